@@ -1,0 +1,54 @@
+# `make app` and `make test` set everything up by themselves; the rest are their parts.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+REQUIREMENTS ?= requirements.txt
+PORT ?= 8501
+export OMP_WAIT_POLICY := PASSIVE
+export HF_HUB_DISABLE_TELEMETRY := 1
+
+APP_STAMP := $(VENV)/.app-installed
+TEST_STAMP := $(VENV)/.test-installed
+
+.PHONY: app test lint type unit browser bench results clean help
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+$(APP_STAMP): $(REQUIREMENTS) pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"entail needs Python 3.11 or newer, $(PYTHON) is {v[0]}.{v[1]}; say make PYTHON=python3.11 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	touch $@
+
+$(TEST_STAMP): $(APP_STAMP) tests/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS) -r tests/requirements.txt
+	sh scripts/install_chromium.sh
+	touch $@
+
+app: $(APP_STAMP) ## start the app on http://localhost:8501
+	$(BIN)/streamlit run streamlit_app.py --server.port $(PORT)
+
+test: lint type unit browser ## every check
+
+lint: $(TEST_STAMP) ## style, docstrings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pydoclint --quiet entail
+
+type: $(TEST_STAMP) ## mypy, strict
+	$(BIN)/mypy
+
+unit: $(TEST_STAMP) ## all tests but the browser's
+	$(BIN)/python -m pytest -m "not browser" -n 2 --dist loadfile
+
+browser: $(TEST_STAMP) ## the newcomer's story in a real Chromium
+	$(BIN)/python -m pytest -m browser tests/browser
+
+bench: $(APP_STAMP) ## measure speed, write docs/results/
+	$(BIN)/python scripts/bench_search.py
+	$(BIN)/python scripts/bench_app.py
+
+clean: ## remove the environment and caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

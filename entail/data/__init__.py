@@ -1,0 +1,1 @@
+"""Official file formats and frozen records."""

@@ -1,0 +1,179 @@
+"""Frozen records of what the official files hold: premises, corpora, explanation trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from entail.data.text import corpus_hash, fold, premise_key
+from entail.errors import CorpusError
+
+HYPOTHESIS = "hypothesis"
+"""The id under which a proof names its root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """A fact that can stand as a leaf of a tree.
+
+    Attributes:
+        text: As its file gave it; look it up by `key`.
+        source_id: The id the file gave it (a WorldTree uid, a CSV column), None without one.
+    """
+
+    text: str
+    source_id: str | None = None
+
+    @property
+    def key(self) -> str:
+        """Identity over files and installations, see `premise_key`."""
+        return premise_key(self.text)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Candidate premises in a fixed order, no two with the same folded text.
+
+    Build it with `Corpus.of`, which drops repeats. Position i of every score array and index made from
+    a corpus is `premises[i]`.
+
+    Raises:
+        CorpusError: If two premises have the same folded text.
+    """
+
+    name: str
+    premises: tuple[Premise, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.positions) != len(self.premises):
+            raise CorpusError(
+                f"corpus {self.name!r} holds {len(self.premises)} premises but only {len(self.positions)} "
+                "distinct ones; build it with Corpus.of, which drops repeats"
+            )
+
+    @classmethod
+    def of(cls, name: str, texts: Iterable[str | Premise]) -> Corpus:
+        """Make a corpus of the distinct texts, the first of each kept, in order.
+
+        >>> Corpus.of("tiny", ["ice is cold", "ice  is cold", "fire is hot"]).texts
+        ('ice is cold', 'fire is hot')
+        """
+        distinct: dict[str, Premise] = {}
+        for text in texts:
+            premise = text if isinstance(text, Premise) else Premise(text)
+            distinct.setdefault(premise.key, premise)
+        return cls(name, tuple(distinct.values()))
+
+    def __len__(self) -> int:
+        return len(self.premises)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The premises' texts, in order."""
+        return tuple(premise.text for premise in self.premises)
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The premises' keys, in order."""
+        return tuple(premise.key for premise in self.premises)
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """Key -> position."""
+        return MappingProxyType({premise.key: i for i, premise in enumerate(self.premises)})
+
+    @cached_property
+    def hash(self) -> str:
+        """What an index is bound to: changes when a premise is added, retired, corrected or moved."""
+        return corpus_hash(self.keys)
+
+    def position(self, text: str) -> int | None:
+        """Return where this text stands, looked up by `fold`, or None if it is not in the corpus."""
+        return self.positions.get(premise_key(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One inference of a proof: premises -> conclusion, by sentence ids (`sent3`, `int1`, `hypothesis`)."""
+
+    premises: tuple[str, ...]
+    conclusion: str
+
+
+@dataclass(frozen=True)
+class ExplanationTree:
+    """One row of EntailmentBank: a hypothesis and the proof that explains it.
+
+    A few official proofs use a sentence in more than one step, so this is a directed acyclic graph;
+    `entail.trees` unfolds it into a tree of nodes.
+
+    Attributes:
+        id: The row's id. Ids repeat in the official files: join by row.
+        hypothesis: Text of the root.
+        sentences: `sentN` -> text, in the order of the file, unused ones (distractors) included.
+        intermediates: `intN` -> text, in order of the steps.
+        steps: The proof, in the order of the file; empty for a tree without proof (task 3).
+        distractors: Ids of the sentences that the proof does not use, in the file's order.
+        question: Exam question, empty where the file has none.
+        answer: Its answer.
+        extra: The row's other fields as they were read, so that nothing is lost on the way out.
+    """
+
+    id: str
+    hypothesis: str
+    sentences: Mapping[str, str]
+    intermediates: Mapping[str, str] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    distractors: tuple[str, ...] = ()
+    question: str = ""
+    answer: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def text(self, sentence_id: str) -> str:
+        """Return the text behind `hypothesis`, `sentN` or `intN`.
+
+        Raises:
+            KeyError: If the tree has no such sentence.
+        """
+        if sentence_id == HYPOTHESIS:
+            return self.hypothesis
+        if sentence_id in self.intermediates:
+            return self.intermediates[sentence_id]
+        return self.sentences[sentence_id]
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """(parent text, child text) of every premise of every step, in order, repeats kept."""
+        return tuple(
+            (self.text(step.conclusion), self.text(premise))
+            for step in self.steps
+            for premise in step.premises
+        )
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """Ids of the sentences that the proof uses, in order of first use."""
+        used = dict.fromkeys(p for step in self.steps for p in step.premises if p in self.sentences)
+        return tuple(used)
+
+    def children(self, sentence_id: str) -> tuple[str, ...]:
+        """Return the ids of the premises from which this sentence is concluded, none for a leaf."""
+        return tuple(p for step in self.steps if step.conclusion == sentence_id for p in step.premises)
+
+
+def gold_children(trees: Iterable[ExplanationTree]) -> dict[str, dict[str, None]]:
+    """Join parent -> child pairs over trees, by folded text.
+
+    Queries that are equal texts in several trees are one query with the union of their children.
+
+    Returns:
+        Folded parent text -> its distinct folded child texts (an ordered set), in order of first sight.
+    """
+    joined: dict[str, dict[str, None]] = {}
+    for tree in trees:
+        for parent, child in tree.pairs:
+            joined.setdefault(fold(parent), {})[fold(child)] = None
+    return joined

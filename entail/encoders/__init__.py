@@ -1,0 +1,1 @@
+"""Text to vectors: the catalogue of weights and the bi-encoder."""

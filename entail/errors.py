@@ -1,0 +1,119 @@
+"""Every error that `entail` raises on purpose, drawn as a tree.
+
+::
+
+    EntailError
+    ├── DataError                 a file, a line or a text is not what it should be
+    │   ├── FormatError           malformed input: names the file, the line, the field, what was expected
+    │   ├── ProofError            a proof with an unknown sentence, a cycle, a second conclusion ...
+    │   └── CorpusError           an empty corpus, a premise that is empty or too long ...
+    ├── EncoderError              weights that cannot be found, verified or loaded safely
+    ├── RetrievalError            an index that does not hold what it is asked for
+    │   └── ManifestMismatchError     names both sides: what the index holds, what was expected
+    ├── TreeError                 an act that cannot be applied to a tree
+    │   ├── UnknownTreeError
+    │   ├── ActError              the act makes no sense on this tree (no such node, text is empty ...)
+    │   ├── ConflictError         what the act touches was changed by somebody else in the meantime
+    │   └── UndoError             a later act rests on the one to be undone, or there is none
+    ├── DatabaseError             read-only, locked, corrupt, of a newer version, out of reach
+    └── SettingsError             an environment variable or an option with an unusable value
+
+A message says what was expected, what was found and what to do. Catch `EntailError` to catch them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class EntailError(Exception):
+    """Base of all errors raised on purpose; its message is fit to be shown to a person."""
+
+
+class DataError(EntailError):
+    """A file, a line or a text is not what it should be."""
+
+
+class FormatError(DataError):
+    """Malformed input.
+
+    Args:
+        message: What was expected and what was found.
+        source: The file's name, as the person gave it.
+        line: 1-based line number, where there is one.
+        field: The field's name, where there is one.
+    """
+
+    def __init__(
+        self, message: str, *, source: str | None = None, line: int | None = None, field: str | None = None
+    ) -> None:
+        place = ", ".join(
+            part
+            for part in (
+                source,
+                f"line {line}" if line is not None else None,
+                f"field {field!r}" if field is not None else None,
+            )
+            if part
+        )
+        super().__init__(f"{place}: {message}" if place else message)
+        self.source = source
+        self.line = line
+        self.field = field
+
+
+class ProofError(DataError):
+    """A proof that names an unknown sentence, has a cycle or does not end in the hypothesis."""
+
+
+class CorpusError(DataError):
+    """A corpus that cannot be used: empty, or with a premise that is empty, too long or binary."""
+
+
+class EncoderError(EntailError):
+    """Weights that cannot be found, verified or loaded safely."""
+
+
+class RetrievalError(EntailError):
+    """An index that does not hold what it is asked for."""
+
+
+class ManifestMismatchError(RetrievalError):
+    """An index or cached vectors that belong to something else; names both sides."""
+
+
+class TreeError(EntailError):
+    """An act or a request that a tree cannot answer."""
+
+
+class UnknownTreeError(TreeError):
+    """No tree has this id."""
+
+
+class ActError(TreeError):
+    """An act that makes no sense on this tree: no such node, an empty text, a cycle."""
+
+
+class ConflictError(TreeError):
+    """What the act touches was changed by somebody else after the author last saw the tree.
+
+    Args:
+        message: What was refused and why, in words.
+        changes: One line for each change that stood in the way, oldest first.
+    """
+
+    def __init__(self, message: str, *, changes: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.changes = tuple(changes)
+
+
+class UndoError(TreeError):
+    """Nothing to undo or redo, or a later act rests on the one that would be taken back."""
+
+
+class DatabaseError(EntailError):
+    """The database is read-only, locked, corrupt, of a newer version or out of reach."""
+
+
+class SettingsError(EntailError):
+    """An environment variable or an option has a value that cannot be used."""

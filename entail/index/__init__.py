@@ -1,0 +1,1 @@
+"""Vectors to nearest premises: one protocol, several ways."""

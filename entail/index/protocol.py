@@ -1,0 +1,72 @@
+"""What every retriever of premises answers to, whatever is behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What an index holds, so that it is never asked for anything else (design decision 7).
+
+    Attributes:
+        revision: Revision of the encoder, or name and settings of a lexical retriever.
+        dimension: Length of a vector; 0 for a lexical index.
+        metric: `inner_product`, `tfidf_cosine` or `bm25`.
+        count: Number of premises.
+        corpus_hash: `Corpus.hash` of what was indexed.
+    """
+
+    revision: str
+    dimension: int
+    metric: str
+    count: int
+    corpus_hash: str
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The nearest premises of each query, best first; equal scores in order of position.
+
+    Attributes:
+        positions: Positions in the corpus, shape (queries, k).
+        scores: Similarities (higher is closer), same shape.
+    """
+
+    positions: Ints
+    scores: Floats
+
+
+@runtime_checkable
+class PremiseIndex(Protocol):
+    """Premises of one corpus that can be searched by text."""
+
+    @property
+    def name(self) -> str:
+        """How a person calls the retriever: `tfidf`, `bm25`, `minilm` ..."""
+        ...
+
+    @property
+    def manifest(self) -> Manifest:
+        """What this index holds."""
+        ...
+
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
+        """Return the k nearest premises of each query; k is cut to the size of the corpus.
+
+        Raises:
+            RetrievalError: If k is below 1.
+        """
+        ...
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        """Return the similarity of every query to every premise, shape (queries, premises)."""
+        ...

@@ -1,0 +1,89 @@
+"""How far a long piece of work is: one record, handed to whoever wants to show it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A moment in a long piece of work.
+
+    Attributes:
+        done: Items finished.
+        total: Items in all.
+        seconds: Time spent so far.
+        what: What is being done, in a few words ("encoding premises").
+        unit: Name of an item in the plural ("sentences").
+    """
+
+    done: int
+    total: int
+    seconds: float
+    what: str
+    unit: str = "items"
+
+    @property
+    def fraction(self) -> float:
+        """Share done, 0 to 1; 1 when there is nothing to do."""
+        return self.done / self.total if self.total else 1.0
+
+    @property
+    def rate(self) -> float:
+        """Items a second so far, 0 before the first."""
+        return self.done / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimate from the rate so far, None before there is one."""
+        return (self.total - self.done) / self.rate if self.rate > 0 else None
+
+    def __str__(self) -> str:
+        left = self.seconds_left
+        tail = f", {self.rate:,.0f} {self.unit}/s, {_clock(left)} left" if left is not None else ""
+        return f"{self.what}: {self.done:,} of {self.total:,} {self.unit}{tail}"
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
+class Meter:
+    """Counts items and tells a callback, at most every `interval` seconds and at the end.
+
+    >>> seen = []
+    >>> meter = Meter(3, "encoding", unit="sentences", report=seen.append, interval=0)
+    >>> meter.add(2); meter.add(1)
+    >>> [p.done for p in seen]
+    [2, 3]
+    """
+
+    def __init__(
+        self,
+        total: int,
+        what: str,
+        *,
+        unit: str = "items",
+        report: ProgressCallback | None = None,
+        interval: float = 0.2,
+    ) -> None:
+        self._total, self._what, self._unit = total, what, unit
+        self._report, self._interval = report, interval
+        self._done = 0
+        self._start = time.perf_counter()
+        self._last = float("-inf")
+
+    def add(self, count: int) -> None:
+        """Count `count` more items as done."""
+        self._done += count
+        now = time.perf_counter()
+        if self._report and (self._done >= self._total or now - self._last >= self._interval):
+            self._last = now
+            self._report(Progress(self._done, self._total, now - self._start, self._what, self._unit))
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,61 @@
+"""What an installation is told by its environment, read in one place.
+
+=========================  ==========================================================================
+`ENTAIL_DATA_DIR`          everything that is written: database, cached vectors (default: the user's
+                           data folder of the operating system)
+`ENTAIL_DATABASE_URL`      SQLAlchemy URL (default: SQLite in the data folder)
+`ENTAIL_MODELS_DIR`        trained encoders (default: `models/` beside the package)
+`ENTAIL_DEVICE`            `auto` (default), `cpu`, `cuda`, `cuda:1` ...
+`ENTAIL_MAX_PREMISE_CHARS` longest premise taken into a corpus (default 10,000)
+=========================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from entail.errors import SettingsError
+
+MAX_UPLOAD_MB = 200
+"""Largest upload; `.streamlit/config.toml` says the same number to the web server."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The installation's settings; see the module for each variable."""
+
+    data_dir: Path
+    database_url: str
+    models_dir: Path
+    device: str
+    max_premise_chars: int
+
+    @property
+    def vectors_dir(self) -> Path:
+        """Where premise vectors are cached."""
+        return self.data_dir / "vectors"
+
+
+def load_settings() -> Settings:
+    """Read the settings from the environment, now.
+
+    Raises:
+        SettingsError: If a variable has a value that cannot be used.
+    """
+    import platformdirs
+
+    data_dir = Path(
+        os.environ.get("ENTAIL_DATA_DIR") or platformdirs.user_data_dir("entail", appauthor=False)
+    ).expanduser()
+    chars = os.environ.get("ENTAIL_MAX_PREMISE_CHARS", "10000")
+    if not chars.isdigit() or int(chars) < 1:
+        raise SettingsError(f"ENTAIL_MAX_PREMISE_CHARS must be a whole number above 0, found {chars!r}")
+    return Settings(
+        data_dir=data_dir,
+        database_url=os.environ.get("ENTAIL_DATABASE_URL") or f"sqlite:///{data_dir / 'entail.db'}",
+        models_dir=Path(os.environ.get("ENTAIL_MODELS_DIR") or Path(__file__).parent.parent / "models"),
+        device=os.environ.get("ENTAIL_DEVICE") or "auto",
+        max_premise_chars=int(chars),
+    )

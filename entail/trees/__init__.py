@@ -1,0 +1,1 @@
+"""Authoring: the tree, its event log, suggestions and formats."""

@@ -1,0 +1,1 @@
+"""Formats a tree comes in from and goes out to."""

@@ -1,0 +1,1 @@
+"""Widgets that the pages share: the only Streamlit code in the library."""
