@@ -35,7 +35,6 @@ test: lint type unit browser ## every check
 lint: $(TEST_STAMP) ## style, docstrings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pydoclint --quiet entail
 
 type: $(TEST_STAMP) ## mypy, strict
 	$(BIN)/mypy

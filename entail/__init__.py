@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from entail.version import VERSION as __version__
+from entail.version import __version__
 
 if TYPE_CHECKING:
     from entail.data.records import Corpus, ExplanationTree, Premise, Step

@@ -1,3 +1,3 @@
 """The version, alone in a module so that packaging reads it without importing anything."""
 
-VERSION = "0.1.0"
+__version__ = "0.1.0"
