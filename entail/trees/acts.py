@@ -1,0 +1,246 @@
+"""What an author can do to a tree, as frozen records that go into the event log and come out again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
+from typing import Any, ClassVar
+
+from entail.data.records import Premise
+from entail.errors import ActError
+
+
+@dataclass(frozen=True, slots=True)
+class GivenNode:
+    """A node of a tree that begins with a structure, such as an imported one.
+
+    Attributes:
+        text: Its sentence.
+        parent: Index of the parent in the list of given nodes, which stands earlier; -1 is the hypothesis,
+            None a node that hangs under nothing (a few official proofs conclude what they never use).
+        label: The id it had where it came from (`sent3`, `int1`).
+        key: Key of the corpus premise it is, None if it is none.
+    """
+
+    text: str
+    parent: int | None
+    label: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create:
+    """Begin a tree: its hypothesis, and below it a given structure or nothing.
+
+    `source` keeps what an imported row said beside the tree itself.
+    """
+
+    kind: ClassVar[str] = "create"
+    hypothesis: str
+    nodes: tuple[GivenNode, ...] = ()
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accept:
+    """This premise explains that node: hang it below."""
+
+    kind: ClassVar[str] = "accept"
+    node: str
+    premise: Premise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reject:
+    """This premise was shown and does not explain that node."""
+
+    kind: ClassVar[str] = "reject"
+    node: str
+    premise: Premise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """None of the other candidates shown explains this node: they become rejections."""
+
+    kind: ClassVar[str] = "finish"
+    node: str
+    premises: tuple[Premise, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """Hang a statement of the author's own below a node."""
+
+    kind: ClassVar[str] = "write"
+    node: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclude:
+    """Draw an intermediate conclusion from some premises of a node; it takes their place below the node."""
+
+    kind: ClassVar[str] = "conclude"
+    node: str
+    premises: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Say a node's sentence in other words."""
+
+    kind: ClassVar[str] = "edit"
+    node: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remove:
+    """Take a node out with all below it, or, with `keep_premises`, let its premises take its place."""
+
+    kind: ClassVar[str] = "remove"
+    node: str
+    keep_premises: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reorder:
+    """Put a node's premises into this order."""
+
+    kind: ClassVar[str] = "reorder"
+    node: str
+    order: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """Hang a node, with all below it, under another one, as its last premise."""
+
+    kind: ClassVar[str] = "move"
+    node: str
+    parent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undo:
+    """Take the author's act of this seq out of force."""
+
+    kind: ClassVar[str] = "undo"
+    seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redo:
+    """Put the author's act of this seq back into force."""
+
+    kind: ClassVar[str] = "redo"
+    seq: int
+
+
+Act = Create | Accept | Reject | Finish | Write | Conclude | Edit | Remove | Reorder | Move
+"""What changes a tree by itself."""
+
+AnyAct = Act | Undo | Redo
+
+_ACTS: dict[str, type[AnyAct]] = {
+    act.kind: act
+    for act in (Create, Accept, Reject, Finish, Write, Conclude, Edit, Remove, Reorder, Move, Undo, Redo)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One candidate as it was on the screen."""
+
+    key: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What an author had before their eyes when judging a premise.
+
+    Attributes:
+        retriever: Its name.
+        revision: Revision of the encoder, or settings of a lexical retriever.
+        corpus_version: Version of the corpus that was searched.
+        query: The text searched with.
+        own_words: Whether the author typed the query instead of taking the node's text.
+        shown: All candidates that were on the screen, by rank.
+    """
+
+    retriever: str
+    revision: str
+    corpus_version: int
+    query: str
+    own_words: bool = False
+    shown: tuple[Shown, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One row of the log.
+
+    Attributes:
+        seq: Place in the tree's log, 1 for the act that created it.
+        author: Name of who did it.
+        at: When, in UTC.
+        act: What was done.
+        evidence: What was shown, for judgements; None where nothing was, or where it was not asked for.
+    """
+
+    seq: int
+    author: str
+    at: datetime
+    act: AnyAct
+    evidence: Evidence | None = None
+
+
+def act_to_json(act: AnyAct) -> dict[str, Any]:
+    """Return the payload of an act, without its kind.
+
+    >>> act_to_json(Reject(node="n1", premise=Premise("ice is cold")))
+    {'node': 'n1', 'premise': {'text': 'ice is cold', 'source_id': None}}
+    """
+    return asdict(act)
+
+
+def act_from_json(kind: str, payload: Mapping[str, Any]) -> AnyAct:
+    """Return the act that `act_to_json` wrote.
+
+    Raises:
+        ActError: If there is no such kind, or the payload has other fields than it.
+    """
+    act = _ACTS.get(kind)
+    if act is None:
+        raise ActError(f"no act is called {kind!r}; known: {', '.join(sorted(_ACTS))}")
+    expected = {f.name for f in fields(act)}
+    if set(payload) - expected:
+        raise ActError(f"the act {kind!r} has the fields {sorted(expected)}, found {sorted(payload)}")
+    values: dict[str, Any] = dict(payload)
+    try:
+        if kind == "create":
+            values["nodes"] = tuple(GivenNode(**node) for node in values.get("nodes", ()))
+        elif kind in ("accept", "reject"):
+            values["premise"] = Premise(**values["premise"])
+        elif kind == "finish":
+            values["premises"] = tuple(Premise(**premise) for premise in values["premises"])
+        elif kind == "conclude":
+            values["premises"] = tuple(values["premises"])
+        elif kind == "reorder":
+            values["order"] = tuple(values["order"])
+        return act(**values)
+    except (KeyError, TypeError) as error:
+        raise ActError(f"the act {kind!r} has the fields {sorted(expected)}, found {payload!r}") from error
+
+
+def evidence_from_json(payload: Mapping[str, Any] | None) -> Evidence | None:
+    """Return the evidence that `dataclasses.asdict` made of one, None for None."""
+    if payload is None:
+        return None
+    shown = tuple(Shown(**candidate) for candidate in payload.get("shown", ()))
+    return Evidence(**{**payload, "shown": shown})

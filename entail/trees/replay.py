@@ -1,0 +1,256 @@
+"""From log to tree: which acts are in force, what they add up to, what may be undone.
+
+Undo and redo are events like any other. An act is *in force* when it was never undone, or redone since. The
+tree is what the acts in force add up to in order of their seq, so undo followed by redo gives back the same
+tree, ids and order included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from entail.errors import ActError, ConflictError, TreeError, UndoError
+from entail.trees.acts import Accept, Act, Conclude, Create, Event, Redo, Undo, Write
+from entail.trees.footprint import Fact, Footprint, footprint
+from entail.trees.tree import ROOT, Tree, TreeBuilder, check
+from entail.trees.wording import describe
+
+
+@dataclass(frozen=True)
+class History:
+    """A log with what it adds up to; immutable, `extend` gives a longer one.
+
+    Attributes:
+        events: The whole log, seq 1, 2, 3 ...
+        tree: What the acts in force add up to.
+        footprints: Seq -> footprint, of the acts in force.
+        out_of_force: Seqs of the acts that were undone.
+        texts: Node id -> the text it was made with, also for nodes that are gone; for wording.
+    """
+
+    events: tuple[Event, ...]
+    tree: Tree
+    footprints: dict[int, Footprint] = field(repr=False)
+    out_of_force: frozenset[int]
+    texts: dict[str, str] = field(repr=False)
+
+    @property
+    def seq(self) -> int:
+        """Seq of the last event."""
+        return self.events[-1].seq
+
+    def event(self, seq: int) -> Event:
+        """Return the event with this seq."""
+        return self.events[seq - 1]
+
+    def extend(self, events: Sequence[Event]) -> History:
+        """Return the history with these events after it.
+
+        Acts are applied on top; an undo or redo replays the log, for order matters.
+
+        Raises:
+            TreeError: If the events do not continue the log's seqs.
+        """
+        if not events:
+            return self
+        if any(isinstance(event.act, Undo | Redo) for event in events):
+            return replay((*self.events, *events))
+        _check_seqs(events, after=self.seq)
+        return _apply_all(self, events)
+
+    def undoable(self, author: str) -> Event | None:
+        """Return the author's last act that is in force, None without one; a tree's creation stays."""
+        own = (
+            e
+            for e in reversed(self.events)
+            if e.author == author and not isinstance(e.act, Undo | Redo | Create)
+        )
+        return next((e for e in own if e.seq not in self.out_of_force), None)
+
+    def redoable(self, author: str) -> Event | None:
+        """Return the act that the author undid last, None if they acted since or have redone it."""
+        undone: list[int] = []
+        for event in self.events:
+            if event.author != author:
+                continue
+            if isinstance(event.act, Undo):
+                undone.append(event.act.seq)
+            elif isinstance(event.act, Redo):
+                undone.remove(event.act.seq)
+            else:
+                undone.clear()
+        return self.event(undone[-1]) if undone else None
+
+    def plan_undo(self, author: str) -> Undo:
+        """Return the event that takes back the author's last act.
+
+        Raises:
+            UndoError: If there is none, or a later act in force reads what it wrote; that act is named.
+        """
+        target = self.undoable(author)
+        if target is None:
+            raise UndoError("there is no act of yours to undo in this tree")
+        wrote = self.footprints[target.seq].writes
+        for later in self.events[target.seq :]:
+            if later.seq in self.footprints and self.footprints[later.seq].reads & wrote:
+                raise UndoError(
+                    f"your last act, {self.describe(target)}, cannot be undone: a later one rests on it "
+                    f"({self.describe(later, with_author=True)})"
+                )
+        undo = Undo(seq=target.seq)
+        self._rehearse(undo, author, target, "undone")
+        return undo
+
+    def plan_redo(self, author: str) -> Redo:
+        """Return the event that puts back what the author undid last.
+
+        Raises:
+            UndoError: If there is nothing to redo, or an event since the undo touches what it needs.
+        """
+        target = self.redoable(author)
+        if target is None:
+            raise UndoError("there is nothing of yours to redo in this tree")
+        undone_at = max(e.seq for e in self.events if isinstance(e.act, Undo) and e.act.seq == target.seq)
+        then = replay(self.events[: undone_at - 1]).footprints[target.seq]
+        for later, print_ in self._changes(since=undone_at):
+            if print_.writes & then.reads or print_.reads & then.writes:
+                raise UndoError(
+                    f"{self.describe(target)} cannot be redone: what it needs was changed since "
+                    f"({self.describe(later, with_author=True)})"
+                )
+        redo = Redo(seq=target.seq)
+        self._rehearse(redo, author, target, "redone")
+        return redo
+
+    def check_current(self, act: Act, *, base: int) -> None:
+        """See whether an act made on version `base` still stands on this one, and makes sense here.
+
+        Raises:
+            ConflictError: If something the act reads was changed since; the changes are named.
+            ActError: If the act makes no sense on the tree as it stands.
+        """
+        changes = list(self._changes(since=base))
+        if changes:
+            reads = self._reads(act, base)
+            touched = [event for event, print_ in changes if print_.writes & reads]
+            if touched:
+                lines = tuple(self.describe(event, with_author=True) for event in touched)
+                raise ConflictError(
+                    "not done, because what it touches has changed since you last saw the tree: "
+                    + "; ".join(lines),
+                    changes=lines,
+                )
+        check(self.tree, act)
+
+    def describe(self, event: Event, *, with_author: bool = False) -> str:
+        """Return an event in words."""
+        act = event.act
+        words = (
+            describe(self.event(act.seq).act, self.texts)
+            if isinstance(act, Undo | Redo)
+            else describe(act, self.texts)
+        )
+        if isinstance(act, Undo | Redo):
+            words = f"{act.kind} of {words}"
+        return f"{event.author}, {event.at:%H:%M:%S}: {words}" if with_author else words
+
+    def _changes(self, *, since: int) -> Iterable[tuple[Event, Footprint]]:
+        """Yield the events after `since` that make a difference to who saw that version."""
+        for event in self.events[since:]:
+            if isinstance(event.act, Undo | Redo):
+                target = event.act.seq
+                if target <= since:
+                    yield event, self.footprints.get(target) or self._lost_footprint(event)
+            elif event.seq in self.footprints:
+                yield event, self.footprints[event.seq]
+
+    def _lost_footprint(self, undo: Event) -> Footprint:
+        """Return the footprint that an undone act had just before it was undone."""
+        assert isinstance(undo.act, Undo | Redo)
+        before = replay(self.events[: undo.seq - 1]).footprints
+        return before.get(undo.act.seq) or Footprint(frozenset(), frozenset())
+
+    def _reads(self, act: Act, base: int) -> frozenset[Fact]:
+        seen = self.tree if base >= self.seq else replay(self.events[:base]).tree
+        try:
+            return footprint(seen, act, seq=self.seq + 1).reads
+        except ActError:
+            # The act speaks of something its author had not seen: let `check` say what is wrong with it.
+            return frozenset()
+
+    def _rehearse(self, act: Undo | Redo, author: str, target: Event, what: str) -> None:
+        event = Event(seq=self.seq + 1, author=author, at=target.at, act=act)
+        try:
+            replay((*self.events, event), strict_from=target.seq)
+        except ActError as error:
+            raise UndoError(
+                f"{self.describe(target)} cannot be {what}: a later act would make no sense ({error})"
+            ) from error
+
+
+def replay(events: Sequence[Event], *, strict_from: int | None = None) -> History:
+    """Return what a log adds up to.
+
+    With `strict_from`, every act in force from that seq on is checked against the tree it meets.
+
+    Raises:
+        TreeError: If the log is empty, does not begin with `create`, or its seqs are not 1, 2, 3 ...
+        ActError: If an act does not fit the tree it meets.
+    """
+    if not events or not isinstance(events[0].act, Create):
+        raise TreeError("a log begins with the act that creates the tree")
+    _check_seqs(events, after=0)
+    out: set[int] = set()
+    for event in events:
+        if isinstance(event.act, Undo):
+            out.add(event.act.seq)
+        elif isinstance(event.act, Redo):
+            out.discard(event.act.seq)
+    empty = History((), Tree({}), {}, frozenset(out), {})
+    return _apply_all(empty, events, strict_from=strict_from)
+
+
+def _check_seqs(events: Sequence[Event], *, after: int) -> None:
+    found = [event.seq for event in events]
+    expected = list(range(after + 1, after + 1 + len(events)))
+    if found != expected:
+        raise TreeError(
+            f"the log should go on with seq {expected[0]} to {expected[-1]}, found {found[0]} to {found[-1]}"
+        )
+
+
+def _apply_all(history: History, events: Sequence[Event], *, strict_from: int | None = None) -> History:
+    builder = TreeBuilder(history.tree)
+    footprints, texts = dict(history.footprints), dict(history.texts)
+    for event in events:
+        act = event.act
+        if isinstance(act, Undo | Redo):
+            continue
+        if event.seq not in history.out_of_force:
+            before = builder.peek()
+            if strict_from is not None and event.seq >= strict_from and not isinstance(act, Create):
+                check(before, act)
+            footprints[event.seq] = footprint(before, act, seq=event.seq)
+            builder.apply(act, seq=event.seq, author=event.author)
+            texts.update(_said(act, event.seq))
+    return History(
+        events=(*history.events, *events),
+        tree=builder.freeze(seq=events[-1].seq),
+        footprints=footprints,
+        out_of_force=history.out_of_force,
+        texts=texts,
+    )
+
+
+def _said(act: Act, seq: int) -> dict[str, str]:
+    """Return the sentences that an act puts into nodes, by node id."""
+    match act:
+        case Create(hypothesis=hypothesis, nodes=nodes):
+            return {ROOT: hypothesis, **{f"{ROOT}.{i + 1}": given.text for i, given in enumerate(nodes)}}
+        case Accept(premise=premise):
+            return {f"n{seq}": premise.text}
+        case Write(text=text) | Conclude(text=text):
+            return {f"n{seq}": text}
+        case _:
+            return {}
