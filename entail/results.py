@@ -1,0 +1,159 @@
+"""Result files: figures together with all that is needed to believe and repeat them."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from entail.version import __version__
+
+_ROOT = Path(__file__).resolve().parent.parent
+_PACKAGES = (
+    "bm25s",
+    "faiss-cpu",
+    "faiss-gpu",
+    "numpy",
+    "peft",
+    "scikit-learn",
+    "sentence-transformers",
+    "SQLAlchemy",
+    "streamlit",
+    "torch",
+    "transformers",
+)
+
+
+def write_result(
+    path: Path,
+    *,
+    figures: Mapping[str, Any],
+    seed: int | None,
+    started: datetime,
+    command: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Write figures to a JSON file with commit, seed, hardware, versions, wall time and command.
+
+    The file is replaced in one move, so that a reader never sees half of it. It holds no host name and
+    no absolute path, so it can be committed.
+
+    Args:
+        path: Where to write; folders are made.
+        figures: What was measured, of JSON's types.
+        seed: The seed everything random was drawn from, None if nothing was.
+        started: When the work began, with a time zone.
+        command: The command that repeats the work; default: the one that runs now.
+
+    Returns:
+        What was written.
+
+    Raises:
+        ValueError: If a figure is NaN or infinite, which JSON has no word for, or `started` has no zone.
+    """
+    if started.tzinfo is None:
+        raise ValueError("`started` needs a time zone: datetime.now(UTC)")
+    now = datetime.now(UTC)
+    record: dict[str, Any] = {
+        "figures": dict(figures),
+        "commit": commit(),
+        "seed": seed,
+        "hardware": hardware(),
+        "versions": versions(),
+        "wall_seconds": round((now - started).total_seconds(), 2),
+        "command": _portable(sys.orig_argv if command is None else command),
+        "finished": now.isoformat(timespec="seconds"),
+    }
+    text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+    return record
+
+
+def commit(root: Path = _ROOT) -> str | None:
+    """Return the commit of the code, with `-dirty` if tracked files differ from it; None outside git."""
+    head = _git(root, "rev-parse", "HEAD")
+    if not head:
+        return None
+    # A result file that is being rewritten says nothing about the code that measured it.
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ":!docs/results")
+    return f"{head}-dirty" if changed else head
+
+
+def hardware() -> dict[str, Any]:
+    """Return processor, cores, memory and GPUs; a GPU is asked for only where torch is already loaded."""
+    return {
+        "cpu": _processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_gib": _memory_gib(),
+        "gpus": _gpus(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of `entail`, Python and the packages that figures depend on."""
+    found = {"entail": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _portable(command: Sequence[str]) -> str:
+    """Join a command, with every absolute path told from the project's root, or by its name alone."""
+    words = []
+    for index, word in enumerate(command):
+        if index == 0 and Path(word).name.startswith("python"):
+            word = "python"
+        option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+        if value.startswith("~") or Path(value).is_absolute():
+            resolved = Path(value).expanduser().resolve()
+            inside = resolved.is_relative_to(_ROOT)
+            value = resolved.relative_to(_ROOT).as_posix() if inside else f".../{resolved.name}"
+        words.append(option + equals + value)
+    return shlex.join(words)
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _memory_gib() -> float | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _gpus() -> list[str]:
+    # Importing torch here would cost seconds; whoever measured on a GPU has it loaded.
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return []
+    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]

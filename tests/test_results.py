@@ -1,0 +1,111 @@
+"""Result files say where their figures come from, and nothing about whose machine it was."""
+
+import json
+import platform
+import socket
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from entail import results
+from entail.results import commit, versions, write_result
+
+
+def test_everything_needed_to_repeat_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "search.json"
+    started = datetime.now(UTC) - timedelta(seconds=12)
+    record = write_result(path, figures={"p50_ms": 1.5}, seed=7, started=started, command=["make", "bench"])
+    read = json.loads(path.read_text(encoding="utf-8"))
+    assert read == record
+    assert read["figures"] == {"p50_ms": 1.5}
+    assert read["seed"] == 7
+    assert read["command"] == "make bench"
+    assert 12 <= read["wall_seconds"] < 60
+    assert datetime.fromisoformat(read["finished"]).tzinfo is not None
+    assert read["versions"]["python"] == platform.python_version()
+    assert read["versions"]["numpy"]
+    assert {"cpu", "cores", "memory_gib", "gpus", "system"} == set(read["hardware"])
+    assert read["hardware"]["cores"] >= 1
+    assert [entry.name for entry in path.parent.iterdir()] == ["search.json"]
+
+
+def test_no_host_name_and_no_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, name in ((socket, "gethostname"), (platform, "node")):
+        monkeypatch.setattr(module, name, lambda: "host-of-someone")
+    script = Path(results.__file__).parent.parent / "scripts" / "bench_search.py"
+    command = [
+        sys.executable,
+        str(script),
+        "--corpus",
+        "/home/someone/facts.txt",
+        "--out=/srv/x/o.json",
+        "~/a",
+    ]
+    write_result(tmp_path / "r.json", figures={}, seed=None, started=datetime.now(UTC), command=command)
+    text = (tmp_path / "r.json").read_text(encoding="utf-8")
+    told = json.loads(text)["command"]
+    assert told == "python scripts/bench_search.py --corpus .../facts.txt --out=.../o.json .../a"
+    assert "host-of-someone" not in text
+    assert "/home" not in text
+
+
+def test_the_running_command_is_the_default(tmp_path: Path) -> None:
+    record = write_result(tmp_path / "r.json", figures={}, seed=None, started=datetime.now(UTC))
+    assert record["command"].startswith("python")
+    assert str(Path.cwd()) not in record["command"]
+
+
+def test_words_with_spaces_stay_one_word(tmp_path: Path) -> None:
+    record = write_result(
+        tmp_path / "r.json", figures={}, seed=None, started=datetime.now(UTC), command=["x", "two words", ""]
+    )
+    assert record["command"] == "x 'two words' ''"
+
+
+def _git(root: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True)
+
+
+def test_commit_says_when_the_code_differs_from_it(tmp_path: Path) -> None:
+    assert commit(tmp_path) is None
+    _git(tmp_path, "init")
+    code, figures = tmp_path / "code.py", tmp_path / "docs" / "results" / "r.json"
+    figures.parent.mkdir(parents=True)
+    for path in (code, figures):
+        path.write_text("1", encoding="utf-8")
+    _git(tmp_path, "add", ".")
+    _git(tmp_path, "commit", "-m", "one")
+    clean = commit(tmp_path)
+    assert clean is not None
+    assert len(clean) == 40
+    (tmp_path / "untracked").write_text("x", encoding="utf-8")
+    figures.write_text("2", encoding="utf-8")
+    assert commit(tmp_path) == clean
+    code.write_text("2", encoding="utf-8")
+    assert commit(tmp_path) == f"{clean}-dirty"
+
+
+def test_a_machine_without_git_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert commit() is None
+
+
+def test_versions_name_only_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "_PACKAGES", ("numpy", "no-such-package-anywhere"))
+    assert set(versions()) == {"entail", "python", "numpy"}
+
+
+@pytest.mark.parametrize("figure", [float("nan"), float("inf")])
+def test_a_figure_that_json_cannot_say_is_refused(tmp_path: Path, figure: float) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        write_result(tmp_path / "r.json", figures={"x": figure}, seed=None, started=datetime.now(UTC))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_start_without_time_zone_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="time zone"):
+        write_result(tmp_path / "r.json", figures={}, seed=None, started=datetime(2026, 1, 1))
