@@ -1,8 +1,8 @@
 """How each kind of node looks, on the screen and in every export.
 
 A kind is told by its colour and by its shape, so colour alone never carries meaning. The colours stay apart
-for readers with protanopia, deuteranopia and tritanopia; text on its fill has a contrast of at least 4.5:1 and
-a border on the background of at least 3:1 (WCAG 2.2, 1.4.3 and 1.4.11), in the light and in the dark theme.
+for readers with protanopia, deuteranopia and tritanopia; text on its fill has a contrast of at least 4.5:1
+and a border on the background of at least 3:1 (WCAG 2.2, 1.4.3 and 1.4.11), in both themes.
 """
 
 from __future__ import annotations

@@ -17,8 +17,10 @@ from entail.errors import ProofError
 from entail.trees.acts import Create, GivenNode
 from entail.trees.tree import ROOT, Node, Tree
 
+_SENTENCE, _CONCLUSION = re.compile(r"sent[0-9]+"), re.compile(r"int[0-9]+")
+
 MOST_NODES = 10_000
-"""Nodes an unfolded proof may have; steps that use each other again and again can double it with every one."""
+"""Nodes an unfolded proof may have; it can double with every step that uses earlier ones again."""
 
 
 def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
@@ -37,8 +39,8 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
         ProofError: If the proof names an unknown sentence, has a cycle, or unfolds to more than
             `MOST_NODES` nodes.
 
-    >>> row = ExplanationTree("r", "ice is cold", {"sent1": "ice is frozen"}, {}, (Step(("sent1",), "hypothesis"),))
-    >>> unfold(row).nodes
+    >>> steps = (Step(("sent1",), "hypothesis"),)
+    >>> unfold(ExplanationTree("r", "ice is cold", {"sent1": "ice is frozen"}, steps=steps)).nodes
     (GivenNode(text='ice is frozen', parent=-1, label='sent1', key='...'),)
     """
     premises: dict[str, dict[str, None]] = {}
@@ -53,8 +55,8 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
         label, parent = stack.pop()
         if len(nodes) == MOST_NODES:
             raise ProofError(
-                f"the proof of row {tree.id!r} unfolds to more than {MOST_NODES} nodes: it has a cycle, or its "
-                "steps use each other too often to be shown as a tree"
+                f"the proof of row {tree.id!r} unfolds to more than {MOST_NODES} nodes: it has a cycle, or "
+                "its steps use each other too often to be shown as a tree"
             )
         below = premises.get(label, {})
         try:
@@ -69,9 +71,8 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
         stack += [(premise, len(nodes) - 1) for premise in reversed(below)]
     lost = premises.keys() - {HYPOTHESIS} - {node.label for node in nodes}
     if lost or HYPOTHESIS in used:
-        raise ProofError(
-            f"the proof of row {tree.id!r} has a cycle: {', '.join(sorted(lost or {HYPOTHESIS}))}"
-        )
+        cycle = ", ".join(sorted(lost or {HYPOTHESIS}))
+        raise ProofError(f"the proof of row {tree.id!r} has a cycle: {cycle}")
     return Create(hypothesis=tree.hypothesis, nodes=tuple(nodes), source=_source(tree))
 
 
@@ -130,8 +131,8 @@ class _Source:
             id=said["id"],
             question=said["question"],
             answer=said["answer"],
-            sentences={label: text for label, text in said["sentences"]},
-            intermediates={label: text for label, text in said["intermediates"]},
+            sentences=dict(said["sentences"]),
+            intermediates=dict(said["intermediates"]),
             steps={conclusion: tuple(premises) for conclusion, premises in said["steps"]},
             distractors=tuple(said["distractors"]),
             extra=dict(said["extra"]),
@@ -210,9 +211,8 @@ def _join(tree: Tree) -> tuple[list[_Sentence], int]:
                 continue
             below = tuple(dict.fromkeys(of_node[child] for child in node.children))
             twins = same.setdefault((fold(node.text), frozenset(below)), [])
-            wanted = (
-                node.label if re.fullmatch(r"int\d+" if below else r"sent\d+", node.label or "") else None
-            )
+            own_label = (_CONCLUSION if below else _SENTENCE).fullmatch(node.label or "")
+            wanted = node.label if own_label else None
             fits = [i for i in twins if wanted is None or sentences[i].wanted in (wanted, None)]
             fits.sort(key=lambda i: sentences[i].wanted != wanted)
             if fits and node.id != ROOT:
