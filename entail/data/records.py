@@ -32,6 +32,11 @@ class Premise:
         """Identity over files and installations, see `premise_key`."""
         return premise_key(self.text)
 
+    @property
+    def folded(self) -> str:
+        """The text as it is looked up, see `fold`."""
+        return fold(self.text)
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -116,10 +121,11 @@ class ExplanationTree:
         sentences: `sentN` -> text, in the order of the file, unused ones (distractors) included.
         intermediates: `intN` -> text, in order of the steps.
         steps: The proof, in the order of the file; empty for a tree without proof (task 3).
-        distractors: Ids of the sentences that the proof does not use, in the file's order.
+        distractors: Ids of the sentences that the proof does not use, in the file's order; none
+            without a proof.
         question: Exam question, empty where the file has none.
         answer: Its answer.
-        extra: The row's other fields as they were read, so that nothing is lost on the way out.
+        extra: The row as it was read, so that nothing is lost on the way out; empty for a new tree.
     """
 
     id: str

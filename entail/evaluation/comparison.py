@@ -1,0 +1,129 @@
+"""Two retrievers on one query: who ranks what where, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from entail.data.records import Corpus, Premise
+from entail.data.text import fold
+from entail.errors import RetrievalError
+from entail.index.protocol import Floats, PremiseIndex
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPremise:
+    """One premise as two retrievers see it.
+
+    Attributes:
+        premise: The premise.
+        ranks: Its rank with each retriever, 1 is best, over the whole corpus.
+        scores: Its similarity with each.
+        gold: Whether it is known to explain the query; None where nothing is known.
+    """
+
+    premise: Premise
+    ranks: tuple[int, int]
+    scores: tuple[float, float]
+    gold: bool | None
+
+    @property
+    def change(self) -> int:
+        """Ranks gained with the second retriever; negative for ranks lost."""
+        return self.ranks[0] - self.ranks[1]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What two retrievers bring for one query, each to depth k.
+
+    Attributes:
+        query: The text searched with.
+        names: The retrievers.
+        k: How many of each are compared.
+        rows: Every premise in the first k of either, by its best rank, the first retriever before the second.
+    """
+
+    query: str
+    names: tuple[str, str]
+    k: int
+    rows: tuple[ComparedPremise, ...]
+
+    def side(self, which: int) -> tuple[ComparedPremise, ...]:
+        """Return the first k of one retriever (0 or 1), best first."""
+        return tuple(sorted((r for r in self.rows if r.ranks[which] <= self.k), key=lambda r: r.ranks[which]))
+
+    @property
+    def shared(self) -> int:
+        """How many premises both have in their first k."""
+        return sum(max(row.ranks) <= self.k for row in self.rows)
+
+    def found(self, which: int) -> int:
+        """How many of the known gold premises one retriever has in its first k."""
+        return sum(bool(row.gold) for row in self.side(which))
+
+
+def compare(
+    query: str,
+    corpus: Corpus,
+    indexes: tuple[PremiseIndex, PremiseIndex],
+    *,
+    k: int = 20,
+    gold: Collection[str] = (),
+) -> Comparison:
+    """Compare two retrievers over one corpus on one query; the query's own text is left out of both rankings.
+
+    Args:
+        query: The text to search with.
+        corpus: What both indexes hold.
+        indexes: The two retrievers.
+        k: Depth of the comparison, cut to the size of the corpus.
+        gold: Folded texts of premises known to explain the query; empty where nothing is known.
+
+    Returns:
+        Ranks over the whole corpus, equal scores in order of position, for every premise in either's first k.
+
+    Raises:
+        RetrievalError: If the query is empty, k is below 1, or an index holds another corpus.
+    """
+    if not fold(query):
+        raise RetrievalError("the query is empty: type a sentence to compare the retrievers on")
+    if k < 1:
+        raise RetrievalError(f"k must be 1 or more, found {k}")
+    for index in indexes:
+        if index.manifest.corpus_hash != corpus.hash:
+            raise RetrievalError(
+                f"{index.name} holds the corpus {index.manifest.corpus_hash[:12]} "
+                f"({index.manifest.count} premises), asked for {corpus.hash[:12]} ({len(corpus)} premises)"
+            )
+    own = corpus.position(query)
+    scores = [index.scores([query])[0] for index in indexes]
+    ranks = [_ranks(column, own) for column in scores]
+    depth = min(k, len(corpus) - (own is not None))
+    chosen = np.flatnonzero((ranks[0] <= depth) | (ranks[1] <= depth))
+    best = sorted(
+        (int(i) for i in chosen if i != own), key=lambda i: (min(ranks[0][i], ranks[1][i]), ranks[0][i])
+    )
+    rows = tuple(
+        ComparedPremise(
+            premise=corpus.premises[i],
+            ranks=(int(ranks[0][i]), int(ranks[1][i])),
+            scores=(float(scores[0][i]), float(scores[1][i])),
+            gold=corpus.premises[i].folded in gold if gold else None,
+        )
+        for i in best
+    )
+    return Comparison(query, (indexes[0].name, indexes[1].name), depth, rows)
+
+
+def _ranks(scores: Floats, own: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the rank of every premise, 1 for the best; the query's own text ranks behind all."""
+    keyed = scores.astype(np.float64)
+    if own is not None:
+        keyed[own] = -np.inf
+    order = np.argsort(-keyed, kind="stable")
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(1, len(order) + 1)
+    return ranks

@@ -1,0 +1,80 @@
+"""Who is at work: a name asked once and remembered by the browser."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.trees.authors import Authors
+
+_REMEMBER = """
+export default function (component) {
+  const { data, setStateValue } = component;
+  const place = "entail.author";
+  try {
+    if (data.name) localStorage.setItem(place, data.name);
+    else if (data.forget) localStorage.removeItem(place);
+    else if (localStorage.getItem(place)) setStateValue("name", localStorage.getItem(place));
+  } catch (error) { /* a browser without storage asks again next time */ }
+}
+"""
+
+
+def current_author(authors: Authors) -> str | None:
+    """Return this session's author, the one that the browser remembers if none was named yet."""
+    name: str | None = st.session_state.get("author")
+    forget = bool(st.session_state.pop("forget_author", False))
+    remembered = _remember(name, forget)
+    if name is None and remembered and not forget:
+        name = enter(authors, remembered)
+    return name
+
+
+def enter(authors: Authors, name: str) -> str | None:
+    """Make this the session's author; a name that cannot be used is explained and None returned."""
+    try:
+        entered = authors.enter(name)
+    except EntailError as error:
+        st.session_state["author_error"] = str(error)
+        return None
+    st.session_state["author"] = entered
+    st.session_state.pop("author_error", None)
+    return entered
+
+
+def leave() -> None:
+    """Forget the session's author, here and in the browser."""
+    st.session_state.pop("author", None)
+    st.session_state["forget_author"] = True
+
+
+def ask_name(authors: Authors, *, key: str) -> None:
+    """Draw the field that asks for the author's name."""
+
+    def take() -> None:
+        typed = str(st.session_state.get(key, ""))
+        if typed.strip():
+            enter(authors, typed)
+
+    st.text_input(
+        "Your name",
+        key=key,
+        max_chars=60,
+        on_change=take,
+        placeholder="How colleagues know you",
+        help="Stands beside everything that you do to a tree. Asked once; this browser remembers it.",
+    )
+    if error := st.session_state.get("author_error"):
+        st.error(error)
+
+
+def _remember(name: str | None, forget: bool) -> str | None:
+    component = st.components.v2.component("entail_author", js=_REMEMBER)
+    result = component(
+        key="author_memory",
+        data={"name": name, "forget": forget},
+        on_name_change=lambda: None,
+        height="content",
+    )
+    remembered = getattr(result, "name", None)
+    return remembered if isinstance(remembered, str) else None

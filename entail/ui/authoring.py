@@ -1,0 +1,123 @@
+"""Puts together what the authoring screen shows: tree, corpus, index, candidates, presses of keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from entail.data.records import Corpus
+from entail.index.protocol import PremiseIndex
+from entail.trees.acts import Evidence
+from entail.trees.log import TreeSummary
+from entail.trees.suggestions import Candidate, evidence_of, suggest
+from entail.trees.tree import ROOT
+from entail.ui.commands import LISTENED, PAGE, command_for
+from entail.ui.keyboard import listen
+from entail.ui.resources import Building, Workspace, shelf
+from entail.ui.screen import Desk, Screen, screen_of
+from entail.ui.words import label
+
+
+@dataclass(frozen=True)
+class Place:
+    """One tree in one tab, with the corpus and the index that its candidates come from."""
+
+    shared: Workspace
+    author: str | None
+    summary: TreeSummary
+    corpus: Corpus
+    corpus_version: int
+    building: Building
+    screen: Screen
+
+    @property
+    def index(self) -> PremiseIndex | None:
+        """The index, None while it is built."""
+        return self.building.index
+
+
+def take_place(shared: Workspace, author: str | None, tree_id: str, retriever: str) -> Place:
+    """Return the place at a tree, its index taken from the shelf."""
+    summary = shared.log.summary(tree_id)
+    if summary.corpus_id is None:
+        corpus, version = Corpus("none", ()), 0
+    else:
+        info = shared.corpora.info(summary.corpus_id)
+        corpus, version = shared.corpora.corpus(info.id, version=info.version), info.version
+    building = shelf().take(retriever, corpus) if len(corpus) else Building()
+    return Place(shared, author, summary, corpus, version, building, screen_of(tree_id))
+
+
+def take_presses(place: Place) -> Desk:
+    """Do what the keys pressed since the last run say, in order; return the desk as it is then."""
+    desk = set_desk(place)
+    for press in listen(keys=LISTENED, key="keyboard"):
+        command = command_for(
+            press.key, tree=desk.history.tree, selected=desk.screen.selected, shown=desk.shown
+        )
+        if command is not None:
+            desk.run(command)
+            desk = set_desk(place)
+    return desk
+
+
+def set_desk(place: Place) -> Desk:
+    """Return the desk as it is now: the newest version of the tree, the candidates of the selected node."""
+    screen = place.screen
+    history = place.shared.log.history(place.summary.id)
+    if screen.seen == 0:
+        screen.seen = history.seq
+    if screen.selected not in history.tree.nodes:
+        screen.select(ROOT)
+    looked_at: tuple[Candidate, ...] = ()
+    evidence: Evidence | None = None
+    if place.index is not None and len(place.corpus):
+        query = screen.query or history.tree.node(screen.selected).text
+        with st.spinner("Looking for premises …", show_time=True):
+            looked_at = suggest(
+                history.tree,
+                screen.selected,
+                place.corpus,
+                place.index,
+                k=(screen.furthest + 1) * PAGE,
+                query=screen.query,
+            )
+        evidence = evidence_of(
+            looked_at,
+            place.index,
+            corpus_version=place.corpus_version,
+            query=query,
+            own_words=screen.query is not None,
+        )
+    shown = looked_at[screen.page * PAGE : (screen.page + 1) * PAGE]
+    return Desk(place.shared.log, place.author, screen, history, shown, looked_at, evidence)
+
+
+def draw_building(place: Place) -> None:
+    """Draw why there are no candidates yet."""
+    if not len(place.corpus):
+        st.info("This tree has no corpus. Write premises yourself (key **w**).", icon=":material/edit_note:")
+        return
+    draw_progress(place.building)
+    st.caption("The tree can be read and edited meanwhile. Each sentence is encoded once and kept.")
+
+
+def draw_progress(building: Building) -> None:
+    """Draw how far an index is, and go on by itself once it is there; or say what went wrong."""
+    if building.error is not None:
+        st.error(label(str(building.error)))
+        st.button("Try again", icon=":material/refresh:")
+    else:
+        _poll(building)
+
+
+@st.fragment(run_every=0.4)
+def _poll(building: Building) -> None:
+    if building.done.is_set():
+        st.rerun()
+    progress = building.progress
+    if progress is None:
+        st.progress(0.0, text="Preparing the search …")
+    else:
+        st.progress(progress.fraction, text=str(progress))

@@ -1,0 +1,116 @@
+"""The ranked premises of a node, ten at a time, each with its accept and reject."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from entail.trees.suggestions import Candidate
+from entail.trees.tree import Tree
+from entail.ui.commands import PAGE, Command
+from entail.ui.screen import Desk
+from entail.ui.words import label, marked, words_of
+
+
+def draw_candidates(desk: Desk, *, total: int, gold: Mapping[str, str], revision: str) -> None:
+    """Draw the candidates on the screen; `gold` holds what reference trees accept here, by folded text."""
+    screen, tree = desk.screen, desk.history.tree
+    if not desk.shown:
+        st.info(
+            "No candidates: the corpus holds nothing else for this sentence. Search with your own words, "
+            "write a premise yourself (key **w**), or add facts on the Corpora page.",
+            icon=":material/search_off:",
+        )
+    query_words = words_of(screen.query or tree.node(screen.selected).text)
+    for place, candidate in enumerate(desk.shown):
+        _draw(desk, tree, place, candidate, query_words, gold, revision)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.button(
+            "Previous",
+            icon=":material/chevron_left:",
+            disabled=screen.page == 0,
+            on_click=desk.run,
+            args=(Command("page", step=-1),),
+            key=f"previous-{screen.tree_id}",
+            help="Key p",
+        )
+        first = screen.page * PAGE + 1
+        st.caption(f"{first} to {first + len(desk.shown) - 1} of {total:,}" if desk.shown else "")
+        st.button(
+            "Next",
+            icon=":material/chevron_right:",
+            icon_position="right",
+            disabled=len(desk.shown) < PAGE,
+            on_click=desk.run,
+            args=(Command("page", step=1),),
+            key=f"next-{screen.tree_id}",
+            help="Key n",
+        )
+    open_ = [c for c in desk.looked_at if c.judgement is None and c.in_tree is None]
+    st.button(
+        f"Finish: none of the other {len(open_)} shown explains this",
+        icon=":material/done_all:",
+        on_click=desk.run,
+        args=(Command("finish"),),
+        disabled=not open_,
+        width="stretch",
+        key=f"finish-{screen.tree_id}",
+        help="Key f. The candidates that you have seen here and not accepted become rejections.",
+    )
+
+
+def _draw(
+    desk: Desk,
+    tree: Tree,
+    place: int,
+    candidate: Candidate,
+    query_words: frozenset[str],
+    gold: Mapping[str, str],
+    revision: str,
+) -> None:
+    screen, premise = desk.screen, candidate.premise
+    digit = str((place + 1) % 10)
+    # A hash of content in the key: a click can only ever act on what it was drawn for.
+    key = f"{screen.tree_id}-{screen.selected}-{premise.key}-{revision}"
+    below = candidate.in_tree is not None and candidate.in_tree in tree.node(screen.selected).children
+    rejected = candidate.judgement is not None and not candidate.judgement.accepted
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"row-{key}"):
+        st.button(
+            digit,
+            icon=":material/check:",
+            key=f"accept-{key}",
+            type="primary" if not below else "secondary",
+            disabled=below,
+            on_click=desk.run,
+            args=(Command("accept", premise.key),),
+            help=f"Accept (key {digit})",
+            width=64,
+        )
+        with st.container(gap=None):
+            st.html(f'<div class="entail-sentence">{marked(premise.text, query_words)}</div>')
+            st.caption(" · ".join(_notes(candidate, tree, below, rejected, gold)))
+        st.button(
+            "",
+            icon=":material/close:",
+            key=f"reject-{key}",
+            disabled=below or rejected,
+            on_click=desk.run,
+            args=(Command("reject", premise.key),),
+            help=f"Reject (key Shift+{digit})",
+        )
+
+
+def _notes(
+    candidate: Candidate, tree: Tree, below: bool, rejected: bool, gold: Mapping[str, str]
+) -> list[str]:
+    notes = [f"rank {candidate.rank} · {candidate.score:.3f}"]
+    if below:
+        notes.append(":green[:material/check: accepted here]")
+    elif candidate.in_tree is not None:
+        notes.append(f":blue[:material/account_tree: already in the tree ({candidate.in_tree})]")
+    if rejected and candidate.judgement is not None:
+        notes.append(f":violet[:material/close: rejected by {label(candidate.judgement.author)}]")
+    if candidate.premise.folded in gold:
+        notes.append(":orange[:material/star: premise in the reference tree]")
+    return notes

@@ -1,0 +1,106 @@
+"""Starting a tree, or going on with one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.trees.acts import Create
+from entail.trees.corpora import CorpusInfo
+from entail.trees.log import TreeSummary
+from entail.ui.resources import Workspace
+from entail.ui.words import ago, label
+
+_OWN = "A sentence of my own"
+
+
+def draw_chooser(shared: Workspace, author: str | None) -> None:
+    """Draw both: the form that starts a tree and the list of trees to go on with."""
+    st.title("Trees")
+    draw_start(shared, author)
+    trees = shared.log.trees()
+    own = [tree for tree in trees if not tree.example]
+    if own:
+        st.subheader("Go on with")
+        draw_trees(shared, own)
+    st.subheader("Examples")
+    draw_trees(shared, [tree for tree in trees if tree.example][:10])
+
+
+def draw_start(shared: Workspace, author: str | None) -> None:
+    """Draw the form that starts a tree: a corpus, and a hypothesis typed or picked."""
+    corpora = shared.corpora.corpora()
+    examples = [tree.hypothesis for tree in shared.log.trees() if tree.example]
+    with st.container(border=True):
+        st.markdown("**Start a tree**")
+        if not corpora:
+            st.info("There is no corpus yet. Bring one on the Corpora page.", icon=":material/library_add:")
+            return
+        picked = st.selectbox(
+            "Hypothesis", [_OWN, *examples], key="start_pick", help="Type to find one among the examples"
+        )
+        text = picked
+        if picked == _OWN:
+            text = st.text_input(
+                "The claim to explain", key="start_text", max_chars=2000, placeholder="One sentence"
+            )
+        corpus = st.selectbox("Facts from", corpora, format_func=_corpus_line, key="start_corpus")
+        if st.button("Start", type="primary", key="start", disabled=shared.database.read_only):
+            _start(shared, author, text, corpus)
+
+
+def _corpus_line(corpus: CorpusInfo) -> str:
+    return f"{corpus.name} ({corpus.count:,} facts)"
+
+
+def _start(shared: Workspace, author: str | None, text: str, corpus: CorpusInfo) -> None:
+    if author is None:
+        st.warning("First say who you are: the field “Your name” in the sidebar.", icon=":material/person:")
+        return
+    if not text.strip():
+        st.warning("Write the claim first: one sentence that the tree is to explain.", icon=":material/edit:")
+        return
+    try:
+        tree_id = shared.log.create(Create(hypothesis=text.strip()), author=author, corpus_id=corpus.id)
+    except EntailError as error:
+        st.error(label(str(error)))
+        return
+    open_tree(tree_id)
+
+
+def open_tree(tree_id: str) -> None:
+    """Go to the authoring screen of a tree."""
+    st.session_state["tree"] = tree_id
+    st.switch_page("pages/Trees.py", query_params={"tree": tree_id})
+
+
+def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool = False) -> None:
+    """Draw a line for each tree, with who is on it now."""
+    here = shared.authors.here()
+    for tree in trees:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with st.container(gap=None):
+                st.markdown(label(tree.hypothesis, longest=160))
+                at_work = ", ".join(sorted({label(p.author) for p in here if p.tree_id == tree.id}))
+                st.caption(
+                    f"{tree.premises} premises, {tree.steps} steps"
+                    f" · {label(tree.changed_by)}, {ago(tree.changed_at)}"
+                    + (f" · :green[:material/person: {at_work} now]" if at_work else "")
+                )
+            if archive and not shared.database.read_only:
+                author = st.session_state.get("author")
+                st.button(
+                    "",
+                    icon=":material/unarchive:" if tree.archived else ":material/archive:",
+                    key=f"archive-{tree.id}",
+                    help="Bring back" if tree.archived else "Archive: out of sight, never lost",
+                    disabled=author is None,
+                    on_click=shared.log.archive,
+                    args=(tree.id,),
+                    kwargs={"author": author, "archived": not tree.archived},
+                    type="tertiary",
+                )
+            if st.button("Open", key=f"open-{tree.id}"):
+                open_tree(tree.id)

@@ -1,0 +1,47 @@
+"""Trees that come in from files."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.ui.resources import Workspace, gold
+from entail.ui.words import label
+
+
+def draw_import(shared: Workspace, author: str | None) -> None:
+    """Draw the field that takes official EntailmentBank JSONL and makes a tree of every row."""
+    with st.expander("Import trees", icon=":material/upload_file:"):
+        corpora = shared.corpora.corpora()
+        corpus = st.selectbox("Facts from", corpora, format_func=lambda c: c.name, key="import_corpus")
+        file = st.file_uploader("EntailmentBank JSONL (.jsonl or .jsonl.gz)", key="import_file")
+        if file is None or not st.button("Import", key="import_go", disabled=shared.database.read_only):
+            return
+        if author is None:
+            st.warning("First say who you are: the field “Your name” in the sidebar.")
+            return
+        try:
+            count = import_trees(
+                shared, file.getvalue(), name=file.name, author=author, corpus_id=corpus and corpus.id
+            )
+        except EntailError as error:
+            st.error(label(str(error)))
+            return
+        gold.clear()
+        st.success(
+            f"{count} tree{'s' if count != 1 else ''} imported. They are in the list of your team's trees."
+        )
+
+
+def import_trees(shared: Workspace, content: bytes, *, name: str, author: str, corpus_id: str | None) -> int:
+    """Make a tree of every row; all of them or, when one cannot be read, none.
+
+    Raises:
+        DataError: If the file or a row is malformed; its line is named.
+    """
+    from entail.data.entailment_bank import read_trees
+    from entail.trees.unfold import unfold
+
+    corpus = shared.corpora.corpus(corpus_id) if corpus_id else None
+    acts = [unfold(tree, corpus=corpus) for tree in read_trees(content, name=name)]
+    return len(shared.log.create_all(acts, author=author, corpus_id=corpus_id))

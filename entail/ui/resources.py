@@ -1,0 +1,154 @@
+"""What all sessions share: the database, the encoders, the indexes; loaded once, behind the page."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from entail.data.records import Corpus
+from entail.data.text import fold
+from entail.errors import EntailError
+from entail.index.protocol import PremiseIndex
+from entail.progress import Progress
+from entail.settings import load_settings
+from entail.trees.authors import Authors
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import Database, open_database
+from entail.trees.log import TreeLog
+
+if TYPE_CHECKING:
+    from entail.encoders.biencoder import BiEncoder
+
+RETRIEVERS: Mapping[str, str] = {
+    "minilm": "MiniLM (meaning)",
+    "tfidf": "TF-IDF (shared words)",
+    "bm25": "BM25 (shared words)",
+}
+"""Retrievers that are always in reach, and how a person calls them."""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The stores of one database."""
+
+    database: Database
+    log: TreeLog
+    corpora: CorpusStore
+    authors: Authors
+
+
+@st.cache_resource(show_spinner="Opening the database …")
+def workspace() -> Workspace:
+    """Return the installation's stores; opens, migrates and seeds the database at the first call."""
+    from entail.trees.seed import seed_sample
+
+    database = open_database()
+    if not database.read_only:
+        seed_sample(database)
+    return Workspace(database, TreeLog(database), CorpusStore(database), Authors(database))
+
+
+@dataclass
+class Building:
+    """An index in the making: progress to show, then the index or what went wrong."""
+
+    progress: Progress | None = None
+    index: PremiseIndex | None = None
+    error: EntailError | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+class Shelf:
+    """Indexes by retriever and corpus content, built once, each in a thread of its own.
+
+    At most `capacity` are kept; what was used least recently goes first.
+    """
+
+    def __init__(self, capacity: int = 12) -> None:
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._shelf: OrderedDict[tuple[str, str], Building] = OrderedDict()
+        self._encoders: dict[str, BiEncoder] = {}
+
+    def take(self, name: str, corpus: Corpus, *, wait: float = 1.0) -> Building:
+        """Return the index of this corpus, waiting up to `wait` seconds for it to be built."""
+        place = (name, corpus.hash)
+        with self._lock:
+            building = self._shelf.get(place)
+            if building is None or building.error is not None:
+                building = self._shelf[place] = Building()
+                threading.Thread(
+                    target=self._build, args=(building, name, corpus), name=f"index {name}", daemon=True
+                ).start()
+            self._shelf.move_to_end(place)
+            while len(self._shelf) > self._capacity:
+                self._shelf.popitem(last=False)
+        building.done.wait(wait)
+        return building
+
+    def warm(self, name: str = "minilm") -> None:
+        """Begin to load an encoder behind the page, so that the first typed query waits less."""
+        threading.Thread(target=self._warm, args=(name,), name=f"warm {name}", daemon=True).start()
+
+    def _warm(self, name: str) -> None:
+        try:
+            self.encoder(name).load()
+        except EntailError:
+            return  # whoever searches with it is told
+
+    def encoder(self, name: str) -> BiEncoder:
+        """Return the one copy of an encoder in this process."""
+        from entail.encoders.biencoder import BiEncoder
+        from entail.encoders.catalogue import resolve
+
+        with self._lock:
+            if name not in self._encoders:
+                self._encoders[name] = BiEncoder(resolve(name))
+            return self._encoders[name]
+
+    def _build(self, building: Building, name: str, corpus: Corpus) -> None:
+        from entail.index.retriever import retriever
+
+        def report(progress: Progress) -> None:
+            building.progress = progress
+
+        try:
+            encoder = None if name in ("tfidf", "bm25") else self.encoder(name)
+            building.index = retriever(
+                name, corpus, encoder=encoder, cache_dir=load_settings().vectors_dir, progress=report
+            )
+        except EntailError as error:
+            building.error = error
+        except (MemoryError, OSError) as error:
+            building.error = EntailError(f"the index could not be built: {error}")
+        finally:
+            building.done.set()
+
+
+@st.cache_resource(show_spinner=False)
+def shelf() -> Shelf:
+    """Return the process's shelf of indexes."""
+    made = Shelf()
+    made.warm()
+    return made
+
+
+@st.cache_data(show_spinner=False, ttl=60)
+def gold(corpus_id: str | None) -> dict[str, dict[str, str]]:
+    """Return what the example trees of a corpus say: folded node text -> its premises, folded -> raw."""
+    log = workspace().log
+    known: dict[str, dict[str, str]] = {}
+    for summary in log.trees(corpus_id=corpus_id):
+        if not summary.example:
+            continue
+        tree = log.history(summary.id).tree
+        for node in tree.nodes.values():
+            if node.children:
+                children = known.setdefault(fold(node.text), {})
+                children.update({fold(tree.nodes[c].text): tree.nodes[c].text for c in node.children})
+    return known

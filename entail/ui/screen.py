@@ -1,0 +1,153 @@
+"""The authoring screen's state in one browser tab, and what a command does to it and to the tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import streamlit as st
+
+from entail.errors import ConflictError, EntailError
+from entail.trees.acts import Accept, Act, Evidence, Finish, Reject, Reorder
+from entail.trees.log import TreeLog
+from entail.trees.replay import History
+from entail.trees.suggestions import Candidate
+from entail.trees.tree import ROOT
+from entail.ui.commands import PAGE, Command, moved
+
+
+@dataclass
+class Screen:
+    """Where the author is on one tree.
+
+    Attributes:
+        tree_id: The tree.
+        selected: Node whose candidates are shown.
+        seen: Seq of the version on the screen; acts are based on it.
+        page: Which ten candidates are shown.
+        furthest: Highest page looked at for this node and query; `finish` rejects up to there.
+        query: The author's own words, None for the node's text.
+        collapsed: Nodes whose premises the graph hides.
+        show_rejected: Whether the graph shows rejected premises.
+        dialog: Name of the dialog to open in this run.
+        notice: What the last act came to: (`error` | `conflict` | `done`, words).
+        saved: When the last act was confirmed.
+    """
+
+    tree_id: str
+    selected: str = ROOT
+    seen: int = 0
+    page: int = 0
+    furthest: int = 0
+    query: str | None = None
+    collapsed: frozenset[str] = frozenset()
+    show_rejected: bool = False
+    dialog: str | None = None
+    notice: tuple[str, str] | None = None
+    saved: datetime | None = None
+    changes: tuple[str, ...] = field(default=())
+
+    def select(self, node_id: str) -> None:
+        """Show the candidates of another node."""
+        if node_id != self.selected:
+            self.selected, self.page, self.furthest, self.query = node_id, 0, 0, None
+
+    def turn(self, step: int) -> None:
+        """Turn to the next or previous candidates."""
+        self.page = max(0, self.page + step)
+        self.furthest = max(self.furthest, self.page)
+
+    def search(self, words: str | None) -> None:
+        """Search with the author's own words, or with the node's text for None."""
+        self.query, self.page, self.furthest = (words or "").strip() or None, 0, 0
+
+
+def screen_of(tree_id: str) -> Screen:
+    """Return this tab's screen for a tree."""
+    screens: dict[str, Screen] = st.session_state.setdefault("screens", {})
+    return screens.setdefault(tree_id, Screen(tree_id))
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a command needs at hand: the log, who acts, and what is on the screen."""
+
+    log: TreeLog
+    author: str | None
+    screen: Screen
+    history: History
+    shown: tuple[Candidate, ...]
+    looked_at: tuple[Candidate, ...]
+    evidence: Evidence | None
+
+    def run(self, command: Command) -> None:
+        """Do what the command says; what it came to stands in the screen's notice."""
+        match command.verb:
+            case "select":
+                self.screen.select(command.target)
+            case "page":
+                if command.step < 0 or len(self.shown) == PAGE:
+                    self.screen.turn(command.step)
+            case "dialog":
+                self.screen.dialog = command.target
+            case "toggle":
+                self.screen.show_rejected = not self.screen.show_rejected
+            case "undo" | "redo":
+                self.take_back(command.verb)
+            case "accept" | "reject":
+                self._judge(command)
+            case "finish":
+                self._finish()
+            case "reorder":
+                order = moved(self.history.tree, command.target, command.step)
+                parent = self.history.tree.node(command.target).parent
+                if order and parent:
+                    self.act(Reorder(node=parent, order=order))
+
+    def act(self, act: Act, *, evidence: Evidence | None = None) -> bool:
+        """Put an act into the log; return whether it was taken."""
+        author, screen = self.author, self.screen
+        if author is None:
+            screen.dialog = "name"
+            return False
+        return self._try(
+            lambda: self.log.act(screen.tree_id, act, author=author, base=screen.seen, evidence=evidence)
+        )
+
+    def take_back(self, verb: str) -> bool:
+        """Undo or redo the author's own last act; return whether it was taken."""
+        author, screen = self.author, self.screen
+        if author is None:
+            screen.dialog = "name"
+            return False
+        do = self.log.undo if verb == "undo" else self.log.redo
+        return self._try(lambda: do(screen.tree_id, author=author))
+
+    def _judge(self, command: Command) -> None:
+        premise = next((c.premise for c in self.shown if c.premise.key == command.target), None)
+        if premise is None:
+            return
+        kind = Accept if command.verb == "accept" else Reject
+        self.act(kind(node=self.screen.selected, premise=premise), evidence=self.evidence)
+
+    def _finish(self) -> None:
+        open_ = tuple(c.premise for c in self.looked_at if c.judgement is None and c.in_tree is None)
+        self.act(Finish(node=self.screen.selected, premises=open_), evidence=self.evidence)
+
+    def _try(self, do: object) -> bool:
+        assert callable(do)
+        screen = self.screen
+        try:
+            history: History = do()
+        except ConflictError as error:
+            # The author now sees the newer version with the change named; the same act again is based on it.
+            screen.notice, screen.changes = ("conflict", str(error)), error.changes
+            return False
+        except EntailError as error:
+            screen.notice, screen.changes = ("error", str(error)), ()
+            return False
+        screen.seen, screen.notice, screen.changes = history.seq, None, ()
+        screen.saved = history.events[-1].at
+        if screen.selected not in history.tree.nodes:
+            screen.select(ROOT)
+        return True

@@ -1,0 +1,68 @@
+"""The frame of every page: its title, the navigation, who is at work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.ui.author import ask_name, current_author, leave
+from entail.ui.resources import Workspace, workspace
+from entail.ui.words import label
+from entail.version import __version__
+
+_ICON = Path(__file__).parent / "assets" / "icon.png"
+_PAGES = (
+    ("streamlit_app.py", "Home", ":material/home:"),
+    ("pages/Trees.py", "Trees", ":material/account_tree:"),
+    ("pages/Compare.py", "Compare", ":material/compare_arrows:"),
+    ("pages/Corpora.py", "Corpora", ":material/library_books:"),
+)
+_STYLE = """
+<style>
+  .block-container, [data-testid="stMainBlockContainer"] { padding-top: 3.2rem; padding-bottom: 2rem; }
+  mark { background: color-mix(in srgb, #e69f00 35%, transparent); color: inherit; border-radius: 2px; }
+  .entail-sentence { font-size: 1.02rem; line-height: 1.45; overflow-wrap: anywhere; white-space: pre-wrap; }
+  .entail-quiet { opacity: .72; font-size: .86rem; }
+</style>
+"""
+
+
+def begin(title: str, *, wide: bool = True) -> tuple[Workspace, str | None]:
+    """Draw the frame; return the shared stores and the author, None while unnamed.
+
+    Ends the run with an explanation when the database cannot be used.
+    """
+    st.set_page_config(
+        page_title=f"{title} · entail",
+        page_icon=str(_ICON),
+        layout="wide" if wide else "centered",
+        menu_items={"about": f"entail {__version__}: explanation trees over your own corpus"},
+    )
+    st.html(_STYLE)
+    with st.sidebar:
+        st.markdown("### entail")
+        for path, name, icon in _PAGES:
+            st.page_link(path, label=name, icon=icon)
+    try:
+        shared = workspace()
+    except EntailError as error:
+        st.title(title)
+        st.error(f"The database cannot be used: {label(str(error))}", icon=":material/database_off:")
+        st.markdown("Nothing was changed. `entail doctor` on the command line says more.")
+        st.stop()
+    if shared.database.read_only:
+        st.warning(
+            "The database is read-only: everything can be looked at, nothing changed.", icon=":material/lock:"
+        )
+    with st.sidebar:
+        st.divider()
+        author = current_author(shared.authors)
+        if author is None:
+            ask_name(shared.authors, key="sidebar_name")
+        else:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f":material/person: **{label(author)}**")
+                st.button("Not you?", on_click=leave, type="tertiary", key="leave")
+    return shared, author

@@ -1,0 +1,59 @@
+"""Compare: two retrievers side by side on one query."""
+
+import streamlit as st
+
+from entail.data.text import fold
+from entail.errors import EntailError
+from entail.evaluation.comparison import compare
+from entail.ui.authoring import draw_progress
+from entail.ui.compare import comparison_csv, draw_comparison
+from entail.ui.resources import RETRIEVERS, gold, shelf
+from entail.ui.shell import begin
+from entail.ui.words import label
+
+shared, author = begin("Compare")
+st.title("Compare retrievers")
+corpora = shared.corpora.corpora()
+if not corpora:
+    st.info("There is no corpus yet. Bring one on the Corpora page.", icon=":material/library_add:")
+    st.stop()
+names = list(RETRIEVERS)
+top = st.columns([3, 2, 2, 1])
+corpus_info = top[0].selectbox("Corpus", corpora, format_func=lambda c: f"{c.name} ({c.count:,} facts)")
+first = top[1].selectbox("Left", names, index=names.index("tfidf"), format_func=RETRIEVERS.__getitem__)
+second = top[2].selectbox("Right", names, index=names.index("minilm"), format_func=RETRIEVERS.__getitem__)
+k = top[3].selectbox("Depth", (10, 20, 50, 100), index=1)
+
+known = gold(corpus_info.id)
+nodes = {tree.hypothesis: None for tree in shared.log.trees(corpus_id=corpus_info.id)}
+picked = st.selectbox(
+    "A claim of one of the trees", list(nodes), index=0 if nodes else None, key="compare_pick"
+)
+typed = st.text_input("or a sentence of your own", key="compare_query", max_chars=2000)
+query = typed.strip() or picked or ""
+if not query:
+    st.info("Type a sentence to search with.", icon=":material/edit:")
+    st.stop()
+
+corpus = shared.corpora.corpus(corpus_info.id, version=corpus_info.version)
+left, right = (shelf().take(name, corpus) for name in (first, second))
+for building in (left, right):
+    if building.index is None:
+        draw_progress(building)
+        st.stop()
+try:
+    with st.spinner("Searching …", show_time=True):
+        comparison = compare(query, corpus, (left.index, right.index), k=k, gold=known.get(fold(query), {}))
+except EntailError as error:
+    st.error(label(str(error)))
+    st.stop()
+st.markdown(f"##### {label(query)}")
+draw_comparison(comparison)
+st.download_button(
+    "Download (CSV)",
+    comparison_csv(comparison),
+    file_name="comparison.csv",
+    mime="text/csv",
+    icon=":material/download:",
+    on_click="ignore",
+)

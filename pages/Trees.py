@@ -1,0 +1,74 @@
+"""The authoring screen: candidates on the left, the tree on the right."""
+
+import streamlit as st
+
+from entail.errors import UnknownTreeError
+from entail.ui import authoring
+from entail.ui.candidates import draw_candidates
+from entail.ui.chooser import draw_chooser
+from entail.ui.dialogs import open_dialog
+from entail.ui.export import draw_export
+from entail.ui.resources import RETRIEVERS, gold
+from entail.ui.shell import begin
+from entail.ui.toolbar import draw_notice, draw_toolbar
+from entail.ui.views import draw_view
+from entail.ui.watch import draw_watch
+from entail.ui.words import label
+
+shared, author = begin("Trees")
+tree_id = st.query_params.get("tree") or st.session_state.get("tree")
+if tree_id is None:
+    draw_chooser(shared, author)
+    st.stop()
+try:
+    shared.log.summary(tree_id)
+except UnknownTreeError as error:
+    st.error(label(str(error)))
+    draw_chooser(shared, author)
+    st.stop()
+st.session_state["tree"] = st.query_params["tree"] = tree_id
+
+name = st.session_state.setdefault("retriever", "minilm")
+place = authoring.take_place(shared, author, tree_id, name)
+desk = authoring.take_presses(place)
+tree, screen = desk.history.tree, desk.screen
+screen.seen = desk.history.seq
+
+title, side = st.columns([5, 2], vertical_alignment="center")
+title.markdown(f"#### {label(tree.root.text)}")
+with side:
+    draw_watch(shared, desk)
+draw_notice(screen)
+left, right = st.columns([5, 7], gap="medium")
+with left:
+    node = tree.node(screen.selected)
+    words = screen.query or node.text
+    st.caption(
+        ("Searched with your own words for this " if screen.query else "What explains this ") + node.kind
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{label(words)}**")
+        if screen.query:
+            st.button("Node's own text", on_click=screen.search, args=(None,), type="tertiary", key="own")
+    st.selectbox(
+        "Ranked by", list(RETRIEVERS), format_func=RETRIEVERS.__getitem__, key="retriever", width="stretch"
+    )
+    if place.index is None:
+        authoring.draw_building(place)
+    else:
+        draw_candidates(
+            desk,
+            total=len(place.corpus),
+            gold=gold(place.summary.corpus_id).get(node.folded, {}),
+            revision=place.index.manifest.corpus_hash[:8],
+        )
+with right:
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        view = st.segmented_control(
+            "View", ("Graph", "Outline", "History"), default="Graph", label_visibility="collapsed", key="view"
+        )
+        draw_export(shared, desk, place.corpus)
+    draw_toolbar(desk)
+    draw_view(view or "Graph", shared, desk)
+if screen.dialog:
+    open_dialog(screen.dialog, desk)

@@ -1,0 +1,77 @@
+"""Two retrievers on one query, over a corpus small enough to rank by hand."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from entail.data.records import Corpus
+from entail.errors import RetrievalError
+from entail.evaluation.comparison import compare
+from entail.index.protocol import Floats, Hits, Manifest
+
+CORPUS = Corpus.of("five", ["ice is cold", "fire is hot", "snow is ice", "the sun is a star", "salt is a solid"])
+
+
+@dataclasses.dataclass
+class FixedIndex:
+    """Scores the premises as told, whatever the query."""
+
+    name: str
+    row: Sequence[float]
+    corpus_hash: str = CORPUS.hash
+
+    @property
+    def manifest(self) -> Manifest:
+        return Manifest(self.name, 0, "fixed", len(self.row), self.corpus_hash)
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        return np.tile(np.asarray(self.row, dtype=np.float32), (len(queries), 1))
+
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
+        raise AssertionError("a comparison ranks the whole corpus")
+
+
+LEFT = FixedIndex("left", [0.9, 0.5, 0.7, 0.1, 0.3])
+RIGHT = FixedIndex("right", [0.2, 0.8, 0.9, 0.7, 0.1])
+
+
+def test_ranks_changes_and_overlap_by_hand() -> None:
+    found = compare("snow is cold", CORPUS, (LEFT, RIGHT), k=2, gold={"snow is ice", "ice is cold"})
+    assert [row.premise.text for row in found.side(0)] == ["ice is cold", "snow is ice"]
+    assert [row.premise.text for row in found.side(1)] == ["snow is ice", "fire is hot"]
+    ranks = {row.premise.text: row.ranks for row in found.rows}
+    assert ranks == {"ice is cold": (1, 4), "snow is ice": (2, 1), "fire is hot": (3, 2)}
+    assert {row.premise.text: row.change for row in found.rows}["ice is cold"] == -3
+    assert found.shared == 1
+    assert (found.found(0), found.found(1)) == (2, 1)
+
+
+def test_the_query_itself_is_left_out_of_both() -> None:
+    found = compare("ice  is cold", CORPUS, (LEFT, RIGHT), k=5)
+    assert "ice is cold" not in {row.premise.text for row in found.rows}
+    assert found.k == 4
+    assert found.side(0)[0].ranks[0] == 1
+
+
+def test_equal_scores_rank_by_position() -> None:
+    flat = FixedIndex("flat", [0.5] * 5)
+    found = compare("anything else", CORPUS, (flat, flat), k=3)
+    assert [row.premise.text for row in found.side(1)] == list(CORPUS.texts[:3])
+
+
+def test_nothing_known_is_not_the_same_as_nothing_found() -> None:
+    assert {row.gold for row in compare("x y", CORPUS, (LEFT, RIGHT), k=2).rows} == {None}
+
+
+@pytest.mark.parametrize(("query", "k", "part"), [("  ", 3, "empty"), ("ice", 0, "1 or more")])
+def test_bad_requests_say_what_to_do(query: str, k: int, part: str) -> None:
+    with pytest.raises(RetrievalError, match=part):
+        compare(query, CORPUS, (LEFT, RIGHT), k=k)
+
+
+def test_an_index_of_another_corpus_is_refused() -> None:
+    other = dataclasses.replace(RIGHT, corpus_hash="0" * 64)
+    with pytest.raises(RetrievalError, match=r"right holds the corpus 000000000000 \(5 premises\)"):
+        compare("ice", CORPUS, (LEFT, other), k=3)
