@@ -1,0 +1,306 @@
+"""Text as people bring it: gzip, byte order marks, UTF-16, size limits; JSONL with line numbers."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from entail.errors import FormatError, SettingsError
+from entail.settings import MAX_UPLOAD_MB
+
+Source = bytes | str | os.PathLike[str]
+"""A path, or the bytes of an upload."""
+
+MAX_BYTES = MAX_UPLOAD_MB * 1024 * 1024
+"""Most that is read from one file, packed or unpacked."""
+
+_GZIP = b"\x1f\x8b"
+_BOMS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_FOREIGN = (
+    (b"PK\x03\x04", "a ZIP or Excel file; unpack it, or save the sheet as CSV (UTF-8)"),
+    (b"%PDF", "a PDF; save its text as a .txt file, one premise a line"),
+    (b"SQLite format 3\0", "an SQLite database; export the texts as CSV"),
+)
+_NAMES = {
+    str: "text",
+    dict: "an object",
+    list: "a list",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}
+
+T = TypeVar("T")
+
+
+def source_name(source: Source, name: str | None = None) -> str:
+    """Return how messages call a source: the given name, else the path, else `upload`."""
+    return name or ("upload" if isinstance(source, bytes) else os.fspath(source))
+
+
+def read_text(
+    source: Source, *, name: str | None = None, encoding: str | None = None, max_bytes: int = MAX_BYTES
+) -> str:
+    r"""Return a file's text, unpacked and decoded, with ``\n`` at the end of every line.
+
+    Gzip is known by its first bytes, whatever the name says. UTF-8 and, by their byte order mark, UTF-16
+    and UTF-32 are read; UTF-16 without a mark is known by its NUL bytes. Anything else needs `encoding`.
+
+    >>> read_text("caf\u00e9".encode("utf-16"))
+    'café'
+
+    Raises:
+        FormatError: If the file cannot be opened, is larger than `max_bytes` (packed or unpacked), is
+            damaged, binary, in another encoding, or has a NUL character.
+        SettingsError: If there is no such `encoding`.
+    """
+    shown = source_name(source, name)
+    data = _unpack(_load(source, shown, max_bytes), shown, max_bytes)
+    for magic, what in _FOREIGN:
+        if data.startswith(magic):
+            raise FormatError(f"expected a text file, found {what}", source=shown)
+    text = _decode(data, encoding, shown)
+    nul = text.find("\0")
+    if nul >= 0:
+        raise FormatError(
+            "expected text, found a NUL character: binary or damaged; save the file again as UTF-8 text",
+            source=shown,
+            line=text.count("\n", 0, nul) + 1,
+        )
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_jsonl(
+    source: Source, *, name: str | None = None, encoding: str | None = None, max_bytes: int = MAX_BYTES
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) of every line that is not blank; see `read_text` and `parse_jsonl`.
+
+    >>> list(read_jsonl(b'{"text": "ice is cold"}'))
+    [(1, {'text': 'ice is cold'})]
+    """
+    text = read_text(source, name=name, encoding=encoding, max_bytes=max_bytes)
+    yield from parse_jsonl(text, source=source_name(source, name))
+
+
+def parse_jsonl(text: str, *, source: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) of every line that is not blank.
+
+    Raises:
+        FormatError: With the line, if it is not one JSON object.
+    """
+    # str.splitlines would also cut at U+2028, which JSON allows inside a string.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        row = parse_json(line, source=source, line=number)
+        if not isinstance(row, dict):
+            raise FormatError(f"expected one JSON object, found {_kind(row)}", source=source, line=number)
+        yield number, row
+
+
+def parse_json(text: str, *, source: str | None = None, line: int | None = None) -> Any:  # noqa: ANN401
+    """Return the value of a JSON text whose strings can be stored: no NUL, no half surrogate pair.
+
+    Args:
+        text: One JSON value.
+        source: Name for messages.
+        line: The line on which `text` stands alone, None if it is a whole file.
+
+    Raises:
+        FormatError: With the line and column of the mistake.
+    """
+    try:
+        value = json.loads(text)
+        if "\\ud" in text or "\\uD" in text or "\\u0000" in text:
+            _check_characters(value, source, line)
+        return value
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"expected {'one JSON object' if line else 'JSON'}, found {shorten(_around(text, error.pos))} "
+            f"({error.msg}, column {error.colno})",
+            source=source,
+            line=line or error.lineno,
+        ) from error
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else f"out of range ({error})"
+        raise FormatError(f"expected JSON, found a value {reason}", source=source, line=line) from error
+
+
+def require(row: Mapping[str, Any], field: str, kind: type[T], *, source: str | None, line: int | None) -> T:
+    """Return a field of a row, checked.
+
+    Args:
+        row: The row.
+        field: Its name; `meta.triples` is the field `triples` of the object `meta`.
+        kind: `str`, `dict`, `list`, `int` ...; a text must not be blank.
+        source: Name for messages.
+        line: Line for messages.
+
+    >>> require({"meta": {"n": 1}}, "meta.n", str, source="x.jsonl", line=3)
+    Traceback (most recent call last):
+    entail.errors.FormatError: x.jsonl, line 3, field 'meta.n': expected text, found 1
+
+    Raises:
+        FormatError: With source, line and field, if it is absent, null, blank or of another kind.
+    """
+    value = optional(row, field, kind, source=source, line=line)
+    if value is None:
+        found = "null" if field in row else f"only the fields {shorten(', '.join(row))}"
+        raise FormatError(
+            f"expected {_NAMES.get(kind, kind.__name__)}, found {found}",
+            source=source,
+            line=line,
+            field=field,
+        )
+    if isinstance(value, str) and not value.strip():
+        raise FormatError(f"expected text, found {value!r}", source=source, line=line, field=field)
+    return value
+
+
+def optional(
+    row: Mapping[str, Any], field: str, kind: type[T], *, source: str | None, line: int | None
+) -> T | None:
+    """Return a field of a row like `require`, but None if it is absent or null, and a blank text as it is.
+
+    Raises:
+        FormatError: With source, line and field, if it is of another kind.
+    """
+    value: Any = row
+    for part in [field] if field in row else field.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    if value is None:
+        return None
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise FormatError(
+            f"expected {_NAMES.get(kind, kind.__name__)}, found {shorten(json.dumps(value, default=repr))}",
+            source=source,
+            line=line,
+            field=field,
+        )
+    return value
+
+
+def shorten(text: str, width: int = 80) -> str:
+    """Return a text short enough to stand in a message.
+
+    >>> shorten("abcdef", 4)
+    'abc…'
+    """
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _load(source: Source, shown: str, max_bytes: int) -> bytes:
+    if isinstance(source, bytes):
+        data, size = source, len(source)
+    else:
+        try:
+            with Path(source).open("rb") as file:
+                # A pipe or a device has no size, so the read is bounded too.
+                data = file.read(max_bytes + 1)
+                size = max(len(data), os.fstat(file.fileno()).st_size)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            reason = getattr(error, "strerror", None) or str(error)
+            raise FormatError(f"expected a file that can be read, found: {reason}", source=shown) from error
+    if size > max_bytes:
+        raise FormatError(
+            f"expected at most {max_bytes:,} bytes, found {size:,}; split the file", source=shown
+        )
+    return data
+
+
+def _unpack(data: bytes, shown: str, max_bytes: int) -> bytes:
+    if not data.startswith(_GZIP):
+        return data
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            unpacked = file.read(max_bytes + 1)
+    except (EOFError, OSError, zlib.error) as error:
+        raise FormatError(
+            f"expected a whole gzip file, found a damaged one ({error})", source=shown
+        ) from error
+    if len(unpacked) > max_bytes:
+        raise FormatError(
+            f"expected at most {max_bytes:,} bytes once unpacked, found more than that in {len(data):,} "
+            "packed bytes; split the file",
+            source=shown,
+        )
+    return unpacked
+
+
+def _decode(data: bytes, encoding: str | None, shown: str) -> str:
+    guess = encoding or _guess_encoding(data)
+    try:
+        return data.decode(guess)
+    except LookupError as error:
+        raise SettingsError(
+            f"expected the name of a text encoding such as cp1252, found {encoding!r}"
+        ) from error
+    except UnicodeError as error:
+        start = getattr(error, "start", 0)
+        line = data.count(b"\n", 0, start) + 1
+        found = f"byte 0x{data[start]:02X}" if start < len(data) else "an early end"
+        if encoding or guess != "utf-8":
+            message = f"expected {guess}, found {found}, which is none; save the file again as UTF-8"
+        elif _is_binary(data):
+            message = f"expected text in UTF-8, found {found} in what looks like a binary file"
+        else:
+            message = (
+                f"expected text in UTF-8, found {found}; the file looks like Latin-1 or Windows-1252: "
+                "convert it (iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW), or say so (encoding cp1252)"
+            )
+        raise FormatError(message, source=shown, line=line) from error
+
+
+def _guess_encoding(data: bytes) -> str:
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return encoding
+    head = data[:4096]
+    pairs = len(head) // 2
+    even, odd = head[0::2].count(0), head[1::2].count(0)
+    # In UTF-16 every other byte of a Latin letter is NUL; a stray NUL in UTF-8 is far rarer.
+    if pairs and odd >= 0.4 * pairs and even <= 0.05 * pairs:
+        return "utf-16-le"
+    if pairs and even >= 0.4 * pairs and odd <= 0.05 * pairs:
+        return "utf-16-be"
+    return "utf-8"
+
+
+def _is_binary(data: bytes) -> bool:
+    head = data[:4096]
+    return sum(byte < 32 and byte not in b"\t\n\r\f" for byte in head) > 0.02 * len(head)
+
+
+def _check_characters(value: object, source: str | None, line: int | None) -> None:
+    flat = json.dumps(value, ensure_ascii=False)
+    try:
+        flat.encode()
+    except UnicodeEncodeError as error:
+        raise FormatError(
+            "expected text, found half of a surrogate pair (\\ud800 to \\udfff alone), which is no character",
+            source=source,
+            line=line,
+        ) from error
+    if "\\u0000" in flat.replace("\\\\", ""):
+        raise FormatError("expected text, found a NUL character (\\u0000)", source=source, line=line)
+
+
+def _around(text: str, position: int) -> str:
+    return repr(text[max(0, position - 20) : position + 20]) if text[position:].strip() else "an early end"
+
+
+def _kind(value: object) -> str:
+    return _NAMES.get(type(value), "null" if value is None else type(value).__name__)
