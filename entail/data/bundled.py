@@ -1,0 +1,38 @@
+"""The sample that ships: real EntailmentBank trees and facts; origin and licences in `data/sample/`."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from entail.data.corpora import read_corpus
+from entail.data.entailment_bank import read_trees
+from entail.data.records import Corpus, ExplanationTree
+
+SAMPLE_NAME = "EntailmentBank sample"
+"""Name of the bundled corpus."""
+
+
+def sample_dir() -> Path:
+    """Return the folder of the sample's files."""
+    return Path(__file__).parent / "sample"
+
+
+@cache
+def sample_trees() -> tuple[ExplanationTree, ...]:
+    """Return the bundled trees, read once; `scripts/build_sample.py` says how they were chosen.
+
+    >>> sample_trees()[0].steps[-1].conclusion
+    'hypothesis'
+    """
+    return tuple(read_trees(sample_dir() / "trees.jsonl.gz", name="bundled trees"))
+
+
+@cache
+def sample_corpus() -> Corpus:
+    """Return the bundled facts, read once; every leaf and distractor of `sample_trees` is among them.
+
+    >>> sample_corpus().name, sample_corpus().position("iron is a kind of metal") is not None
+    ('EntailmentBank sample', True)
+    """
+    return read_corpus(sample_dir() / "premises.jsonl.gz", name=SAMPLE_NAME).corpus
