@@ -1,0 +1,332 @@
+"""Opening a database: SQLite in a file, or PostgreSQL by URL; every failure says what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, make_url
+
+from entail.errors import DatabaseError
+from entail.settings import load_settings
+from entail.trees.schema import REVISION
+
+_WRITING = "entail_writing"
+_MIGRATION_LOCK = 0x656E7461696C  # "entail", as PostgreSQL's advisory lock number
+
+
+@dataclass(frozen=True, repr=False)
+class Database:
+    """An opened database, safe to share between threads.
+
+    Attributes:
+        engine: SQLAlchemy's engine.
+        url: Where it is, without a password.
+        read_only: Whether the file can be read but not written; every act is then refused.
+    """
+
+    engine: sa.Engine
+    url: str
+    read_only: bool = False
+
+    def __repr__(self) -> str:
+        return f"Database({self.url!r}{', read_only=True' if self.read_only else ''})"
+
+    @property
+    def file(self) -> Path | None:
+        """The SQLite file, None on a server."""
+        name = self.engine.url.database
+        return _path(self.engine.url) if self.engine.dialect.name == "sqlite" and name else None
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """Give a connection that sees one consistent state.
+
+        Raises:
+            DatabaseError: If the database cannot answer.
+        """
+        with explained(self.url), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """Give a connection in a transaction: committed (and on the disk) on leaving, or nothing is.
+
+        Raises:
+            DatabaseError: If the database cannot be written.
+        """
+        if self.read_only:
+            raise DatabaseError(
+                f"nothing was saved: the database {self.url} can only be read; make the file and its folder "
+                "writable for this user, then restart"
+            )
+        with (
+            explained(self.url),
+            self.engine.connect().execution_options(**{_WRITING: True}) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def open_database(url: str | None = None, *, wait_seconds: float = 10.0) -> Database:
+    """Open a database, make it if there is none, and bring it to this version's tables.
+
+    Args:
+        url: `sqlite:///file`, `postgresql://user:password@host/name`; by default the settings'.
+        wait_seconds: How long to wait for a lock that another process holds, or for a server.
+
+    Raises:
+        DatabaseError: If it cannot be opened, is damaged, or was written by a newer version.
+    """
+    parsed = parse_url(url if url is not None else load_settings().database_url)
+    shown = parsed.render_as_string(hide_password=True)
+    with explained(shown):
+        if parsed.get_backend_name() == "sqlite":
+            return _open_sqlite(parsed, shown, wait_seconds)
+        engine = _engine(parsed, connect_args={"connect_timeout": max(2, round(wait_seconds))}, pre_ping=True)
+        database = Database(engine, shown)
+        try:
+            _bring_up(database)
+        except BaseException:
+            engine.dispose()
+            raise
+        return database
+
+
+def parse_url(url: str) -> URL:
+    """Return the URL with the driver that is used here.
+
+    Raises:
+        DatabaseError: If it is not the URL of an SQLite file or a PostgreSQL server.
+
+    >>> parse_url("postgres://ann@localhost/trees").drivername
+    'postgresql+psycopg'
+    """
+    wanted = "expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME; check ENTAIL_DATABASE_URL"
+    try:
+        parsed = make_url(re.sub(r"^postgres(?=:|\+)", "postgresql", url))
+        backend = parsed.get_backend_name()
+    except (sa.exc.SQLAlchemyError, ValueError) as error:
+        raise DatabaseError(f"this is no database URL: {wanted}") from error
+    if backend == "postgresql":
+        return parsed.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise DatabaseError(f"a database of the kind {backend!r} is not supported: {wanted}")
+    if not parsed.database or parsed.database == ":memory:":
+        raise DatabaseError(f"a database in memory would lose everything: {wanted}")
+    return parsed.set(drivername="sqlite")
+
+
+def _path(url: URL) -> Path:
+    return Path(re.sub(r"^file:", "", url.database or "")).absolute()
+
+
+def _engine(url: URL, *, connect_args: dict[str, Any], pre_ping: bool = False) -> sa.Engine:
+    return sa.create_engine(
+        url,
+        connect_args=connect_args,
+        pool_pre_ping=pre_ping,
+        hide_parameters=True,
+        json_serializer=partial(json.dumps, allow_nan=False),
+    )
+
+
+def _open_sqlite(url: URL, shown: str, wait_seconds: float) -> Database:
+    path = _path(url)
+    if path.is_dir():
+        raise DatabaseError(f"{path} is a folder; the database is a file: check ENTAIL_DATABASE_URL")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatabaseError(
+            f"the folder {path.parent} for the database cannot be made ({error.strerror}); "
+            "set ENTAIL_DATA_DIR to a folder that this user may write"
+        ) from error
+    if "uri" not in url.query:
+        database = Database(_sqlite_engine(url, wait_seconds), shown)
+        try:
+            if _writable(database):
+                _bring_up(database)
+                return database
+        except BaseException:
+            database.close()
+            raise
+        database.close()
+    return _open_sqlite_for_reading(url, path, shown, wait_seconds)
+
+
+def _open_sqlite_for_reading(url: URL, path: Path, shown: str, wait_seconds: float) -> Database:
+    # A database in WAL mode needs its -shm file beside it. Where the folder does not let SQLite make one, the
+    # file may be read as it is (`immutable`), unless a WAL is left that has to be read with it.
+    wal = path.with_name(path.name + "-wal")
+    modes = ["mode=ro"]
+    if not wal.exists() or wal.stat().st_size == 0:
+        modes.append("mode=ro&immutable=1")
+    for mode in modes:
+        plain = f"sqlite:///file:{path.as_posix()}?{mode}&uri=true"
+        database = Database(_sqlite_engine(make_url(plain), wait_seconds), shown, read_only=True)
+        try:
+            _bring_up(database)
+        except sa.exc.OperationalError:
+            database.close()
+            if mode is modes[-1]:
+                raise
+        except BaseException:
+            database.close()
+            raise
+        else:
+            return database
+    raise AssertionError("unreachable")
+
+
+def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
+    engine = _engine(url, connect_args={"timeout": wait_seconds})
+
+    @sa.event.listens_for(engine, "connect")
+    def _configure(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None  # transactions begin where `_begin` says
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        writing = connection.get_execution_options().get(_WRITING)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    return engine
+
+
+def _writable(database: Database) -> bool:
+    """See whether the file can be written; a damaged or locked one raises."""
+    with database.engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        try:
+            raw.execute("PRAGMA journal_mode = WAL")
+            raw.execute("BEGIN IMMEDIATE")
+            raw.execute("ROLLBACK")
+        except sqlite3.OperationalError as error:
+            reason = str(error)
+            if "readonly" in reason or ("unable to open" in reason and _exists(database)):
+                return False
+            raise
+    return True
+
+
+def _exists(database: Database) -> bool:
+    return database.file is not None and database.file.exists()
+
+
+def _bring_up(database: Database) -> None:
+    with database.engine.connect() as connection:
+        revision = schema_revision(connection)
+    if revision == REVISION:
+        return
+    if database.read_only:
+        raise DatabaseError(
+            f"the database {database.url} can only be read, but its tables (revision {revision or 'none'}) "
+            f"have to be brought to revision {REVISION} first: make the file and its folder writable"
+        )
+    migrate(database)
+
+
+def schema_revision(connection: sa.Connection) -> str | None:
+    """Return the revision of the tables, None where there are none."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    version = sa.table("alembic_version", sa.column("version_num"))
+    found: str | None = connection.scalar(sa.select(version.c.version_num))
+    return found
+
+
+def migrate(database: Database, revision: str = "head") -> None:
+    """Bring the tables to a revision, in one transaction that other processes wait for.
+
+    Raises:
+        DatabaseError: If the tables are of a newer version of entail, or are not entail's.
+    """
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    with database.writing() as connection:
+        if database.engine.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+        found = schema_revision(connection)
+        if found is not None and found not in known:
+            raise DatabaseError(
+                f"the database {database.url} is of revision {found}, newer than this version of entail "
+                f"knows ({REVISION}); update entail (nothing was changed)"
+            )
+        others = set(sa.inspect(connection).get_table_names()) & {"trees", "events", "premises"}
+        if found is None and others:
+            raise DatabaseError(
+                f"the database {database.url} has tables that entail did not make "
+                f"({', '.join(sorted(others))}); give entail a database of its own"
+            )
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+
+@contextmanager
+def explained(url: str) -> Iterator[None]:
+    """Turn what a driver raises into a `DatabaseError` that says what to do."""
+    try:
+        yield
+    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
+        raise DatabaseError(_explain(error, url)) from error
+
+
+def _explain(error: Exception, url: str) -> str:
+    original = getattr(error, "orig", None) or error
+    reason = " ".join(str(original).split())
+    if isinstance(original, sqlite3.Error):
+        lower = reason.lower()
+        for sign, meaning in _SQLITE_MEANINGS.items():
+            if sign in lower:
+                return f"the database {url} {meaning} (SQLite says: {reason})"
+        return f"the database {url} could not answer (SQLite says: {reason}); `entail doctor` says more"
+    if isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError):
+        return (
+            f"the database server at {url} does not answer: see that it runs, that ENTAIL_DATABASE_URL is "
+            f"right, and that this user may connect ({_first_sentence(reason)})"
+        )
+    return f"the database {url} could not answer ({_first_sentence(reason)}); `entail doctor` says more"
+
+
+_SQLITE_MEANINGS = {
+    "readonly": "can only be read; make the file and its folder writable for this user, then restart",
+    "locked": "is locked by another process; close that one (or wait for it) and try again, nothing was lost",
+    "not a database": (
+        "is not an SQLite database or is damaged; move the file away and bring back a backup with "
+        "`entail restore FILE`"
+    ),
+    "malformed": (
+        "is damaged; keep a copy of the file, then bring back a backup with `entail restore FILE --replace`"
+    ),
+    "disk i/o": "could not be read or written: see that the disk works and has room",
+    "full": "could not be written: the disk is full; make room and try again, nothing was lost",
+    "unable to open": "cannot be opened: see that its folder exists and that this user may read and write it",
+    "no such table": "does not have the tables of this version; `entail doctor` says more",
+    "no such column": "does not have the tables of this version; `entail doctor` says more",
+}
+
+
+def _first_sentence(reason: str) -> str:
+    return reason if len(reason) <= 300 else reason[:299] + "…"

@@ -1,0 +1,8 @@
+"""Runs the migrations on the connection that `entail.trees.database.migrate` hands over."""
+
+from alembic import context
+
+from entail.trees.schema import metadata
+
+context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+context.run_migrations()

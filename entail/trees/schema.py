@@ -1,0 +1,163 @@
+"""The tables; `migrations/` brings an older database to them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.types import TypeDecorator
+
+REVISION = "0001"
+"""The newest migration; a database of another revision is migrated when it is opened, or refused."""
+
+
+class Utc(TypeDecorator[datetime]):
+    """A moment in UTC, aware in Python whatever the database keeps."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Return what is stored; a time without a zone is refused, for nobody could say when it was."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"a time needs a zone, found {value!r}")
+        moment = value.astimezone(UTC)
+        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Return an aware time in UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+
+def _author(name: str, **options: Any) -> Column[str]:  # noqa: ANN401 - passed on to Column
+    return Column(name, String(60), ForeignKey("authors.name"), **options)
+
+
+authors = Table(
+    "authors",
+    metadata,
+    Column("name", String(60), primary_key=True),
+    Column("folded", String(240), nullable=False, unique=True),
+    Column("entered_at", Utc, nullable=False),
+)
+
+corpora = Table(
+    "corpora",
+    metadata,
+    Column("id", String(8), primary_key=True),
+    Column("name", String(100), nullable=False),
+    Column("folded", String(400), nullable=False, unique=True),
+    Column("version", Integer, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("licence", Text, nullable=False),
+    Column("source", Text, nullable=False),
+)
+
+corpus_changes = Table(
+    "corpus_changes",
+    metadata,
+    Column("corpus_id", String(8), ForeignKey("corpora.id"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("change", String(16), nullable=False),
+    _author("author", nullable=False),
+    Column("at", Utc, nullable=False),
+    Column("added", Integer, nullable=False),
+    Column("retired", Integer, nullable=False),
+)
+
+premises = Table(
+    "premises",
+    metadata,
+    Column("corpus_id", String(8), ForeignKey("corpora.id"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("key", String(16), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("source_id", Text),
+    Column("added", Integer, nullable=False),
+    Column("retired", Integer),
+    Column("corrects", String(16)),
+    UniqueConstraint("corpus_id", "key", "added"),
+    ForeignKeyConstraint(
+        ["corpus_id", "added"],
+        ["corpus_changes.corpus_id", "corpus_changes.version"],
+        name="fk_premises_added_in",
+    ),
+    ForeignKeyConstraint(
+        ["corpus_id", "retired"],
+        ["corpus_changes.corpus_id", "corpus_changes.version"],
+        name="fk_premises_retired_in",
+    ),
+)
+
+trees = Table(
+    "trees",
+    metadata,
+    Column("id", String(8), primary_key=True),
+    Column("corpus_id", String(8), ForeignKey("corpora.id")),
+    Column("hypothesis", Text, nullable=False),
+    Column("seq", Integer, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    _author("created_by", nullable=False),
+    Column("changed_at", Utc, nullable=False),
+    _author("changed_by", nullable=False),
+    Column("authors", JSON, nullable=False),
+    Column("premises", Integer, nullable=False),
+    Column("steps", Integer, nullable=False),
+    Column("judgements", Integer, nullable=False),
+    Column("example", Boolean, nullable=False),
+    Column("archived_at", Utc),
+    _author("archived_by"),
+    Index(None, "changed_at"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("tree_id", String(8), ForeignKey("trees.id"), primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    _author("author", nullable=False),
+    Column("at", Utc, nullable=False),
+    Column("act", String(16), nullable=False),
+    Column("payload", JSON, nullable=False),
+    Column("evidence", JSON(none_as_null=True)),
+)
+
+presence = Table(
+    "presence",
+    metadata,
+    Column("tree_id", String(8), ForeignKey("trees.id"), primary_key=True),
+    _author("author", primary_key=True),
+    Column("node", String(40), nullable=False),
+    Column("at", Utc, nullable=False),
+    Index(None, "at"),
+)
