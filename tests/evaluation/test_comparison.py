@@ -11,7 +11,9 @@ from entail.errors import RetrievalError
 from entail.evaluation.comparison import compare
 from entail.index.protocol import Floats, Hits, Manifest
 
-CORPUS = Corpus.of("five", ["ice is cold", "fire is hot", "snow is ice", "the sun is a star", "salt is a solid"])
+CORPUS = Corpus.of(
+    "five", ["ice is cold", "fire is hot", "snow is ice", "the sun is a star", "salt is a solid"]
+)
 
 
 @dataclasses.dataclass

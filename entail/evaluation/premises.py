@@ -1,0 +1,157 @@
+"""Parent -> child retrieval: does a retriever put the premises of a conclusion first?
+
+A query is a distinct parent text of the given trees (hypothesis or intermediate conclusion), its relevant
+premises are the distinct texts of its children, joined over all trees where it stands, and the candidates are
+the whole corpus. The AE-Enc paper leaves the query's own text among the candidates, where it takes the
+first place of almost every ranking; so everything is reported by two protocols:
+
+``paper``
+    every premise of the corpus is a candidate, the query's own text too (Table 1 of the paper).
+``query_excluded``
+    the premise whose folded text is the query's is taken out of that query's ranking: what an author sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from entail.data.records import Corpus, ExplanationTree, gold_children
+from entail.errors import DataError, ManifestMismatchError
+from entail.index.protocol import Manifest, PremiseIndex
+from entail.metrics import NOT_THERE, GoldRanks, ranks_of, summary
+from entail.progress import Meter, ProgressCallback
+
+DEFAULT_KS = (10, 20, 30, 40, 50)
+"""The cut-offs of the AE-Enc paper."""
+
+_SCORES_AT_ONCE = 1 << 22
+_QUERIES_AT_ONCE = 128
+
+
+@dataclass(frozen=True)
+class PremiseEvaluation:
+    """The ranks of every gold child by both protocols, from which any figure can still be derived.
+
+    Attributes:
+        retriever: How a person calls it.
+        manifest: What its index holds.
+        corpus_name: Name of the corpus.
+        queries: Folded text of each query, in the order of the ranks.
+        queries_in_corpus: How many of them are themselves premises of the corpus.
+        paper: Ranks with the query among the candidates.
+        query_excluded: Ranks without it.
+        missing: Folded texts of gold children that are not in the corpus: counted as never found.
+        ks: Cut-offs to report.
+    """
+
+    retriever: str
+    manifest: Manifest
+    corpus_name: str
+    queries: tuple[str, ...]
+    queries_in_corpus: int
+    paper: GoldRanks
+    query_excluded: GoldRanks
+    missing: tuple[str, ...]
+    ks: tuple[int, ...] = DEFAULT_KS
+
+    @property
+    def pairs(self) -> int:
+        """Distinct (parent, child) pairs."""
+        return self.paper.pairs
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        """Return `metrics.summary` of each protocol."""
+        return {
+            "paper": summary(self.paper, ks=self.ks),
+            "query_excluded": summary(self.query_excluded, ks=self.ks),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures and what they were measured on, of JSON's types."""
+        return {
+            **self.figures(),
+            "queries": len(self.queries),
+            "pairs": self.pairs,
+            "queries_in_corpus": self.queries_in_corpus,
+            "missing": {"count": len(self.missing), "texts": list(self.missing)},
+            "retriever": self.retriever,
+            "corpus": self.corpus_name,
+            "manifest": asdict(self.manifest),
+        }
+
+
+def evaluate_premises(
+    corpus: Corpus,
+    trees: Iterable[ExplanationTree],
+    index: PremiseIndex,
+    *,
+    ks: Sequence[int] = DEFAULT_KS,
+    progress: ProgressCallback | None = None,
+) -> PremiseEvaluation:
+    """Rank every gold child of every parent among the whole corpus, by both protocols.
+
+    Scores are taken for some queries at a time, so memory does not grow with the number of trees.
+
+    Raises:
+        ManifestMismatchError: If the index was made from another corpus.
+        DataError: If no tree has a proof, so that there is nothing to find.
+    """
+    require_same_corpus(corpus, index)
+    gold = gold_children(trees)
+    if not gold:
+        raise DataError(
+            "no tree has a proof, so there is no parent with children to look for; "
+            "give trees of task 1 or 2 (task 3 comes without proofs)"
+        )
+    queries = tuple(gold)
+    own = [_position(corpus, query) for query in queries]
+    children = [[_position(corpus, child) for child in texts] for texts in gold.values()]
+
+    parts: list[tuple[GoldRanks, GoldRanks]] = []
+    meter = Meter(len(queries), f"ranking with {index.name}", unit="queries", report=progress)
+    step = min(_QUERIES_AT_ONCE, max(1, _SCORES_AT_ONCE // max(1, len(corpus))))
+    for start in range(0, len(queries), step):
+        some = slice(start, start + step)
+        scores = index.scores(queries[some])  # (queries, premises)
+        parts.append(
+            (ranks_of(scores, children[some]), ranks_of(scores, children[some], excluded=np.array(own[some])))
+        )
+        meter.add(len(queries[some]))
+
+    return PremiseEvaluation(
+        retriever=index.name,
+        manifest=index.manifest,
+        corpus_name=corpus.name,
+        queries=queries,
+        queries_in_corpus=sum(position != NOT_THERE for position in own),
+        paper=GoldRanks.joined([paper for paper, _ in parts]),
+        query_excluded=GoldRanks.joined([excluded for _, excluded in parts]),
+        missing=tuple(
+            dict.fromkeys(c for texts in gold.values() for c in texts if corpus.position(c) is None)
+        ),
+        ks=tuple(ks),
+    )
+
+
+def require_same_corpus(corpus: Corpus, index: PremiseIndex) -> None:
+    """Check that an index holds this corpus, whose positions its answers will be taken for.
+
+    Raises:
+        ManifestMismatchError: If it was made from another one.
+    """
+    held = index.manifest
+    if held.corpus_hash != corpus.hash:
+        raise ManifestMismatchError(
+            f"the index {index.name!r} holds {held.count} premises with corpus hash {held.corpus_hash[:12]}, "
+            f"but corpus {corpus.name!r} has {len(corpus)} with {corpus.hash[:12]}; "
+            "make the index from this corpus"
+        )
+
+
+def _position(corpus: Corpus, text: str) -> int:
+    position = corpus.position(text)
+    return NOT_THERE if position is None else position

@@ -1,0 +1,72 @@
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
+from entail.index.protocol import Floats, Hits, Manifest
+
+
+class ListedIndex:
+    """A retriever told what to rank first: for each query some texts, the rest by position behind them."""
+
+    name = "listed"
+
+    def __init__(self, corpus: Corpus, first: Mapping[str, Sequence[str]]) -> None:
+        self.corpus = corpus
+        self.first = first
+        self.manifest = Manifest("listed", 0, "listed", len(corpus), corpus.hash)
+        self.batches: list[int] = []
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        self.batches.append(len(queries))
+        scores = np.zeros((len(queries), len(self.corpus)), dtype=np.float32)
+        for row, query in zip(scores, queries, strict=True):
+            for place, text in enumerate(self.first.get(query, ())):
+                row[self.corpus.positions[Corpus.of("", [text]).keys[0]]] = 1000 - place
+        return scores
+
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
+        scores = self.scores(queries)
+        positions = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return Hits(positions, np.take_along_axis(scores, positions, axis=1))
+
+
+def make_tree(
+    hypothesis: str, steps: Sequence[tuple[Sequence[str], str]], *, intermediates: Sequence[str] = ()
+) -> ExplanationTree:
+    """Make a tree of (premise texts, conclusion text) steps; what no step concludes is a leaf."""
+    conclusions = [*dict.fromkeys([conclusion for _, conclusion in steps] + list(intermediates))]
+    ids = {hypothesis: HYPOTHESIS}
+    ids |= {c: f"int{i}" for i, c in enumerate((c for c in conclusions if c != hypothesis), start=1)}
+    leaves = dict.fromkeys(p for premises, _ in steps for p in premises if p not in ids)
+    ids |= {leaf: f"sent{i}" for i, leaf in enumerate(leaves, start=1)}
+    return ExplanationTree(
+        id="tree",
+        hypothesis=hypothesis,
+        sentences={ids[leaf]: leaf for leaf in leaves},
+        intermediates={name: text for text, name in ids.items() if name.startswith("int")},
+        steps=tuple(Step(tuple(ids[p] for p in premises), ids[c]) for premises, c in steps),
+    )
+
+
+@pytest.fixture
+def facts() -> Corpus:
+    """f0 ... f149, and the texts of `solar`'s nodes between them."""
+    return Corpus.of("facts", [*(f"f{i}" for i in range(150)), "h", "mid", "a", "b", "c"])
+
+
+@pytest.fixture
+def solar() -> ExplanationTree:
+    """h <- a & mid; mid <- b & c."""
+    return make_tree("h", [(["b", "c"], "mid"), (["a", "mid"], "h")])
+
+
+@pytest.fixture
+def listed_index() -> type[ListedIndex]:
+    return ListedIndex
+
+
+@pytest.fixture
+def tree_of() -> Callable[..., ExplanationTree]:
+    return make_tree

@@ -1,0 +1,220 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
+from entail.errors import DataError, ManifestMismatchError, RetrievalError
+from entail.evaluation.effort import Effort, author_effort, measure_effort
+from entail.index.protocol import Ints
+
+MakeIndex = Callable[..., Any]
+MakeTree = Callable[..., ExplanationTree]
+
+
+def test_reads_by_hand(facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex) -> None:
+    # h itself is skipped: f0, a, mid; below mid its own text and its ancestor h are: b, f1, c
+    index = listed_index(
+        facts, {"h": ["h", "f0", "a", "mid", "f5"], "mid": ["mid", "b", "h", "f1", "c", "f2"]}
+    )
+    effort = measure_effort(facts, [solar], index)
+    assert effort == Effort(reads=6, accepted=4, missing=0, linked=0, nodes=2)
+    assert effort.reads_per_accepted == 1.5
+    assert effort.missing_share == 0.0
+
+
+def test_a_missing_child_costs_the_limit(
+    facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex
+) -> None:
+    # a is behind more than 100 others below h, so h is given up at 100 with mid accepted at the first read
+    index = listed_index(facts, {"h": ["mid"], "mid": ["b", "c"]})
+    effort = measure_effort(facts, [solar], index)
+    assert effort == Effort(reads=102, accepted=3, missing=1, linked=0, nodes=2)
+    assert effort.missing_share == 0.25
+
+
+def test_the_last_candidate_within_the_limit_is_found(
+    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
+) -> None:
+    tree = tree_of("h", [(["a"], "h")])
+    hundredth = listed_index(facts, {"h": [*(f"f{i}" for i in range(99)), "a"]})
+    assert measure_effort(facts, [tree], hundredth) == Effort(100, 1, 0, 0, 1)
+    too_late = listed_index(facts, {"h": ["h", *(f"f{i}" for i in range(100)), "a"]})
+    assert measure_effort(facts, [tree], too_late) == Effort(100, 0, 1, 0, 1)
+    own_text_is_not_counted = listed_index(facts, {"h": ["h", *(f"f{i}" for i in range(99)), "a"]})
+    assert measure_effort(facts, [tree], own_text_is_not_counted) == Effort(100, 1, 0, 0, 1)
+
+
+def test_a_missing_intermediate_is_walked_and_then_in_the_tree(
+    facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex
+) -> None:
+    # mid is written by hand below h; below itself it is its own text; b and c are found behind nothing
+    index = listed_index(facts, {"h": ["a"], "mid": ["mid", "b", "c"]})
+    assert measure_effort(facts, [solar], index, limit=5) == Effort(7, 3, 1, 0, 2, limit=5)
+
+
+def test_a_missing_leaf_is_not_in_the_tree_and_may_be_found_elsewhere(
+    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
+) -> None:
+    tree = tree_of("h", [(["a", "b"], "mid"), (["mid", "a"], "h")])  # a is used twice
+    index = listed_index(facts, {"h": ["mid"], "mid": ["b", "a"]})
+    # h: mid at 1, a not within 3 -> 3 reads, a missing; mid: b, a -> 2 reads, both accepted
+    assert measure_effort(facts, [tree], index, limit=3) == Effort(5, 3, 1, 0, 2, limit=3)
+
+
+def test_what_is_in_the_tree_is_linked_and_not_offered(
+    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
+) -> None:
+    tree = tree_of("h", [(["a", "b"], "mid"), (["mid", "a"], "h")])
+    index = listed_index(facts, {"h": ["mid", "a"], "mid": ["a", "h", "mid", "f0", "b"]})
+    # below mid only f0 and b are offered; a is in the tree: neither read, nor accepted, nor missing
+    assert measure_effort(facts, [tree], index) == Effort(4, 3, 0, 1, 2)
+
+
+def test_a_node_whose_children_are_all_there_costs_nothing(
+    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
+) -> None:
+    tree = tree_of("h", [(["a"], "mid"), (["mid", "a"], "h")])
+    index = listed_index(facts, {"h": ["mid", "a"], "mid": []})
+    assert measure_effort(facts, [tree], index) == Effort(2, 2, 0, 1, 2)
+
+
+def test_an_intermediate_used_twice_is_opened_once(
+    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
+) -> None:
+    tree = tree_of("h", [(["b"], "mid"), (["mid"], "c"), (["mid", "c"], "h")])
+    index = listed_index(facts, {"h": ["mid", "c"], "mid": ["b"], "c": ["f1"]})
+    # h: mid, c; mid: b; c: mid is there already
+    assert measure_effort(facts, [tree], index) == Effort(3, 3, 0, 1, 3)
+
+
+def test_a_child_with_its_parents_words_is_linked_and_walked(facts: Corpus, listed_index: MakeIndex) -> None:
+    tree = ExplanationTree(
+        "t",
+        "h",
+        {"sent1": "a"},
+        {"int1": "h "},
+        (Step(("sent1",), "int1"), Step(("int1",), HYPOTHESIS)),
+    )
+    assert measure_effort(facts, [tree], listed_index(facts, {"h": ["h", "a"]})) == Effort(1, 1, 0, 1, 2)
+
+
+def test_the_walk_is_depth_first_in_the_order_of_the_proof(
+    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
+) -> None:
+    # f1 is a child of both branches: found below the first one (mid), it is linked below the second (c)
+    steps = [(["f1", "b"], "mid"), (["f1", "f2"], "c"), (["mid", "c"], "h")]
+    first = {"h": ["mid", "c"], "mid": ["f9", "f1", "b"], "c": ["f2", "f1"]}
+    assert measure_effort(facts, [tree_of("h", steps)], listed_index(facts, first)) == Effort(6, 5, 0, 1, 3)
+    turned = [*steps[:2], (["c", "mid"], "h")]
+    # now c comes first: f2, f1; then below mid: f9, b
+    assert measure_effort(facts, [tree_of("h", turned)], listed_index(facts, first)) == Effort(6, 5, 0, 1, 3)
+    late = first | {"mid": ["f9", "b", "f1"]}
+    assert measure_effort(facts, [tree_of("h", steps)], listed_index(facts, late)).reads == 2 + 3 + 1
+    assert measure_effort(facts, [tree_of("h", turned)], listed_index(facts, late)).reads == 2 + 2 + 2
+
+
+def test_a_small_corpus_is_read_to_its_end(solar: ExplanationTree, listed_index: MakeIndex) -> None:
+    corpus = Corpus.of("small", ["x", "a", "y"])
+    # h: x, a, y (mid missing); mid: x, y (b and c missing, a is in the tree)
+    assert measure_effort(corpus, [solar], listed_index(corpus, {})) == Effort(5, 1, 3, 0, 2)
+
+
+def test_skipped_candidates_do_not_shorten_the_list(
+    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
+) -> None:
+    # fifty children of h come first again below mid; behind them b is the second that is offered
+    many = [f"f{i}" for i in range(50)]
+    tree = tree_of("h", [(["b"], "mid"), (["mid", *many], "h")])
+    index = listed_index(facts, {"h": ["mid", *many], "mid": ["h", *many, "mid", "c", "b"]})
+    assert measure_effort(facts, [tree], index, limit=60) == Effort(53, 52, 0, 0, 2, limit=60)
+
+
+def test_efforts_add_up_over_trees(facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex) -> None:
+    index = listed_index(facts, {"h": ["a", "mid"], "mid": ["f1", "b", "c"]})
+    one, two = measure_effort(facts, [solar], index), measure_effort(facts, [solar, solar], index)
+    assert one + one == two
+    assert two.to_json() == {
+        "reads_per_accepted": 1.25,
+        "missing_share": 0.0,
+        "reads": 10,
+        "accepted": 8,
+        "missing": 0,
+        "linked": 0,
+        "nodes": 4,
+        "limit": 100,
+    }
+
+
+def test_nothing_accepted_has_no_ratio() -> None:
+    assert Effort(100, 0, 1, 0, 1).reads_per_accepted is None
+    assert Effort(0, 0, 0, 0, 0).missing_share == 0.0
+
+
+def reference_author(
+    corpus: Corpus, tree: ExplanationTree, rankings: dict[str, list[str]], limit: int
+) -> Effort:
+    """The rules told once more, as one reads them: a person at a list, candidate by candidate."""
+    in_tree, walked = {tree.hypothesis}, set()
+    count = dict.fromkeys(("reads", "accepted", "missing", "linked", "nodes"), 0)
+
+    def walk(sentence: str) -> None:
+        children = tree.children(sentence)
+        if not children or sentence in walked:
+            return
+        walked.add(sentence)
+        count["nodes"] += 1
+        texts = {tree.text(child) for child in children}
+        count["linked"] += len(texts & in_tree)
+        looked_for = texts - in_tree
+        read = 0
+        for candidate in [text for text in rankings[tree.text(sentence)] if text not in in_tree]:
+            if not looked_for or read == limit:
+                break
+            read += 1
+            if candidate in looked_for:
+                looked_for.remove(candidate)
+                in_tree.add(candidate)
+                count["accepted"] += 1
+        count["reads"] += read
+        count["missing"] += len(looked_for)
+        in_tree.update(tree.text(child) for child in children if child in tree.intermediates)
+        for child in children:
+            walk(child)
+
+    walk(HYPOTHESIS)
+    return Effort(**count, limit=limit)
+
+
+@given(data=st.data(), limit=st.integers(1, 12))
+def test_equals_a_person_reading_one_by_one(data: st.DataObject, limit: int) -> None:
+    corpus = Corpus.of("c", [f"t{i}" for i in range(12)])
+    words = st.sampled_from([*corpus.texts, "x0", "x1"])  # x: not in the corpus; texts may repeat
+    sentences = {f"sent{i}": data.draw(words) for i in range(1, 5)}
+    intermediates = {f"int{i}": data.draw(words) for i in range(1, 4)}
+    steps = []
+    for i, conclusion in enumerate([*intermediates, HYPOTHESIS]):
+        usable = [*sentences, *list(intermediates)[:i]]  # only what was concluded before: no cycles
+        premises = data.draw(st.lists(st.sampled_from(usable), min_size=1, max_size=4, unique=True))
+        steps.append(Step(tuple(premises), conclusion))
+    tree = ExplanationTree("t", data.draw(words), sentences, intermediates, tuple(steps))
+    parents = {tree.text(step.conclusion) for step in steps}
+    orders: dict[str, Ints] = {
+        parent: np.array(data.draw(st.permutations(range(len(corpus)))), dtype=np.int64) for parent in parents
+    }
+    in_words = {parent: [corpus.texts[i] for i in order] for parent, order in orders.items()}
+    assert author_effort(corpus, tree, orders, limit=limit) == reference_author(corpus, tree, in_words, limit)
+
+
+def test_bad_input_is_refused(
+    facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex, tree_of: MakeTree
+) -> None:
+    with pytest.raises(RetrievalError, match="limit of 0"):
+        measure_effort(facts, [solar], listed_index(facts, {}), limit=0)
+    with pytest.raises(ManifestMismatchError):
+        measure_effort(facts, [solar], listed_index(Corpus.of("other", ["a"]), {}))
+    with pytest.raises(DataError, match="nothing to build"):
+        measure_effort(facts, [tree_of("h", [])], listed_index(facts, {}))

@@ -1,0 +1,118 @@
+import dataclasses
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.records import Corpus, ExplanationTree
+from entail.errors import DataError, ManifestMismatchError, RetrievalError
+from entail.evaluation.premises import evaluate_premises
+from entail.progress import Progress
+
+MakeIndex = Callable[..., Any]
+MakeTree = Callable[..., ExplanationTree]
+INF = float("inf")
+
+
+@pytest.fixture
+def listed(facts: Corpus, listed_index: MakeIndex) -> Any:
+    # The own text first, as retrievers have it. h finds mid at 2 and a at 12, mid finds c at 2 and b at 4.
+    first = {"h": ["h", "mid", *(f"f{i}" for i in range(9)), "a"], "mid": ["mid", "c", "f7", "b"]}
+    return listed_index(facts, first)
+
+
+def test_both_protocols_by_hand(facts: Corpus, solar: ExplanationTree, listed: Any) -> None:
+    evaluation = evaluate_premises(facts, [solar], listed, ks=[2, 10])
+    assert evaluation.queries == ("mid", "h")
+    assert evaluation.paper.ranks.tolist() == [4, 2, 12, 2]  # children in the order of the proof
+    assert evaluation.query_excluded.ranks.tolist() == [3, 1, 11, 1]
+
+    paper, excluded = evaluation.to_json()["paper"], evaluation.to_json()["query_excluded"]
+    assert paper["MAP"] == pytest.approx(((1 / 2 + 2 / 4) / 2 + (1 / 2 + 2 / 12) / 2) / 2)
+    assert excluded["MAP"] == pytest.approx(((1 + 2 / 3) / 2 + (1 + 2 / 11) / 2) / 2)
+    assert paper["Hit@2"] == 0.5
+    assert paper["Hit@10"] == 0.75
+    assert excluded["Recall@10"] == 0.75
+    assert excluded["NDCG@2"] == pytest.approx(1 / (1 + 1 / np.log2(3)))
+
+
+def test_the_object_has_all_that_was_promised(facts: Corpus, solar: ExplanationTree, listed: Any) -> None:
+    found = json.loads(json.dumps(evaluate_premises(facts, [solar], listed).to_json(), allow_nan=False))
+    ks = (10, 20, 30, 40, 50)
+    names = {"MAP", "NDCG", "MRR"} | {f"{m}@{k}" for m in ("NDCG", "Hit", "Recall") for k in ks}
+    assert set(found["paper"]) == set(found["query_excluded"]) == names
+    assert (found["queries"], found["pairs"], found["queries_in_corpus"]) == (2, 4, 2)
+    assert found["missing"] == {"count": 0, "texts": []}
+    assert found["manifest"]["corpus_hash"] == facts.hash
+    assert found["retriever"] == "listed"
+
+
+def test_equal_parents_of_several_trees_are_one_query(
+    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
+) -> None:
+    trees = [tree_of("h", [(["a", "b"], "h")]), tree_of(" h", [(["b", "c ."], " h")]), tree_of("h", [])]
+    corpus = Corpus.of("c", [*facts.texts, "c."])
+    evaluation = evaluate_premises(corpus, trees, listed_index(corpus, {"h": ["a", "b", "c."]}))
+    assert evaluation.queries == ("h",)
+    assert evaluation.paper.ranks.tolist() == [1, 2, 3]
+
+
+def test_gold_that_is_not_in_the_corpus_is_counted_and_named(
+    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
+) -> None:
+    tree = tree_of("elsewhere", [(["a", "never heard of"], "elsewhere")])
+    evaluation = evaluate_premises(facts, [tree], listed_index(facts, {"elsewhere": ["a"]}))
+    assert evaluation.missing == ("never heard of",)
+    assert evaluation.queries_in_corpus == 0
+    assert evaluation.paper.ranks.tolist() == evaluation.query_excluded.ranks.tolist() == [1, INF]
+    assert evaluation.to_json()["paper"]["Hit@50"] == 0.5
+    assert evaluation.pairs == 2
+
+
+def test_a_query_outside_the_corpus_has_nothing_to_exclude(
+    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
+) -> None:
+    # position -1 must not take the corpus' last premise out
+    tree = tree_of("elsewhere", [(["a", facts.texts[-1]], "elsewhere")])
+    index = listed_index(facts, {"elsewhere": [facts.texts[-1], "a"]})
+    assert evaluate_premises(facts, [tree], index).query_excluded.ranks.tolist() == [2, 1]
+
+
+def test_batches_change_nothing_and_bound_the_scores(
+    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trees = [tree_of(f"f{i}", [([f"f{i + 1}", f"f{149 - i}"], f"f{i}")]) for i in range(60)]
+    first = {f"f{i}": [f"f{i}", f"f{i + 1}"] for i in range(60)}
+    whole, parts = listed_index(facts, first), listed_index(facts, first)
+    expected = evaluate_premises(facts, trees, whole)
+    assert whole.batches == [60]
+    monkeypatch.setattr("entail.evaluation.premises._SCORES_AT_ONCE", 25 * len(facts))
+    seen: list[Progress] = []
+    found = evaluate_premises(facts, trees, parts, progress=seen.append)
+    assert parts.batches == [25, 25, 10]
+    assert found.to_json() == expected.to_json()
+    assert (seen[-1].done, seen[-1].total, seen[-1].unit) == (60, 60, "queries")
+
+
+def test_an_index_of_another_corpus_is_refused(
+    facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex
+) -> None:
+    other = Corpus.of("other", ["a", "b"])
+    with pytest.raises(ManifestMismatchError, match=r"holds 2 premises .* 'facts' has 155"):
+        evaluate_premises(facts, [solar], listed_index(other, {}))
+
+
+def test_trees_without_proofs_are_refused(facts: Corpus, listed: Any, tree_of: MakeTree) -> None:
+    with pytest.raises(DataError, match="no tree has a proof"):
+        evaluate_premises(facts, [tree_of("h", [])], listed)
+
+
+def test_other_cut_offs_need_no_new_search(facts: Corpus, solar: ExplanationTree, listed: Any) -> None:
+    evaluation = evaluate_premises(facts, [solar], listed)
+    searched = len(listed.batches)
+    assert dataclasses.replace(evaluation, ks=(3,)).figures()["query_excluded"]["Hit@3"] == 0.75
+    with pytest.raises(RetrievalError, match="at least 1"):
+        dataclasses.replace(evaluation, ks=(0,)).figures()
+    assert len(listed.batches) == searched
