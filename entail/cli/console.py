@@ -1,0 +1,287 @@
+"""What every command has in common: options, one way out, progress, errors, exit codes.
+
+===========  ==================================================================================
+exit code    when
+===========  ==================================================================================
+0            done
+1            a clear error (`EntailError`, a file that cannot be opened), a check that failed, or
+             something nobody expected; always one message on stderr, never a stack trace
+2            the command line itself is wrong
+130          Ctrl-C
+===========  ==================================================================================
+
+With ``--json`` stdout holds exactly one JSON object: the command's data or, if it ends with 1 or 2,
+``{"error": {"type": ..., "message": ...}}``. Whatever else is printed while a command runs, by libraries
+too, goes to stderr.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import json as jsonlib
+import logging
+import os
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+
+import typer
+import typer.main
+
+from entail.errors import EntailError
+from entail.progress import Progress, ProgressCallback
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+P = ParamSpec("P")
+
+_COMMON: Mapping[str, tuple[Any, Any]] = {
+    "json": (
+        Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")],
+        False,
+    ),
+    "progress": (
+        Annotated[
+            bool | None,
+            typer.Option("--progress/--no-progress", help="Progress on stderr; default: on a terminal."),
+        ],
+        None,
+    ),
+    "debug": (
+        Annotated[
+            bool, typer.Option("--debug", help="Show warnings of libraries, and the trace of an error.")
+        ],
+        False,
+    ),
+}
+
+_show_progress: ContextVar[bool | None] = ContextVar("show_progress", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a command has to say.
+
+    Attributes:
+        data: For machines, of JSON's types.
+        text: The same for a person; no line break at the end.
+        ok: False makes the exit code 1: the command did its work and what it checked is not well.
+    """
+
+    data: Mapping[str, Any]
+    text: str
+    ok: bool = True
+
+
+def reports(command: Callable[P, Report]) -> Callable[P, None]:
+    """Make a command of a function that returns a `Report`: adds ``--json``, ``--progress``, ``--debug``.
+
+    Put it below ``@app.command()``.
+    """
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        json, progress, debug = (kwargs.pop(name) for name in _COMMON)
+        token = _show_progress.set(progress if isinstance(progress, bool) else None)
+        try:
+            with contextlib.redirect_stdout(sys.stderr), _logs_on_stderr(verbose=bool(debug)):
+                report = command(*args, **kwargs)
+        finally:
+            _show_progress.reset(token)
+        _write(_to_json(report.data) if json else report.text)
+        if not report.ok:
+            raise typer.Exit(1)
+
+    signature = inspect.signature(command, eval_str=True)
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in _COMMON.items()
+    ]
+    whole = signature.replace(
+        parameters=[*signature.parameters.values(), *options], return_annotation=inspect.Signature.empty
+    )
+    run.__annotations__ = {name: parameter.annotation for name, parameter in whole.parameters.items()}
+    run.__signature__ = whole  # type: ignore[attr-defined]
+    return run
+
+
+@contextlib.contextmanager
+def progress_bar() -> Iterator[ProgressCallback | None]:
+    """Give a callback that draws bars with rate and time left on stderr, one for each piece of work.
+
+    None, and nothing is drawn, where stderr is no terminal, unless ``--progress`` was said.
+    """
+    wanted = _show_progress.get()
+    if not (sys.stderr.isatty() if wanted is None else wanted):
+        yield None
+        return
+
+    from tqdm import tqdm
+
+    bar: tqdm[Any] | None = None
+    what: str | None = None
+
+    def draw(progress: Progress) -> None:
+        nonlocal bar, what
+        if bar is None or what != progress.what:
+            if bar is not None:
+                bar.close()
+            what = progress.what
+            bar = tqdm(desc=progress.what, unit=f" {progress.unit}", dynamic_ncols=True, file=sys.stderr)
+            bar.start_t = time.time() - progress.seconds
+        bar.total = progress.total
+        bar.n = progress.done
+        bar.refresh()
+
+    try:
+        yield draw
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Lay rows out in columns: words to the left, numbers to the right, floats with three digits.
+
+    >>> print(table(["measure", "paper"], [["MAP", 0.36781], ["queries", 594]]))
+    measure  paper
+    MAP      0.368
+    queries    594
+    """
+    cells = [list(header), *([_cell(value) for value in row] for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    numeric = [bool(rows) and isinstance(rows[0][column], int | float) for column in range(len(header))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+
+
+def run(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code; every error becomes one message."""
+    json, debug = "--json" in arguments, "--debug" in arguments
+    try:
+        command = typer.main.get_command(app)
+        code = command.main(args=list(arguments), prog_name="entail", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except KeyboardInterrupt:
+        return 130
+    except SystemExit as stop:  # how typer ends when the reader of a pipe has gone
+        return stop.code if isinstance(stop.code, int) else 1
+    except BrokenPipeError:
+        # What is left in the buffer has no reader; at exit Python would try to write it once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except typer.TyperException as error:
+        _show_usage_error(error)
+        return _fail(error, error.format_message(), json=json, code=error.exit_code, said=True)
+    except typer.Abort as error:
+        return _fail(error, "stopped: a question had no answer", json=json)
+    except EntailError as error:
+        return _fail(error, str(error), json=json, debug=debug)
+    except OSError as error:
+        reason = error.strerror or _first_line(error)
+        message = f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason
+        return _fail(error, message, json=json, debug=debug)
+    except Exception as error:
+        return _fail_unexpectedly(error, arguments, json=json, debug=debug)
+
+
+def _fail(
+    error: BaseException, message: str, *, json: bool, code: int = 1, debug: bool = False, said: bool = False
+) -> int:
+    if debug:
+        traceback.print_exception(error)
+    if not said:
+        sys.stderr.write(f"Error: {message}\n")
+    if json:
+        _write(_to_json({"error": {"type": type(error).__name__, "message": message}}))
+    return code
+
+
+def _fail_unexpectedly(error: Exception, arguments: Sequence[str], *, json: bool, debug: bool) -> int:
+    where = "" if debug else f"; the whole trace is in {_log(error, arguments)}"
+    message = f"unexpected {type(error).__name__}: {_first_line(error)} (please report this{where})"
+    return _fail(error, message, json=json, debug=debug)
+
+
+def _show_usage_error(error: typer.TyperException) -> None:
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        sys.stderr.write(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n")
+    sys.stderr.write(f"Error: {error.format_message()}\n")
+
+
+def _log(error: Exception, arguments: Sequence[str]) -> Path:
+    """Append the trace to the log of the command line, and return where it is."""
+    entry = f"{datetime.now(UTC).isoformat(timespec='seconds')} entail {' '.join(arguments)}\n" + "".join(
+        traceback.format_exception(error)
+    )
+    try:
+        from entail.settings import load_settings
+
+        path = load_settings().data_dir / "log" / "cli.log"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open(
+            "w" if path.exists() and path.stat().st_size > 1_000_000 else "a", encoding="utf-8"
+        ) as log:
+            log.write(entry + "\n")
+    except (OSError, EntailError):
+        descriptor, name = tempfile.mkstemp(prefix="entail-", suffix=".log", text=True)
+        path = Path(name)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as log:
+            log.write(entry)
+    return path
+
+
+@contextlib.contextmanager
+def _logs_on_stderr(*, verbose: bool) -> Iterator[None]:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            if not verbose and not sys.warnoptions:
+                warnings.simplefilter("ignore")
+            yield
+    finally:
+        root.removeHandler(handler)
+
+
+def _write(text: str) -> None:
+    # A terminal of another encoding shows an escape instead of ending the command.
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _to_json(data: Mapping[str, Any]) -> str:
+    return jsonlib.dumps(data, indent=2, allow_nan=False)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else "no message"

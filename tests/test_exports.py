@@ -1,0 +1,42 @@
+"""The public surface: a name is added here on purpose, and taken away only with a major version."""
+
+import subprocess
+import sys
+
+import pytest
+
+import entail
+
+PUBLIC = [
+    "Corpus",
+    "EntailError",
+    "ExplanationTree",
+    "Premise",
+    "Step",
+    "__version__",
+    "fold",
+]
+
+
+def test_the_public_surface_is_what_it_was() -> None:
+    assert entail.__all__ == PUBLIC
+    assert dir(entail) == sorted(PUBLIC)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_name_resolves(name: str) -> None:
+    found = getattr(entail, name)
+    if isinstance(found, type) or callable(found):
+        assert found.__name__ == name
+        assert found.__doc__
+
+
+def test_a_star_import_gives_all_of_it() -> None:
+    code = "from entail import *; print(sorted({*dir()} & set(__import__('entail').__all__)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(sorted(PUBLIC))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'entail' has no attribute 'nothing'"):
+        _ = entail.nothing
