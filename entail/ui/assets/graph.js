@@ -1,0 +1,373 @@
+// The tree as a vis-network graph. STYLE (looks, legend, sizes), CSS and vis are put in front by entail/ui/graph.py.
+const LEGIBLE = 12 / STYLE.font_size; // the zoom at which text is 12 pixels high
+const MARGIN = { top: 52, right: 24, bottom: 52, left: 24 };
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const views = new Map(); // mount key -> where the reader was, for when the graph is drawn anew
+const graphs = new WeakMap();
+
+class TreeGraph {
+  constructor(parentElement, key) {
+    this.key = key;
+    this.outbox = new Outbox();
+    this.records = new Map();
+    this.matches = [];
+    this.match = 0;
+    this.free = false; // whether the reader has moved the view
+    this.panel = new Panel({
+      find: (words) => this.find(words),
+      step: (by) => this.step(by),
+      zoom: (by) => this.zoom(by),
+      fit: () => this.fit(),
+      fold: () => this.send("toggle", this.selected),
+      screen: () => (this.root.ownerDocument.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()),
+    });
+    this.map = new TreeMap((position) => this.lookAt({ position }, { byReader: true }));
+    this.place = element("div", { class: "canvas" });
+    this.wheelHint = element("div", { class: "wheel" }, ["Ctrl + scroll to zoom, drag to move"]);
+    const { legend, hint, tools } = this.panel;
+    this.root = element("div", { class: "graph", "data-graph": key }, [
+      this.place, hint, this.wheelHint, legend, this.map.canvas, tools,
+    ]);
+    const style = element("style");
+    style.textContent = CSS;
+    parentElement.append(style, this.root);
+    this.nodes = new vis.DataSet();
+    this.edges = new vis.DataSet();
+    this.network = new vis.Network(this.place, { nodes: this.nodes, edges: this.edges }, this.options());
+    this.network.canvas.frame.tabIndex = -1;
+    this.network.canvas.frame.canvas.setAttribute("role", "img");
+    this.network.on("click", (event) => this.click(event));
+    this.network.on("doubleClick", (event) => this.open(event));
+    this.network.on("dragStart", () => (this.free = true));
+    this.network.on("hoverNode", () => (this.place.style.cursor = "pointer"));
+    this.network.on("blurNode", () => (this.place.style.cursor = ""));
+    this.network.on("afterDrawing", () => this.afterDrawing());
+    this.place.addEventListener("wheel", (event) => this.wheel(event), { passive: false, capture: true });
+    this.resizing = new ResizeObserver(() => this.resized());
+    this.resizing.observe(this.place);
+    document.fonts?.ready.then(() => this.network?.redraw());
+  }
+
+  options() {
+    return {
+      autoResize: true,
+      physics: { enabled: false },
+      layout: { randomSeed: 1, improvedLayout: false },
+      nodes: { shape: "custom", ctxRenderer: (drawing) => this.draw(drawing), fixed: true, physics: false },
+      edges: {
+        arrows: { to: { enabled: true, scaleFactor: 0.55 } },
+        smooth: { enabled: true, type: "cubicBezier", forceDirection: "vertical", roundness: 0.5 },
+        width: 1.5,
+        hoverWidth: 0,
+        selectionWidth: 0,
+      },
+      interaction: {
+        dragNodes: false, hover: true, hoverConnectedEdges: false, selectable: false, selectConnectedEdges: false,
+        tooltipDelay: 350, zoomView: false,
+      },
+    };
+  }
+
+  update(data, setTriggerValue) {
+    this.outbox.connect(setTriggerValue, data.acknowledged);
+    this.root.style.height = `${data.height}px`;
+    const before = this.records;
+    const first = before.size === 0;
+    this.records = new Map(data.nodes.map((node) => [node.id, { ...node, lines: node.label.split("\n") }]));
+    const moved = this.selected !== data.selected;
+    this.selected = data.selected;
+    this.sent = null;
+    this.readTheme();
+    this.nodes.remove([...before.keys()].filter((id) => !this.records.has(id)));
+    this.nodes.update(data.nodes.map((node) => ({ id: node.id, x: node.x, y: node.y, title: this.tooltip(node) })));
+    this.edges.remove(this.edges.getIds().filter((id) => !data.edges.some((edge) => edge.id === id)));
+    this.edges.update(data.edges.map((edge) => ({
+      ...edge, color: { color: edge.dashes ? this.theme.looks.rejected.border : this.theme.edge, inherit: false },
+    })));
+    const drawn = new Set(data.nodes.map((node) => node.group));
+    this.panel.showLegend(STYLE.legend.filter(({ kind }) => kind !== "rejected" || drawn.has(kind)), this.theme.looks);
+    this.panel.showFold(this.records.get(this.selected));
+    this.panel.hint.textContent = data.hint;
+    this.panel.hint.hidden = !data.hint;
+    this.network.canvas.frame.canvas.setAttribute("aria-label", data.description);
+    this.search();
+    if (first) this.begin();
+    else this.keepPlace(before, moved);
+    this.network.redraw();
+  }
+
+  readTheme() {
+    const style = getComputedStyle(this.root);
+    const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
+    const background = read("--st-background-color", "#ffffff");
+    this.theme = {
+      ...(isDark(background) ? STYLE.dark : STYLE.light),
+      background,
+      text: read("--st-text-color", "#222222"),
+      accent: read("--st-primary-color", "#0066cc"),
+      found: "#e69f00",
+      font: style.fontFamily,
+    };
+  }
+
+  tooltip(node) {
+    const kind = element("small", {}, [node.caption]);
+    return element("div", {}, [kind, node.title]);
+  }
+
+  draw({ ctx, id, state }) {
+    const node = this.records.get(id);
+    if (!node) return { nodeDimensions: { width: 0, height: 0 } };
+    return {
+      drawNode: () => paintNode(ctx, node, this.theme, {
+        scale: this.network.getScale(), selected: id === (this.sent ?? this.selected), hover: state.hover,
+        match: this.matches.includes(id), current: this.matches[this.match] === id,
+      }),
+      nodeDimensions: { width: node.width, height: node.height },
+    };
+  }
+
+  // ---- what the reader does
+
+  send(kind, id) {
+    const node = this.records.get(id);
+    if (!node) return;
+    this.outbox.send({ kind, node: node.of ?? node.id, premise: node.key ?? null });
+  }
+
+  click({ nodes, pointer }) {
+    const badge = [...this.records.values()].find((node) => {
+      if (!node.below || !(node.collapsed || node.id === this.selected || node.id === nodes[0])) return false;
+      const { x, y, wide, high } = badgeOf(node);
+      return Math.abs(pointer.canvas.x - x) <= wide && Math.abs(pointer.canvas.y - y) <= high;
+    });
+    if (badge) return this.send("toggle", badge.id);
+    const id = this.network.getNodeAt(pointer.DOM);
+    if (id === undefined || id === (this.sent ?? this.selected)) return;
+    this.sent = id; // shown at once; Python's answer decides
+    this.send("select", id);
+    this.network.redraw();
+  }
+
+  open({ pointer }) {
+    const id = this.network.getNodeAt(pointer.DOM);
+    if (id !== undefined) this.send("open", id);
+  }
+
+  find(words) {
+    this.words = words.trim().toLowerCase();
+    this.match = 0;
+    this.search();
+    if (this.matches.length) this.goToMatch();
+    this.network.redraw();
+  }
+
+  search() {
+    const words = this.words ?? "";
+    const current = this.matches[this.match];
+    this.matches = words
+      ? [...this.records.values()].filter((node) => `${node.title}\n${node.inside ?? ""}`.toLowerCase().includes(words))
+        .sort((a, b) => a.y - b.y || a.x - b.x).map((node) => node.id)
+      : [];
+    this.match = Math.max(0, this.matches.indexOf(current));
+    this.panel.showFound(words, this.matches.length, this.match);
+  }
+
+  step(by) {
+    if (!this.matches.length) return;
+    this.match = (this.match + by + this.matches.length) % this.matches.length;
+    this.panel.showFound(this.words, this.matches.length, this.match);
+    this.goToMatch();
+    this.network.redraw();
+  }
+
+  goToMatch() {
+    const { x, y } = this.records.get(this.matches[this.match]);
+    this.lookAt({ position: { x, y }, scale: Math.max(LEGIBLE, this.network.getScale()) }, { byReader: true, slowly: true });
+  }
+
+  wheel(event) {
+    event.stopPropagation();
+    if (!event.ctrlKey && !event.metaKey) {
+      this.wheelHint.classList.add("shown");
+      clearTimeout(this.hiding);
+      this.hiding = setTimeout(() => this.wheelHint.classList.remove("shown"), 900);
+      return;
+    }
+    event.preventDefault();
+    const box = this.place.getBoundingClientRect();
+    this.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.002)), {
+      x: event.clientX - box.left, y: event.clientY - box.top,
+    });
+  }
+
+  zoom(by, at = { x: this.place.clientWidth / 2, y: this.place.clientHeight / 2 }) {
+    const old = this.network.getScale();
+    const scale = Math.min(3, Math.max(0.03, old * by));
+    const fixed = this.network.DOMtoCanvas(at);
+    const middle = this.network.getViewPosition();
+    const position = {
+      x: fixed.x + ((middle.x - fixed.x) * old) / scale, y: fixed.y + ((middle.y - fixed.y) * old) / scale,
+    };
+    this.lookAt({ position, scale }, { byReader: true });
+  }
+
+  fit() {
+    this.lookAt(this.wholeTree(), { slowly: true });
+    this.free = false;
+  }
+
+  // ---- what is in view
+
+  box() {
+    const all = [...this.records.values()];
+    return {
+      left: Math.min(...all.map((node) => node.x - node.width / 2)),
+      right: Math.max(...all.map((node) => node.x + node.width / 2)),
+      top: Math.min(...all.map((node) => node.y - node.height / 2)),
+      bottom: Math.max(...all.map((node) => node.y + node.height / 2)),
+    };
+  }
+
+  view() {
+    const [scale, { x, y }] = [this.network.getScale(), this.network.getViewPosition()];
+    const [halfWidth, halfHeight] = [this.place.clientWidth / 2 / scale, this.place.clientHeight / 2 / scale];
+    return { left: x - halfWidth, right: x + halfWidth, top: y - halfHeight, bottom: y + halfHeight };
+  }
+
+  room() {
+    return {
+      width: Math.max(50, this.place.clientWidth - MARGIN.left - MARGIN.right),
+      height: Math.max(50, this.place.clientHeight - MARGIN.top - MARGIN.bottom),
+    };
+  }
+
+  wholeTree() {
+    const [box, room] = [this.box(), this.room()];
+    const scale = Math.min(1, room.width / (box.right - box.left), room.height / (box.bottom - box.top));
+    return {
+      scale,
+      position: {
+        x: (box.left + box.right) / 2 + (MARGIN.right - MARGIN.left) / 2 / scale,
+        y: (box.top + box.bottom) / 2 + (MARGIN.bottom - MARGIN.top) / 2 / scale,
+      },
+    };
+  }
+
+  begin() {
+    if (!this.place.clientWidth || !this.place.clientHeight) return; // in a closed tab: `resized` comes back to it
+    this.begun = true;
+    const left = views.get(this.key);
+    if (left) {
+      this.free = left.free;
+      return this.lookAt(left);
+    }
+    const whole = this.wholeTree();
+    if (whole.scale >= LEGIBLE) return this.lookAt(whole);
+    // Too large to be read as a whole: begin at the hypothesis, in letters that can be read.
+    const [box, room, root] = [this.box(), this.room(), this.records.values().next().value];
+    const wide = (box.right - box.left) * LEGIBLE <= room.width;
+    const high = (box.bottom - box.top) * LEGIBLE <= room.height;
+    this.lookAt({
+      scale: LEGIBLE,
+      position: {
+        x: wide ? whole.position.x : root.x,
+        y: high ? whole.position.y : box.top + (this.place.clientHeight / 2 - MARGIN.top) / LEGIBLE,
+      },
+    });
+    this.reveal(this.selected, false);
+  }
+
+  keepPlace(before, moved) {
+    const anchor = [this.selected, this.records.keys().next().value].find((id) => before.has(id) && this.records.has(id));
+    if (anchor !== undefined) {
+      const [old, now, { x, y }] = [before.get(anchor), this.records.get(anchor), this.network.getViewPosition()];
+      if (old.x !== now.x || old.y !== now.y) this.lookAt({ position: { x: x + now.x - old.x, y: y + now.y - old.y } });
+    }
+    const whole = this.wholeTree();
+    const [box, view] = [this.box(), this.view()];
+    const inside = view.left <= box.left && view.right >= box.right && view.top <= box.top && view.bottom >= box.bottom;
+    if (!this.free && !inside && whole.scale >= LEGIBLE) this.lookAt(whole, { slowly: true });
+    else if (moved) this.reveal(this.selected, true);
+  }
+
+  reveal(id, slowly) {
+    const node = this.records.get(id);
+    if (!node || !this.place.clientWidth) return;
+    const [view, scale, { x, y }] = [this.view(), this.network.getScale(), this.network.getViewPosition()];
+    const past = (low, high, from, to) => (low < from ? low - from : high > to ? high - to : 0);
+    const by = {
+      x: past(node.x - node.width / 2, node.x + node.width / 2, view.left + MARGIN.left / scale, view.right - MARGIN.right / scale),
+      y: past(node.y - node.height / 2, node.y + node.height / 2, view.top + MARGIN.top / scale, view.bottom - MARGIN.bottom / scale),
+    };
+    if (by.x || by.y) this.lookAt({ position: { x: x + by.x, y: y + by.y } }, { slowly });
+  }
+
+  lookAt(view, { byReader = false, slowly = false } = {}) {
+    if (byReader) this.free = true;
+    const animation = slowly && !calm.matches ? { duration: 250, easingFunction: "easeInOutQuad" } : false;
+    const { scale = this.network.getScale(), position = this.network.getViewPosition() } = view;
+    this.network.moveTo({ scale, position, animation });
+  }
+
+  resized() {
+    if (!this.begun && this.records.size) this.begin();
+    else if (this.begun && !this.free && this.place.clientWidth) {
+      const whole = this.wholeTree();
+      if (whole.scale >= LEGIBLE) this.lookAt(whole);
+    }
+  }
+
+  afterDrawing() {
+    if (!this.records.size || this.noting) return;
+    this.noting = setTimeout(() => {
+      this.noting = null;
+      if (this.network) this.note();
+    }, 30);
+  }
+
+  // Says in the page where things are: for the map, for the way back, and for whoever drives the page from outside.
+  note() {
+    if (!this.begun || !this.place.clientWidth) return;
+    views.set(this.key, { scale: this.network.getScale(), position: this.network.getViewPosition(), free: this.free });
+    this.map.paint(this.records.values(), this.box(), this.view(), this.theme, this.selected);
+    const positions = {};
+    for (const { id, x, y } of this.records.values()) {
+      const at = this.network.canvasToDOM({ x, y });
+      positions[id] = [Math.round(at.x), Math.round(at.y)];
+    }
+    Object.assign(this.root.dataset, {
+      positions: JSON.stringify(positions), scale: this.network.getScale().toFixed(3), selected: this.selected ?? "",
+      matches: JSON.stringify(this.matches), match: this.matches[this.match] ?? "",
+    });
+  }
+
+  destroy() {
+    this.resizing.disconnect();
+    clearTimeout(this.noting);
+    clearTimeout(this.hiding);
+    const network = this.network;
+    this.network = null;
+    network.destroy();
+    this.root.remove();
+  }
+}
+
+// The mounts of this page draw through here; see graph_mount.js.
+const draw = ({ data, parentElement, setTriggerValue }) => {
+  let graph = graphs.get(parentElement);
+  if (!graph) {
+    graph = new TreeGraph(parentElement, data.key);
+    graphs.set(parentElement, graph);
+  }
+  graph.update(data, setTriggerValue);
+  return whenGone(parentElement, () => {
+    graph.destroy();
+    graphs.delete(parentElement);
+  });
+};
+
+export default function ({ parentElement }) {
+  meetingPoint().resolve(draw);
+  return whenGone(parentElement, takeNoRoom(parentElement));
+}

@@ -1,0 +1,150 @@
+// What stands around the canvas: tools, search, legend, map. All of it is made of elements and text, never of markup
+// that holds anybody's words.
+const ICONS = {
+  previous: "M15 18l-6-6 6-6",
+  next: "M9 18l6-6-6-6",
+  out: "M5 12h14",
+  in: "M12 5v14M5 12h14",
+  fit: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
+  fold: "M7 4l5 5 5-5M7 20l5-5 5 5",
+  screen: "M14 4h6v6M20 4l-7 7M10 20H4v-6M4 20l7-7",
+};
+
+const element = (name, attributes = {}, children = []) => {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+};
+
+const svg = (name, attributes, children = []) => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+};
+
+const tool = (name, label, onClick) => {
+  const path = svg("path", {
+    d: ICONS[name], fill: "none", stroke: "currentColor", "stroke-width": "2", "stroke-linecap": "round",
+    "stroke-linejoin": "round",
+  });
+  const button = element("button", { type: "button", title: label, "aria-label": label, "data-tool": name }, [
+    svg("svg", { viewBox: "0 0 24 24", width: "16", height: "16", "aria-hidden": "true" }, [path]),
+  ]);
+  button.addEventListener("click", onClick);
+  return button;
+};
+
+const sample = (shape, look) => {
+  const common = { fill: look.fill, stroke: look.border, "stroke-width": "2" };
+  const mark = shape === "ellipse"
+    ? svg("ellipse", { cx: "12", cy: "8", rx: "10.5", ry: "6.5", ...common })
+    : svg("rect", {
+      x: "1.5", y: "1.5", width: "21", height: "13", rx: shape === "rounded" ? "6" : "1",
+      ...(shape === "dashed" ? { "stroke-dasharray": "4 2.5" } : {}), ...common,
+    });
+  return svg("svg", { viewBox: "0 0 24 16", width: "24", height: "16", "aria-hidden": "true" }, [mark]);
+};
+
+class Panel {
+  constructor(actions) {
+    this.found = element("output", { class: "count", "aria-live": "polite" });
+    this.field = element("input", {
+      type: "search", placeholder: "Find in tree", "aria-label": "Find in tree", spellcheck: "false", autocomplete: "off",
+    });
+    this.previous = tool("previous", "Previous match (Shift+Enter)", () => actions.step(-1));
+    this.next = tool("next", "Next match (Enter)", () => actions.step(1));
+    this.fold = tool("fold", "Collapse the selected node", actions.fold);
+    const screen = tool("screen", "Full screen", actions.screen);
+    this.field.addEventListener("input", () => actions.find(this.field.value));
+    this.field.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Enter") actions.step(event.shiftKey ? -1 : 1);
+      if (event.key === "Escape") {
+        this.field.value = "";
+        actions.find("");
+      }
+    });
+    this.tools = element("div", { class: "tools", role: "toolbar", "aria-label": "Graph" }, [
+      element("span", { class: "find" }, [this.field, this.found, this.previous, this.next]),
+      element("span", { class: "group" }, [
+        this.fold,
+        tool("out", "Zoom out", () => actions.zoom(1 / 1.3)),
+        tool("in", "Zoom in", () => actions.zoom(1.3)),
+        tool("fit", "Fit the whole tree", actions.fit),
+        ...(document.fullscreenEnabled ? [screen] : []),
+      ]),
+    ]);
+    this.legend = element("ul", { class: "legend", "aria-label": "Legend" });
+    this.hint = element("p", { class: "hint" });
+  }
+
+  showLegend(entries, looks) {
+    this.legend.replaceChildren(
+      ...entries.map(({ kind, name }) => element("li", {}, [sample(STYLE.shapes[kind], looks[kind]), name])),
+    );
+  }
+
+  showFound(words, total, at) {
+    const searching = words !== "";
+    this.found.textContent = !searching ? "" : total ? `${at + 1} / ${total}` : "none";
+    for (const part of [this.found, this.previous, this.next]) part.hidden = !searching;
+    this.previous.disabled = this.next.disabled = total < 2;
+  }
+
+  showFold(node) {
+    this.fold.disabled = !node?.below;
+    const label = node?.collapsed ? "Expand the selected node" : "Collapse the selected node";
+    this.fold.title = label;
+    this.fold.setAttribute("aria-label", label);
+    this.fold.setAttribute("aria-pressed", String(Boolean(node?.collapsed)));
+  }
+}
+
+// A small picture of the whole tree, with a frame around what is in view; a click goes there.
+class TreeMap {
+  constructor(goTo) {
+    this.canvas = element("canvas", { class: "map", "aria-hidden": "true" });
+    const go = (event) => {
+      if (!this.place || (event.type === "pointermove" && !event.buttons)) return;
+      event.stopPropagation();
+      goTo({
+        x: (event.offsetX - this.place.left) / this.place.scale,
+        y: (event.offsetY - this.place.top) / this.place.scale,
+      });
+    };
+    this.canvas.addEventListener("pointerdown", go);
+    this.canvas.addEventListener("pointermove", go);
+  }
+
+  paint(nodes, box, view, theme, selected) {
+    const [width, height, density] = [168, 104, window.devicePixelRatio || 1];
+    const inside = view.left <= box.left && view.right >= box.right && view.top <= box.top && view.bottom >= box.bottom;
+    this.canvas.hidden = inside;
+    if (inside) return;
+    if (this.canvas.width !== width * density) {
+      this.canvas.width = width * density;
+      this.canvas.height = height * density;
+    }
+    const ctx = this.canvas.getContext("2d");
+    const scale = Math.min((width - 12) / (box.right - box.left), (height - 12) / (box.bottom - box.top));
+    const left = width / 2 - (scale * (box.left + box.right)) / 2;
+    const top = height / 2 - (scale * (box.top + box.bottom)) / 2;
+    this.place = { scale, left, top };
+    ctx.setTransform(density, 0, 0, density, 0, 0);
+    ctx.clearRect(0, 0, width, height);
+    for (const node of nodes) {
+      ctx.fillStyle = node.id === selected ? theme.accent : theme.looks[node.group].border;
+      const [w, h] = [Math.max(2, node.width * scale), Math.max(2, node.height * scale)];
+      ctx.fillRect(left + node.x * scale - w / 2, top + node.y * scale - h / 2, w, h);
+    }
+    const frame = [
+      Math.max(1, left + view.left * scale), Math.max(1, top + view.top * scale),
+      Math.min(width - 1, left + view.right * scale), Math.min(height - 1, top + view.bottom * scale),
+    ];
+    ctx.strokeStyle = theme.text;
+    ctx.lineWidth = 1.5;
+    ctx.strokeRect(frame[0], frame[1], frame[2] - frame[0], frame[3] - frame[1]);
+  }
+}

@@ -1,0 +1,225 @@
+"""The tree as a graph that answers to clicks: pyvis's `Network`, drawn by a Streamlit component."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import streamlit as st
+
+from entail.trees import appearance
+from entail.trees.layout import Layout, layout, rejected_id
+from entail.trees.tree import Tree
+from entail.ui.inbox import ASSETS, inbox, receiver
+
+if TYPE_CHECKING:
+    from pyvis.network import Network
+    from streamlit.components.v2.types import ComponentRenderer
+
+MAX_LINES = 7
+"""Where a text in a box is cut; all of it stands in the tooltip."""
+
+_VIS = "lib/vis-9.1.2/vis-network.min.js"
+
+Verb = Literal["select", "open", "toggle"]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEvent:
+    """What was done to a node of the graph.
+
+    Attributes:
+        kind: `select` (click), `open` (double-click, after a `select`) or `toggle` (collapse or expand).
+        node: Id of a node of the tree; for a rejected premise, the node that it was rejected for.
+        premise: Key of the rejected premise that was clicked, None for nodes of the tree.
+    """
+
+    kind: Verb
+    node: str
+    premise: str | None = None
+
+
+def draw_graph(
+    tree: Tree,
+    *,
+    selected: str | None,
+    collapsed: Collection[str] = frozenset(),
+    show_rejected: bool = False,
+    key: str,
+    height: int = 560,
+    on_event: Callable[[GraphEvent], object] | None = None,
+) -> tuple[GraphEvent, ...]:
+    """Draw the tree and return what was done in it since the last call, oldest first.
+
+    With `on_event`, every event is handed to it before the next run of the script begins, as Streamlit does
+    with `on_click`, and nothing is returned. What is selected and collapsed is the caller's to keep; zoom and
+    place are the browser's and survive reruns. `key` names the graph: give every tree its own.
+    """
+    box = inbox(key)
+
+    def hand_on() -> None:
+        if on_event is not None:
+            for event in _events(box.drain()):
+                on_event(event)
+
+    drawing = layout(tree, collapsed=collapsed, with_rejected=show_rejected, max_lines=MAX_LINES)
+    network = build_network(tree, drawing, collapsed=collapsed)
+    with st.container(gap=None):
+        _library()(key=f"{key}:library")
+        _mount()(
+            key=key,
+            data={
+                "nodes": network.nodes,
+                "edges": network.edges,
+                "key": key,
+                "height": height,
+                "selected": selected,
+                "description": describe_graph(tree, selected=selected),
+                "hint": "" if len(drawing.places) > 1 else _FIRST_HINT,
+                "acknowledged": box.acknowledged,
+            },
+            on_sent_change=receiver(key, hand_on),
+        )
+    return _events(box.drain())
+
+
+_FIRST_HINT = "Premises that you accept appear here, below the hypothesis."
+
+
+def take_events(key: str) -> tuple[GraphEvent, ...]:
+    """Return what was done in a graph since the last call, without drawing; for the top of a page."""
+    return _events(inbox(key).drain())
+
+
+def prepare_graph() -> None:
+    """Load what the first graph of a process needs, so that no page waits for it: for a thread at start."""
+    import pyvis.network  # noqa: F401
+
+    _library_js()
+
+
+def build_network(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = frozenset()) -> Network:
+    """Return the drawing as pyvis's `Network`: fixed places, no physics, edges from premises to conclusions.
+
+    Beside what vis-network knows, a node carries what `graph.js` draws and sends: `width`, `height`,
+    `caption`, `below` (how many nodes can be folded away or are), `collapsed`, `inside` (their texts, for the
+    search), `finished`; a rejected premise carries `of` (the node that it was rejected for) and its `key`.
+    """
+    from pyvis.network import Network
+
+    network = Network(directed=True)
+    rejected = {
+        rejected_id(node, key): {"of": node, "key": key, "caption": f"Rejected by {judgement.author}"}
+        for (node, key), judgement in tree.judgements.items()
+        if not judgement.accepted
+    }
+    for id, place in drawing.places.items():
+        about = rejected[id] if place.kind == "rejected" else _about(tree, id, folded=id in collapsed)
+        network.add_node(
+            id,
+            label="\n".join(place.lines),
+            title=place.text,
+            shape="ellipse" if appearance.SHAPES[place.kind] == "ellipse" else "box",
+            group=place.kind,
+            x=round(place.x),
+            y=round(place.y),
+            fixed=True,
+            physics=False,
+            width=round(place.width),
+            height=round(place.height),
+            **about,
+        )
+    for parent, child in drawing.edges:
+        dotted = {"dashes": list(appearance.DOTS)} if drawing.places[child].kind == "rejected" else {}
+        network.add_edge(child, parent, id=child, **dotted)
+    return network
+
+
+def _about(tree: Tree, node_id: str, *, folded: bool) -> dict[str, Any]:
+    node = tree.nodes[node_id]
+    caption = f"{appearance.NAMES[node.kind]} {node.label or node.id}, by {node.author}"
+    about: dict[str, Any] = {"caption": caption}
+    if node.children:
+        below = [other.text for other in tree.walk(node_id)][1:]
+        about["below"] = len(below)
+        if folded:
+            about |= {"collapsed": True, "inside": "\n".join(below)}
+    if node_id in tree.finished:
+        about |= {"finished": True, "caption": f"{caption}; finished"}
+    return about
+
+
+def describe_graph(tree: Tree, *, selected: str | None) -> str:
+    """Return the graph in words, for readers who cannot see it."""
+    kinds = [node.kind for node in tree.nodes.values()]
+    words = [
+        f"Explanation tree of “{tree.root.text}”: {kinds.count('intermediate')} intermediate conclusions, "
+        f"{kinds.count('premise')} premises."
+    ]
+    if selected is not None and selected in tree.nodes:
+        words.append(f"Selected: “{tree.nodes[selected].text}”.")
+    return " ".join([*words, "The outline says the same as text."])
+
+
+def _events(messages: Sequence[Mapping[str, Any]]) -> tuple[GraphEvent, ...]:
+    return tuple(
+        GraphEvent(message["kind"], message["node"], message.get("premise"))
+        for message in messages
+        if message.get("kind") in get_args(Verb) and isinstance(message.get("node"), str)
+    )
+
+
+@cache
+def _library_js() -> str:
+    """Return the script that draws: pyvis's own vis-network, the looks, our scripts."""
+    import pyvis
+
+    vis = (Path(pyvis.__file__).parent / _VIS).read_text(encoding="utf-8")
+    style = {
+        "light": _theme(appearance.LIGHT),
+        "dark": _theme(appearance.DARK),
+        "legend": [{"kind": kind, "name": appearance.NAMES[kind]} for kind in appearance.KINDS],
+        "shapes": dict(appearance.SHAPES),
+        "font_size": appearance.FONT_SIZE,
+        "line_height": appearance.LINE_HEIGHT,
+        "padding": appearance.PADDING,
+        "corner": appearance.CORNER,
+        "border_width": appearance.BORDER_WIDTH,
+        "dashes": appearance.DASHES,
+    }
+    return "\n".join(
+        (
+            # What vis-network exports stays off the page's globals, and nobody asks for its source map.
+            "const vis = {};\n(function (exports, module, define) {",
+            vis.partition("//# sourceMappingURL")[0],
+            "})(vis, {}, undefined);",
+            f"const STYLE = {json.dumps(style)};",
+            f"const CSS = {json.dumps(_asset('graph.css'))};",
+            *map(_asset, ("outbox.js", "graph_meeting.js", "graph_paint.js", "graph_panel.js", "graph.js")),
+        )
+    )
+
+
+def _theme(theme: appearance.Theme) -> dict[str, Any]:
+    return {"edge": theme.edge, "looks": {kind: asdict(look) for kind, look in theme.looks.items()}}
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+@cache
+def _library() -> ComponentRenderer:
+    """Return what draws graphs; it never changes, so Streamlit sends it once a session."""
+    return st.components.v2.component("entail_graph_library", js=_library_js())
+
+
+@cache
+def _mount() -> ComponentRenderer:
+    """Return one graph on the page; it travels with each change of the tree, so it is small."""
+    js = "\n".join(map(_asset, ("graph_meeting.js", "graph_mount.js")))
+    return st.components.v2.component("entail_graph", js=js)

@@ -1,0 +1,93 @@
+"""Keys pressed anywhere on the page, sent to Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from entail.ui.inbox import ASSETS, inbox, receiver
+
+if TYPE_CHECKING:
+    from streamlit.components.v2.types import ComponentRenderer
+
+NAMED_KEYS: tuple[str, ...] = (
+    *("up", "down", "left", "right", "enter", "escape", "space"),
+    *("home", "end", "pageup", "pagedown", "delete", "backspace"),
+)
+"""Keys that write nothing, as they are called here."""
+
+_KEY = re.compile(rf"(shift\+)?([a-z0-9]|{'|'.join(NAMED_KEYS)})|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPress:
+    """One key pressed once.
+
+    Attributes:
+        key: `3`, `shift+3`, `u`, `?`, `up`, `enter` ...: digits by their place on the keyboard, so that
+            Shift+3 is `shift+3` on every layout and on the numeric pad; letters in lower case.
+        number: 1, 2, 3 ... since the page was opened in the browser.
+    """
+
+    key: str
+    number: int
+
+
+def listen(
+    *,
+    keys: Sequence[str],
+    key: str,
+    on_press: Callable[[KeyPress], object] | None = None,
+    in_dialogs: bool = False,
+) -> tuple[KeyPress, ...]:
+    """Listen to `keys` on the whole page and return what was pressed since the last call, oldest first.
+
+    With `on_press`, every press is handed to it before the next run of the script begins, as Streamlit does
+    with `on_click`, and nothing is returned. However quickly keys are pressed, each comes once and in order.
+
+    A key is left alone while the focus is in a field to type in, while a dialog is open (unless
+    `in_dialogs`), and with Ctrl, Alt or Meta. A key taken is hidden from Streamlit, so that `r` and `c` do
+    not rerun or clear. A key that is held down counts once, but arrows repeat.
+
+    Raises:
+        ValueError: If a key has a name that no press can have, such as `Up` or `ctrl+z`.
+    """
+    unknown = [name for name in keys if not _KEY.fullmatch(name)]
+    if unknown:
+        raise ValueError(
+            f"keys are single lower-case characters or one of {', '.join(NAMED_KEYS)}; letters, digits and "
+            f"names also with 'shift+' before them; found {unknown}"
+        )
+    box = inbox(key)
+
+    def hand_on() -> None:
+        if on_press is not None:
+            for press in _presses(box.drain()):
+                on_press(press)
+
+    _component()(
+        key=key,
+        data={"keys": list(keys), "in_dialogs": in_dialogs, "acknowledged": box.acknowledged},
+        on_sent_change=receiver(key, hand_on),
+    )
+    return _presses(box.drain())
+
+
+def take_presses(key: str) -> tuple[KeyPress, ...]:
+    """Return what was pressed since the last call without drawing anything, for use at the top of a page."""
+    return _presses(inbox(key).drain())
+
+
+def _presses(messages: Sequence[Mapping[str, Any]]) -> tuple[KeyPress, ...]:
+    return tuple(KeyPress(m["key"], m["number"]) for m in messages if isinstance(m.get("key"), str))
+
+
+@cache
+def _component() -> ComponentRenderer:
+    js = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("outbox.js", "keyboard.js"))
+    return st.components.v2.component("entail_keyboard", js=js)
