@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from entail.data.records import Premise
 from entail.errors import ActError
@@ -145,6 +145,8 @@ Act = Create | Accept | Reject | Finish | Write | Conclude | Edit | Remove | Reo
 
 AnyAct = Act | Undo | Redo
 
+R = TypeVar("R")
+
 _ACTS: dict[str, type[AnyAct]] = {
     act.kind: act
     for act in (Create, Accept, Reject, Finish, Write, Conclude, Edit, Remove, Reorder, Move, Undo, Redo)
@@ -206,7 +208,21 @@ def act_to_json(act: AnyAct) -> dict[str, Any]:
     >>> act_to_json(Reject(node="n1", premise=Premise("ice is cold")))
     {'node': 'n1', 'premise': {'text': 'ice is cold', 'source_id': None}}
     """
-    return asdict(act)
+    return {f.name: _plain(getattr(act, f.name)) for f in fields(act)}
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
+    match value:
+        case str() | None:
+            return value
+        case Mapping():
+            return {key: _plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_plain(inner) for inner in value]
+        case Premise() | GivenNode():
+            return {f.name: getattr(value, f.name) for f in fields(value)}
+        case _:
+            return value
 
 
 def act_from_json(kind: str, payload: Mapping[str, Any]) -> AnyAct:
@@ -224,18 +240,42 @@ def act_from_json(kind: str, payload: Mapping[str, Any]) -> AnyAct:
     values: dict[str, Any] = dict(payload)
     try:
         if kind == "create":
-            values["nodes"] = tuple(GivenNode(**node) for node in values.get("nodes", ()))
+            values["nodes"] = tuple(_typed(GivenNode(**node)) for node in values.get("nodes", ()))
         elif kind in ("accept", "reject"):
-            values["premise"] = Premise(**values["premise"])
+            values["premise"] = _typed(Premise(**values["premise"]))
         elif kind == "finish":
-            values["premises"] = tuple(Premise(**premise) for premise in values["premises"])
+            values["premises"] = tuple(_typed(Premise(**premise)) for premise in values["premises"])
         elif kind == "conclude":
             values["premises"] = tuple(values["premises"])
         elif kind == "reorder":
             values["order"] = tuple(values["order"])
-        return act(**values)
-    except (KeyError, TypeError) as error:
+        return _typed(act(**values))
+    except (AttributeError, KeyError, TypeError) as error:
         raise ActError(f"the act {kind!r} has the fields {sorted(expected)}, found {payload!r}") from error
+
+
+_TYPES = {
+    "str": str,
+    "str | None": str | None,
+    "int": int,
+    "int | None": int | None,
+    "bool": bool,
+    "Mapping[str, Any]": Mapping,
+}
+
+
+_PLAIN_FIELDS: dict[type, list[tuple[str, Any]]] = {
+    record: [(f.name, _TYPES[str(f.type)]) for f in fields(record) if str(f.type) in _TYPES]
+    for record in (*_ACTS.values(), Premise, GivenNode)
+}
+
+
+def _typed(record: R) -> R:
+    """Return the record if its plain fields are of their types; a log from a file may hold anything."""
+    for name, kind in _PLAIN_FIELDS[type(record)]:
+        if not isinstance(getattr(record, name), kind):
+            raise TypeError(f"{name} is {getattr(record, name)!r}")
+    return record
 
 
 def evidence_from_json(payload: Mapping[str, Any] | None) -> Evidence | None:

@@ -7,6 +7,7 @@ A *fact* about a tree is a small tuple:
 - ``("parent", n)``: where it hangs;
 - ``("children", n)``: its premises and their order;
 - ``("judgement", n, key)``: what was decided on a premise for n;
+- ``("judged", n)``: that anything was decided for n, which who removes n should know;
 - ``("finished", n)``: whether n's candidates were declared done.
 
 Two acts can be swapped when neither writes what the other reads. So two authors who hang premises under the
@@ -55,15 +56,15 @@ def footprint(tree: Tree, act: Act, *, seq: int) -> Footprint:
         case Accept(node=node, premise=premise):
             judgement = ("judgement", node, premise.key)
             reads |= {("node", node), ("text", node), judgement}
-            writes |= {judgement, ("children", node), *_made(new)}
+            writes |= {judgement, ("judged", node), ("children", node), *_made(new)}
         case Reject(node=node, premise=premise):
             judgement = ("judgement", node, premise.key)
             reads |= {("node", node), ("text", node), judgement}
-            writes |= {judgement}
+            writes |= {judgement, ("judged", node)}
         case Finish(node=node, premises=premises):
             judgements = {("judgement", node, premise.key) for premise in premises}
             reads |= {("node", node), ("text", node)} | judgements
-            writes |= {("finished", node)} | judgements
+            writes |= {("finished", node), ("judged", node)} | judgements
         case Write(node=node):
             reads |= {("node", node), ("text", node)}
             writes |= {("children", node), *_made(new)}
@@ -87,6 +88,7 @@ def footprint(tree: Tree, act: Act, *, seq: int) -> Footprint:
             writes |= {("parent", node), ("children", parent)}
             if old is not None:
                 writes.add(("children", old))
+            _hang_again(tree, parent, node, reads, writes)
     return Footprint(frozenset(reads), frozenset(writes))
 
 
@@ -94,16 +96,26 @@ def _made(node: str) -> set[Fact]:
     return {("node", node), ("text", node), ("parent", node), ("children", node)}
 
 
+def _hang_again(tree: Tree, parent: str, child: str, reads: set[Fact], writes: set[Fact]) -> None:
+    """Hanging a premise below a node withdraws its rejection there."""
+    key = tree.node(child).key
+    if key is not None:
+        reads.add(("judgement", parent, key))
+        writes.add(("judgement", parent, key))
+
+
 def _remove(tree: Tree, node_id: str, keep: bool, reads: set[Fact], writes: set[Fact]) -> None:
     node = tree.node(node_id)
     gone = [node] if keep else list(tree.walk(node_id))
-    reads |= {(what, below.id) for below in gone for what in ("node", "text", "parent", "children")}
-    writes |= {("node", below.id) for below in gone} | {("children", node_id)}
+    reads |= {(what, n.id) for n in gone for what in ("node", "text", "parent", "children", "judged")}
+    writes |= {("node", n.id) for n in gone} | {("children", node_id)}
+    writes |= {("judgement", *place) for place in (*tree.judged_on(gone), *tree.accepted_by(gone))}
     if node.parent is not None:
         reads.add(("node", node.parent))
         writes.add(("children", node.parent))
-        if node.key is not None:
-            writes.add(("judgement", node.parent, node.key))
     if keep:
         reads |= {(what, child) for child in node.children for what in ("node", "parent")}
         writes |= {("parent", child) for child in node.children}
+        if node.parent is not None:
+            for child in node.children:
+                _hang_again(tree, node.parent, child, reads, writes)

@@ -28,6 +28,7 @@ from entail.trees.acts import (
     evidence_from_json,
 )
 from entail.trees.authors import enter
+from entail.trees.checks import check_create
 from entail.trees.database import Database
 from entail.trees.replay import History, replay
 from entail.trees.tree import Tree
@@ -130,6 +131,7 @@ def insert_trees(
     trees: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
     for act in acts:
+        check_create(act)
         tree_id = secrets.token_hex(4)
         while tree_id in taken:
             tree_id = secrets.token_hex(4)

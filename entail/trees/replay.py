@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 from entail.errors import ActError, ConflictError, TreeError, UndoError
 from entail.trees.acts import Accept, Act, Conclude, Create, Event, Redo, Undo, Write
-from entail.trees.footprint import Fact, Footprint, footprint
-from entail.trees.tree import ROOT, Tree, TreeBuilder, check
+from entail.trees.checks import check
+from entail.trees.footprint import Footprint, footprint
+from entail.trees.tree import ROOT, Tree, TreeBuilder
 from entail.trees.wording import describe
 
 
@@ -112,7 +113,7 @@ class History:
         if target is None:
             raise UndoError("there is nothing of yours to redo in this tree")
         undone_at = max(e.seq for e in self.events if isinstance(e.act, Undo) and e.act.seq == target.seq)
-        then = replay(self.events[: undone_at - 1]).footprints[target.seq]
+        then = self._footprint_before(undone_at, target.seq)
         for later, print_ in self._changes(since=undone_at):
             if print_.writes & then.reads or print_.reads & then.writes:
                 raise UndoError(
@@ -127,21 +128,49 @@ class History:
         """See whether an act made on version `base` still stands on this one, and makes sense here.
 
         Raises:
-            ConflictError: If something the act reads was changed since; the changes are named.
+            ConflictError: If it stood on `base`, but not after what others (or the author, elsewhere) have
+                changed since; the changes are named.
             ActError: If the act makes no sense on the tree as it stands.
+            TreeError: If there is no version `base`.
         """
+        if not 1 <= base <= self.seq:
+            raise TreeError(f"the tree has the versions 1 to {self.seq}, found {base}; load it again")
         changes = list(self._changes(since=base))
-        if changes:
-            reads = self._reads(act, base)
-            touched = [event for event, print_ in changes if print_.writes & reads]
-            if touched:
-                lines = tuple(self.describe(event, with_author=True) for event in touched)
-                raise ConflictError(
-                    "not done, because what it touches has changed since you last saw the tree: "
-                    + "; ".join(lines),
-                    changes=lines,
-                )
-        check(self.tree, act)
+        if not changes:
+            check(self.tree, act)
+            return
+        seen = replay(self.events[:base])
+        try:
+            reads = footprint(seen.tree, act, seq=self.seq + 1).reads
+        except ActError:  # it speaks of something that its author had not seen
+            reads = frozenset()
+        self._refuse_if([event for event, print_ in changes if print_.writes & reads])
+        try:
+            check(self.tree, act)
+        except ActError as error:
+            self._refuse_if(self._spoilers(act, seen), cause=error)
+            raise
+
+    def _refuse_if(self, touched: Sequence[Event], *, cause: ActError | None = None) -> None:
+        if touched:
+            lines = tuple(self.describe(event, with_author=True) for event in touched)
+            raise ConflictError(
+                "not done, because what it touches has changed since you last saw the tree: "
+                + "; ".join(lines)
+                + (f" ({cause})" if cause else ""),
+                changes=lines,
+            ) from cause
+
+    def _spoilers(self, act: Act, seen: History) -> list[Event]:
+        """Return the event after which an act no longer made sense; none if it never did."""
+        for event in (None, *self.events[seen.seq :]):
+            after = seen if event is None else seen.extend([event])
+            try:
+                check(after.tree, act)
+            except ActError:
+                return [] if event is None else [event]
+            seen = after
+        return []
 
     def describe(self, event: Event, *, with_author: bool = False) -> str:
         """Return an event in words."""
@@ -156,28 +185,27 @@ class History:
         return f"{event.author}, {event.at:%H:%M:%S}: {words}" if with_author else words
 
     def _changes(self, *, since: int) -> Iterable[tuple[Event, Footprint]]:
-        """Yield the events after `since` that make a difference to who saw that version."""
+        """Yield the events after `since` that make a difference to who saw that version.
+
+        What was undone and redone again makes none.
+        """
+        if since == self.seq:
+            return
+        out_then = _out_of_force(self.events[:since])
+        last_turn = {e.act.seq: e.seq for e in self.events[since:] if isinstance(e.act, Undo | Redo)}
         for event in self.events[since:]:
             if isinstance(event.act, Undo | Redo):
                 target = event.act.seq
-                if target <= since:
-                    yield event, self.footprints.get(target) or self._lost_footprint(event)
+                turned = (target in out_then) != (target in self.out_of_force)
+                if target <= since and turned and last_turn[target] == event.seq:
+                    now = self.footprints.get(target)
+                    yield event, now or self._footprint_before(event.seq, target)
             elif event.seq in self.footprints:
                 yield event, self.footprints[event.seq]
 
-    def _lost_footprint(self, undo: Event) -> Footprint:
-        """Return the footprint that an undone act had just before it was undone."""
-        assert isinstance(undo.act, Undo | Redo)
-        before = replay(self.events[: undo.seq - 1]).footprints
-        return before.get(undo.act.seq) or Footprint(frozenset(), frozenset())
-
-    def _reads(self, act: Act, base: int) -> frozenset[Fact]:
-        seen = self.tree if base >= self.seq else replay(self.events[:base]).tree
-        try:
-            return footprint(seen, act, seq=self.seq + 1).reads
-        except ActError:
-            # The act speaks of something its author had not seen: let `check` say what is wrong with it.
-            return frozenset()
+    def _footprint_before(self, seq: int, target: int) -> Footprint:
+        """Return the footprint that an act in force had just before the event `seq`."""
+        return replay(self.events[: seq - 1]).footprints[target]
 
     def _rehearse(self, act: Undo | Redo, author: str, target: Event, what: str) -> None:
         event = Event(seq=self.seq + 1, author=author, at=target.at, act=act)
@@ -201,14 +229,34 @@ def replay(events: Sequence[Event], *, strict_from: int | None = None) -> Histor
     if not events or not isinstance(events[0].act, Create):
         raise TreeError("a log begins with the act that creates the tree")
     _check_seqs(events, after=0)
+    empty = History((), Tree({}), {}, _out_of_force(events), {})
+    return _apply_all(empty, events, strict_from=strict_from)
+
+
+def _out_of_force(events: Sequence[Event]) -> frozenset[int]:
+    """Return the seqs of the acts that are undone after these events.
+
+    Raises:
+        TreeError: If an undo or redo is not of an earlier act of its author that it can turn.
+    """
     out: set[int] = set()
     for event in events:
-        if isinstance(event.act, Undo):
-            out.add(event.act.seq)
-        elif isinstance(event.act, Redo):
-            out.discard(event.act.seq)
-    empty = History((), Tree({}), {}, frozenset(out), {})
-    return _apply_all(empty, events, strict_from=strict_from)
+        act = event.act
+        if not isinstance(act, Undo | Redo):
+            continue
+        target = events[act.seq - 1] if 1 < act.seq < event.seq else None
+        undone = act.seq in out
+        if (
+            target is None
+            or isinstance(target.act, Undo | Redo)
+            or target.author != event.author
+            or undone == isinstance(act, Undo)
+        ):
+            raise TreeError(
+                f"event {event.seq} of the log cannot {act.kind} act {act.seq}; the log is damaged"
+            )
+        (out.add if isinstance(act, Undo) else out.discard)(act.seq)
+    return frozenset(out)
 
 
 def _check_seqs(events: Sequence[Event], *, after: int) -> None:
@@ -227,13 +275,17 @@ def _apply_all(history: History, events: Sequence[Event], *, strict_from: int | 
         act = event.act
         if isinstance(act, Undo | Redo):
             continue
-        if event.seq not in history.out_of_force:
-            before = builder.peek()
-            if strict_from is not None and event.seq >= strict_from and not isinstance(act, Create):
-                check(before, act)
+        texts.update(_said(act, event.seq))
+        if event.seq in history.out_of_force:
+            continue
+        before = builder.peek()
+        if strict_from is not None and event.seq >= strict_from and not isinstance(act, Create):
+            check(before, act)
+        try:
             footprints[event.seq] = footprint(before, act, seq=event.seq)
             builder.apply(act, seq=event.seq, author=event.author)
-            texts.update(_said(act, event.seq))
+        except (LookupError, TypeError, ValueError) as error:
+            raise TreeError(f"event {event.seq} does not fit its tree; the log is damaged") from error
     return History(
         events=(*history.events, *events),
         tree=builder.freeze(seq=events[-1].seq),

@@ -8,7 +8,7 @@ from entail.data.bundled import SAMPLE_NAME, sample_corpus, sample_trees
 from entail.errors import DatabaseError
 from entail.trees import schema
 from entail.trees.authors import fold_name
-from entail.trees.corpora import insert_corpus
+from entail.trees.corpus_versions import insert_corpus
 from entail.trees.database import Database
 from entail.trees.log import insert_trees
 from entail.trees.unfold import unfold

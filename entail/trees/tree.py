@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -56,6 +56,11 @@ class Node:
     seq: int
     key: str | None = None
     label: str | None = None
+
+    @property
+    def folded(self) -> str:
+        """The sentence as it is looked up, see `fold`."""
+        return fold(self.text)
 
     @property
     def kind(self) -> Kind:
@@ -147,108 +152,26 @@ class Tree:
             texts.setdefault(fold(node.text), node.id)
         return MappingProxyType(texts)
 
+    def judged_on(self, nodes: Collection[Node]) -> list[tuple[str, str]]:
+        """Return the places of the judgements on premises for one of these nodes."""
+        ids = {node.id for node in nodes}
+        return [place for place in self.judgements if place[0] in ids]
+
+    def accepted_by(self, nodes: Collection[Node]) -> list[tuple[str, str]]:
+        """Return the places of the acceptances that made one of these nodes, wherever it hangs now."""
+        seqs = {node.seq for node in nodes if node.origin == Accept.kind}
+        return [place for place, j in self.judgements.items() if j.accepted and j.seq in seqs]
+
     def rejected(self, node_id: str) -> tuple[Premise, ...]:
         """Return the premises rejected for a node, in order of judgement."""
         found = (j for (node, _), j in self.judgements.items() if node == node_id and not j.accepted)
         return tuple(j.premise for j in sorted(found, key=lambda j: j.seq))
 
 
-def check(tree: Tree, act: Act) -> None:
-    """See whether an act makes sense on this tree.
-
-    Raises:
-        ActError: If it names a node that is not there, has an empty text, would make a sentence explain
-            itself, or says what is so already.
-    """
-    match act:
-        case Create():
-            raise ActError("a tree is created once, by its first act")
-        case Accept(node=node, premise=premise):
-            _check_premise(tree, node, premise.text)
-        case Reject(node=node, premise=premise):
-            _check_not_below(tree, node, premise)
-        case Finish(node=node, premises=premises):
-            for premise in premises:
-                _check_not_below(tree, node, premise)
-        case Write(node=node, text=text):
-            _check_premise(tree, node, text)
-        case Conclude(node=node, premises=premises, text=text):
-            _check_conclude(tree, node, premises, text)
-        case Edit(node=node, text=text):
-            _check_text(text)
-            if text == tree.node(node).text:
-                raise ActError("the sentence is already in these words")
-            around = [*tree.ancestors(node), *list(tree.walk(node))[1:]]
-            if any(fold(other.text) == fold(text) for other in around):
-                raise ActError("a node above or below already says this; a sentence cannot explain itself")
-        case Remove(node=node):
-            if tree.node(node).id == ROOT:
-                raise ActError("the hypothesis cannot be removed; edit its text, or archive the tree")
-        case Reorder(node=node, order=order):
-            children = tree.node(node).children
-            if sorted(order) != sorted(children):
-                raise ActError(f"an order of {node} names each of {children} once, found {order}")
-            if order == children:
-                raise ActError("the premises are already in this order")
-        case Move(node=node, parent=parent):
-            _check_move(tree, node, parent)
-
-
-def _check_text(text: str) -> None:
-    if not fold(text):
-        raise ActError("a sentence needs at least one character that is not white space")
-    if "\0" in text:
-        raise ActError("a sentence cannot hold a NUL character")
-
-
-def _check_premise(tree: Tree, node_id: str, text: str) -> None:
-    _check_text(text)
-    node, folded = tree.node(node_id), fold(text)
-    if any(fold(above.text) == folded for above in (node, *tree.ancestors(node_id))):
-        raise ActError("this is the sentence of the node itself or of one above it; it cannot explain itself")
-    if any(fold(tree.nodes[child].text) == folded for child in node.children):
-        raise ActError("this sentence is already a premise of the node")
-
-
-def _check_not_below(tree: Tree, node_id: str, premise: Premise) -> None:
-    if any(tree.nodes[child].key == premise.key for child in tree.node(node_id).children):
-        raise ActError(f"“{premise.text}” is a premise of this node: remove it from the tree to reject it")
-
-
-def _check_conclude(tree: Tree, node_id: str, premises: tuple[str, ...], text: str) -> None:
-    _check_text(text)
-    node = tree.node(node_id)
-    if not premises:
-        raise ActError("choose at least one premise from which the conclusion follows")
-    if len(set(premises)) != len(premises) or not set(premises) <= set(node.children):
-        raise ActError(
-            f"a conclusion below {node_id} is drawn from its premises {node.children}, found {premises}"
-        )
-    around = (node, *tree.ancestors(node_id), *(below for p in premises for below in tree.walk(p)))
-    if any(fold(other.text) == fold(text) for other in around):
-        raise ActError("a node above or below already says this; a sentence cannot explain itself")
-
-
-def _check_move(tree: Tree, node_id: str, parent: str) -> None:
-    node, target = tree.node(node_id), tree.node(parent)
-    if node.id == ROOT:
-        raise ActError("the hypothesis is the root and cannot be moved")
-    if node.parent == parent:
-        raise ActError("the node already hangs there")
-    path = (target, *tree.ancestors(parent))
-    if any(above.id == node_id for above in path):
-        raise ActError("a node cannot hang under itself or below its own premises")
-    above_texts = {fold(above.text) for above in path}
-    if any(fold(below.text) in above_texts for below in tree.walk(node_id)):
-        raise ActError("the same sentence would stand above and below; a sentence cannot explain itself")
-    if any(fold(tree.nodes[child].text) == fold(node.text) for child in target.children):
-        raise ActError("this sentence is already a premise of that node")
-
-
 class TreeBuilder:
     """A tree under construction: applies acts in place, `freeze` gives the `Tree`.
 
-    `apply` expects acts that `check` let pass on the same state.
+    `apply` expects acts that `checks.check` let pass on the same state.
     """
 
     def __init__(self, tree: Tree | None = None) -> None:
@@ -284,7 +207,8 @@ class TreeBuilder:
                 self._judge(node, premise, False, author, seq)
             case Finish(node=node, premises=premises):
                 for premise in premises:
-                    self._judge(node, premise, False, author, seq)
+                    if (node, premise.key) not in self._judgements:
+                        self._judge(node, premise, False, author, seq)
                 self._finished[node] = seq
             case Write(node=node, text=text):
                 self._hang(Node(new_id, text, node, (), act.kind, author, seq))
@@ -310,6 +234,7 @@ class TreeBuilder:
                 if old is not None:
                     self._replace_children(old, [c for c in self._nodes[old].children if c != node])
                 self._hang(replace(self._nodes[node], parent=parent))
+                self._withdraw_rejection(parent, node)
 
     def _create(self, act: Create, seq: int, author: str) -> None:
         self._source = act.source
@@ -344,25 +269,26 @@ class TreeBuilder:
         query = self._nodes[node].text
         self._judgements[node, premise.key] = Judgement(premise, accepted, author, seq, query)
 
+    def _withdraw_rejection(self, parent: str, child: str) -> None:
+        place = (parent, self._nodes[child].key or "")
+        if place in self._judgements and not self._judgements[place].accepted:
+            del self._judgements[place]
+
     def _remove(self, node_id: str, *, keep: bool) -> None:
-        node = self._nodes[node_id]
+        node, tree = self._nodes[node_id], self.peek()
+        gone = [node] if keep else list(tree.walk(node_id))
+        for place in [*tree.judged_on(gone), *tree.accepted_by(gone)]:
+            self._judgements.pop(place, None)
         if node.parent is not None:
             siblings = list(self._nodes[node.parent].children)
             at = siblings.index(node_id)
             siblings[at : at + 1] = node.children if keep else ()
             self._replace_children(node.parent, siblings)
-            if node.key is not None:
-                self._judgements.pop((node.parent, node.key), None)
-        gone = [node_id]
+        for below in gone:
+            del self._nodes[below.id]
+            self._finished.pop(below.id, None)
         if keep:
             for child in node.children:
                 self._nodes[child] = replace(self._nodes[child], parent=node.parent)
-        else:
-            for below in gone:
-                gone.extend(self._nodes[below].children)
-        for below in gone:
-            del self._nodes[below]
-            self._finished.pop(below, None)
-        dropped = set(gone)
-        for place in [place for place in self._judgements if place[0] in dropped]:
-            del self._judgements[place]
+                if node.parent is not None:
+                    self._withdraw_rejection(node.parent, child)

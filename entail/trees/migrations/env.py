@@ -4,5 +4,6 @@ from alembic import context
 
 from entail.trees.schema import metadata
 
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
-context.run_migrations()
+if hasattr(context, "config"):  # only while Alembic runs this file, not when somebody imports it
+    context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+    context.run_migrations()
