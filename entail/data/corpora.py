@@ -24,7 +24,6 @@ from entail.data.reading import (
     source_name,
 )
 from entail.data.records import Corpus, Premise
-from entail.data.text import fold
 from entail.errors import CorpusError, FormatError
 from entail.settings import load_settings
 
@@ -83,7 +82,10 @@ class CorpusReading:
             )
             if count
         )
-        kept = f"{len(self.corpus):,} premises of {self.read:,} entries"
+        kept = (
+            f"{len(self.corpus):,} premise{'s' if len(self.corpus) != 1 else ''} "
+            f"of {self.read:,} entr{'ies' if self.read != 1 else 'y'}"
+        )
         return f"{kept} ({left_out})" if left_out else kept
 
 
@@ -135,7 +137,7 @@ def read_corpus(
     entries = empty = too_long = 0
     for place, premise in _entries(text, kind, column, shown):
         entries += 1
-        if not fold(premise.text) or (kind == "json" and premise.text == _PLACEHOLDER):
+        if not premise.text.strip() or (kind == "json" and premise.text == _PLACEHOLDER):
             empty += 1
         elif len(premise.text) <= limit:
             distinct.setdefault(premise.key, premise)
@@ -181,7 +183,7 @@ def _format(text: str, names: Sequence[str], column: str | None) -> CorpusFormat
         kind = kind or _SUFFIXES.get(PurePosixPath(lowered).suffix)
     first = next((line for line in text.split("\n") if line.strip()), "").strip()
     if kind in (None, "jsonl", "json") and first.startswith(("{", "[")):
-        kind = _json_format(text, first, column) or kind
+        kind = _json_format(text, first, column, lines=kind == "jsonl") or kind
     if kind is None:
         cells = {cell.strip().strip('"').lower() for cell in first.split(_delimiter(first))}
         wanted = {column.lower()} if column else set(TEXT_COLUMNS)
@@ -189,18 +191,19 @@ def _format(text: str, names: Sequence[str], column: str | None) -> CorpusFormat
     return kind
 
 
-def _json_format(text: str, first: str, column: str | None) -> CorpusFormat | None:
+def _json_format(text: str, first: str, column: str | None, *, lines: bool) -> CorpusFormat | None:
+    """Tell one JSON value from a line each (`lines`: the name says so); None for what is no JSON."""
     try:
         row = parse_json(first)
     except FormatError:
-        # Many lines make one value, or the line is no JSON at all and whoever reads it will say so.
-        return "json" if first in ("{", "[") or text.rstrip().endswith(("}", "]")) else None
+        # One value over many lines, or a mistake in it that its reader will name.
+        return "json" if text.rstrip().endswith(("}", "]")) and not lines else None
     if not isinstance(row, dict):
-        return "json"
+        return "jsonl" if lines else "json"
     if column is None and "hypothesis" in row and ("context" in row or "meta" in row):
         return "entailment_bank"
     several = text.strip() != first
-    return "jsonl" if several or _pick(row, column, TEXT_COLUMNS) else "json"
+    return "jsonl" if lines or several or _pick(row, column, TEXT_COLUMNS) else "json"
 
 
 def _entries(text: str, kind: CorpusFormat, column: str | None, shown: str) -> Iterator[tuple[str, Premise]]:
@@ -211,8 +214,7 @@ def _entries(text: str, kind: CorpusFormat, column: str | None, shown: str) -> I
     elif kind in ("csv", "tsv"):
         yield from _table(text, _TAB if kind == "tsv" else None, column, shown)
     elif kind == "jsonl":
-        rows = [(number, row) for number, row in parse_jsonl(text, source=shown)]
-        yield from _objects(rows, column, shown)
+        yield from _objects(list(parse_jsonl(text, source=shown)), column, shown)
     elif kind == "entailment_bank":
         for number, tree in enumerate(parse_trees(text, source=shown), start=1):
             for name, sentence in tree.sentences.items():
@@ -227,9 +229,8 @@ def _json(value: Any, column: str | None, shown: str) -> Iterator[tuple[str, Pre
     elif isinstance(value, list):
         for number, item in enumerate(value, start=1):
             if not isinstance(item, str):
-                raise FormatError(
-                    f"entry {number}: expected a text, found {shorten(repr(item))}", source=shown
-                )
+                where = f"{shown}, entry {number}"
+                raise FormatError(f"expected text, found {shorten(repr(item))}", source=where)
             yield f"entry {number}", Premise(item)
     elif isinstance(value, dict):
         for uid in value:
@@ -251,7 +252,7 @@ def _objects(
     text_field = _pick(fields, column, TEXT_COLUMNS)
     if text_field is None:
         raise _no_column("field", fields, column, shown)
-    id_field = _pick(fields, None, tuple(name for name in ID_COLUMNS if name != text_field))
+    id_field = _pick(fields, None, tuple(name for name in ID_COLUMNS if name != text_field.lower()))
     for number, row in rows:
         line = number if unit == "line" else None
         where = shown if line else f"{shown}, {unit} {number}"
@@ -280,7 +281,7 @@ def _table(text: str, delimiter: str | None, column: str | None, shown: str) -> 
                 if picked is None:
                     raise _no_column("column", header, column, shown)
                 text_at = header.index(picked)
-                id_name = _pick(header, None, tuple(name for name in ID_COLUMNS if name != picked))
+                id_name = _pick(header, None, tuple(name for name in ID_COLUMNS if name != picked.lower()))
                 id_at = header.index(id_name) if id_name else None
                 continue
             if len(cells) < len(header) or any(cell.strip() for cell in cells[len(header) :]):
@@ -308,10 +309,13 @@ def _delimiter(header: str) -> str:
 
 
 def _pick(names: Iterable[str], wanted: str | None, usual: Sequence[str]) -> str | None:
-    """Return the name that is wanted, else the first usual one, exactly or whatever the case."""
-    by_case = {name.strip().lower(): name for name in reversed(list(names))}
+    """Return the wanted name, or the first usual one if none is wanted; exactly, else whatever the case."""
+    names = list(names)
+    if wanted in names:
+        return wanted
+    by_case = {name.strip().lower(): name for name in reversed(names)}
     if wanted is not None:
-        return wanted if wanted in by_case.values() else by_case.get(wanted.strip().lower())
+        return by_case.get(wanted.strip().lower())
     return next((by_case[name] for name in usual if name in by_case), None)
 
 
@@ -321,5 +325,5 @@ def _no_column(what: str, names: Iterable[str], column: str | None, shown: str) 
     return FormatError(
         f"expected a {what} named {wanted}, found {shorten(found, 300)}; choose the one that holds the texts",
         source=shown,
-        line=1,
+        line=1 if what == "column" else None,
     )

@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.data.corpora import CorpusReading, corpus_name, read_corpus
+from entail.data.records import Corpus, Premise
+from entail.errors import CorpusError, FormatError, ProofError
+
+FACTS = ("ice is cold", "fire is hot", "a cat is an animal")
+TREE = {
+    "id": "MINI_1",
+    "context": "sent1: ice is cold sent2: fire is hot sent3: a cat is an animal",
+    "hypothesis": "ice melts",
+    "proof": "sent1 & sent2 -> hypothesis; ",
+}
+
+
+def lines(*rows: object) -> str:
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+IN_EVERY_FORMAT = [
+    ("f.txt", "text", "\n".join(FACTS)),
+    ("f.csv", "csv", "id,text\n1,ice is cold\n2,fire is hot\n3,a cat is an animal\n"),
+    ("f.csv", "csv", "id;Text\n1;ice is cold\n2;fire is hot\n3;a cat is an animal\n"),
+    ("f.csv", "csv", 'premise\nice is cold\n\n"fire is hot"\na cat is an animal'),
+    ("f.tsv", "tsv", "fact\tuid\nice is cold\t1\nfire is hot\t2\na cat is an animal\t3\n"),
+    ("f.jsonl", "jsonl", lines(*({"sentence": fact} for fact in FACTS))),
+    ("f.json", "json", json.dumps(dict(zip("abc", FACTS, strict=True)), indent=1)),
+    ("f.json", "json", json.dumps(list(FACTS))),
+    ("f.json", "json", json.dumps([{"Fact": fact} for fact in FACTS], indent=2)),
+    ("f.json", "jsonl", lines(*({"text": fact} for fact in FACTS))),
+    ("f.jsonl", "entailment_bank", lines(TREE, TREE)),
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "text"), IN_EVERY_FORMAT)
+@pytest.mark.parametrize("dress", ["plain", "gz", "utf-16", "bytes", "no suffix"])
+def test_the_same_facts_in_every_format(tmp_path: Path, name: str, kind: str, text: str, dress: str) -> None:
+    data = text.encode("utf-16" if dress == "utf-16" else "utf-8")
+    if dress == "gz":
+        name, data = f"{name}.gz", gzip.compress(data)
+    if dress == "no suffix":
+        name = "f"
+    path = tmp_path / name
+    path.write_bytes(data)
+    reading = read_corpus(data, name=name) if dress == "bytes" else read_corpus(path)
+    assert reading.corpus.texts == FACTS
+    assert reading.corpus.name == "f"
+    assert reading.format == kind
+    assert reading.read == len(FACTS) * (2 if kind == "entailment_bank" else 1)
+
+
+def test_counts_add_up() -> None:
+    text = "ice is cold\n\nice  is cold\n   \nfire is hot\n" + "x" * 11 + "\nice is cold ."
+    reading = read_corpus(text.encode(), name="f.txt", skip_too_long=True, max_premise_chars=13)
+    assert reading.corpus.texts == ("ice is cold", "fire is hot", "x" * 11, "ice is cold .")
+    reading = read_corpus(text.encode(), name="f.txt", skip_too_long=True, max_premise_chars=12)
+    assert (reading.repeats, reading.empty, reading.too_long, reading.read) == (1, 2, 1, 7)
+    assert str(reading) == "3 premises of 7 entries (1 repeated, 2 empty, 1 too long)"
+
+
+def test_texts_are_kept_raw_and_the_first_of_repeats() -> None:
+    reading = read_corpus(b"  the  moon 's orbit , seen\nthe moon's orbit, seen", name="f.txt")
+    assert reading.corpus.premises == (Premise("  the  moon 's orbit , seen"),)
+    assert reading.repeats == 1
+
+
+def test_ids_of_every_format() -> None:
+    table = read_corpus(b"id,text\n7,ice\n,fire\n", name="f.csv").corpus.premises
+    assert table == (Premise("ice", "7"), Premise("fire"))
+    rows = read_corpus(lines({"text": "ice"}, {"text": "fire", "uid": 7}).encode()).corpus.premises
+    assert rows == (Premise("ice"), Premise("fire", "7"))
+    mapping = read_corpus(b'{"a.1": "ice", "b": "fire"}', name="f.json").corpus.premises
+    assert mapping == (Premise("ice", "a.1"), Premise("fire", "b"))
+
+
+def test_the_placeholder_of_worldtree_is_no_premise() -> None:
+    data = json.dumps({"ET_addon:0": "DUMMY", "ET_addon:1": "a star produces light"}).encode()
+    reading = read_corpus(data, name="worldtree_corpus_sentences_extended.json")
+    assert reading.corpus.texts == ("a star produces light",)
+    assert reading.empty == 1
+    assert read_corpus(b"DUMMY", name="f.txt").corpus.texts == ("DUMMY",)
+
+
+def test_a_column_can_be_named() -> None:
+    table = b"text,Note,id\nice,snow,1\n"
+    assert read_corpus(table, name="f.csv").corpus.texts == ("ice",)
+    assert read_corpus(table, name="f.csv", column="note").corpus.premises == (Premise("snow", "1"),)
+    assert read_corpus(table, column="Note").corpus.texts == ("snow",)
+    twins = b"text,Text,ID\nice,snow,1\n"
+    assert read_corpus(twins, name="f.csv").corpus.texts == ("ice",)
+    assert read_corpus(twins, name="f.csv", column="Text").corpus.texts == ("snow",)
+    assert read_corpus(twins, name="f.csv", column="id").corpus.premises == (Premise("1"),)
+    assert read_corpus(lines({"text": "ice", "Note": "snow"}).encode(), column="Note").corpus.texts == (
+        "snow",
+    )
+    assert read_corpus(lines(TREE).encode(), column="hypothesis").corpus.texts == ("ice melts",)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "column", "message"),
+    [
+        ("f.csv", "a,b\n1,2\n", None, r"line 1: .* text, sentence, premise or fact, found 'a', 'b'"),
+        ("f.csv", "a,b\n1,2\n", "c", "line 1: expected a column named 'c', found 'a', 'b'"),
+        ("f.jsonl", '{"a": "x"}', None, "a field named text.* found 'a'"),
+        ("f.json", '[{"a": "x", "b": 1}]', "c", "a field named 'c', found 'a', 'b'"),
+    ],
+)
+def test_an_unknown_column_lists_those_there_are(name: str, text: str, column: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_corpus(text.encode(), name=name, column=column)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "message"),
+    [
+        ("f.csv", "text,id\nice,1\nhot, dry,2\n", 3, "expected 2 cells .* found 3; .*double quotes"),
+        ("f.csv", "id,text\n1,ice\n2\n", 3, "expected 2 cells .* found 1"),
+        ("f.csv", 'text,id\n"two\nlines",1\nice\n', 4, "found 1"),
+        ("f.csv", 'text\nice\n"fire\n', 3, "expected CSV"),
+        ("f.tsv", 'text\tid\n"hot" means warm\t1\n', 2, "expected TSV"),
+        ("f.jsonl", '{"text": "ice"}\n{"text": "fire"\n', 2, "one JSON object"),
+        ("f.jsonl", '{"text": "ice"\n{"text": "fire"}\n', 1, "one JSON object"),
+        ("f.jsonl", '["ice"]\n', 1, "one JSON object, found a list"),
+        ("f.jsonl", '{"text": "ice"}\n{"txt": "fire"}\n', 2, "found only the fields txt"),
+        ("f.jsonl", '{"text": "ice"}\n{"text": 3}\n', 2, "expected text, found 3"),
+        ("f.jsonl", '{"text": "ice"}\n{"text": null}\n', 2, "expected text, found null"),
+        ("f.json", '{"a": "ice",\n"b" "fire"}', 2, "expected JSON"),
+        ("f.json", '{"a": ["ice"]}', None, "field 'a': expected text"),
+        ("f.json", '{"a": null}', None, "field 'a': expected text, found null"),
+        ("f.json", '["ice", 3]', None, "entry 2: expected text, found 3"),
+        ("f.json", '[{"text": "ice"}, {"txt": "fire"}]', None, "entry 2, field 'text'"),
+        ("f.json", "3", None, "expected an object of id -> text or a list, found 3"),
+        ("f.json", "ice is cold", 1, "expected JSON"),
+    ],
+)
+def test_malformed_files_name_the_place(name: str, text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match=message) as caught:
+        read_corpus(text.encode(), name=name)
+    assert caught.value.line == line
+    assert str(caught.value).startswith(name)
+
+
+def test_a_cell_too_many_may_be_empty() -> None:
+    assert read_corpus(b"text,id\nice,1,\nfire,2,,\n", name="f.csv").corpus.texts == ("ice", "fire")
+
+
+def test_malformed_trees_are_named() -> None:
+    bad = TREE | {"proof": "sent1 & sent9 -> hypothesis; "}
+    with pytest.raises(ProofError, match=r"f.jsonl, line 2.*sent9"):
+        read_corpus(lines(TREE, bad).encode(), name="f.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("f.txt", ""),
+        ("f.txt", "\n \n\t\n"),
+        ("f.csv", ""),
+        ("f.csv", "text\n"),
+        ("f.jsonl", ""),
+        ("f.jsonl", '{"text": " "}'),
+        ("f.json", "{}"),
+        ("f.json", "[]"),
+        ("f.json", '{"a": "DUMMY"}'),
+        ("", ""),
+    ],
+)
+def test_a_corpus_without_premises_is_refused(name: str, text: str) -> None:
+    with pytest.raises(CorpusError, match="at least one premise, found none"):
+        read_corpus(text.encode(), name=name)
+
+
+def test_a_corpus_of_one_line_is_fine() -> None:
+    reading = read_corpus(b"ice is cold", name="one.txt")
+    assert (len(reading.corpus), str(reading)) == (1, "1 premise of 1 entry")
+
+
+LONG = "ice " * 2_621_440  # 10 MB
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("f.txt", f"fire is hot\n{LONG}\n", "line 2"),
+        ("f.csv", f"text\nfire is hot\n{LONG}\n", "line 3"),
+        ("f.jsonl", lines({"text": "fire is hot"}, {"text": LONG}), "line 2"),
+        ("f.json", json.dumps({"a": "fire is hot", "b": LONG}), "entry 'b'"),
+        ("f.jsonl", lines(TREE | {"context": f"sent1: fire is hot sent2: {LONG}"}), "row 1, sent2"),
+    ],
+    ids=["text", "csv", "jsonl", "json", "entailment_bank"],
+)
+def test_a_premise_of_10_mb(name: str, text: str, place: str) -> None:
+    with pytest.raises(CorpusError, match=rf"{place}: .* 10,000 characters, found 10,485,7"):
+        read_corpus(text.encode(), name=name)
+    reading = read_corpus(text.encode(), name=name, skip_too_long=True)
+    assert (reading.corpus.texts, reading.too_long) == (("fire is hot",), 1)
+
+
+def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_MAX_PREMISE_CHARS", "5")
+    assert read_corpus(b"12345", name="f.txt").corpus.texts == ("12345",)
+    with pytest.raises(CorpusError, match="at most 5 characters, found 6"):
+        read_corpus(b"123456", name="f.txt")
+    assert read_corpus(b"123456", name="f.txt", max_premise_chars=6).read == 1
+
+
+def test_markup_is_plain_text() -> None:
+    facts = ("<script>alert('x')</script>", "<b>ice</b> & <i>fire</i>", '" onload="x')
+    assert read_corpus("\n".join(facts).encode(), name="f.txt").corpus.texts == facts
+    assert read_corpus(json.dumps(facts).encode(), name="f.json").corpus.texts == facts
+
+
+def test_wrong_encodings() -> None:
+    latin = "text\ncafé\n".encode("latin-1")
+    with pytest.raises(FormatError, match=r"f.csv, line 2: .*Latin-1"):
+        read_corpus(latin, name="f.csv")
+    assert read_corpus(latin, name="f.csv", encoding="latin-1").corpus.texts == ("café",)
+    with pytest.raises(FormatError, match=r"line 2: .*NUL"):
+        read_corpus(b"ice is cold\nfire\0is hot, and so is the sun in summer", name="f.txt")
+
+
+def test_too_large_an_upload() -> None:
+    with pytest.raises(FormatError, match="at most 10 bytes, found 11"):
+        read_corpus(b"ice is cold", name="f.txt", max_bytes=10)
+
+
+@pytest.mark.parametrize(
+    ("file_name", "expected"),
+    [
+        ("facts.txt", "facts"),
+        ("/home/me/facts.jsonl.gz", "facts"),
+        ("../../../etc/passwd", "passwd"),
+        ("..\\..\\windows\\facts.csv", "facts"),
+        ("../..", "corpus"),
+        ("..", "corpus"),
+        (".txt", "txt"),
+        ("", "corpus"),
+        ("My facts v1.2", "My facts v1.2"),
+        ("<script>.txt", "script"),
+        ("a\0b\x1b[31m\u202e.txt", "a_b__31m"),
+        ("Überblick (neu).tsv", "Überblick (neu)"),
+        ("x" * 300 + ".txt", "x" * 80),
+    ],
+)
+def test_names_are_made_safe(file_name: str, expected: str) -> None:
+    assert corpus_name(file_name) == expected
+
+
+def test_a_corpus_has_a_safe_name() -> None:
+    assert read_corpus(b"ice is cold", name="../../../etc/my facts").corpus.name == "my facts"
+    assert read_corpus(b"ice is cold").corpus.name == "upload"
+
+
+@given(st.text())
+def test_any_name_is_made_safe(file_name: str) -> None:
+    name = corpus_name(file_name)
+    assert name
+    assert len(name) <= 80
+    assert not set("/\\\0<>\n") & set(name)
+    assert not name.startswith(".")
+
+
+def test_a_name_for_a_file_tells_no_format(tmp_path: Path) -> None:
+    path = tmp_path / "facts.csv"
+    path.write_text("text,id\nice,1\n")
+    reading = read_corpus(path, name="Cold things")
+    assert (reading.corpus.name, reading.corpus.texts) == ("Cold things", ("ice",))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("[1] ice is cold\n{2} fire is hot", "text"),
+        ("ice, fire\ncold, hot", "text"),
+        ("The text of the premise\nice", "text"),
+        ("'text' is a word", "text"),
+        ('{"a": "ice", "b": "fire"}', "json"),
+        ('{"text": "ice"}', "jsonl"),
+    ],
+)
+def test_without_a_suffix_the_content_tells(text: str, kind: str) -> None:
+    assert read_corpus(text.encode(), name="facts").format == kind
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=20), max_size=8))
+def test_any_texts_survive_json(texts: list[str]) -> None:
+    wanted = Corpus.of("f", [text for text in texts if text.strip() and text != "DUMMY"])
+    data = lines(*({"text": text} for text in texts)).encode()
+    if len(wanted):
+        reading = read_corpus(data, name="f.jsonl")
+        assert reading == CorpusReading(
+            wanted, "jsonl", repeats=reading.repeats, empty=sum(not text.strip() for text in texts)
+        )
+        assert reading.read == len(texts)
+
+
+def test_readings_are_frozen() -> None:
+    reading: Any = read_corpus(b"ice is cold", name="f.txt")
+    with pytest.raises(AttributeError):
+        reading.repeats = 3

@@ -1,0 +1,338 @@
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.data.bundled import sample_dir, sample_trees
+from entail.data.entailment_bank import (
+    format_trees,
+    read_trees,
+    row_to_tree,
+    tree_to_row,
+    write_trees,
+)
+from entail.data.records import ExplanationTree, Step
+from entail.errors import DataError, FormatError, ProofError
+
+PROOF = "sent3 & sent1 -> int1: ice melts; int1 & sent4 -> hypothesis; "
+SENTENCES = {
+    "sent1": "fire is hot",
+    "sent2": "a cat is an animal",
+    "sent3": "ice is cold",
+    "sent4": "water drips",
+    "sent5": "a dog is an animal",
+}
+ROW: dict[str, Any] = {
+    "id": "MINI_1",
+    "context": "sent1: fire is hot sent2: a cat is an animal sent3: ice is cold sent4: water drips "
+    "sent5: a dog is an animal",
+    "question": "What drips?",
+    "answer": "ice",
+    "hypothesis": "ice drips",
+    "proof": PROOF,
+    "full_text_proof": " [BECAUSE] ice is cold [AND] fire is hot [INFER] int1: ice melts"
+    " [BECAUSE] int1 [AND] water drips [INFER] int2: ice drips",
+    "depth_of_proof": 2,
+    "length_of_proof": 2,
+    "meta": {
+        "question_text": "What drips?",
+        "answer_text": "ice",
+        "hypothesis_id": "int2",
+        "triples": SENTENCES,
+        "distractors": ["sent5", "sent2"],
+        "distractors_relevance": [-1.5, -2.5],
+        "intermediate_conclusions": {"int1": "ice melts", "int2": "ice drips"},
+        "core_concepts": ["ice is cold"],
+        "step_proof": PROOF,
+        "lisp_proof": "((((sent3 sent1) -> int1) sent4) -> int2)",
+        "polish_proof": "# int2 & # int1 & sent3 sent1 sent4",
+        "worldtree_provenance": {"sent1": {"uuid": "1-2", "original_text": "fire is hot"}},
+        "add_list": [],
+        "delete_list": [{"uuid": "3-4", "fact": "snow is cold"}],
+    },
+}
+TASK_3: dict[str, Any] = {
+    "id": "MINI_2",
+    "context": "sent1: fire is hot sent2: fire is hot",
+    "question": "Q",
+    "answer": "A",
+    "hypothesis": "ice drips",
+    "proof": "",
+    "meta": {
+        "question_text": "Q",
+        "answer_text": "A",
+        "triples": {"sent1": "fire is hot", "sent2": "fire is hot"},
+        "worldtree_provenance": [{"sid": "sent1", "uuid": "1-2", "relevance_score": 0.9}],
+    },
+}
+
+
+def changed(*path: str, to: object = None) -> dict[str, Any]:
+    """Return ROW with the field at `path` set, or taken out."""
+    row = copy.deepcopy(ROW)
+    inner = row
+    for key in path[:-1]:
+        inner = inner[key]
+    if to is None:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = to
+    return row
+
+
+def jsonl(*rows: object) -> bytes:
+    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+
+
+def test_a_row_becomes_a_tree() -> None:
+    tree = row_to_tree(ROW)
+    assert tree.id == "MINI_1"
+    assert tree.hypothesis == "ice drips"
+    assert (tree.question, tree.answer) == ("What drips?", "ice")
+    assert tree.sentences == SENTENCES
+    assert list(tree.sentences) == list(SENTENCES)
+    assert tree.intermediates == {"int1": "ice melts"}
+    assert tree.steps == (Step(("sent3", "sent1"), "int1"), Step(("int1", "sent4"), "hypothesis"))
+    assert tree.distractors == ("sent5", "sent2")
+
+
+def test_task_3_is_a_tree_without_proof() -> None:
+    tree = row_to_tree(TASK_3)
+    assert (tree.steps, tree.intermediates, tree.distractors) == ((), {}, ())
+    assert tree.sentences == {"sent1": "fire is hot", "sent2": "fire is hot"}
+    row = {key: value for key, value in TASK_3.items() if key != "proof"}
+    assert row_to_tree(row).steps == ()
+
+
+@pytest.mark.parametrize("meta", [None, {}, {"question_text": "What drips?"}])
+def test_without_triples_the_context_is_parsed(meta: dict[str, Any] | None) -> None:
+    row = ROW | {"meta": meta}
+    tree = row_to_tree(row)
+    assert tree.sentences == SENTENCES
+    assert tree.distractors == ("sent2", "sent5")
+    del row["meta"]
+    assert row_to_tree(row).sentences == SENTENCES
+
+
+def test_triples_win_over_the_context() -> None:
+    assert row_to_tree(changed("context")).sentences == SENTENCES
+
+
+def test_a_sentence_may_speak_of_sentences() -> None:
+    row = {"id": "x", "hypothesis": "h", "context": "sent1: as in ssent2: or sent9 : so sent2: b:c"}
+    assert row_to_tree(row).sentences == {"sent1": "as in ssent2: or sent9 : so", "sent2": "b:c"}
+
+
+@pytest.mark.parametrize("name", ["trees.jsonl", "trees.jsonl.gz", "trees"])
+def test_files_of_any_dress(tmp_path: Path, name: str) -> None:
+    data = jsonl(ROW, TASK_3, ROW)
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    for source in (tmp_path / name, (tmp_path / name).read_bytes(), data.decode().encode("utf-16")):
+        assert [tree.id for tree in read_trees(source)] == ["MINI_1", "MINI_2", "MINI_1"]
+
+
+@pytest.mark.parametrize(
+    ("row", "field", "message"),
+    [
+        (changed("id"), "id", "expected text, found only the fields context"),
+        (changed("id", to=7), "id", "expected text, found 7"),
+        (changed("hypothesis"), "hypothesis", "expected text"),
+        (changed("hypothesis", to="  "), "hypothesis", "expected text, found '  '"),
+        (changed("hypothesis", to=["a"]), "hypothesis", r"expected text, found \[\"a\"\]"),
+        (changed("proof", to=3), "proof", "expected text, found 3"),
+        (changed("question", to={}), "question", "expected text, found {}"),
+        (changed("answer", to=False), "answer", "expected text, found false"),
+        (changed("meta", to="x"), "meta", 'expected an object, found "x"'),
+        (changed("meta", "triples", to=["a"]), "meta.triples", "expected an object"),
+        (changed("meta", "triples", to={"s1": "a"}), "meta.triples", "names such as 'sent1', found 's1'"),
+        (changed("meta", "triples", "sent3", to=5), "meta.triples.sent3", "expected text, found 5"),
+        (changed("meta", "triples", "sent3", to=" "), "meta.triples.sent3", "expected text, found ' '"),
+        (changed("meta", "distractors", to="sent2"), "meta.distractors", "expected a list"),
+        (changed("meta", "distractors", to=[2]), "meta.distractors", "list of texts"),
+        ({"id": "x", "hypothesis": "h"}, "context", "found only the fields id, hypothesis"),
+        ({"id": "x", "hypothesis": "h", "context": "a fact"}, "context", "found a fact"),
+        ({"id": "x", "hypothesis": "h", "context": "sent1: a sent1: b"}, "context", "sent1 twice"),
+        ({"id": "x", "hypothesis": "h", "context": "sent1: a sent2: "}, "context", "sent2 without a text"),
+    ],
+)
+def test_malformed_rows_name_line_and_field(row: dict[str, Any], field: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message) as caught:
+        read_trees(jsonl(ROW, row), name="mine.jsonl")
+    assert (caught.value.source, caught.value.line, caught.value.field) == ("mine.jsonl", 2, field)
+
+
+@pytest.mark.parametrize(
+    ("proof", "message"),
+    [
+        ("sent3 & sent77 -> hypothesis; ", "sent77 is unknown"),
+        ("int2 & sent1 -> int1: a; int1 -> int2: b; int2 -> hypothesis; ", "circle: int1 <- int2 <- int1"),
+        ("sent1 -> int1: a; ", "no step concludes the hypothesis"),
+        ("because I say so", "found 'because I say so'"),
+    ],
+)
+def test_unsound_proofs_name_the_line(proof: str, message: str) -> None:
+    with pytest.raises(ProofError, match=rf"mine.jsonl, line 3, field 'proof': .*{message}"):
+        read_trees(jsonl(ROW, ROW, changed("proof", to=proof)), name="mine.jsonl")
+
+
+def test_a_file_without_rows_is_an_error() -> None:
+    with pytest.raises(FormatError, match="at least one row"):
+        read_trees(b"\n\n", name="empty.jsonl")
+
+
+@pytest.mark.parametrize("row", [ROW, TASK_3])
+def test_a_row_comes_back_as_it_was(row: dict[str, Any]) -> None:
+    assert tree_to_row(row_to_tree(row)) == row
+    assert format_trees([row_to_tree(row)]) == f"{json.dumps(row)}\n"
+
+
+def test_every_derivable_field_is_derived() -> None:
+    fresh = replace(row_to_tree(ROW), extra={})
+    row = tree_to_row(fresh)
+    not_derivable = {
+        "distractors_relevance",
+        "core_concepts",
+        "worldtree_provenance",
+        "add_list",
+        "delete_list",
+    }
+    expected = ROW | {"meta": {k: v for k, v in ROW["meta"].items() if k not in not_derivable}}
+    assert row == expected
+    assert list(row) == list(ROW)
+    fresh_3 = tree_to_row(replace(row_to_tree(TASK_3), extra={}))
+    assert fresh_3 | {"meta": 0} == TASK_3 | {"meta": 0}
+    assert set(fresh_3["meta"]) == {"question_text", "answer_text", "triples"}
+
+
+def test_absent_fields_are_derived_and_read_ones_kept() -> None:
+    row = {key: ROW[key] for key in ("id", "context", "hypothesis", "proof")} | {
+        "mine": [1],
+        "depth_of_proof": 9,
+    }
+    back = tree_to_row(row_to_tree(row))
+    assert back["mine"] == [1]
+    assert back["depth_of_proof"] == 9
+    assert back["full_text_proof"] == ROW["full_text_proof"]
+    assert back["meta"]["lisp_proof"] == ROW["meta"]["lisp_proof"]
+    assert "question" not in back
+    assert row_to_tree(back).steps == row_to_tree(row).steps
+
+
+def test_a_tree_without_origin_has_every_field_of_the_official_rows() -> None:
+    tree = ExplanationTree(
+        id="new",
+        hypothesis="ice drips",
+        sentences={"sent1": "ice is cold"},
+        steps=(Step(("sent1",), "hypothesis"),),
+    )
+    row = tree_to_row(tree)
+    assert list(row) == list(ROW)
+    assert (row["question"], row["answer"], row["meta"]["question_text"]) == ("", "", "")
+    assert row_to_tree(row) == replace(tree, extra=row)
+
+
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [
+        ({"hypothesis": "ice runs"}, {"hypothesis", "full_text_proof"}),
+        ({"intermediates": {"int1": "ice thaws"}}, {"proof", "full_text_proof"}),
+        ({"sentences": SENTENCES | {"sent3": "ice is frozen"}}, {"context", "full_text_proof"}),
+        ({"question": "What?"}, {"question"}),
+        (
+            {"steps": (Step(("sent3", "sent2"), "hypothesis"),), "intermediates": {}},
+            {"proof", "full_text_proof", "depth_of_proof", "length_of_proof"},
+        ),
+    ],
+)
+def test_a_changed_tree_is_derived_anew(change: dict[str, Any], fields: set[str]) -> None:
+    tree = replace(row_to_tree(ROW), **change)
+    row = tree_to_row(tree)
+    assert {key for key in ROW if row[key] != ROW[key]} == fields | {"meta"}
+    assert row["meta"]["core_concepts"] == ["ice is cold"]
+    assert row["meta"]["delete_list"] == ROW["meta"]["delete_list"]
+    again = row_to_tree(row)
+    for part in ("hypothesis", "sentences", "intermediates", "steps", "question"):
+        assert getattr(again, part) == getattr(tree, part)
+
+
+def test_relevance_goes_when_the_distractors_change() -> None:
+    tree = row_to_tree(ROW)
+    assert tree_to_row(replace(tree, hypothesis="x"))["meta"]["distractors_relevance"] == [-1.5, -2.5]
+    other = replace(tree, steps=(Step(("sent3", "sent2"), "hypothesis"),), intermediates={})
+    meta = tree_to_row(other)["meta"]
+    assert meta["distractors"] == ["sent5", "sent1", "sent4"]
+    assert "distractors_relevance" not in meta
+
+
+def test_a_proof_taken_away_leaves_no_trace_of_it() -> None:
+    row = tree_to_row(replace(row_to_tree(ROW), steps=(), intermediates={}, distractors=()))
+    assert row["proof"] == ""
+    assert not {"full_text_proof", "depth_of_proof", "length_of_proof"} & set(row)
+    assert not {"lisp_proof", "step_proof", "distractors", "hypothesis_id"} & set(row["meta"])
+
+
+def test_what_is_written_shares_nothing_with_the_tree() -> None:
+    tree = row_to_tree(ROW)
+    tree_to_row(tree)["meta"]["delete_list"].append("mine")
+    tree_to_row(tree)["meta"]["triples"]["sent1"] = "mine"
+    assert tree_to_row(tree) == ROW
+
+
+def test_an_extra_that_is_no_row_is_carried_over() -> None:
+    tree = replace(row_to_tree(ROW), extra={"mine": 1, "meta": None})
+    assert tree_to_row(tree)["mine"] == 1
+
+
+def test_an_unsound_tree_is_not_written(tmp_path: Path) -> None:
+    tree = replace(row_to_tree(ROW), steps=(Step(("sent99",), "hypothesis"),), intermediates={})
+    file = tmp_path / "trees.jsonl"
+    file.write_text("before")
+    with pytest.raises(ProofError, match="sent99"):
+        write_trees([tree], file)
+    assert file.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("name", ["trees.jsonl", "trees.jsonl.gz"])
+def test_written_files_are_the_same_bytes_each_time(tmp_path: Path, name: str) -> None:
+    trees = [row_to_tree(ROW), row_to_tree(TASK_3), row_to_tree(ROW)]
+    write_trees(trees, tmp_path / name)
+    first = (tmp_path / name).read_bytes()
+    write_trees(trees, str(tmp_path / name))
+    assert (tmp_path / name).read_bytes() == first
+    assert first.startswith(b"\x1f\x8b") == name.endswith(".gz")
+    assert read_trees(tmp_path / name) == trees
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="expected to write a file here"):
+        write_trees([row_to_tree(ROW)], tmp_path / "absent" / "trees.jsonl")
+
+
+def test_the_bundled_official_rows_come_back_byte_for_byte() -> None:
+    official = gzip.decompress((sample_dir() / "trees.jsonl.gz").read_bytes()).decode()
+    assert format_trees(sample_trees()) == official
+
+
+def test_official_fields_are_what_is_derived_for_the_bundled_rows() -> None:
+    for tree in sample_trees():
+        row = tree_to_row(replace(tree, extra={}))
+        meta = row.pop("meta")
+        read = dict(tree.extra)
+        for name, value in read.pop("meta").items():
+            assert meta[name] == value
+        assert {name: row[name] for name in read} == read
+
+
+def test_markup_in_texts_is_kept_as_text() -> None:
+    script = "<script>alert(1)</script> & <b>ice</b>"
+    row = changed("meta", "triples", "sent3", to=script)
+    assert row_to_tree(row).sentences["sent3"] == script
+    assert tree_to_row(row_to_tree(row)) == row

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from entail.data.proof import MAX_NODES, check_proof, format_proof, parse_proof
+from entail.data.records import Step
+from entail.errors import ProofError
+
+Proof = tuple[tuple[Step, ...], dict[str, str], list[str]]
+
+PROOF = "sent1 & sent2 -> int1: leo is a constellation; int1 & sent3 -> hypothesis; "
+
+
+def test_the_official_form() -> None:
+    steps, intermediates = parse_proof(PROOF)
+    assert steps == (Step(("sent1", "sent2"), "int1"), Step(("int1", "sent3"), "hypothesis"))
+    assert intermediates == {"int1": "leo is a constellation"}
+    assert format_proof(steps, intermediates) == PROOF
+
+
+def test_no_proof_is_no_steps() -> None:
+    assert parse_proof("") == parse_proof(" \n") == ((), {})
+    assert format_proof((), {}) == ""
+    check_proof((), {}, {"sent1"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PROOF.rstrip(),
+        PROOF.rstrip("; "),
+        PROOF.replace(" ", "  "),
+        PROOF.replace(" & ", "&").replace(" -> ", "->").replace("; ", ";").replace("int1: ", "int1:"),
+        "\n" + PROOF.replace("; ", ";\n"),
+    ],
+)
+def test_white_space_is_free_around_the_signs(text: str) -> None:
+    assert [step.conclusion for step in parse_proof(text)[0]] == ["int1", "hypothesis"]
+    assert format_proof(*parse_proof(text)).replace("  ", " ") == PROOF
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a; b",
+        "ends with a semicolon;",
+        "one: two & three",
+        "2 h2 + o2 -> 2 h2o",
+        "see sent3: it says & tells; int2 too",
+        "; starts so",
+        "<script>alert('x')</script>",
+        "takes 1; one planetary year",
+        "hypothesis",
+        "a  b",
+        "line\nbreak",
+    ],
+)
+def test_a_conclusion_may_hold_the_signs(text: str) -> None:
+    steps = (Step(("sent1",), "int1"), Step(("int1", "sent2"), "hypothesis"))
+    assert parse_proof(format_proof(steps, {"int1": text})) == (steps, {"int1": text})
+
+
+@pytest.mark.parametrize("text", ["a; sent1 -> hypothesis", "a; b -> c", "a; int1 & sent2 -> int3: b"])
+def test_a_conclusion_that_reads_as_a_step_cannot_be_written(text: str) -> None:
+    with pytest.raises(ProofError, match="cannot be written"):
+        format_proof([Step(("sent1",), "int1")], {"int1": text})
+
+
+def test_a_conclusion_without_text_cannot_be_written() -> None:
+    with pytest.raises(ProofError, match="int1 has no text"):
+        format_proof([Step(("sent1",), "int1")], {})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sent1 & sent2", "step 1: expected"),
+        ("sent1 & -> hypothesis", "step 1"),
+        ("sent1 sent2 -> hypothesis", "step 1"),
+        ("sent1 -> int1", "step 1"),
+        ("sent1 -> int1: ;", "step 1"),
+        ("sent1 -> sent2", "step 1"),
+        ("-> hypothesis", "step 1"),
+        ("sent1 -> hypothesis: with text", "step 1"),
+        ("sent1 -> int1: a; sent2 & snet3 -> hypothesis; ", "snet3"),
+        ("sent1 -> int1: a; sent2 & -> hypothesis; ", "step 1"),
+        ("sent1 -> int1: a; int1 -> hypothesis; ;", "step 2"),
+        ("sent1 -> int1: a; sent2 -> int1: b; int1 -> hypothesis", "step 2: int1 is concluded a second"),
+        ("S1 -> hypothesis", "found 'S1 -> hypothesis'"),
+        ("sent² -> hypothesis", "step 1"),
+    ],
+)
+def test_malformed_proofs_name_the_step(text: str, message: str) -> None:
+    with pytest.raises(ProofError, match=message):
+        parse_proof(text)
+
+
+def _check(text: str) -> None:
+    check_proof(*parse_proof(text), {"sent1", "sent2", "sent3"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PROOF,
+        "sent1 -> hypothesis",
+        "sent1 & sent2 & sent2 -> hypothesis",
+        "sent1 -> int1: a; sent1 & int1 -> hypothesis",
+        "sent1 -> int1: a; int1 -> int2: b; int1 & int2 -> hypothesis",
+        "sent1 -> int1: never used; sent2 & sent3 -> hypothesis",
+        "sent1 -> int7: a; int7 -> hypothesis",
+        "sent1 -> hypothesis; sent2 -> int1: after it, never used",
+    ],
+)
+def test_quirks_of_the_official_files_are_sound(text: str) -> None:
+    _check(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sent1 & sent9 -> hypothesis", r"step 1: sent9 is unknown; known here: sent\d"),
+        ("sent1 & int1 -> hypothesis", "step 1: int1 is unknown"),
+        ("int1 & sent1 -> int1: a; int1 -> hypothesis", "circle: int1 <- int1"),
+        (
+            "int2 & sent1 -> int1: a; int1 & sent2 -> int2: b; int2 -> hypothesis",
+            "step 1: the proof goes in a circle: int1 <- int2 <- int1",
+        ),
+        (
+            "sent1 & int3 -> int1: a; int1 -> int2: b; sent1 & int2 -> int3: c; int3 -> hypothesis",
+            "circle: int1 <- int3 <- int2 <- int1",
+        ),
+        ("hypothesis -> int1: a; int1 -> hypothesis", "circle: int1 <- hypothesis <- int1"),
+        ("sent1 -> hypothesis; hypothesis -> int1: a", "step 2: the hypothesis cannot be a premise"),
+        ("int1 & sent1 -> hypothesis; sent2 -> int1: a", "int1 is used before step 2 concludes it"),
+        ("sent1 -> int1: a", "no step concludes the hypothesis; the last concludes int1"),
+        ("sent1 -> hypothesis; sent2 -> hypothesis", "step 2: hypothesis is concluded a second time"),
+    ],
+)
+def test_unsound_proofs_name_step_and_sentence(text: str, message: str) -> None:
+    with pytest.raises(ProofError, match=message):
+        _check(text)
+
+
+@pytest.mark.parametrize(
+    ("steps", "intermediates", "message"),
+    [
+        ([Step((), "hypothesis")], {}, "from no premise"),
+        ([Step(("sent1",), "int1"), Step(("int1",), "hypothesis")], {}, "int1 has no text"),
+        ([Step(("sent1",), "hypothesis")], {"int4": "a"}, "int4 has a text, but no step"),
+        (
+            [Step(("sent1",), "sent2"), Step(("sent2",), "hypothesis")],
+            {},
+            "step 1: sent2 is a sentence of the context",
+        ),
+        ([Step(("sent1",), "int1")] * 2, {"int1": "a"}, "step 2: int1 .* the first was step 1"),
+    ],
+)
+def test_proofs_that_no_text_could_say(
+    steps: list[Step], intermediates: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ProofError, match=message):
+        check_proof(steps, intermediates, {"sent1", "sent2"})
+
+
+def _doubling(levels: int) -> str:
+    parts = ["sent1 & sent1 -> int1: a; "]
+    parts += [f"int{n} & int{n} -> int{n + 1}: a; " for n in range(1, levels)]
+    return "".join([*parts, f"int{levels} -> hypothesis; "])
+
+
+def test_a_proof_that_unfolds_without_end_is_refused() -> None:
+    _check(_doubling(5))
+    with pytest.raises(ProofError, match=f"more than {MAX_NODES:,}"):
+        _check(_doubling(60))
+
+
+def test_a_long_chain_is_no_matter_of_recursion() -> None:
+    chain = "".join(f"int{n} & sent1 -> int{n + 1}: a; " for n in range(1, 3000))
+    _check(f"sent1 -> int1: a; {chain}int3000 -> hypothesis; ")
+
+
+@st.composite
+def proofs(draw: st.DrawFn) -> Proof:
+    """Sound proofs of any shape, with any texts that the language can hold."""
+    sentences = [f"sent{n}" for n in range(1, draw(st.integers(1, 5)) + 1)]
+    count = draw(st.integers(0, 5))
+    known, steps, intermediates = list(sentences), [], {}
+    for number in range(1, count + 1):
+        premises = draw(st.lists(st.sampled_from(known), min_size=1, max_size=4))
+        name = f"int{number}"
+        text = st.text(st.sampled_from("ab :&;-é\n"), min_size=1, max_size=12).map(str.strip).filter(bool)
+        steps.append(Step(tuple(premises), name))
+        intermediates[name] = draw(text)
+        known.append(name)
+    steps.append(Step(tuple(draw(st.lists(st.sampled_from(known), min_size=1, max_size=4))), "hypothesis"))
+    return tuple(steps), intermediates, sentences
+
+
+@given(proofs())
+def test_parsing_what_was_written_gives_it_back(proof: Proof) -> None:
+    steps, intermediates, sentences = proof
+    text = format_proof(steps, intermediates)
+    assert parse_proof(text) == (steps, intermediates)
+    assert format_proof(*parse_proof(text)) == text
+    check_proof(steps, intermediates, sentences)
+
+
+GRAMMAR = st.lists(
+    st.sampled_from(
+        ["sent1", "sent2", "int1", "int2", "hypothesis", "&", "->", ":", ";", " ", "; ", "a", "\0"]
+    )
+).map("".join)
+
+
+@given(GRAMMAR | st.text())
+@example(";" * 5000)
+@example("sent1 & " * 5000)
+@example("; sent1 " * 5000)
+@example(" " * 5000 + ";")
+def test_any_text_is_parsed_or_refused_with_a_proof_error(text: str) -> None:
+    with suppress(ProofError):
+        steps, intermediates = parse_proof(text)
+        check_proof(steps, intermediates, {"sent1", "sent2"})
+        assert parse_proof(format_proof(steps, intermediates)) == (steps, intermediates)

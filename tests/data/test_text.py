@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.data.text import corpus_hash, fold, premise_key
+
+
+@pytest.mark.parametrize(
+    ("raw", "folded"),
+    [
+        ("the earth 's axis", "the earth's axis"),
+        ("a , b ; c : d .", "a, b; c: d."),
+        ("  a \t b\n", "a b"),
+        ("a\u00a0 b", "a b"),
+        ("a ( b ) ?", "a ( b ) ?"),
+        ("Ice is COLD", "Ice is COLD"),
+        ("a . . b", "a.. b"),
+        ("", ""),
+    ],
+)
+def test_the_two_rules(raw: str, folded: str) -> None:
+    assert fold(raw) == folded
+
+
+@given(st.text() | st.text(st.sampled_from(" ,.;:'a\n")))
+def test_folding_twice_is_folding_once(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text())
+def test_every_text_has_a_key_that_white_space_does_not_change(text: str) -> None:
+    assert len(premise_key(text)) == 16
+    assert premise_key(f" {text}\n") == premise_key(text)
+
+
+def test_other_texts_have_other_keys() -> None:
+    assert premise_key("ice is cold") != premise_key("Ice is cold")
+    assert premise_key("\ud800") != premise_key("")
+    assert corpus_hash(("a", "b")) != corpus_hash(("ab",))
