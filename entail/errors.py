@@ -8,6 +8,7 @@
     │   ├── ProofError            a proof with an unknown sentence, a cycle, a second conclusion ...
     │   └── CorpusError           an empty corpus, a premise that is empty or too long ...
     ├── EncoderError              weights that cannot be found, verified or loaded safely
+    │   └── UnknownEncoderError       nothing has this name
     ├── RetrievalError            an index that does not hold what it is asked for
     │   └── ManifestMismatchError     names both sides: what the index holds, what was expected
     ├── TreeError                 an act that cannot be applied to a tree
@@ -72,6 +73,10 @@ class CorpusError(DataError):
 
 class EncoderError(EntailError):
     """Weights that cannot be found, verified or loaded safely."""
+
+
+class UnknownEncoderError(EncoderError):
+    """No encoder has this name."""
 
 
 class RetrievalError(EntailError):

@@ -20,7 +20,7 @@ from pathlib import Path, PurePath
 from typing import Literal
 
 from entail.encoders import weights
-from entail.errors import EncoderError
+from entail.errors import EncoderError, UnknownEncoderError
 from entail.settings import load_settings
 
 PACKAGED = "minilm"
@@ -72,7 +72,8 @@ def resolve(name: str | Path) -> EncoderEntry:
     'minilm@53aa51172d14'
 
     Raises:
-        EncoderError: If nothing has this name, or what has it cannot be loaded safely.
+        UnknownEncoderError: If nothing has this name.
+        EncoderError: If what has it cannot be loaded safely.
     """
     place = _locate(name)
     if isinstance(place, Path):
@@ -206,7 +207,7 @@ def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
         if _HUB_ID.fullmatch(name):
             return "hub"
     known = ", ".join(entry.name for entry in catalogue())
-    raise EncoderError(
+    raise UnknownEncoderError(
         f"no encoder is called {name!r}; here are: {known}. A folder is given as ./folder or by its absolute "
         "path, a model on the Hugging Face Hub as organisation/model"
     )

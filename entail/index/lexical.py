@@ -1,0 +1,154 @@
+"""Premises by shared words: TF-IDF (scikit-learn) and BM25 (bm25s), both on folded texts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from entail.data.records import Corpus
+from entail.data.text import fold
+from entail.errors import CorpusError
+from entail.index.protocol import Floats, Hits, Manifest
+from entail.index.ranking import checked_k, checked_queries, top_k
+
+_CHUNK = 256
+"""Queries whose scores are in memory at once while searching."""
+
+
+class _LexicalIndex:
+    """What both have in common: a search is a ranking of all scores."""
+
+    def __init__(self, corpus: Corpus, *, name: str, revision: str, metric: str) -> None:
+        if not corpus.premises:
+            raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
+        self._corpus = corpus
+        self._name = name
+        self._manifest = Manifest(revision, 0, metric, len(corpus), corpus.hash)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self._corpus)} premises of {self._corpus.name!r})"
+
+    @property
+    def name(self) -> str:
+        """How a person calls the retriever."""
+        return self._name
+
+    @property
+    def manifest(self) -> Manifest:
+        """Name and version of the method, metric, count and corpus hash."""
+        return self._manifest
+
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
+        """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`.
+
+        Raises:
+            RetrievalError: If k is below 1 or a query is empty.
+        """
+        k = checked_k(k, len(self._corpus))
+        parts = [top_k(self.scores(queries[i : i + _CHUNK]), k) for i in range(0, len(queries), _CHUNK)]
+        if not parts:
+            return Hits(np.empty((0, k), dtype=np.int64), np.empty((0, k), dtype=np.float32))
+        return Hits(
+            np.concatenate([part.positions for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+        )
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        """Return the similarity of every query to every premise, shape (queries, premises)."""
+        raise NotImplementedError
+
+
+class TfidfIndex(_LexicalIndex):
+    """Cosine of TF-IDF vectors, `TfidfVectorizer` with scikit-learn's defaults, fitted on the corpus.
+
+    Words that no premise has count for nothing; a query of only such words scores 0 everywhere.
+
+    >>> index = TfidfIndex(Corpus.of("tiny", ["ice is cold", "fire is hot"]))
+    >>> index.search(["how cold is ice"], k=1).positions
+    array([[0]])
+
+    Raises:
+        CorpusError: If the corpus is empty.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        import sklearn
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        super().__init__(
+            corpus, name="tfidf", revision=f"tfidf@scikit-learn-{sklearn.__version__}", metric="tfidf_cosine"
+        )
+        self._vectorizer: Any = TfidfVectorizer()
+        texts = [fold(text) for text in corpus.texts]
+        analyse = self._vectorizer.build_analyzer()
+        # scikit-learn refuses a corpus without a single word of two letters; here it merely finds nothing.
+        self._premises: Any = (
+            self._vectorizer.fit_transform(texts).T.tocsr() if any(map(analyse, texts)) else None
+        )
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        """Return the cosine of every query to every premise, shape (queries, premises).
+
+        Raises:
+            RetrievalError: If a query is empty.
+        """
+        checked_queries(queries)
+        if self._premises is None or not queries:
+            return np.zeros((len(queries), len(self._corpus)), dtype=np.float32)
+        found = self._vectorizer.transform([fold(query) for query in queries]) @ self._premises
+        return np.asarray(found.toarray(), dtype=np.float32)
+
+
+class Bm25Index(_LexicalIndex):
+    """BM25 as Lucene counts it (k1 1.5, b 0.75), words stemmed by Snowball, English stop words left out.
+
+    >>> index = Bm25Index(Corpus.of("tiny", ["ice is cold", "fires burn hot"]))
+    >>> index.search(["burning fire"], k=1).positions
+    array([[1]])
+
+    Raises:
+        CorpusError: If the corpus is empty.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        import bm25s
+
+        super().__init__(corpus, name="bm25", revision=f"bm25@bm25s-{bm25s.__version__}", metric="bm25")
+        import Stemmer
+
+        self._stemmer: Any = Stemmer.Stemmer("english")
+        self._lock = threading.Lock()  # a stemmer serves one thread at a time
+        words = self._words(corpus.texts)
+        # Without a single word to count bm25s fails; here such a corpus merely finds nothing.
+        self._ranker: Any = bm25s.BM25(k1=1.5, b=0.75, method="lucene") if any(words) else None
+        if self._ranker is not None:
+            self._ranker.index(words, show_progress=False)
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        """Return the BM25 score of every query against every premise, shape (queries, premises).
+
+        Raises:
+            RetrievalError: If a query is empty.
+        """
+        checked_queries(queries)
+        found = np.zeros((len(queries), len(self._corpus)), dtype=np.float32)
+        for row, words in enumerate(self._words(queries) if self._ranker is not None else ()):
+            if known := self._ranker.get_tokens_ids(words):
+                found[row] = self._ranker.get_scores_from_ids(known)
+        return found
+
+    def _words(self, texts: Sequence[str]) -> list[list[str]]:
+        import bm25s
+
+        with self._lock:
+            words: list[list[str]] = bm25s.tokenize(
+                [fold(text) for text in texts],
+                stopwords="en",
+                stemmer=self._stemmer,
+                return_ids=False,
+                show_progress=False,
+            )
+        return words

@@ -1,0 +1,62 @@
+"""Scores to ranks, with one rule for ties: equal scores stand in order of position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from entail.errors import RetrievalError
+from entail.index.protocol import Floats, Hits, Ints
+
+
+def top_k(scores: Floats, k: int) -> Hits:
+    """Return the k best positions of each row of scores, best first.
+
+    >>> top_k(np.array([[0.1, 0.9, 0.9, 0.5]], dtype=np.float32), 3).positions
+    array([[1, 2, 3]])
+
+    Args:
+        scores: Similarities, shape (queries, premises).
+        k: Hits a query; cut to the number of premises.
+
+    Raises:
+        RetrievalError: If k is below 1.
+    """
+    rows, columns = scores.shape
+    k = checked_k(k, columns)
+    positions: Ints = np.empty((rows, k), dtype=np.int64)
+    for row, values in enumerate(scores):
+        if k < columns:
+            # Everything at or above the k-th score, so that a tie across the cut goes to the first ones.
+            cut = np.partition(values, columns - k)[columns - k]
+            candidates = np.flatnonzero(values >= cut)
+        else:
+            candidates = np.arange(columns)
+        positions[row] = candidates[np.argsort(-values[candidates], kind="stable")[:k]]
+    return Hits(positions, np.take_along_axis(scores, positions, axis=1))
+
+
+def checked_k(k: int, size: int) -> int:
+    """Return k cut to the number of premises.
+
+    Raises:
+        RetrievalError: If k is below 1.
+    """
+    if k < 1:
+        raise RetrievalError(f"expected k of 1 or more hits, found {k}")
+    return min(k, size)
+
+
+def checked_queries(queries: Sequence[str]) -> Sequence[str]:
+    """Return the queries, all of which say something.
+
+    Raises:
+        RetrievalError: If one is empty or white space.
+    """
+    if isinstance(queries, str):
+        raise TypeError("expected a list of queries, found one text")
+    for number, query in enumerate(queries, 1):
+        if not query.strip():
+            raise RetrievalError(f"query {number} of {len(queries)} is empty; type some words to search for")
+    return queries

@@ -1,0 +1,74 @@
+"""A name and a corpus to something that can be searched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from entail.data.records import Corpus
+from entail.encoders.biencoder import BiEncoder, Encoder
+from entail.encoders.catalogue import catalogue
+from entail.errors import RetrievalError, UnknownEncoderError
+from entail.index.dense import DenseIndex
+from entail.index.lexical import Bm25Index, TfidfIndex
+from entail.index.protocol import PremiseIndex
+from entail.index.queries import QueryVectors
+from entail.index.vectors import premise_vectors
+from entail.progress import ProgressCallback
+from entail.settings import load_settings
+
+LEXICAL = ("tfidf", "bm25")
+"""Retrievers that need no encoder."""
+
+
+def retriever_names() -> list[str]:
+    """Return the names that work without network: lexical ones, then encoders that can be loaded.
+
+    >>> retriever_names()[:3]
+    ['tfidf', 'bm25', 'minilm']
+    """
+    return [*LEXICAL, *(entry.name for entry in catalogue() if entry.problem is None)]
+
+
+def retriever(
+    name: str,
+    corpus: Corpus,
+    *,
+    encoder: Encoder | None = None,
+    queries: QueryVectors | None = None,
+    cache_dir: Path | None = None,
+    progress: ProgressCallback | None = None,
+    device: str | None = None,
+) -> PremiseIndex:
+    """Make the index of a corpus that a name asks for.
+
+    Args:
+        name: `tfidf`, `bm25`, `minilm`, a folder under `models/`, another folder, or a Hub id.
+        corpus: The premises.
+        encoder: The encoder behind `name`, where there is one in memory already; a name of a lexical
+            retriever needs none.
+        queries: Query vectors to share with other indexes of the encoder.
+        cache_dir: Where premise vectors are cached; default: the settings' folder.
+        progress: Told how far the encoding of premises is.
+        device: For an encoder made here; default: `ENTAIL_DEVICE`.
+
+    Raises:
+        RetrievalError: If nothing has this name; lists what is known.
+        EncoderError: If the encoder cannot be loaded.
+        CorpusError: If the corpus is empty.
+        ManifestMismatchError: If cached vectors belong to something else.
+    """
+    if name == "tfidf":
+        return TfidfIndex(corpus)
+    if name == "bm25":
+        return Bm25Index(corpus)
+    if encoder is None:
+        try:
+            encoder = BiEncoder(name, device=device)
+        except UnknownEncoderError as error:
+            raise RetrievalError(
+                f"no retriever is called {name!r}; known are: {', '.join(retriever_names())}, any folder "
+                "under models/ and any model on the Hugging Face Hub as organisation/model"
+            ) from error
+    folder = load_settings().vectors_dir if cache_dir is None else cache_dir
+    vectors = premise_vectors(corpus, encoder, cache_dir=folder, progress=progress)
+    return DenseIndex(encoder, corpus, vectors, queries=queries)
