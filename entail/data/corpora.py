@@ -286,7 +286,7 @@ def _table(text: str, delimiter: str | None, column: str | None, shown: str) -> 
                 continue
             if len(cells) < len(header) or any(cell.strip() for cell in cells[len(header) :]):
                 raise FormatError(
-                    f"expected {len(header)} cells as in the header, found {len(cells)}; "
+                    f"expected as many cells as the header has, {len(header)}, found {len(cells)}; "
                     f'put a text that holds {delimiter!r} between "double quotes"',
                     source=shown,
                     line=start,

@@ -82,6 +82,16 @@ def test_ids_of_every_format() -> None:
     assert mapping == (Premise("ice", "a.1"), Premise("fire", "b"))
 
 
+def test_a_suffix_wins_over_the_content() -> None:
+    for name in ("f.txt", "f.TXT.gz"):
+        assert read_corpus(b"text\nice\n", name=name).corpus.texts == ("text", "ice")
+    assert read_corpus(b"text\nice\n", name="f").corpus.texts == ("ice",)
+
+
+def test_the_last_line_may_end_or_not() -> None:
+    assert read_corpus(b"ice\nfire\n", name="f.txt") == read_corpus(b"ice\nfire", name="f.txt")
+
+
 def test_the_placeholder_of_worldtree_is_no_premise() -> None:
     data = json.dumps({"ET_addon:0": "DUMMY", "ET_addon:1": "a star produces light"}).encode()
     reading = read_corpus(data, name="worldtree_corpus_sentences_extended.json")
@@ -99,6 +109,7 @@ def test_a_column_can_be_named() -> None:
     assert read_corpus(twins, name="f.csv").corpus.texts == ("ice",)
     assert read_corpus(twins, name="f.csv", column="Text").corpus.texts == ("snow",)
     assert read_corpus(twins, name="f.csv", column="id").corpus.premises == (Premise("1"),)
+    assert read_corpus(b'{"ID": "ice"}', column="id").corpus.premises == (Premise("ice"),)
     assert read_corpus(lines({"text": "ice", "Note": "snow"}).encode(), column="Note").corpus.texts == (
         "snow",
     )
@@ -122,8 +133,13 @@ def test_an_unknown_column_lists_those_there_are(name: str, text: str, column: s
 @pytest.mark.parametrize(
     ("name", "text", "line", "message"),
     [
-        ("f.csv", "text,id\nice,1\nhot, dry,2\n", 3, "expected 2 cells .* found 3; .*double quotes"),
-        ("f.csv", "id,text\n1,ice\n2\n", 3, "expected 2 cells .* found 1"),
+        (
+            "f.csv",
+            "text,id\nice,1\nhot, dry,2\n",
+            3,
+            "expected as many cells as the header has, 2, found 3; .*double quotes",
+        ),
+        ("f.csv", "id,text\n1,ice\n2\n", 3, "expected as many cells as the header has, 2, found 1"),
         ("f.csv", 'text,id\n"two\nlines",1\nice\n', 4, "found 1"),
         ("f.csv", 'text\nice\n"fire\n', 3, "expected CSV"),
         ("f.tsv", 'text\tid\n"hot" means warm\t1\n', 2, "expected TSV"),

@@ -306,7 +306,7 @@ def test_written_files_are_the_same_bytes_each_time(tmp_path: Path, name: str) -
     first = (tmp_path / name).read_bytes()
     write_trees(trees, str(tmp_path / name))
     assert (tmp_path / name).read_bytes() == first
-    assert first.startswith(b"\x1f\x8b") == name.endswith(".gz")
+    assert first.startswith(b"\x1f\x8b\x08\0\0\0\0\0") == name.endswith(".gz")  # no time in the header
     assert read_trees(tmp_path / name) == trees
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -314,6 +314,10 @@ def test_written_files_are_the_same_bytes_each_time(tmp_path: Path, name: str) -
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="expected to write a file here"):
         write_trees([row_to_tree(ROW)], tmp_path / "absent" / "trees.jsonl")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(DataError, match="folder"):
+        write_trees([row_to_tree(ROW)], tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 def test_the_bundled_official_rows_come_back_byte_for_byte() -> None:
