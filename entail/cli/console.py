@@ -138,11 +138,15 @@ def progress_bar() -> Iterator[ProgressCallback | None]:
             if bar is not None:
                 bar.close()
             what = progress.what
-            bar = tqdm(desc=progress.what, unit=f" {progress.unit}", dynamic_ncols=True, file=sys.stderr)
-            bar.start_t = time.time() - progress.seconds
-        bar.total = progress.total
-        bar.n = progress.done
-        bar.refresh()
+            bar = tqdm(
+                total=progress.total,
+                desc=progress.what,
+                unit=f" {progress.unit}",
+                dynamic_ncols=True,
+                file=sys.stderr,
+            )
+            bar.start_t = bar.last_print_t = time.time() - progress.seconds
+        bar.update(progress.done - bar.n)
 
     try:
         yield draw

@@ -1,0 +1,181 @@
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.cli import main
+
+FACTS = [
+    "a star is a kind of celestial object",
+    "the sun is a kind of star",
+    "the sun is a celestial object",
+    "earth is a kind of planet",
+    "the sun is the star that is closest to earth",
+    "ice is frozen water",
+    "water freezes at zero degrees",
+    "the sun makes light , and heat",
+]
+
+
+def row(*, hypothesis: str, sentences: dict[str, str], proof: str, tree_id: str = "T1") -> dict[str, Any]:
+    """Make a row of official EntailmentBank JSONL, task 1."""
+    intermediates = {
+        step.split("-> ")[1].split(": ")[0]: step.split(": ", 1)[1].strip()
+        for step in proof.split(";")
+        if ": " in step
+    }
+    return {
+        "id": tree_id,
+        "context": " ".join(f"{name}: {text}" for name, text in sentences.items()),
+        "question": "",
+        "answer": "",
+        "hypothesis": hypothesis,
+        "proof": proof,
+        "meta": {"triples": sentences, "intermediate_conclusions": intermediates, "distractors": []},
+    }
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "facts.txt.gz"
+    path.write_bytes(gzip.compress("\n".join(FACTS).encode()))
+    return path
+
+
+@pytest.fixture
+def trees(tmp_path: Path) -> Path:
+    rows = [
+        row(
+            hypothesis="the sun is the celestial object that is closest to earth",
+            sentences={"sent1": FACTS[0], "sent2": FACTS[1], "sent3": FACTS[4]},
+            proof="sent1 & sent2 -> int1: the sun is a celestial object; int1 & sent3 -> hypothesis; ",
+        ),
+        row(
+            hypothesis="ice melts above zero degrees",
+            sentences={"sent1": FACTS[5], "sent2": "a fact of nowhere"},
+            proof="sent1 & sent2 -> hypothesis; ",
+            tree_id="T2",
+        ),
+    ]
+    path = tmp_path / "dev.jsonl.gz"
+    path.write_bytes(gzip.compress("\n".join(json.dumps(r) for r in rows).encode()))
+    return path
+
+
+@pytest.fixture
+def evaluate(
+    corpus: Path, trees: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., int]:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+
+    def run(*arguments: str) -> int:
+        files = ["--corpus", str(corpus), "--trees", str(trees)]
+        return main(["evaluate", "premises", *files, "--retriever", "tfidf", *arguments])
+
+    return run
+
+
+def test_one_json_object_with_the_promised_shape(
+    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate("--json") == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert err == ""
+    for protocol in ("paper", "query_excluded"):
+        assert {"MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50", "Recall@10"} <= set(found[protocol])
+        assert all(0 <= value <= 1 for value in found[protocol].values())
+    assert (found["trees"], found["queries"], found["pairs"]) == (2, 3, 6)
+    assert found["retriever"] == "tfidf"
+    assert found["missing"] == {"count": 1, "texts": ["a fact of nowhere"]}
+    # eight facts, so ten candidates are all: only the fact of nowhere is not found
+    assert found["paper"]["Hit@10"] == pytest.approx(5 / 6)
+    assert found["query_excluded"]["MAP"] > found["paper"]["MAP"]
+    assert found["effort"]["accepted"] == 5
+    assert found["effort"]["missing_share"] == pytest.approx(1 / 6)
+
+
+def test_a_person_reads_a_table(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate() == 0
+    out = capsys.readouterr().out
+    assert "tfidf on facts: 8 premises, 2 trees, 3 queries, 6 pairs" in out
+    assert "measure    paper  query excluded" in out
+    assert "1 gold premises are not in the corpus" in out
+    assert "candidates per accepted premise" in out
+
+
+def test_effort_can_be_left_out_and_trees_limited(
+    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate("--no-effort", "--limit", "1", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "effort" not in found
+    assert (found["trees"], found["queries"], found["missing"]["count"]) == (1, 2, 0)
+    assert evaluate("--limit", "0", "--json") == 2
+
+
+def test_out_writes_a_result_file_with_the_same_figures(
+    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "results" / "premises.json"
+    assert evaluate("--json", "--out", str(path)) == 0
+    written = json.loads(path.read_text())
+    assert written["figures"] == json.loads(capsys.readouterr().out)
+    assert {"commit", "hardware", "command", "seed", "wall_seconds"} <= set(written)
+
+
+def test_progress_when_asked_for(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate("--progress", "--json") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)
+    assert "ranking with tfidf: 100%" in err
+    assert "queries/s" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--retriever", "no/such-thing-here"], "no/such-thing-here"),
+        (["--corpus", "nowhere.txt"], "nowhere.txt"),
+        (["--trees", "nowhere.jsonl"], "nowhere.jsonl"),
+    ],
+)
+def test_what_is_not_there_is_a_clear_error(
+    evaluate: Callable[..., int],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert evaluate("--json", *arguments) == 1
+    out, err = capsys.readouterr()
+    assert message in json.loads(out)["error"]["message"]
+    assert "unexpected" not in err
+    assert "Traceback" not in err
+
+
+def test_a_malformed_line_is_named(
+    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"id": "x"\n')
+    assert evaluate("--trees", str(broken)) == 1
+    assert "broken.jsonl, line 1" in capsys.readouterr().err
+
+
+def test_trees_without_proofs_are_a_clear_error(
+    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    task3 = tmp_path / "task3.jsonl"
+    task3.write_text(json.dumps(row(hypothesis="h", sentences={"sent1": "a"}, proof="")))
+    assert evaluate("--trees", str(task3)) == 1
+    assert "no tree has a proof" in capsys.readouterr().err
+
+
+def test_corpus_and_trees_are_required(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "premises", "--retriever", "tfidf"]) == 2
+    assert "--corpus" in capsys.readouterr().err
