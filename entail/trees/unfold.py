@@ -11,16 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from entail.data.proof import MAX_NODES
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
 from entail.data.text import fold, premise_key
 from entail.errors import ProofError
 from entail.trees.acts import Create, GivenNode
-from entail.trees.tree import ROOT, Node, Tree
+from entail.trees.tree import ROOT, Node, Tree, TreeBuilder
 
 _SENTENCE, _CONCLUSION = re.compile(r"sent[0-9]+"), re.compile(r"int[0-9]+")
-
-MOST_NODES = 10_000
-"""Nodes an unfolded proof may have; it can double with every step that uses earlier ones again."""
 
 
 def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
@@ -37,7 +35,7 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
 
     Raises:
         ProofError: If the proof names an unknown sentence, has a cycle, or unfolds to more than
-            `MOST_NODES` nodes.
+            `MAX_NODES` nodes.
 
     >>> steps = (Step(("sent1",), "hypothesis"),)
     >>> unfold(ExplanationTree("r", "ice is cold", {"sent1": "ice is frozen"}, steps=steps)).nodes
@@ -53,9 +51,9 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
     nodes: list[GivenNode] = []
     while stack:
         label, parent = stack.pop()
-        if len(nodes) == MOST_NODES:
+        if len(nodes) == MAX_NODES:
             raise ProofError(
-                f"the proof of row {tree.id!r} unfolds to more than {MOST_NODES} nodes: it has a cycle, or "
+                f"the proof of row {tree.id!r} unfolds to more than {MAX_NODES} nodes: it has a cycle, or "
                 "its steps use each other too often to be shown as a tree"
             )
         below = premises.get(label, {})
@@ -74,6 +72,17 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
         cycle = ", ".join(sorted(lost or {HYPOTHESIS}))
         raise ProofError(f"the proof of row {tree.id!r} has a cycle: {cycle}")
     return Create(hypothesis=tree.hypothesis, nodes=tuple(nodes), source=_source(tree))
+
+
+def grow(act: Create) -> Tree:
+    """Return the tree that an act begins, without a log.
+
+    >>> grow(Create(hypothesis="ice is cold")).root.text
+    'ice is cold'
+    """
+    builder = TreeBuilder()
+    builder.apply(act, seq=1, author="")
+    return builder.freeze(seq=1)
 
 
 def _source(tree: ExplanationTree) -> dict[str, Any]:
@@ -151,7 +160,8 @@ def refold(tree: Tree, *, corpus: Corpus | None = None, id: str | None = None) -
     sentence that is now concluded from others is an intermediate, and no longer in the context.
 
     A conclusion whose premises were all taken away is a leaf of the export, a `sentN`: the format knows no
-    conclusion without a step. A loose node without premises takes part in no step and is left out.
+    conclusion without a step. A loose node without premises takes part in no step and is left out, and so
+    are all steps of a tree whose hypothesis has no premises: there is no proof of it yet.
 
     Args:
         tree: An authored tree.
@@ -162,7 +172,7 @@ def refold(tree: Tree, *, corpus: Corpus | None = None, id: str | None = None) -
     source = _Source.of(tree)
     sentences, hypothesis = _join(tree)
     _keep_labels(sentences, source)
-    order = _order(sentences, hypothesis, source)
+    order = _order(sentences, hypothesis, source) if tree.root.children else []
     _number(sentences, order, source)
     steps = tuple(_step(sentences, i, hypothesis, source) for i in order)
     used = dict.fromkeys(premise for step in steps for premise in step.premises)

@@ -1,0 +1,123 @@
+"""Trees from one file to another, by what the names end in."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from entail.errors import DataError, FormatError
+from entail.trees.acts import Create
+from entail.trees.formats.dot import to_dot
+from entail.trees.formats.entailment_bank import from_jsonl, to_jsonl
+from entail.trees.formats.graphml import from_graphml, to_graphml
+from entail.trees.formats.html import to_html
+from entail.trees.formats.pairs import to_pairs_csv
+from entail.trees.formats.svg import to_svg
+from entail.trees.tree import Tree
+from entail.trees.unfold import grow
+
+_READERS: dict[str, Callable[[Path], list[Create]]] = {
+    ".jsonl": from_jsonl,
+    ".graphml": lambda file: [from_graphml(file)],
+}
+_ONE: dict[str, Callable[[Tree], str]] = {
+    ".dot": to_dot,
+    ".graphml": to_graphml,
+    ".html": to_html,
+    ".svg": to_svg,
+}
+_MANY: dict[str, Callable[[Sequence[Tree]], str]] = {
+    ".csv": lambda trees: to_pairs_csv({str(row): tree for row, tree in enumerate(trees, start=1)}),
+    ".jsonl": to_jsonl,
+}
+_PACKED = ".gz"
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """What `convert` did.
+
+    Attributes:
+        trees: How many trees were written.
+        files: The files they were written to, in the order of the trees.
+    """
+
+    trees: int
+    files: tuple[Path, ...]
+
+
+def convert(
+    source: str | os.PathLike[str], target: str | os.PathLike[str], *, row: int | None = None
+) -> Converted:
+    """Write the trees of one file into another, in the format that its name ends in.
+
+    In: `.jsonl` (official EntailmentBank), `.graphml`. Out: both, `.csv` (parent-child pairs, the column
+    `tree` counts the rows from 1), `.dot`, `.svg`, `.html`. `.jsonl` and `.csv` hold any number of trees; of
+    the others each tree gets a file of its own, numbered as its row (`out-001.svg`), if there is more than
+    one. `.jsonl.gz` and `.csv.gz` are packed. What is there already is replaced, each file whole or not at
+    all.
+
+    Args:
+        source: File to read.
+        target: File to write.
+        row: Take this row only, the first is 1.
+
+    Raises:
+        FormatError: If a name has an unknown ending, or the source is malformed.
+        ProofError: If a proof is not sound, or cannot be written.
+        DataError: If there is no such row, or a file cannot be written.
+    """
+    source, target = Path(source), Path(target)
+    read = _READERS[_suffix(source, sorted(_READERS), "read")]
+    suffix = _suffix(target, sorted({*_ONE, *_MANY}), "write")
+    acts = read(source)
+    if row is not None:
+        if not 1 <= row <= len(acts):
+            raise DataError(f"{source}: expected a row from 1 to {len(acts)}, found {row}")
+        acts = acts[row - 1 : row]
+    trees = [grow(act) for act in acts]
+    if suffix in _MANY:
+        texts = {target: _MANY[suffix](trees)}
+    elif len(trees) == 1:
+        texts = {target: _ONE[suffix](trees[0])}
+    else:
+        numbered = zip(_numbered(target, len(trees)), trees, strict=True)
+        texts = {path: _ONE[suffix](tree) for path, tree in numbered}
+    for path, text in texts.items():
+        _write(path, text)
+    return Converted(len(trees), tuple(texts))
+
+
+def _suffix(path: Path, known: list[str], what: str) -> str:
+    name = path.name.lower()
+    packed = name.endswith(_PACKED)
+    suffix = Path(name.removesuffix(_PACKED)).suffix
+    if suffix not in known or (packed and suffix not in _MANY):
+        raise FormatError(
+            f"expected a name that ends in one of {', '.join(known)} to {what} "
+            f"(.jsonl{' and .csv' if what == 'write' else ''} also with .gz), found {path.name!r}",
+            source=str(path),
+        )
+    return suffix
+
+
+def _numbered(path: Path, count: int) -> list[Path]:
+    digits = max(3, len(str(count)))
+    return [path.with_name(f"{path.stem}-{row:0{digits}}{path.suffix}") for row in range(1, count + 1)]
+
+
+def _write(path: Path, text: str) -> None:
+    data = text.encode()
+    if path.name.lower().endswith(_PACKED):
+        data = gzip.compress(data, mtime=0)
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        unfinished.write_bytes(data)
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise DataError(f"{path}: expected to write a file here, found: {error.strerror}") from error
