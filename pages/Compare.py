@@ -21,7 +21,9 @@ names = list(RETRIEVERS)
 top = st.columns([3, 2, 2, 1])
 corpus_info = top[0].selectbox("Corpus", corpora, format_func=lambda c: f"{c.name} ({c.count:,} facts)")
 first = top[1].selectbox("Left", names, index=names.index("tfidf"), format_func=RETRIEVERS.__getitem__)
-second = top[2].selectbox("Right", names, index=names.index("minilm"), format_func=RETRIEVERS.__getitem__)
+second = top[2].selectbox(
+    "Right", names, key="compare_right", index=names.index("minilm"), format_func=RETRIEVERS.__getitem__
+)
 k = top[3].selectbox("Depth", (10, 20, 50, 100), index=1)
 
 known = gold(corpus_info.id)
@@ -57,3 +59,4 @@ st.download_button(
     icon=":material/download:",
     on_click="ignore",
 )
+shelf().warm()

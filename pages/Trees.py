@@ -8,7 +8,7 @@ from entail.ui.candidates import draw_candidates
 from entail.ui.chooser import draw_chooser
 from entail.ui.dialogs import open_dialog
 from entail.ui.export import draw_export
-from entail.ui.resources import RETRIEVERS, gold
+from entail.ui.resources import RETRIEVERS, gold, shelf
 from entail.ui.shell import begin
 from entail.ui.toolbar import draw_notice, draw_toolbar
 from entail.ui.views import draw_view
@@ -72,3 +72,4 @@ with right:
     draw_view(view or "Graph", shared, desk)
 if screen.dialog:
     open_dialog(screen.dialog, desk)
+shelf().warm()

@@ -8,7 +8,7 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.trees.acts import Create
-from entail.trees.corpora import CorpusInfo
+from entail.trees.corpus_versions import CorpusInfo
 from entail.trees.log import TreeSummary
 from entail.ui.resources import Workspace
 from entail.ui.words import ago, label

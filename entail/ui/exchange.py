@@ -12,8 +12,8 @@ from entail.ui.words import label
 def draw_import(shared: Workspace, author: str | None) -> None:
     """Draw the field that takes official EntailmentBank JSONL and makes a tree of every row."""
     with st.expander("Import trees", icon=":material/upload_file:"):
-        corpora = shared.corpora.corpora()
-        corpus = st.selectbox("Facts from", corpora, format_func=lambda c: c.name, key="import_corpus")
+        ids = {corpus.id: corpus.name for corpus in shared.corpora.corpora()}
+        corpus_id = st.selectbox("Facts from", list(ids), format_func=ids.__getitem__, key="import_corpus")
         file = st.file_uploader("EntailmentBank JSONL (.jsonl or .jsonl.gz)", key="import_file")
         if file is None or not st.button("Import", key="import_go", disabled=shared.database.read_only):
             return
@@ -21,9 +21,7 @@ def draw_import(shared: Workspace, author: str | None) -> None:
             st.warning("First say who you are: the field “Your name” in the sidebar.")
             return
         try:
-            count = import_trees(
-                shared, file.getvalue(), name=file.name, author=author, corpus_id=corpus and corpus.id
-            )
+            count = import_trees(shared, file.getvalue(), name=file.name, author=author, corpus_id=corpus_id)
         except EntailError as error:
             st.error(label(str(error)))
             return

@@ -7,7 +7,9 @@ import streamlit as st
 
 from entail.data.records import Premise
 from entail.errors import EntailError
-from entail.trees.corpora import CorpusInfo
+from entail.trees.corpora import CorpusChange
+from entail.trees.corpus_versions import CorpusInfo
+from entail.trees.wording import quote
 from entail.ui.resources import Workspace
 from entail.ui.words import label
 
@@ -127,5 +129,24 @@ def draw_changes(shared: Workspace, corpus: CorpusInfo) -> None:
         for change in reversed(changes[-50:]):
             st.markdown(
                 f":gray[version {change.version} · {change.at:%d %b %Y %H:%M}] **{label(change.author)}** "
-                f"{label(change.what)}"
+                f"{_words(change)}"
             )
+
+
+def _words(change: CorpusChange) -> str:
+    added, retired = (
+        quote(texts[0]) if texts else "" for texts in (change.added_texts, change.retired_texts)
+    )
+    match change.change:
+        case "correct":
+            return f"corrected {label(retired)} to {label(added)}"
+        case "retire":
+            return f"retired {label(retired)}" + _more(change.retired)
+        case "add":
+            return f"added {label(added)}" + _more(change.added)
+        case _:
+            return f"brought {change.added:,} facts"
+
+
+def _more(count: int) -> str:
+    return f" and {count - 1:,} more" if count > 1 else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,6 +31,9 @@ RETRIEVERS: Mapping[str, str] = {
     "bm25": "BM25 (shared words)",
 }
 """Retrievers that are always in reach, and how a person calls them."""
+
+WARM_AFTER = 1.5
+"""Seconds between the first page and the loading of the encoder, in which the browser draws."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class Shelf:
         self._lock = threading.Lock()
         self._shelf: OrderedDict[tuple[str, str], Building] = OrderedDict()
         self._encoders: dict[str, BiEncoder] = {}
+        self._warmed: set[str] = set()
 
     def take(self, name: str, corpus: Corpus, *, wait: float = 1.0) -> Building:
         """Return the index of this corpus, waiting up to `wait` seconds for it to be built."""
@@ -92,10 +97,18 @@ class Shelf:
         return building
 
     def warm(self, name: str = "minilm") -> None:
-        """Begin to load an encoder behind the page, so that the first typed query waits less."""
+        """Begin, once a process, to load an encoder behind the page, so that a first typed query waits less.
+
+        Called when a page is drawn, not before: imports of this size would hold up its first drawing.
+        """
+        with self._lock:
+            if name in self._warmed:
+                return
+            self._warmed.add(name)
         threading.Thread(target=self._warm, args=(name,), name=f"warm {name}", daemon=True).start()
 
     def _warm(self, name: str) -> None:
+        time.sleep(WARM_AFTER)
         try:
             self.encoder(name).load()
         except EntailError:
@@ -133,9 +146,7 @@ class Shelf:
 @st.cache_resource(show_spinner=False)
 def shelf() -> Shelf:
     """Return the process's shelf of indexes."""
-    made = Shelf()
-    made.warm()
-    return made
+    return Shelf()
 
 
 @st.cache_data(show_spinner=False, ttl=60)

@@ -23,16 +23,15 @@ def draw_view(view: str, shared: Workspace, desk: Desk) -> None:
             args=(screen,),
             help="Key v. Violet, with dotted edges.",
         )
-        event = draw_graph(
+        draw_graph(
             desk.history.tree,
             selected=screen.selected,
             collapsed=screen.collapsed,
             show_rejected=screen.show_rejected,
             key=f"graph-{screen.tree_id}",
             height=560,
+            on_event=lambda event: follow(screen, event),
         )
-        if event is not None and follow(screen, event):
-            st.rerun()
     elif view == "Outline":
         find = st.text_input(
             "Find",
@@ -49,16 +48,14 @@ def _toggle(screen: Screen) -> None:
     screen.show_rejected = not screen.show_rejected
 
 
-def follow(screen: Screen, event: GraphEvent) -> bool:
-    """Take a graph event into the screen; return whether that changed anything.
+def follow(screen: Screen, event: GraphEvent) -> None:
+    """Take a graph event into the screen.
 
     A click selects, a double click opens (selects, and shows what is below), a toggle folds or unfolds.
     """
-    before = (screen.selected, screen.collapsed)
     if event.kind in ("select", "open"):
         screen.select(event.node)
     if event.kind == "open":
         screen.collapsed -= {event.node}
     if event.kind == "toggle":
         screen.collapsed ^= {event.node}
-    return (screen.selected, screen.collapsed) != before

@@ -1,0 +1,49 @@
+"""The app as Streamlit's own test harness runs it, each test over a data folder of its own."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from entail.trees.database import open_database
+from entail.trees.seed import seed_sample
+from entail.ui.resources import Shelf, Workspace, workspace
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a data folder as the first start leaves it."""
+    folder = tmp_path_factory.mktemp("seeded")
+    database = open_database(f"sqlite:///{folder / 'entail.db'}")
+    seed_sample(database)
+    database.engine.dispose()
+    return folder
+
+
+@pytest.fixture
+def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    """Return the stores of an installation with the bundled sample, on which nobody has worked yet."""
+    shutil.copytree(seeded, tmp_path / "data")
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
+    monkeypatch.chdir(ROOT)
+    # No test here types a query that needs the weights; loading them behind every page would only cost time.
+    monkeypatch.setattr(Shelf, "warm", lambda self, name="minilm": None)
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    stores = workspace()
+    yield stores
+    stores.database.engine.dispose()
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+@pytest.fixture
+def app(shared: Workspace) -> AppTest:
+    """Return the app on Home, run once."""
+    return AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()

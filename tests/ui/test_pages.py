@@ -1,0 +1,224 @@
+"""Every page in its states: first visit, at work, empty, in trouble."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Corpus
+from entail.trees.acts import Create
+from entail.trees.seed import SAMPLE_ID
+from entail.ui.resources import Workspace
+
+HOSTILE = "ice <script>alert(1)</script> is **cold** :red[x] $y$"
+
+
+def texts(app: AppTest) -> str:
+    """Return all words on the page."""
+    kinds = (
+        app.markdown,
+        app.caption,
+        app.title,
+        app.subheader,
+        app.info,
+        app.warning,
+        app.error,
+        app.success,
+    )
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def named(app: AppTest, name: str = "Ada") -> AppTest:
+    """Say who is at work."""
+    return app.text_input(key="sidebar_name").set_value(name).run()
+
+
+def on_tree(app: AppTest, tree_id: str, *, retriever: str = "tfidf") -> AppTest:
+    """Open a tree on the authoring screen, ranked by a retriever that needs no weights."""
+    app.session_state["tree"] = tree_id
+    app.session_state["retriever"] = retriever
+    app = app.switch_page("pages/Trees.py").run()
+    assert not app.exception
+    return app
+
+
+@pytest.fixture
+def own(shared: Workspace) -> str:
+    """Return a small tree of Ada's over a corpus of three facts."""
+    corpus = Corpus.of("three", ["snow is a kind of ice", "ice is cold", HOSTILE])
+    info = shared.corpora.add_corpus(corpus, author="Ada")
+    return shared.log.create(Create(hypothesis="snow is a cold kind of ice"), author="Ada", corpus_id=info.id)
+
+
+def test_home_on_the_first_visit_shows_examples_and_what_to_do(app: AppTest) -> None:
+    assert not app.exception
+    assert "No tree yet" in texts(app)
+    assert "4,785 facts" in texts(app)
+    assert len([b for b in app.button if b.label == "Open"]) == 12
+
+
+def test_home_finds_examples_by_words_and_says_how_many_more(app: AppTest) -> None:
+    app = app.text_input(key="find_example").set_value("fox grows thick fur").run()
+    assert len([b for b in app.button if b.label == "Open"]) == 1
+
+
+def test_starting_a_tree_needs_a_name_and_a_claim(app: AppTest, shared: Workspace) -> None:
+    app = app.text_input(key="start_text").set_value("ice floats").run()
+    app = app.button(key="start").click().run()
+    assert "First say who you are" in texts(app)
+    app = named(app)
+    app = app.text_input(key="start_text").set_value("   ").run().button(key="start").click().run()
+    assert "Write the claim first" in texts(app)
+    app = app.text_input(key="start_text").set_value("ice floats on water").run()
+    app = app.button(key="start").click().run()
+    assert not app.exception
+    (tree,) = (tree for tree in shared.log.trees() if not tree.example)
+    assert (tree.hypothesis, tree.created_by, tree.corpus_id) == ("ice floats on water", "Ada", SAMPLE_ID)
+
+
+def test_a_name_that_cannot_be_used_is_explained(app: AppTest) -> None:
+    app = named(app, "Ada\u0007")
+    assert app.error
+    assert "sidebar_name" in {field.key for field in app.text_input}
+
+
+def test_accept_reject_undo_redo_by_click(app: AppTest, shared: Workspace, own: str) -> None:
+    app = on_tree(named(app), own)
+    accept = [b for b in app.button if (b.key or "").startswith("accept-")]
+    assert [b.label for b in accept] == ["1", "2", "3"]
+    app = accept[0].click().run()
+    tree = shared.log.history(own).tree
+    assert [tree.nodes[c].text for c in tree.root.children] == ["snow is a kind of ice"]
+    assert "accepted here" in texts(app)
+    reject = [b for b in app.button if (b.key or "").startswith("reject-")]
+    app = reject[1].click().run()
+    assert [p.text for p in shared.log.history(own).tree.rejected("n1")] == ["ice is cold"]
+    app = app.button(key="tool-undo").click().run()
+    app = app.button(key="tool-undo").click().run()
+    assert not shared.log.history(own).tree.root.children
+    app = app.button(key="tool-redo").click().run()
+    assert shared.log.history(own).tree.root.children == ("n2",)
+    assert not app.exception
+
+
+def test_what_was_shown_is_recorded_with_an_accept(app: AppTest, shared: Workspace, own: str) -> None:
+    app = on_tree(named(app), own)
+    [b for b in app.button if (b.key or "").startswith("accept-")][1].click().run()
+    (evidence,) = shared.log.evidence(own).values()
+    assert evidence.retriever == "tfidf"
+    assert evidence.query == "snow is a cold kind of ice"
+    assert not evidence.own_words
+    assert [shown.rank for shown in evidence.shown] == [1, 2, 3]
+
+
+def test_candidates_keep_their_places_after_an_accept(app: AppTest, own: str) -> None:
+    app = on_tree(named(app), own)
+    before = [b.key for b in app.button if (b.key or "").startswith("accept-")]
+    app = app.button(key=before[0]).click().run()
+    assert [b.key for b in app.button if (b.key or "").startswith("accept-")] == before
+
+
+def test_finish_rejects_the_others_shown(app: AppTest, shared: Workspace, own: str) -> None:
+    app = on_tree(named(app), own)
+    app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
+    app = app.button(key=f"finish-{own}").click().run()
+    tree = shared.log.history(own).tree
+    assert {p.text for p in tree.rejected("n1")} == {"ice is cold", HOSTILE}
+    assert "n1" in tree.finished
+
+
+def test_an_unnamed_visitor_looks_but_is_asked_before_acting(
+    app: AppTest, shared: Workspace, own: str
+) -> None:
+    app = on_tree(app, own)
+    app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
+    assert shared.log.history(own).seq == 1
+    assert "dialog_name" in {field.key for field in app.text_input}
+
+
+def test_a_colleagues_change_that_matters_is_named(app: AppTest, shared: Workspace, own: str) -> None:
+    from entail.trees.acts import Edit
+
+    app = on_tree(named(app), own)
+    shared.log.act(own, Edit(node="n1", text="snow is a very cold kind of ice"), author="Bo", base=1)
+    app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
+    assert shared.log.history(own).seq == 2
+    warning = str(app.warning[0].value)
+    assert "Bo" in warning
+    assert "snow is a very cold kind of ice" in warning
+
+
+def test_hostile_text_is_shown_as_text(app: AppTest, own: str) -> None:
+    app = on_tree(named(app), own)
+    assert "<script>" not in "".join(str(block.body) for block in app.get("html"))
+    app = app.segmented_control(key="view").set_value("Outline").run()
+    assert not app.exception
+    assert "<script>" not in texts(app)
+
+
+@pytest.mark.parametrize("view", ["Graph", "Outline", "History"])
+def test_every_view_of_every_kind_of_tree_draws(app: AppTest, shared: Workspace, own: str, view: str) -> None:
+    example = max((t for t in shared.log.trees() if t.example), key=lambda tree: tree.premises).id
+    for tree_id in (own, example):
+        app = on_tree(app, tree_id)
+        app = app.segmented_control(key="view").set_value(view).run()
+        assert not app.exception
+
+
+def test_selecting_in_the_outline_shows_that_nodes_candidates(
+    app: AppTest, shared: Workspace, own: str
+) -> None:
+    app = on_tree(named(app), own)
+    app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
+    app = app.segmented_control(key="view").set_value("Outline").run()
+    app = app.button(key=f"outline-{own}-n2").click().run()
+    offered = [b.key for b in app.button if (b.key or "").startswith("accept-")]
+    assert len(offered) == 2  # neither its own text nor the hypothesis above
+    assert all(f"{own}-n2-" in (key or "") for key in offered)
+
+
+def test_an_unknown_tree_leads_to_the_list(app: AppTest) -> None:
+    app.session_state["tree"] = "00000000"
+    app = app.switch_page("pages/Trees.py").run()
+    assert not app.exception
+    assert app.error
+    assert "Start a tree" in texts(app)
+
+
+def test_a_tree_without_a_corpus_can_be_written(app: AppTest, shared: Workspace) -> None:
+    tree_id = shared.log.create(Create(hypothesis="no facts at hand"), author="Ada", corpus_id=None)
+    app = on_tree(named(app), tree_id)
+    assert "no corpus" in texts(app)
+
+
+def test_compare_shows_both_sides_and_what_is_known(app: AppTest) -> None:
+    app = app.switch_page("pages/Compare.py").run()
+    assert not app.exception
+    assert app.metric[0].label == "In both"
+    sides = [str(block.body) for block in app.get("html") if "cmp" in str(block.body)]
+    assert len(sides) == 2
+    assert any("★" in side for side in sides)
+
+
+def test_compare_takes_a_sentence_of_ones_own(app: AppTest) -> None:
+    app = app.switch_page("pages/Compare.py").run()
+    app.selectbox(key="compare_right").set_value("bm25")
+    app = app.text_input(key="compare_query").set_value("why <b>ice</b> floats").run()
+    assert not app.exception
+    assert "not known" in [m.value for m in app.metric]
+
+
+def test_corpora_grow_are_corrected_and_say_so(app: AppTest, shared: Workspace) -> None:
+    app = named(app).switch_page("pages/Corpora.py").run()
+    assert not app.exception
+    app.text_area[0].set_value("glass is a solid\n\nglass is a solid\nglass can break")
+    app = next(b for b in app.button if b.label == "Add").click().run()
+    assert not app.exception
+    assert "version 2, 4,787 facts" in texts(app)
+    assert shared.corpora.info(SAMPLE_ID).version == 2
+
+
+def test_a_corpus_that_nobody_owns_yet_needs_a_name(app: AppTest, shared: Workspace) -> None:
+    app = app.switch_page("pages/Corpora.py").run()
+    app.text_area[0].set_value("glass is a solid")
+    app = next(b for b in app.button if b.label == "Add").click().run()
+    assert "First say who you are" in texts(app)
+    assert shared.corpora.info(SAMPLE_ID).version == 1
