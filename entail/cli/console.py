@@ -177,6 +177,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; every error becomes one message."""
+    try:
+        return _run(app, arguments)
+    except BrokenPipeError:
+        # As Python's manual has it: what is left in the buffer must not be written once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _run(app: typer.Typer, arguments: Sequence[str]) -> int:
     json, debug = "--json" in arguments, "--debug" in arguments
     try:
         command = typer.main.get_command(app)
@@ -188,9 +197,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     except SystemExit as stop:  # how typer ends when the reader of a pipe has gone
         return stop.code if isinstance(stop.code, int) else 1
     except BrokenPipeError:
-        # What is left in the buffer has no reader; at exit Python would try to write it once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        raise
     except typer.TyperException as error:
         _show_usage_error(error)
         return _fail(error, error.format_message(), json=json, code=error.exit_code, said=True)
