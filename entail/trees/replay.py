@@ -182,7 +182,7 @@ class History:
         )
         if isinstance(act, Undo | Redo):
             words = f"{act.kind} of {words}"
-        return f"{event.author}, {event.at:%H:%M:%S}: {words}" if with_author else words
+        return f"{event.author}, {event.at:%H:%M:%S} UTC: {words}" if with_author else words
 
     def _changes(self, *, since: int) -> Iterable[tuple[Event, Footprint]]:
         """Yield the events after `since` that make a difference to who saw that version.

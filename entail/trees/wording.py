@@ -46,11 +46,12 @@ def describe(act: AnyAct, texts: Mapping[str, str]) -> str:
         case Reject(node=parent, premise=premise):
             return f"rejecting {quote(premise.text)} for {node(parent)}"
         case Finish(node=parent, premises=premises):
-            return f"finishing {node(parent)}, {len(premises)} candidates rejected"
+            count = "no candidate" if not premises else count_of(len(premises), "candidate")
+            return f"finishing {node(parent)}, {count} rejected"
         case Write(node=parent, text=text):
             return f"writing {quote(text)} below {node(parent)}"
         case Conclude(premises=premises, text=text):
-            return f"concluding {quote(text)} from {len(premises)} premise{'s' if len(premises) > 1 else ''}"
+            return f"concluding {quote(text)} from {count_of(len(premises), 'premise')}"
         case Edit(node=edited, text=text):
             return f"rewording {node(edited)} as {quote(text)}"
         case Remove(node=removed, keep_premises=keep):
@@ -68,3 +69,12 @@ def describe(act: AnyAct, texts: Mapping[str, str]) -> str:
 def quote(text: str, *, longest: int = LONGEST) -> str:
     """Return the text in quotation marks, cut after `longest` characters."""
     return f"“{text if len(text) <= longest else text[: longest - 1].rstrip() + '…'}”"
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> count_of(1, "premise"), count_of(2000, "premise")
+    ('1 premise', '2,000 premises')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

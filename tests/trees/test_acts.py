@@ -1,0 +1,153 @@
+"""Acts go into the log as JSON and come out as they were."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.data.records import Premise
+from entail.errors import ActError
+from entail.trees.acts import (
+    Accept,
+    Conclude,
+    Create,
+    Edit,
+    Evidence,
+    Finish,
+    GivenNode,
+    Move,
+    Redo,
+    Reject,
+    Remove,
+    Reorder,
+    Shown,
+    Undo,
+    Write,
+    act_from_json,
+    act_to_json,
+    evidence_from_json,
+)
+from entail.trees.wording import describe, quote
+
+PREMISE = Premise("ice is cold", "uid-1")
+EVERY_ACT = [
+    Create(
+        hypothesis="h", nodes=(GivenNode("a", -1, "int1"), GivenNode("b", 0, "sent1", "k")), source={"id": 1}
+    ),
+    Accept(node="n1", premise=PREMISE),
+    Reject(node="n1", premise=PREMISE),
+    Finish(node="n1", premises=(PREMISE, Premise("b"))),
+    Write(node="n1", text="x"),
+    Conclude(node="n1", premises=("n2", "n3"), text="x"),
+    Edit(node="n1", text="x"),
+    Remove(node="n2", keep_premises=True),
+    Reorder(node="n1", order=("n3", "n2")),
+    Move(node="n2", parent="n3"),
+    Undo(seq=2),
+    Redo(seq=2),
+]
+
+
+@pytest.mark.parametrize("act", EVERY_ACT, ids=lambda act: act.kind)
+def test_acts_come_back_from_json(act: Any) -> None:
+    payload = json.loads(json.dumps(act_to_json(act)))
+    assert act_from_json(act.kind, payload) == act
+
+
+def test_every_kind_of_act_is_tried_here() -> None:
+    with pytest.raises(ActError) as error:
+        act_from_json("unknown", {})
+    assert str(error.value).endswith(", ".join(sorted(act.kind for act in EVERY_ACT)))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.text(), st.dictionaries(st.text(), json_values, max_size=3))
+def test_any_text_and_any_source_come_back(text: str, source: dict[str, Any]) -> None:
+    act = Create(hypothesis=text, nodes=(GivenNode(text, -1),), source=MappingProxyType(source))
+    back = act_from_json("create", json.loads(json.dumps(act_to_json(act))))
+    assert back == Create(hypothesis=text, nodes=(GivenNode(text, -1),), source=source)
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload"),
+    [
+        ("write", {"node": "n1"}),
+        ("write", {"node": "n1", "text": "x", "more": 1}),
+        ("write", {"node": "n1", "text": None}),
+        ("write", {"node": 1, "text": "x"}),
+        ("accept", {"node": "n1", "premise": "x"}),
+        ("accept", {"node": "n1", "premise": {"text": 3}}),
+        ("accept", {"node": "n1", "premise": {"text": "x", "key": "y"}}),
+        ("finish", {"node": "n1", "premises": None}),
+        ("create", {"hypothesis": "h", "nodes": [{"text": "x", "parent": "n1"}]}),
+        ("create", {"hypothesis": "h", "source": []}),
+        ("remove", {"node": "n1", "keep_premises": "no"}),
+        ("undo", {"seq": "2"}),
+    ],
+)
+def test_a_payload_of_other_fields_or_types_is_refused(kind: str, payload: dict[str, Any]) -> None:
+    with pytest.raises(ActError, match=f"the act '{kind}' has the fields"):
+        act_from_json(kind, payload)
+
+
+def test_evidence_comes_back_from_json() -> None:
+    evidence = Evidence(
+        retriever="minilm",
+        revision="abc",
+        corpus_version=3,
+        query="ice",
+        own_words=True,
+        shown=(Shown("k1", 1, 0.5), Shown("k2", 2, 0.25)),
+    )
+    payload = {
+        "retriever": "minilm",
+        "revision": "abc",
+        "corpus_version": 3,
+        "query": "ice",
+        "own_words": True,
+        "shown": [{"key": "k1", "rank": 1, "score": 0.5}, {"key": "k2", "rank": 2, "score": 0.25}],
+    }
+    assert evidence_from_json(payload) == evidence
+    assert evidence_from_json(None) is None
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (EVERY_ACT[0], "beginning the tree “h”"),
+        (Accept(node="n1", premise=PREMISE), "accepting “ice is cold” for “snow”"),
+        (Reject(node="n9", premise=PREMISE), "rejecting “ice is cold” for n9"),
+        (Finish(node="n1", premises=(PREMISE,)), "finishing “snow”, 1 candidate rejected"),
+        (Finish(node="n1", premises=()), "finishing “snow”, no candidate rejected"),
+        (Finish(node="n1", premises=(PREMISE, Premise("b"))), "finishing “snow”, 2 candidates rejected"),
+        (Write(node="n1", text="x"), "writing “x” below “snow”"),
+        (Conclude(node="n1", premises=("n2",), text="x"), "concluding “x” from 1 premise"),
+        (Conclude(node="n1", premises=("n2", "n3"), text="x"), "concluding “x” from 2 premises"),
+        (Edit(node="n1", text="x"), "rewording “snow” as “x”"),
+        (Remove(node="n1"), "removing “snow”"),
+        (Remove(node="n1", keep_premises=True), "removing “snow”, its premises kept"),
+        (Reorder(node="n1", order=()), "reordering the premises of “snow”"),
+        (Move(node="n1", parent="n2"), "moving “snow” below n2"),
+        (Undo(seq=3), "undoing act 3"),
+        (Redo(seq=3), "redoing act 3"),
+    ],
+)
+def test_acts_in_words(act: Any, words: str) -> None:
+    assert describe(act, {"n1": "snow"}) == words
+
+
+def test_long_sentences_are_cut_in_quotes() -> None:
+    assert quote("x" * 60) == f"“{'x' * 60}”"
+    assert quote("x" * 61) == f"“{'x' * 59}…”"
+    assert quote("ab cd", longest=4) == "“ab…”"

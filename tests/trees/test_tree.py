@@ -1,0 +1,304 @@
+"""Each act by hand: what it changes, and when it makes no sense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from entail.data.records import Premise
+from entail.data.text import premise_key
+from entail.errors import ActError
+from entail.trees.acts import (
+    Accept,
+    Conclude,
+    Create,
+    Edit,
+    Finish,
+    GivenNode,
+    Move,
+    Reject,
+    Remove,
+    Reorder,
+    Write,
+)
+from entail.trees.checks import LONGEST_SENTENCE, check_create
+from entail.trees.tree import ROOT, Node
+
+ICE, FIRE, SNOW = Premise("ice is cold", "u1"), Premise("fire is hot", "u2"), Premise("snow is ice")
+IMPORTED = (
+    GivenNode("a", -1, "int1"),
+    GivenNode("b", 0, "sent1", premise_key("b")),
+    GivenNode("c", -1, "sent2"),
+    GivenNode("d", None, "int2"),
+    GivenNode("e", 3, "sent3"),
+)
+
+
+# --- what acts change ---
+
+
+def test_accept_hangs_the_premise_below_and_remembers_the_judgement(story: Any) -> None:
+    made = story.ann(Accept(node=ROOT, premise=ICE))
+    tree = story.history.tree
+    assert made == "n2"
+    assert tree.node("n2") == Node("n2", "ice is cold", ROOT, (), "accept", "Ann", 2, key=ICE.key)
+    assert tree.root.children == ("n2",)
+    judgement = tree.judgements[ROOT, ICE.key]
+    assert (judgement.accepted, judgement.author, judgement.seq) == (True, "Ann", 2)
+    assert judgement.query == "snow melts in spring"
+    assert judgement.premise.source_id == "u1"
+
+
+def test_reject_changes_the_judgement_only(story: Any) -> None:
+    story.bob(Reject(node=ROOT, premise=ICE))
+    tree = story.history.tree
+    assert list(tree.nodes) == [ROOT]
+    assert tree.rejected(ROOT) == (ICE,)
+    assert tree.judgements[ROOT, ICE.key].author == "Bob"
+
+
+def test_finish_rejects_what_nobody_judged_before(story: Any) -> None:
+    story.ann(Reject(node=ROOT, premise=ICE))
+    story.bob(Finish(node=ROOT, premises=(ICE, FIRE)))
+    tree = story.history.tree
+    assert tree.finished == {ROOT: 3}
+    assert tree.rejected(ROOT) == (ICE, FIRE)
+    assert [tree.judgements[ROOT, p.key].author for p in (ICE, FIRE)] == ["Ann", "Bob"]
+
+
+def test_finish_leaves_what_was_accepted_and_moved(story: Any) -> None:
+    accepted = story.ann(Accept(node=ROOT, premise=ICE))
+    story.ann(Conclude(node=ROOT, premises=(accepted,), text="it is cold"))
+    story.ann(Finish(node=ROOT, premises=(ICE,)))
+    assert story.history.tree.judgements[ROOT, ICE.key].accepted
+
+
+def test_a_rejected_premise_can_be_accepted_after_all(story: Any) -> None:
+    story.ann(Reject(node=ROOT, premise=ICE))
+    story.ann(Accept(node=ROOT, premise=ICE))
+    assert story.history.tree.judgements[ROOT, ICE.key].accepted
+    assert story.history.tree.rejected(ROOT) == ()
+
+
+def test_conclude_takes_the_place_of_its_premises(story: Any) -> None:
+    a, b, c = (story.ann(Write(node=ROOT, text=text)) for text in "abc")
+    made = story.ann(Conclude(node=ROOT, premises=(c, a), text="a and c"))
+    assert story.outline == ["snow melts in spring", "  a and c", "    a", "    c", "  b"]
+    assert story.history.tree.node(made).kind == "intermediate"
+    assert story.history.tree.node(b).kind == "premise"
+    assert story.history.tree.root.kind == "hypothesis"
+
+
+def test_edit_keeps_the_key_only_while_the_fact_is_the_same(story: Any) -> None:
+    node = story.ann(Accept(node=ROOT, premise=ICE))
+    story.ann(Edit(node=node, text="ice  is cold"))
+    assert story.history.tree.node(node).key == ICE.key
+    story.ann(Edit(node=node, text="ice is very cold"))
+    assert story.history.tree.node(node).key is None
+    assert story.history.tree.node(node).text == "ice is very cold"
+
+
+def test_remove_takes_all_below_and_their_judgements(story: Any) -> None:
+    a = story.ann(Accept(node=ROOT, premise=ICE))
+    b = story.ann(Accept(node=a, premise=FIRE))
+    story.ann(Reject(node=b, premise=SNOW))
+    story.ann(Finish(node=b, premises=()))
+    story.ann(Remove(node=a))
+    tree = story.history.tree
+    assert list(tree.nodes) == [ROOT]
+    assert not tree.judgements
+    assert not tree.finished
+
+
+def test_remove_can_let_the_premises_take_the_place(story: Any) -> None:
+    a, b, c = (story.ann(Write(node=ROOT, text=text)) for text in "abc")
+    made = story.ann(Conclude(node=ROOT, premises=(a, b), text="both"))
+    story.ann(Reject(node=made, premise=ICE))
+    story.ann(Remove(node=made, keep_premises=True))
+    assert story.outline == ["snow melts in spring", "  a", "  b", "  c"]
+    assert not story.history.tree.judgements
+    assert c == "n4"
+
+
+def test_an_acceptance_ends_when_what_it_made_is_removed_wherever_it_hangs(story: Any) -> None:
+    accepted = story.ann(Accept(node=ROOT, premise=ICE))
+    made = story.ann(Conclude(node=ROOT, premises=(accepted,), text="it is cold"))
+    assert story.history.tree.judgements[ROOT, ICE.key].accepted, "it still helps to explain the root"
+    story.ann(Remove(node=made))
+    assert not story.history.tree.judgements
+
+
+def test_a_later_judgement_outlives_the_node_of_an_earlier_one(story: Any) -> None:
+    a = story.ann(Write(node=ROOT, text="a"))
+    accepted = story.ann(Accept(node=ROOT, premise=ICE))
+    story.ann(Move(node=accepted, parent=a))
+    story.ann(Reject(node=ROOT, premise=ICE))
+    story.ann(Remove(node=accepted))
+    assert story.history.tree.rejected(ROOT) == (ICE,)
+
+
+def test_move_hangs_all_below_under_another_node_as_its_last_premise(story: Any) -> None:
+    a, b = (story.ann(Write(node=ROOT, text=text)) for text in "ab")
+    story.ann(Write(node=a, text="below a"))
+    story.ann(Write(node=b, text="below b"))
+    story.ann(Move(node=a, parent=b))
+    assert story.outline == ["snow melts in spring", "  b", "    below b", "    a", "      below a"]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_rejection_is_withdrawn_when_the_premise_is_hung_there(story: Any, keep: bool) -> None:
+    a = story.ann(Write(node=ROOT, text="a"))
+    accepted = story.ann(Accept(node=a, premise=ICE))
+    story.ann(Reject(node=ROOT, premise=ICE))
+    story.ann(Remove(node=a, keep_premises=True) if keep else Move(node=accepted, parent=ROOT))
+    assert story.history.tree.rejected(ROOT) == ()
+
+
+def test_moving_away_and_back_keeps_the_acceptance(story: Any) -> None:
+    a = story.ann(Write(node=ROOT, text="a"))
+    accepted = story.ann(Accept(node=ROOT, premise=ICE))
+    story.ann(Move(node=accepted, parent=a))
+    story.ann(Move(node=accepted, parent=ROOT))
+    assert story.history.tree.judgements[ROOT, ICE.key].accepted
+
+
+def test_reorder(story: Any) -> None:
+    a, b, c = (story.ann(Write(node=ROOT, text=text)) for text in "abc")
+    story.ann(Reorder(node=ROOT, order=(c, a, b)))
+    assert story.outline == ["snow melts in spring", "  c", "  a", "  b"]
+
+
+def test_an_imported_structure(tell: Callable[..., Any]) -> None:
+    story = tell(nodes=IMPORTED, source={"id": "row"})
+    tree = story.history.tree
+    assert story.outline == ["snow melts in spring", "  a", "    b", "  c"]
+    assert tree.loose == ("n1.4",)
+    assert [node.text for node in tree.walk("n1.4")] == ["d", "e"]
+    assert (tree.node("n1.2").label, tree.node("n1.2").key) == ("sent1", premise_key("b"))
+    assert tree.source == {"id": "row"}
+
+
+def test_acts_on_an_imported_structure(tell: Callable[..., Any]) -> None:
+    story = tell(nodes=IMPORTED)
+    made = story.ann(Conclude(node=ROOT, premises=("n1.1", "n1.3"), text="a and c"))
+    story.ann(Move(node="n1.4", parent=made))
+    assert story.outline == [
+        "snow melts in spring",
+        "  a and c",
+        "    a",
+        "      b",
+        "    c",
+        "    d",
+        "      e",
+    ]
+    assert story.history.tree.loose == ()
+    story.undo()
+    story.ann(Remove(node="n1.4", keep_premises=True))
+    assert story.history.tree.loose == ("n1.5",)
+    story.ann(Remove(node="n1.5"))
+    assert story.history.tree.loose == ()
+    assert [node.id for node in story.history.tree.walk()] == [ROOT, made, "n1.1", "n1.2", "n1.3"]
+
+
+def test_folded_texts_find_the_first_node_that_says_them(story: Any) -> None:
+    a = story.ann(Write(node=ROOT, text="ice  is cold ."))
+    story.ann(Write(node=a, text="b"))
+    b = story.ann(Write(node=ROOT, text="b"))
+    tree = story.history.tree
+    assert tree.folded["ice is cold."] == a
+    assert tree.folded["b"] == "n3" != b
+
+
+# --- when acts make no sense ---
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (Create(hypothesis="x"), "created once"),
+        (Write(node="n9", text="x"), "no node n9"),
+        (Accept(node="n9", premise=FIRE), "no node n9"),
+        (Reject(node="n9", premise=FIRE), "no node n9"),
+        (Finish(node="n9", premises=()), "no node n9"),
+        (Conclude(node="n9", premises=("n2",), text="x"), "no node n9"),
+        (Edit(node="n9", text="x"), "no node n9"),
+        (Remove(node="n9"), "no node n9"),
+        (Reorder(node="n9", order=()), "no node n9"),
+        (Move(node="n9", parent=ROOT), "no node n9"),
+        (Move(node="n2", parent="n9"), "no node n9"),
+        (Write(node=ROOT, text=" \n "), "at least one character"),
+        (Write(node=ROOT, text="a\0b"), "NUL"),
+        (Write(node=ROOT, text="a\ud800b"), "half a character"),
+        (Write(node=ROOT, text="x" * (LONGEST_SENTENCE + 1)), "at most 10,000 characters, found 10,001"),
+        (Edit(node="n2", text="x" * (LONGEST_SENTENCE + 1)), "at most 10,000"),
+        (Conclude(node=ROOT, premises=("n2",), text="x" * (LONGEST_SENTENCE + 1)), "at most 10,000"),
+        (Accept(node=ROOT, premise=Premise("")), "at least one character"),
+        (Reject(node=ROOT, premise=Premise("a\0")), "NUL"),
+        (Finish(node=ROOT, premises=(Premise("\ud800"),)), "half a character"),
+        (Write(node=ROOT, text="snow melts  in spring"), "cannot explain itself"),
+        (Accept(node="n4", premise=Premise("snow melts in spring")), "cannot explain itself"),
+        (Write(node="n4", text="two"), "cannot explain itself"),
+        (Write(node=ROOT, text="two"), "already a premise"),
+        (Accept(node=ROOT, premise=Premise("ice is cold")), "already a premise"),
+        (Reject(node=ROOT, premise=ICE), "remove it from the tree"),
+        (Finish(node=ROOT, premises=(FIRE, ICE)), "remove it from the tree"),
+        (Reject(node=ROOT, premise=SNOW), "rejected for this node already"),
+        (Conclude(node=ROOT, premises=(), text="x"), "at least one premise"),
+        (Conclude(node=ROOT, premises=("n2", "n2"), text="x"), "is drawn from its premises"),
+        (Conclude(node=ROOT, premises=("n4",), text="x"), "is drawn from its premises"),
+        (Conclude(node=ROOT, premises=("n2",), text="four"), "cannot explain itself"),
+        (Conclude(node=ROOT, premises=("n2",), text="two"), "cannot explain itself"),
+        (Conclude(node=ROOT, premises=("n2",), text="ice is cold"), "already a premise"),
+        (Edit(node="n2", text="two"), "already in these words"),
+        (Edit(node="n4", text="two"), "cannot explain itself"),
+        (Edit(node="n2", text="four"), "cannot explain itself"),
+        (Edit(node="n2", text="ice is cold"), "already a premise"),
+        (Edit(node="n2", text=" "), "at least one character"),
+        (Remove(node=ROOT), "hypothesis cannot be removed"),
+        (Remove(node="n2", keep_premises=True), "already a premise"),
+        (Reorder(node=ROOT, order=("n2", "n3")), "names each of"),
+        (Reorder(node=ROOT, order=("n2", "n3", "n6")), "already in this order"),
+        (Move(node=ROOT, parent="n2"), "hypothesis is the root"),
+        (Move(node="n2", parent=ROOT), "already hangs there"),
+        (Move(node="n2", parent="n2"), "under itself"),
+        (Move(node="n2", parent="n4"), "below its own premises"),
+        (Move(node="n5", parent=ROOT), "already a premise"),
+        (Move(node="n2", parent="n3"), "above and below"),
+    ],
+)
+def test_acts_that_make_no_sense_are_refused(story: Any, act: Any, message: str) -> None:
+    assert story.ann(Write(node=ROOT, text="two")) == "n2"
+    assert story.ann(Write(node=ROOT, text="three")) == "n3"
+    assert story.ann(Write(node="n2", text="four")) == "n4"
+    assert story.ann(Write(node="n2", text="three")) == "n5"
+    assert story.ann(Accept(node=ROOT, premise=ICE)) == "n6"
+    story.ann(Reject(node=ROOT, premise=SNOW))
+    with pytest.raises(ActError, match=message):
+        story.ann(act)
+
+
+@pytest.mark.parametrize(
+    ("act", "message"),
+    [
+        (Create(hypothesis=" "), "at least one character"),
+        (Create(hypothesis="x" * (LONGEST_SENTENCE + 1)), "at most 10,000"),
+        (Create(hypothesis="h", nodes=(GivenNode("", -1),)), "at least one character"),
+        (Create(hypothesis="h", nodes=(GivenNode("a", 0),)), "given node 0 hangs under 0"),
+        (Create(hypothesis="h", nodes=(GivenNode("a", 1), GivenNode("b", -1))), "given node 0 hangs under 1"),
+        (Create(hypothesis="h", nodes=(GivenNode("a", -2),)), "given node 0 hangs under -2"),
+        (Create(hypothesis="h", nodes=(GivenNode("a", -1, key="wrong"),)), "key 'wrong'"),
+        (Create(hypothesis="h", nodes=(GivenNode("h", -1),)), "stands above itself"),
+        (Create(hypothesis="h", nodes=(GivenNode("a", -1), GivenNode(" a", 0))), "stands above itself"),
+        (Create(hypothesis="h", source={"x": float("nan")}), "plain JSON"),
+        (Create(hypothesis="h", source={"x": object()}), "plain JSON"),
+    ],
+)
+def test_a_tree_cannot_begin_so(act: Create, message: str) -> None:
+    with pytest.raises(ActError, match=message):
+        check_create(act)
+
+
+def test_an_imported_tree_may_say_a_premise_twice() -> None:
+    check_create(Create(hypothesis="h", nodes=(GivenNode("a", -1), GivenNode("a", -1), GivenNode("h", None))))
