@@ -1,0 +1,202 @@
+"""Ranked candidates for a node, and the evidence of what was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.records import Corpus, Premise
+from entail.errors import ActError, ManifestMismatchError, RetrievalError
+from entail.index.lexical import Bm25Index, TfidfIndex
+from entail.index.protocol import Floats, Hits, Manifest, PremiseIndex
+from entail.trees.acts import Accept, Conclude, Edit, Evidence, Reject, Shown, Write
+from entail.trees.suggestions import Candidate, evidence_of, suggest
+
+Tell = Callable[..., Any]
+
+FACTS = Corpus.of("facts", [f"fact {letter}" for letter in "abcdefghij"])
+
+
+class InOrder:
+    """A retriever that finds the corpus as it stands: 1.0 for the first, a tenth less for the next ..."""
+
+    name = "in order"
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.manifest = Manifest("rev 1", 0, "order", len(corpus), corpus.hash)
+        self.asked: list[tuple[tuple[str, ...], int]] = []
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        line = 1 - np.arange(self.manifest.count, dtype=np.float32) / 10
+        return np.tile(line, (len(queries), 1))
+
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
+        self.asked.append((tuple(queries), k))
+        positions = np.tile(np.arange(min(k, self.manifest.count)), (len(queries), 1))
+        return Hits(positions, self.scores(queries)[:, :k])
+
+
+@pytest.fixture
+def index() -> InOrder:
+    return InOrder(FACTS)
+
+
+def texts(candidates: Sequence[Candidate]) -> list[str]:
+    return [candidate.premise.text.removeprefix("fact ") for candidate in candidates]
+
+
+def test_the_nearest_premises_come_with_rank_and_score(tell: Tell, index: InOrder) -> None:
+    found = suggest(tell("why?").history.tree, "n1", FACTS, index, k=3)
+    assert [(c.premise.text, c.rank, round(c.score, 4), c.in_tree, c.judgement) for c in found] == [
+        ("fact a", 1, 1.0, None, None),
+        ("fact b", 2, 0.9, None, None),
+        ("fact c", 3, 0.8, None, None),
+    ]
+    assert index.asked == [(("why?",), 3)]
+
+
+def test_a_node_is_never_offered_its_own_text_nor_its_ancestors_by_fold(tell: Tell, index: InOrder) -> None:
+    story = tell("fact  b")
+    middle = story.ann(Write(node="n1", text="fact d "))
+    low = story.ann(Write(node=middle, text="something else"))
+    tree = story.history.tree
+    assert texts(suggest(tree, low, FACTS, index, k=4)) == ["a", "c", "e", "f"]
+    assert texts(suggest(tree, middle, FACTS, index, k=4)) == ["a", "c", "e", "f"]
+    assert texts(suggest(tree, "n1", FACTS, index, k=4)) == ["a", "c", "e", "f"]
+
+
+def test_k_remain_after_what_is_never_offered_and_ranks_have_no_gaps(tell: Tell, index: InOrder) -> None:
+    story = tell("fact a")
+    for letter in "bcd":
+        story.ann(Accept(node="n1", premise=Premise(f"fact {letter}")))
+    found = suggest(story.history.tree, "n1", FACTS, index, k=3)
+    assert texts(found) == ["e", "f", "g"]
+    assert [c.rank for c in found] == [1, 2, 3]
+    assert index.asked[-1][1] == 7
+
+
+def test_a_premise_written_by_hand_is_not_offered_for_the_same_node(tell: Tell, index: InOrder) -> None:
+    story = tell("why?")
+    story.ann(Write(node="n1", text="fact a"))
+    assert texts(suggest(story.history.tree, "n1", FACTS, index, k=2)) == ["b", "c"]
+
+
+def test_what_was_accepted_and_then_concluded_from_is_not_offered_again(tell: Tell, index: InOrder) -> None:
+    story = tell("why?")
+    a, b = (story.ann(Accept(node="n1", premise=Premise(f"fact {letter}"))) for letter in "ab")
+    story.ann(Conclude(node="n1", premises=(a, b), text="fact c"))
+    assert texts(suggest(story.history.tree, "n1", FACTS, index, k=2)) == ["d", "e"]
+
+
+def test_what_is_elsewhere_in_the_tree_is_offered_with_the_node_that_says_it(
+    tell: Tell, index: InOrder
+) -> None:
+    story = tell("why?")
+    left = story.ann(Accept(node="n1", premise=Premise("fact a")))
+    right = story.ann(Write(node="n1", text="because"))
+    below = story.ann(Accept(node=left, premise=Premise("fact  b")))
+    tree = story.history.tree
+    assert [(c.premise.text, c.in_tree) for c in suggest(tree, right, FACTS, index, k=3)] == [
+        ("fact a", left),
+        ("fact b", below),
+        ("fact c", None),
+    ]
+    # Below the node, but never accepted for it: it may stand here as well.
+    assert [(c.premise.text, c.in_tree) for c in suggest(tree, "n1", FACTS, index, k=1)] == [
+        ("fact b", below)
+    ]
+
+
+def test_rejected_premises_stay_where_they_rank_and_carry_the_judgement(tell: Tell, index: InOrder) -> None:
+    story = tell("why?")
+    other = story.ann(Write(node="n1", text="because"))
+    story.bob(Reject(node="n1", premise=Premise("fact b")))
+    found = suggest(story.history.tree, "n1", FACTS, index, k=3)
+    assert texts(found) == ["a", "b", "c"]
+    judged = [c.judgement for c in found]
+    assert judged[0] is None
+    assert judged[2] is None
+    assert judged[1] is not None
+    assert (judged[1].accepted, judged[1].author) == (False, "Bob")
+    assert {c.judgement for c in suggest(story.history.tree, other, FACTS, index, k=3)} == {None}
+
+
+def test_a_reworded_premise_no_longer_stands_for_the_fact_it_was(tell: Tell, index: InOrder) -> None:
+    story = tell("why?")
+    story.ann(Accept(node="n1", premise=Premise("fact a")))
+    story.ann(Edit(node="n2", text="a fact in other words"))
+    assert texts(suggest(story.history.tree, "n1", FACTS, index, k=1)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"), [("my own words", "my own words"), (None, "why?"), (" \n", "why?")]
+)
+def test_own_words_are_searched_with_if_there_are_any(
+    tell: Tell, index: InOrder, query: str | None, asked: str
+) -> None:
+    suggest(tell("why?").history.tree, "n1", FACTS, index, query=query)
+    assert index.asked[-1][0] == (asked,)
+
+
+def test_own_words_lift_no_exclusion(tell: Tell, index: InOrder) -> None:
+    assert texts(suggest(tell("fact a").history.tree, "n1", FACTS, index, k=1, query="fact a")) == ["b"]
+
+
+def test_a_k_above_the_corpus_gives_all_there_is(tell: Tell, index: InOrder) -> None:
+    assert len(suggest(tell("fact a").history.tree, "n1", FACTS, index, k=500)) == 9
+    assert index.asked[-1][1] == 10
+
+
+def test_a_corpus_that_holds_nothing_else_offers_nothing(tell: Tell) -> None:
+    one = Corpus.of("one", ["fact a"])
+    assert suggest(tell("fact a").history.tree, "n1", one, InOrder(one)) == ()
+
+
+def test_a_k_below_one_is_refused(tell: Tell, index: InOrder) -> None:
+    with pytest.raises(RetrievalError, match=r"at least 1 candidate .* found k = 0"):
+        suggest(tell("fact a").history.tree, "n1", FACTS, index, k=0)
+
+
+def test_a_node_that_is_not_there_is_refused(tell: Tell, index: InOrder) -> None:
+    with pytest.raises(ActError, match="no node n7"):
+        suggest(tell("why?").history.tree, "n7", FACTS, index)
+
+
+def test_an_index_of_another_corpus_is_refused_and_both_are_named(tell: Tell, index: InOrder) -> None:
+    other = Corpus.of("other", ["x"])
+    with pytest.raises(
+        ManifestMismatchError, match=r"'in order' holds 10 premises .* the 1 of corpus 'other'"
+    ):
+        suggest(tell("why?").history.tree, "n1", other, index)
+
+
+@pytest.mark.parametrize("kind", [TfidfIndex, Bm25Index])
+def test_any_retriever_will_do(tell: Tell, kind: Callable[[Corpus], PremiseIndex]) -> None:
+    corpus = Corpus.of(
+        "facts", ["ice is frozen water", "the sun is hot", "snow is made of ice", "snow is cold"]
+    )
+    story = tell("snow is cold")
+    found = suggest(story.history.tree, "n1", corpus, kind(corpus), k=2)
+    assert found[0].premise.text == "snow is made of ice"
+    assert len(found) == 2
+    assert found[0].score > found[1].score
+
+
+def test_evidence_says_what_was_on_the_screen(tell: Tell, index: InOrder) -> None:
+    found = suggest(tell("why?").history.tree, "n1", FACTS, index, k=2, query="mine")
+    evidence = evidence_of(found, index, corpus_version=3, query="mine", own_words=True)
+    assert evidence == Evidence(
+        retriever="in order",
+        revision="rev 1",
+        corpus_version=3,
+        query="mine",
+        own_words=True,
+        shown=(
+            Shown(Premise("fact a").key, 1, found[0].score),
+            Shown(Premise("fact b").key, 2, found[1].score),
+        ),
+    )
+    assert isinstance(found[0].score, float)

@@ -1,0 +1,518 @@
+"""Official rows and authored trees: what one says, said as the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.data.entailment_bank import row_to_tree, tree_to_row
+from entail.data.proof import check_proof, format_proof, parse_proof
+from entail.data.records import Corpus, ExplanationTree, Premise, Step
+from entail.data.text import fold, premise_key
+from entail.errors import ProofError
+from entail.trees import unfold as unfold_module
+from entail.trees.acts import (
+    Accept,
+    Conclude,
+    Create,
+    Edit,
+    Finish,
+    Move,
+    Reject,
+    Remove,
+    Reorder,
+    Write,
+    act_from_json,
+    act_to_json,
+)
+from entail.trees.tree import Tree
+from entail.trees.unfold import grow, refold, unfold
+
+Tell = Callable[..., Any]
+
+SENTENCES = (
+    "ice is frozen water",
+    "frozen water is cold",
+    "snow is ice",
+    "cold things melt",
+    "the sun is hot",
+)
+
+
+def official(proof: str, *, sentences: Sequence[str] = SENTENCES, **more: Any) -> ExplanationTree:
+    """Read a row as the official files have it."""
+    row = {
+        "id": "row 7",
+        "question": "What is snow?",
+        "answer": "It is cold.",
+        "hypothesis": "snow is cold",
+        "proof": proof,
+        "meta": {"triples": {f"sent{i}": text for i, text in enumerate(sentences, start=1)}},
+        **more,
+    }
+    return row_to_tree(row)
+
+
+def proof_of(row: ExplanationTree) -> str:
+    return format_proof(row.steps, row.intermediates)
+
+
+def outline(tree: Tree) -> list[str]:
+    """Each node as `.. label: text`, a dot a level, loose ones last."""
+    lines = []
+    for start in (tree.root.id, *tree.loose):
+        for node in tree.walk(start):
+            dots = "." * len(tree.ancestors(node.id))
+            lines.append(f"{dots}{' ' if dots else ''}{node.label}: {node.text}")
+    return lines
+
+
+PLAIN = "sent1 & sent2 -> int1: ice is cold; int1 & sent3 -> hypothesis; "
+
+
+# --- a row as a tree ---
+
+
+def test_a_row_becomes_nodes_with_its_labels_in_the_order_of_its_steps() -> None:
+    tree = grow(unfold(official(PLAIN)))
+    assert outline(tree) == [
+        "None: snow is cold",
+        ". int1: ice is cold",
+        ".. sent1: ice is frozen water",
+        ".. sent2: frozen water is cold",
+        ". sent3: snow is ice",
+    ]
+
+
+def test_a_sentence_used_in_two_steps_is_two_nodes() -> None:
+    tree = grow(unfold(official("sent1 & sent2 -> int1: ice is cold; int1 & sent1 -> hypothesis; ")))
+    assert outline(tree)[1:] == [
+        ". int1: ice is cold",
+        ".. sent1: ice is frozen water",
+        ".. sent2: frozen water is cold",
+        ". sent1: ice is frozen water",
+    ]
+
+
+def test_a_conclusion_used_in_two_steps_brings_all_below_it_twice() -> None:
+    proof = (
+        "sent1 & sent2 -> int1: ice is cold; int1 & sent3 -> int2: snow cools; int1 & int2 -> hypothesis; "
+    )
+    tree = grow(unfold(official(proof)))
+    assert [line.split(":")[0] for line in outline(tree)[1:]] == [
+        ". int1",
+        ".. sent1",
+        ".. sent2",
+        ". int2",
+        ".. int1",
+        "... sent1",
+        "... sent2",
+        ".. sent3",
+    ]
+    assert refold(tree) == official(proof)
+
+
+def test_a_conclusion_that_nothing_uses_hangs_under_nothing() -> None:
+    proof = "sent4 & sent5 -> int1: the sun melts; sent1 & sent3 -> hypothesis; "
+    act = unfold(official(proof))
+    tree = grow(act)
+    assert [tree.nodes[id].label for id in tree.loose] == ["int1"]
+    assert [node.parent for node in act.nodes] == [-1, -1, None, 2, 2]
+    assert proof_of(refold(tree)) == proof
+
+
+def test_a_premise_that_a_step_names_twice_is_one_node_and_is_written_twice() -> None:
+    proof = "sent1 & sent2 & sent2 -> hypothesis; "
+    tree = grow(unfold(official(proof)))
+    assert outline(tree)[1:] == [". sent1: ice is frozen water", ". sent2: frozen water is cold"]
+    assert proof_of(refold(tree)) == proof
+
+
+def test_a_step_from_one_premise_is_kept() -> None:
+    proof = "sent1 -> int1: ice is cold; int1 -> hypothesis; "
+    assert proof_of(refold(grow(unfold(official(proof))))) == proof
+
+
+def test_steps_keep_an_order_that_is_not_depth_first() -> None:
+    proof = (
+        "sent1 & sent2 -> int2: ice is cold; sent3 & sent4 -> int1: snow melts; "
+        "sent5 & int1 -> int3: the sun melts snow; int2 & int3 -> hypothesis; "
+    )
+    assert proof_of(refold(grow(unfold(official(proof))))) == proof
+
+
+def test_two_conclusions_of_the_same_text_and_premises_stay_two() -> None:
+    proof = (
+        "sent1 & sent2 -> int1: ice is cold; int1 & sent3 -> int2: snow cools; "
+        "sent1 & sent2 -> int3: ice is cold; int2 & int3 -> hypothesis; "
+    )
+    assert proof_of(refold(grow(unfold(official(proof))))) == proof
+
+
+def test_a_row_without_a_proof_is_a_hypothesis_and_comes_back_whole() -> None:
+    row = official("")
+    tree = grow(unfold(row))
+    assert len(tree.nodes) == 1
+    assert refold(tree) == row
+
+
+def test_all_of_the_row_comes_back_through_json() -> None:
+    row = official(
+        PLAIN, worker="w1", meta={"triples": dict(official(PLAIN).sentences), "core_concepts": ["x"]}
+    )
+    act = unfold(row)
+    back = act_from_json("create", json.loads(json.dumps(act_to_json(act))))
+    assert back == act
+    assert isinstance(back, Create)
+    again = refold(grow(back))
+    assert again == row
+    assert again.distractors == ("sent4", "sent5")
+    assert tree_to_row(again) == tree_to_row(row)
+
+
+def test_leaves_have_the_key_of_their_text() -> None:
+    keys = {node.label: node.key for node in unfold(official(PLAIN)).nodes}
+    assert keys == {
+        "int1": None,
+        "sent1": premise_key("ice is frozen water"),
+        "sent2": premise_key("frozen water is cold"),
+        "sent3": premise_key("snow is ice"),
+    }
+
+
+def test_with_a_corpus_what_it_holds_has_a_key_and_nothing_else() -> None:
+    corpus = Corpus.of("facts", ["snow  is ice", "ice is cold"])
+    keys = {node.label: node.key for node in unfold(official(PLAIN), corpus=corpus).nodes}
+    assert keys == {
+        "int1": premise_key("ice is cold"),
+        "sent1": None,
+        "sent2": None,
+        "sent3": premise_key("snow is ice"),
+    }
+
+
+# --- bad proofs ---
+
+
+def made(*steps: tuple[str, str], **intermediates: str) -> ExplanationTree:
+    """Make a row that no reader would let pass."""
+    told = tuple(Step(tuple(premises.split()), conclusion) for premises, conclusion in steps)
+    return ExplanationTree("r1", "snow is cold", {"sent1": "snow is ice"}, intermediates, told)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (
+            made(("sent9", "hypothesis")),
+            "row 'r1' names sent9, which is neither one of its 1 sentences nor one",
+        ),
+        (
+            made(("sent1", "hypothesis"), ("int2", "int1"), ("int1", "int2"), int1="a", int2="b"),
+            "row 'r1' has a cycle: int1, int2",
+        ),
+        (made(("sent1 hypothesis", "int1"), ("int1", "hypothesis"), int1="a"), "more than 50 nodes"),
+        (made(("sent1", "hypothesis"), ("hypothesis", "int1"), int1="a"), "has a cycle: hypothesis"),
+    ],
+)
+def test_an_unsound_proof_is_refused(
+    row: ExplanationTree, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unfold_module, "MAX_NODES", 50)
+    with pytest.raises(ProofError, match=said):
+        unfold(row)
+
+
+def test_a_proof_that_doubles_with_every_step_is_refused() -> None:
+    steps = [("sent1", "int1"), ("sent1 int1", "int2")]
+    steps += [(f"int{i - 2} int{i - 1}", f"int{i}") for i in range(3, 60)]
+    row = made(*steps, ("int59", "hypothesis"), **{f"int{i}": f"text {i}" for i in range(1, 60)})
+    with pytest.raises(ProofError, match="unfolds to more than 10000 nodes"):
+        unfold(row)
+
+
+# --- an authored tree as a row ---
+
+
+def test_a_tree_that_began_here_is_numbered_in_the_order_of_its_steps(tell: Tell) -> None:
+    story = tell("snow is cold")
+    a = story.ann(Accept(node="n1", premise=Premise("snow is ice")))
+    b = story.ann(Accept(node="n1", premise=Premise("ice is frozen water")))
+    c = story.ann(Write(node="n1", text="frozen water is cold"))
+    lower = story.ann(Conclude(node="n1", premises=(b, c), text="ice is cold"))
+    story.ann(Conclude(node="n1", premises=(a, lower), text="snow is a cold thing"))
+    row = refold(story.history.tree)
+    assert proof_of(row) == (
+        "sent1 & sent2 -> int1: ice is cold; sent3 & int1 -> int2: snow is a cold thing; int2 -> hypothesis; "
+    )
+    assert row.sentences == {
+        "sent1": "ice is frozen water",
+        "sent2": "frozen water is cold",
+        "sent3": "snow is ice",
+    }
+    assert list(row.intermediates) == ["int1", "int2"]
+    assert (row.id, row.hypothesis, row.extra) == (premise_key("snow is cold"), "snow is cold", {})
+    check_proof(row.steps, row.intermediates, row.sentences)
+
+
+def test_a_sentence_said_in_two_places_is_one_again(tell: Tell) -> None:
+    story = tell("snow is cold")
+    one, two = (story.ann(Write(node="n1", text=text)) for text in ("ice is cold", "snow is ice"))
+    story.ann(Accept(node=one, premise=Premise("water can be frozen")))
+    story.ann(Accept(node=two, premise=Premise("water  can be frozen")))
+    assert proof_of(refold(story.history.tree)) == (
+        "sent1 -> int1: ice is cold; sent1 -> int2: snow is ice; int1 & int2 -> hypothesis; "
+    )
+
+
+def test_equal_subtrees_are_one_again_whatever_the_order_of_their_premises(tell: Tell) -> None:
+    story = tell("snow is cold")
+    for text, premises in (("left", ("p", "q")), ("right", ("q", "p"))):
+        side = story.ann(Write(node="n1", text=text))
+        inner = story.ann(Write(node=side, text="ice is cold"))
+        for premise in premises:
+            story.ann(Write(node=inner, text=premise))
+    assert proof_of(refold(story.history.tree)) == (
+        "sent1 & sent2 -> int1: ice is cold; int1 -> int2: left; int1 -> int3: right; "
+        "int2 & int3 -> hypothesis; "
+    )
+
+
+def test_a_leaf_and_a_conclusion_of_the_same_text_stay_two(tell: Tell) -> None:
+    story = tell("snow is cold")
+    for text in ("left", "right"):
+        side = story.ann(Write(node="n1", text=text))
+        inner = story.ann(Write(node=side, text="ice is cold"))
+    story.ann(Write(node=inner, text="frozen water is cold"))
+    row = refold(story.history.tree)
+    assert proof_of(row) == (
+        "sent1 -> int1: left; sent2 -> int2: ice is cold; int2 -> int3: right; int1 & int3 -> hypothesis; "
+    )
+    assert row.sentences["sent1"] == "ice is cold"
+
+
+def test_rejected_premises_are_distractors_unless_the_tree_says_them(tell: Tell) -> None:
+    story = tell("snow is cold")
+    side = story.ann(Accept(node="n1", premise=Premise("snow is ice")))
+    story.ann(Finish(node="n1", premises=(Premise("the sun is hot"), Premise("ice is cold"))))
+    story.ann(Reject(node=side, premise=Premise("the sun  is hot")))
+    story.ann(Reject(node=side, premise=Premise("fire is hot")))
+    story.ann(Accept(node=side, premise=Premise("ice is cold")))
+    row = refold(story.history.tree)
+    assert proof_of(row) == "sent1 -> int1: snow is ice; int1 -> hypothesis; "
+    assert row.sentences == {"sent1": "ice is cold", "sent2": "the sun is hot", "sent3": "fire is hot"}
+    assert row.distractors == ("sent2", "sent3")
+
+
+def test_a_tree_of_a_hypothesis_alone_has_no_steps_and_no_distractors(tell: Tell) -> None:
+    story = tell("snow is cold")
+    story.ann(Reject(node="n1", premise=Premise("fire is hot")))
+    row = refold(story.history.tree)
+    assert (row.steps, row.distractors, dict(row.sentences)) == ((), (), {"sent1": "fire is hot"})
+
+
+def test_a_conclusion_whose_premises_were_taken_away_is_a_leaf(tell: Tell) -> None:
+    story = tell("snow is cold")
+    leaf = story.ann(Write(node="n1", text="snow is ice"))
+    story.ann(Conclude(node="n1", premises=(leaf,), text="snow is frozen"))
+    story.ann(Remove(node=leaf))
+    row = refold(story.history.tree)
+    assert (proof_of(row), dict(row.sentences)) == ("sent1 -> hypothesis; ", {"sent1": "snow is frozen"})
+
+
+def test_an_id_can_be_given() -> None:
+    assert refold(grow(Create(hypothesis="snow is cold")), id="mine").id == "mine"
+
+
+def test_a_corpus_adds_its_own_ids(tell: Tell) -> None:
+    story = tell("snow is cold")
+    story.ann(Write(node="n1", text="snow  is ice"))
+    story.ann(Write(node="n1", text="ice is cold"))
+    story.ann(Write(node="n1", text="in no corpus"))
+    corpus = Corpus.of("facts", [Premise("snow is ice", "uid-9"), Premise("ice is cold")])
+    row = refold(story.history.tree, corpus=corpus)
+    assert row.extra == {"premise_ids": {"sent1": "uid-9"}}
+    assert row_to_tree(tree_to_row(row)).extra["premise_ids"] == {"sent1": "uid-9"}
+    assert refold(story.history.tree, corpus=Corpus.of("facts", ["snow is ice"])).extra == {}
+
+
+# --- an imported tree that was worked on ---
+
+
+@pytest.fixture
+def imported(tell: Tell) -> Any:
+    """`PLAIN` as a log: n1.1 int1, n1.2 sent1, n1.3 sent2, n1.4 sent3; sent4 and sent5 are distractors."""
+    act = unfold(official(PLAIN))
+    return tell(act.hypothesis, nodes=act.nodes, source=act.source)
+
+
+def test_a_new_premise_gets_the_next_free_number(imported: Any) -> None:
+    imported.ann(Write(node="n1.1", text="water freezes"))
+    row = refold(imported.history.tree)
+    assert proof_of(row) == "sent1 & sent2 & sent6 -> int1: ice is cold; int1 & sent3 -> hypothesis; "
+    assert row.distractors == ("sent4", "sent5")
+
+
+def test_a_premise_that_was_a_distractor_gets_its_label_back(imported: Any) -> None:
+    imported.ann(Accept(node="n1.1", premise=Premise("cold things  melt")))
+    row = refold(imported.history.tree)
+    assert proof_of(row) == "sent1 & sent2 & sent4 -> int1: ice is cold; int1 & sent3 -> hypothesis; "
+    assert row.distractors == ("sent5",)
+    assert list(row.sentences) == ["sent1", "sent2", "sent3", "sent4", "sent5"]
+
+
+def test_a_reworded_sentence_keeps_its_label(imported: Any) -> None:
+    imported.ann(Edit(node="n1.2", text="ice is solid water"))
+    imported.ann(Edit(node="n1.1", text="ice is very cold"))
+    row = refold(imported.history.tree)
+    assert proof_of(row) == "sent1 & sent2 -> int1: ice is very cold; int1 & sent3 -> hypothesis; "
+    assert row.sentences["sent1"] == "ice is solid water"
+
+
+def test_a_removed_premise_is_a_distractor_after_those_that_were(imported: Any) -> None:
+    imported.ann(Remove(node="n1.2"))
+    row = refold(imported.history.tree)
+    assert proof_of(row) == "sent2 -> int1: ice is cold; int1 & sent3 -> hypothesis; "
+    assert row.distractors == ("sent4", "sent5", "sent1")
+
+
+def test_a_sentence_that_is_now_concluded_leaves_the_context(imported: Any) -> None:
+    imported.ann(Write(node="n1.4", text="snow is made of ice"))
+    row = refold(imported.history.tree)
+    assert proof_of(row) == (
+        "sent1 & sent2 -> int1: ice is cold; sent6 -> int2: snow is ice; int1 & int2 -> hypothesis; "
+    )
+    assert list(row.sentences) == ["sent1", "sent2", "sent4", "sent5", "sent6"]
+    assert row_to_tree(tree_to_row(row)).steps == row.steps
+
+
+def test_a_new_conclusion_comes_right_before_the_step_that_uses_it(imported: Any) -> None:
+    imported.ann(Conclude(node="n1.1", premises=("n1.2",), text="ice is water"))
+    imported.ann(Conclude(node="n1", premises=("n1.4",), text="snow is frozen"))
+    assert proof_of(refold(imported.history.tree)) == (
+        "sent1 -> int2: ice is water; int2 & sent2 -> int1: ice is cold; sent3 -> int3: snow is frozen; "
+        "int1 & int3 -> hypothesis; "
+    )
+
+
+def test_what_is_used_comes_first_where_the_old_order_no_longer_does(tell: Tell) -> None:
+    act = unfold(official("sent1 -> int1: a; sent2 -> int2: b; int1 & int2 -> hypothesis; "))
+    story = tell(act.hypothesis, nodes=act.nodes, source=act.source)
+    story.ann(Move(node="n1.3", parent="n1.1"))
+    assert proof_of(refold(story.history.tree)) == (
+        "sent2 -> int2: b; sent1 & int2 -> int1: a; int1 -> hypothesis; "
+    )
+
+
+def test_one_of_two_uses_that_was_changed_is_a_sentence_of_its_own(tell: Tell) -> None:
+    proof = "sent1 -> int1: ice is cold; int1 & sent2 -> int2: snow cools; int1 & int2 -> hypothesis; "
+    act = unfold(official(proof))
+    story = tell(act.hypothesis, nodes=act.nodes, source=act.source)
+    first, second = (node.id for node in story.history.tree.walk() if node.label == "int1")
+    story.ann(Edit(node=first, text="ice is icy"))
+    row = refold(story.history.tree)
+    assert proof_of(row) == (
+        "sent1 -> int1: ice is cold; int1 & sent2 -> int2: snow cools; sent1 -> int3: ice is icy; "
+        "int3 & int2 -> hypothesis; "
+    )
+    story.ann(Edit(node=second, text="ice is icy"))
+    assert proof_of(refold(story.history.tree)) == proof.replace("ice is cold", "ice is icy")
+
+
+def test_reordered_premises_are_written_in_their_new_order(imported: Any) -> None:
+    imported.ann(Reorder(node="n1", order=("n1.4", "n1.1")))
+    assert proof_of(refold(imported.history.tree)).endswith("sent3 & int1 -> hypothesis; ")
+
+
+def test_without_premises_of_the_hypothesis_there_is_no_proof(tell: Tell) -> None:
+    act = unfold(official("sent4 & sent5 -> int1: the sun melts; sent1 -> hypothesis; "))
+    story = tell(act.hypothesis, nodes=act.nodes, source=act.source)
+    story.ann(Remove(node="n1.1"))
+    row = refold(story.history.tree)
+    assert (row.steps, row.distractors, len(row.sentences)) == ((), (), 5)
+    assert row_to_tree(tree_to_row(row)).steps == ()
+
+
+# --- properties ---
+
+TEXTS = st.sampled_from(["a", "b", "c", "a b", "a  b", "x , y", "x, y"])
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> ExplanationTree:
+    """Draw a sound row; few texts, so that many sentences say the same."""
+    sentences = {f"sent{i}": draw(TEXTS) for i in range(1, draw(st.integers(1, 6)) + 1)}
+    names = [f"int{i}" for i in draw(st.permutations(range(1, draw(st.integers(0, 4)) + 1)))]
+    known, steps = list(sentences), []
+    for conclusion in (*names, "hypothesis"):
+        premises = draw(st.lists(st.sampled_from(known), min_size=1, max_size=4))
+        steps.append(Step(tuple(premises), conclusion))
+        known.append(conclusion)
+    used = {premise for step in steps for premise in step.premises}
+    unused = draw(st.permutations([label for label in sentences if label not in used]))
+    return ExplanationTree(
+        id=draw(st.sampled_from(["r1", ""])) or "r2",
+        hypothesis=draw(TEXTS),
+        sentences=sentences,
+        intermediates={name: draw(TEXTS) for name in names},
+        steps=tuple(steps),
+        distractors=tuple(unused),
+        question=draw(st.sampled_from(["", "why?"])),
+        extra={"meta": {"n": [1, {"x": None}]}},
+    )
+
+
+@given(rows())
+def test_an_untouched_row_comes_back_as_it_was(row: ExplanationTree) -> None:
+    act = unfold(row)
+    back = act_from_json("create", json.loads(json.dumps(act_to_json(act))))
+    assert isinstance(back, Create)
+    again = refold(grow(back))
+    assert again.steps == row.steps
+    assert again == row
+    assert list(again.intermediates) == list(row.intermediates)
+
+
+@given(rows(), st.data())
+def test_a_tree_that_was_worked_on_gives_a_sound_row_that_says_the_same(
+    row: ExplanationTree, data: st.DataObject
+) -> None:
+    tree = change(grow(unfold(row)), data)
+    out = refold(tree)
+    check_proof(out.steps, out.intermediates, out.sentences)
+    assert parse_proof(proof_of(out)) == (out.steps, dict(out.intermediates))
+    said = {(fold(tree.nodes[n.parent].text), fold(n.text)) for n in tree.nodes.values() if n.parent}
+    if tree.root.children:
+        assert {(fold(parent), fold(child)) for parent, child in out.pairs} == said
+        used = set(out.leaves)
+        assert set(out.distractors) == set(out.sentences) - used
+    assert refold(grow(unfold(out))) == out
+
+
+def change(tree: Tree, data: st.DataObject) -> Tree:
+    """Do some edits and removals, without the checks of the log: texts may repeat anywhere."""
+    from entail.trees.tree import TreeBuilder
+
+    builder = TreeBuilder(tree)
+    for seq in range(2, 2 + data.draw(st.integers(0, 5))):
+        now = builder.freeze(seq=seq - 1)
+        node = data.draw(st.sampled_from([*now.nodes]))
+        what = data.draw(st.sampled_from(["edit", "write", "remove", "keep", "conclude", "reject"]))
+        if what == "edit":
+            builder.apply(Edit(node=node, text=data.draw(TEXTS)), seq=seq, author="Ann")
+        elif what == "write":
+            builder.apply(Write(node=node, text=data.draw(TEXTS)), seq=seq, author="Ann")
+        elif what == "reject":
+            builder.apply(Reject(node=node, premise=Premise(data.draw(TEXTS))), seq=seq, author="Ann")
+        elif what == "conclude" and now.nodes[node].children:
+            some = data.draw(st.sets(st.sampled_from(now.nodes[node].children), min_size=1))
+            act = Conclude(node=node, premises=tuple(some), text=data.draw(TEXTS))
+            builder.apply(act, seq=seq, author="Ann")
+        elif now.nodes[node].parent is not None:
+            builder.apply(Remove(node=node, keep_premises=what == "keep"), seq=seq, author="Ann")
+    return builder.freeze(seq=99)
