@@ -162,7 +162,7 @@ def open_trees(browser: Browser, url: str, tree: str) -> Page:
     page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
     page.goto(f"{url}/Trees?tree={tree}")
     full(page)
-    name = page.get_by_label("Your name")
+    name = page.get_by_role("textbox", name="Your name")
     name.fill("Bench")
     name.press("Enter")
     page.get_by_text("Not you?").wait_for()
@@ -172,7 +172,7 @@ def open_trees(browser: Browser, url: str, tree: str) -> Page:
 def typed_query(page: Page) -> float:
     """Return what a query that nobody encoded before waits for its candidates."""
     page.locator("body").press("s")
-    field = page.get_by_role("dialog").get_by_label("Words")
+    field = page.get_by_role("dialog").get_by_role("textbox", name="Words")
     field.fill("a thing that nobody has asked about before")
     started = time.perf_counter()
     field.press("Enter")

@@ -21,7 +21,8 @@ class Candidate:
         premise: The premise.
         rank: 1 for the best one offered; what is never offered takes no rank.
         score: Its similarity, higher is closer.
-        in_tree: Id of the first node that says it already, None if none does.
+        in_tree: Id of the node that says it already: a premise of this node, else the first that does;
+            None if none does.
         judgement: What was decided on it for this node, None if nothing was.
     """
 
@@ -35,11 +36,11 @@ class Candidate:
 def suggest(
     tree: Tree, node_id: str, corpus: Corpus, index: PremiseIndex, *, k: int = 20, query: str | None = None
 ) -> tuple[Candidate, ...]:
-    """Return the k nearest premises that could be accepted for a node, best first.
+    """Return the k nearest premises of a node, best first.
 
-    Never offered, by `fold`: the node's own text, those of its ancestors and of its premises (they could
-    not be accepted), and what was accepted for the node and is now a premise of one of its conclusions.
-    Premises that stand elsewhere in the tree and rejected ones are offered where they rank, and say so.
+    Never offered, by `fold`: the node's own text and those of its ancestors. Premises that stand in the
+    tree already, below this node or elsewhere, and those judged for it are offered where they rank and say
+    so: a list keeps its places while its author goes down it.
 
     Args:
         tree: The tree.
@@ -63,7 +64,9 @@ def suggest(
             f"the index {index.name!r} holds {manifest.count} premises (corpus {manifest.corpus_hash[:12]}), "
             f"expected the {len(corpus)} of corpus {corpus.name!r} ({corpus.hash[:12]}); build it again"
         )
-    never = _never_offered(tree, node_id, corpus)
+    around = (corpus.position(other.text) for other in (node, *tree.ancestors(node_id)))
+    never = {position for position in around if position is not None}
+    below = {tree.nodes[child].folded: child for child in node.children}
     text = query if query is not None and fold(query) else node.text
     hits = index.search([text], k=min(k + len(never), len(corpus)))
     offered = [
@@ -76,7 +79,7 @@ def suggest(
             premise=premise,
             rank=rank,
             score=score,
-            in_tree=tree.folded.get(fold(premise.text)),
+            in_tree=below.get(premise.folded) or tree.folded.get(premise.folded),
             judgement=tree.judgements.get((node_id, premise.key)),
         )
         for rank, (premise, score) in enumerate(offered[:k], start=1)
@@ -100,14 +103,3 @@ def evidence_of(
         own_words=own_words,
         shown=tuple(Shown(c.premise.key, c.rank, c.score) for c in candidates),
     )
-
-
-def _never_offered(tree: Tree, node_id: str, corpus: Corpus) -> set[int]:
-    node = tree.node(node_id)
-    around = (node, *tree.ancestors(node_id), *(tree.nodes[child] for child in node.children))
-    texts = [other.text for other in around]
-    for below in tree.walk(node_id):
-        judgement = tree.judgements.get((node_id, below.key)) if below.key else None
-        if judgement is not None and judgement.accepted:
-            texts.append(below.text)
-    return {position for position in map(corpus.position, texts) if position is not None}

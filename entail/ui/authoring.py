@@ -52,7 +52,10 @@ def take_place(shared: Workspace, author: str | None, tree_id: str, retriever: s
 def take_presses(place: Place) -> Desk:
     """Do what the keys pressed since the last run say, in order; return the desk as it is then."""
     desk = set_desk(place)
-    for press in listen(keys=LISTENED, key="keyboard"):
+    on_screen = stamp(desk)
+    for press in listen(keys=LISTENED, key="keyboard", stamp=on_screen):
+        if press.key[-1].isdigit() and press.stamp != stamp(desk):
+            continue  # a digit pressed on an older list was meant for what stood there then
         command = command_for(
             press.key, tree=desk.history.tree, selected=desk.screen.selected, shown=desk.shown
         )
@@ -60,6 +63,13 @@ def take_presses(place: Place) -> Desk:
             desk.run(command)
             desk = set_desk(place)
     return desk
+
+
+def stamp(desk: Desk) -> str:
+    """Return what identifies the list of candidates on the screen."""
+    screen = desk.screen
+    shown = ",".join(candidate.premise.key for candidate in desk.shown)
+    return f"{screen.tree_id} {screen.selected} {shown}"
 
 
 def set_desk(place: Place) -> Desk:

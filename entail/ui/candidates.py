@@ -80,12 +80,11 @@ def _draw(
             digit,
             icon=":material/check:",
             key=f"accept-{key}",
-            type="primary" if not below else "secondary",
             disabled=below,
             on_click=desk.run,
             args=(Command("accept", premise.key),),
             help=f"Accept (key {digit})",
-            width=64,
+            width=62,
         )
         with st.container(gap=None):
             st.html(f'<div class="entail-sentence">{marked(premise.text, query_words)}</div>')

@@ -21,7 +21,8 @@ _PAGES = (
 )
 _STYLE = """
 <style>
-  .block-container, [data-testid="stMainBlockContainer"] { padding-top: 3.2rem; padding-bottom: 2rem; }
+  [data-testid="stMainBlockContainer"] { padding: 2.6rem clamp(1rem, 2.4vw, 3rem) 2rem; }
+  [data-testid="stSidebarHeader"] { height: 2.2rem; }
   mark { background: color-mix(in srgb, #e69f00 35%, transparent); color: inherit; border-radius: 2px; }
   .entail-sentence { font-size: 1.02rem; line-height: 1.45; overflow-wrap: anywhere; white-space: pre-wrap; }
   .entail-quiet { opacity: .72; font-size: .86rem; }
@@ -42,7 +43,7 @@ def begin(title: str, *, wide: bool = True) -> tuple[Workspace, str | None]:
     )
     st.html(_STYLE)
     with st.sidebar:
-        st.markdown("### entail")
+        st.markdown("### :material/account_tree: entail")
         for path, name, icon in _PAGES:
             st.page_link(path, label=name, icon=icon)
     try:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from entail.ui.graph import GraphEvent, draw_graph
+from entail.trees.tree import Tree
+from entail.ui.graph import GraphEvent, draw_graph, foldable
 from entail.ui.history import draw_history
 from entail.ui.outline import draw_outline
 from entail.ui.resources import Workspace
@@ -30,7 +31,7 @@ def draw_view(view: str, shared: Workspace, desk: Desk) -> None:
             show_rejected=screen.show_rejected,
             key=f"graph-{screen.tree_id}",
             height=560,
-            on_event=lambda event: follow(screen, event),
+            on_event=lambda event: follow(screen, event, desk.history.tree),
         )
     elif view == "Outline":
         find = st.text_input(
@@ -48,7 +49,7 @@ def _toggle(screen: Screen) -> None:
     screen.show_rejected = not screen.show_rejected
 
 
-def follow(screen: Screen, event: GraphEvent) -> None:
+def follow(screen: Screen, event: GraphEvent, tree: Tree) -> None:
     """Take a graph event into the screen.
 
     A click selects, a double click opens (selects, and shows what is below), a toggle folds or unfolds.
@@ -57,5 +58,7 @@ def follow(screen: Screen, event: GraphEvent) -> None:
         screen.select(event.node)
     if event.kind == "open":
         screen.collapsed -= {event.node}
-    if event.kind == "toggle":
+    elif event.kind == "toggle":
         screen.collapsed ^= {event.node}
+    elif event.kind == "toggle_all":
+        screen.collapsed = frozenset() if screen.collapsed else foldable(tree)

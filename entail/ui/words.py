@@ -24,9 +24,37 @@ def label(text: str, *, longest: int | None = None) -> str:
     return _MARKDOWN.sub(r"\\\1", _EMOJI.sub(":\u200b", flat))
 
 
+_SMALL = frozenset(
+    {
+        "and",
+        "are",
+        "but",
+        "can",
+        "for",
+        "from",
+        "has",
+        "have",
+        "her",
+        "his",
+        "how",
+        "into",
+        "its",
+        "not",
+        "off",
+    }
+    | {"one", "our", "out", "over", "she", "some", "such", "than", "that", "the", "their", "them", "then"}
+    | {"there", "these", "they", "this", "was", "were", "what", "when", "where", "which", "while", "who"}
+    | {"will", "with", "you"}
+)
+
+
 def words_of(text: str) -> frozenset[str]:
-    """Return the words of a text, in lower case, without those of one or two letters."""
-    return frozenset(word for word in _WORD.findall(text.lower()) if len(word) > 2)
+    """Return the words of a text worth highlighting, in lower case: three letters or more, no small words.
+
+    >>> sorted(words_of("The sun is a kind of star"))
+    ['kind', 'star', 'sun']
+    """
+    return frozenset(word for word in _WORD.findall(text.lower()) if len(word) > 2) - _SMALL
 
 
 def marked(text: str, shared: frozenset[str]) -> str:

@@ -65,30 +65,35 @@ def test_a_node_is_never_offered_its_own_text_nor_its_ancestors_by_fold(tell: Te
     tree = story.history.tree
     assert texts(suggest(tree, low, FACTS, index, k=4)) == ["a", "c", "e", "f"]
     assert texts(suggest(tree, middle, FACTS, index, k=4)) == ["a", "c", "e", "f"]
-    assert texts(suggest(tree, "n1", FACTS, index, k=4)) == ["a", "c", "e", "f"]
+    assert texts(suggest(tree, "n1", FACTS, index, k=4)) == ["a", "c", "d", "e"]
 
 
 def test_k_remain_after_what_is_never_offered_and_ranks_have_no_gaps(tell: Tell, index: InOrder) -> None:
     story = tell("fact a")
-    for letter in "bcd":
-        story.ann(Accept(node="n1", premise=Premise(f"fact {letter}")))
-    found = suggest(story.history.tree, "n1", FACTS, index, k=3)
-    assert texts(found) == ["e", "f", "g"]
+    above = story.ann(Write(node="n1", text="fact b"))
+    node = story.ann(Write(node=above, text="fact c"))
+    found = suggest(story.history.tree, node, FACTS, index, k=3)
+    assert texts(found) == ["d", "e", "f"]
     assert [c.rank for c in found] == [1, 2, 3]
-    assert index.asked[-1][1] == 7
+    assert index.asked[-1][1] == 6
 
 
-def test_a_premise_written_by_hand_is_not_offered_for_the_same_node(tell: Tell, index: InOrder) -> None:
+def test_a_premise_written_by_hand_is_marked_as_the_nodes_own(tell: Tell, index: InOrder) -> None:
     story = tell("why?")
-    story.ann(Write(node="n1", text="fact a"))
-    assert texts(suggest(story.history.tree, "n1", FACTS, index, k=2)) == ["b", "c"]
+    elsewhere = story.ann(Write(node="n1", text="because"))
+    story.ann(Write(node=elsewhere, text="fact a"))
+    own = story.ann(Write(node="n1", text="fact  a"))
+    assert suggest(story.history.tree, "n1", FACTS, index, k=1)[0].in_tree == own
 
 
-def test_what_was_accepted_and_then_concluded_from_is_not_offered_again(tell: Tell, index: InOrder) -> None:
+def test_a_list_keeps_its_places_while_its_author_goes_down_it(tell: Tell, index: InOrder) -> None:
     story = tell("why?")
     a, b = (story.ann(Accept(node="n1", premise=Premise(f"fact {letter}"))) for letter in "ab")
-    story.ann(Conclude(node="n1", premises=(a, b), text="fact c"))
-    assert texts(suggest(story.history.tree, "n1", FACTS, index, k=2)) == ["d", "e"]
+    conclusion = story.ann(Conclude(node="n1", premises=(a, b), text="fact c"))
+    found = suggest(story.history.tree, "n1", FACTS, index, k=4)
+    assert texts(found) == ["a", "b", "c", "d"]
+    assert [c.in_tree for c in found] == [a, b, conclusion, None]
+    assert [c.judgement is not None and c.judgement.accepted for c in found] == [True, True, False, False]
 
 
 def test_what_is_elsewhere_in_the_tree_is_offered_with_the_node_that_says_it(
@@ -105,8 +110,9 @@ def test_what_is_elsewhere_in_the_tree_is_offered_with_the_node_that_says_it(
         ("fact c", None),
     ]
     # Below the node, but never accepted for it: it may stand here as well.
-    assert [(c.premise.text, c.in_tree) for c in suggest(tree, "n1", FACTS, index, k=1)] == [
-        ("fact b", below)
+    assert [(c.premise.text, c.in_tree) for c in suggest(tree, "n1", FACTS, index, k=2)] == [
+        ("fact a", left),
+        ("fact b", below),
     ]
 
 

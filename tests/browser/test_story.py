@@ -1,0 +1,263 @@
+"""The newcomer's story, whole, in a real Chromium over the real app and its bundled sample."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from entail.data.entailment_bank import read_trees
+from entail.trees.database import open_database
+from entail.trees.log import TreeLog
+
+ROOT = Path(__file__).parents[2]
+CLAIM = "the moon reflects sunlight towards earth"
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def url(start_app: Any, folder: Path) -> str:
+    return str(start_app(ROOT / "streamlit_app.py", data_dir=folder))
+
+
+def say_name(page: Page, name: str) -> None:
+    field = page.get_by_role("textbox", name="Your name")
+    field.fill(name)
+    field.press("Enter")
+    expect(page.get_by_text("Not you?")).to_be_visible()
+
+
+def begin_tree(page: Page, url: str, claim: str = CLAIM) -> str:
+    """Start a tree of one's own on Home; return its id."""
+    page.goto(url)
+    say_name(page, "Ada")
+    claim_field = page.get_by_role("textbox", name="The claim to explain")
+    claim_field.fill(claim)
+    claim_field.press("Tab")
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/Trees\?tree=[0-9a-f]{8}"))
+    expect(rows(page)).to_have_count(10)
+    return page.url.rsplit("=", 1)[1]
+
+
+def rows(page: Page) -> Locator:
+    return page.locator('[class*="st-key-row-"]')
+
+
+def press(page: Page, key: str) -> None:
+    page.locator("body").press(key)
+
+
+def log_of(folder: Path) -> TreeLog:
+    return TreeLog(open_database(f"sqlite:///{folder / 'entail.db'}"))
+
+
+def version(page: Page, number: int) -> None:
+    """Wait until the page says that it shows this version."""
+    expect(page.get_by_text(re.compile(rf"saved .* version {number}\b"))).to_be_visible()
+
+
+def test_the_newcomers_story(
+    page: Page,
+    browser: Browser,
+    url: str,
+    folder: Path,
+    graph: Any,
+    tmp_path: Path,
+) -> None:
+    tree_id = begin_tree(page, url)
+    log = log_of(folder)
+
+    # Ranked premises with scores; accept two by key, reject one by Shift and digit, undo and redo.
+    expect(rows(page).first).to_contain_text(re.compile(r"rank 1 · 0\.\d{3}"))
+    press(page, "1")
+    expect(rows(page).nth(0)).to_contain_text("accepted here")
+    press(page, "2")
+    expect(rows(page).nth(1)).to_contain_text("accepted here")
+    press(page, "Shift+3")
+    expect(rows(page).nth(2)).to_contain_text("rejected by Ada")
+    press(page, "u")
+    expect(rows(page).nth(2)).not_to_contain_text("rejected by Ada")
+    press(page, "r")
+    expect(rows(page).nth(2)).to_contain_text("rejected by Ada")
+    version(page, 6)
+
+    # The tree is a graph: a click on an accepted premise opens its own candidates.
+    assert set(graph.see()) >= {"n1", "n2", "n3"}
+    premise = log.history(tree_id).tree.nodes["n2"].text
+    graph.click("n2")
+    expect(page.get_by_text("What explains this premise")).to_be_visible()
+    expect(rows(page)).to_have_count(10)
+    expect(rows(page).filter(has_text=CLAIM)).to_have_count(0)
+    press(page, "1")
+    expect(rows(page).nth(0)).to_contain_text("accepted here")
+
+    # Up to the hypothesis, and an intermediate conclusion over both of its premises.
+    press(page, "ArrowLeft")
+    expect(page.get_by_text("What explains this hypothesis")).to_be_visible()
+    press(page, "c")
+    dialog = page.get_by_role("dialog")
+    for box in dialog.get_by_role("checkbox").all():
+        box.check(force=True)
+    dialog.get_by_role("textbox", name="it follows that").fill("moonlight is reflected sunlight")
+    dialog.get_by_role("button", name="Conclude").click()
+    expect(dialog).to_have_count(0)
+    page.get_by_text("Outline", exact=True).click()
+    expect(page.get_by_role("button", name="moonlight is reflected sunlight")).to_be_visible()
+    tree = log.history(tree_id).tree
+    (conclusion,) = tree.root.children
+    assert tree.nodes[conclusion].text == "moonlight is reflected sunlight"
+    assert set(tree.nodes[conclusion].children) == {"n2", "n3"}
+
+    # Tomorrow, in another browser, by the link alone: all of it is there, and a colleague goes on.
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    colleague = context.new_page()
+    colleague.goto(f"{url}/Trees?tree={tree_id}")
+    expect(rows(colleague)).to_have_count(10)
+    say_name(colleague, "Bo")
+    colleague.get_by_text("Outline", exact=True).click()
+    expect(colleague.get_by_role("button", name="moonlight is reflected sunlight")).to_be_visible()
+    before = log.history(tree_id).seq
+    press(colleague, "4")
+    expect(rows(colleague).nth(3)).to_contain_text("accepted here")
+    version(page, before + 1)  # the first browser follows by itself
+    expect(page.get_by_text(re.compile("Bo is at"))).to_be_visible()
+    context.close()
+
+    # Out as official EntailmentBank JSONL, which reads back to the same tree.
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="EntailmentBank JSONL").click()
+    file = tmp_path / "tree.jsonl"
+    download.value.save_as(file)
+    (exported,) = read_trees(file)
+    assert exported.hypothesis == CLAIM
+    assert "moonlight is reflected sunlight" in exported.intermediates.values()
+    assert premise in {exported.text(p) for step in exported.steps for p in step.premises} | set(
+        exported.intermediates.values()
+    )
+    assert {"context", "question", "answer", "hypothesis", "proof", "meta"} <= set(
+        json.loads(file.read_text(encoding="utf-8"))
+    )
+
+
+def test_two_authors_collide_only_where_they_touch_the_same(
+    page: Page, browser: Browser, url: str, folder: Path
+) -> None:
+    tree_id = begin_tree(page, url)
+    context = browser.new_context(viewport={"width": 1280, "height": 1000})
+    other = context.new_page()
+    other.goto(f"{url}/Trees?tree={tree_id}")
+    expect(rows(other)).to_have_count(10)
+    say_name(other, "Bo")
+
+    # Different premises of one node: both are taken.
+    press(page, "1")
+    press(other, "2")
+    expect(rows(page).nth(0)).to_contain_text("accepted here")
+    expect(rows(other).nth(1)).to_contain_text("accepted here")
+    version(page, 3)
+
+    # Bo rewords the sentence while Ada judges what explained its old words.
+    press(other, "e")
+    dialog = other.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Sentence").fill("the moon shines by reflected light")
+    page.evaluate("window.__before = document.body.innerText")
+    dialog.get_by_role("button", name="Change").click()
+    press(page, "5")
+    log = log_of(folder)
+    expect(dialog).to_have_count(0)
+    # Whichever came first, nothing is lost: Ada's act is in the log, or she was told what changed.
+    page.wait_for_timeout(1000)
+    acts = [(event.author, event.act.kind) for event in log.history(tree_id).events]
+    if ("Ada", "accept") not in acts[3:]:
+        expect(page.get_by_text(re.compile("touches has changed.*Bo", re.DOTALL))).to_be_visible()
+    assert ("Bo", "edit") in acts
+    context.close()
+
+
+@pytest.mark.parametrize("path", ["", "Trees", "Compare", "Corpora"])
+def test_a_deep_link_works_first_thing_on_a_fresh_server(page: Page, url: str, path: str) -> None:
+    page.goto(f"{url}/{path}")
+    titles = {
+        "": "Explanation trees",
+        "Trees": "Trees",
+        "Compare": "Compare retrievers",
+        "Corpora": "Corpora",
+    }
+    expect(page.get_by_role("heading", name=titles[path], exact=True)).to_be_visible()
+    expect(page.get_by_text("Page not found")).to_have_count(0)
+    # And the first click does what it says.
+    page.get_by_role("link", name="Compare" if path != "Compare" else "Corpora").click()
+    expect(
+        page.get_by_role("heading", name="Compare retrievers" if path != "Compare" else "Corpora", exact=True)
+    ).to_be_visible()
+
+
+def test_the_browser_remembers_who_one_is(page: Page, url: str) -> None:
+    page.goto(url)
+    say_name(page, "Ada Lovelace")
+    page.reload()
+    expect(page.get_by_text("Ada Lovelace")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Your name")).to_have_count(0)
+    page.get_by_role("button", name="Not you?").click()
+    expect(page.get_by_role("textbox", name="Your name")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("textbox", name="Your name")).to_be_visible()
+
+
+def test_an_own_corpus_by_upload_searched_with_own_words(page: Page, url: str, folder: Path) -> None:
+    facts = ["glass is a brittle solid", "<b>brittle</b> things break when hit <script>window.hit=1</script>"]
+    facts += [f"material number {i} is a kind of solid" for i in range(40)]
+    page.goto(f"{url}/Corpora")
+    say_name(page, "Ada")
+    page.locator('input[type="file"]').set_input_files(
+        {"name": "facts.txt", "mimeType": "text/plain", "buffer": "\n".join(facts).encode()}
+    )
+    page.get_by_role("button", name="Read").click()
+    expect(page.get_by_text(re.compile("42 premises"))).to_be_visible()
+
+    page.goto(url)
+    claim = page.get_by_role("textbox", name="The claim to explain")
+    claim.fill("glass breaks when it is hit")
+    claim.press("Tab")
+    page.get_by_role("combobox", name="Facts from").first.click()
+    page.get_by_role("option", name=re.compile("^facts")).click()
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(rows(page)).to_have_count(10)
+    expect(page.get_by_text("<script>window.hit=1</script>")).to_be_visible()
+    assert page.evaluate("window.hit") is None
+    press(page, "s")
+    words = page.get_by_role("dialog").get_by_role("textbox", name="Words")
+    words.fill("fragile")
+    words.press("Enter")
+    expect(page.get_by_text("Searched with your own words")).to_be_visible()
+    press(page, "1")
+    expect(rows(page).nth(0)).to_contain_text("accepted here")
+    log = log_of(folder)
+    tree = next(tree for tree in log.trees() if not tree.example)
+    (evidence,) = log.evidence(tree.id).values()
+    assert (evidence.query, evidence.own_words) == ("fragile", True)
+
+
+def test_question_mark_lists_the_keys_and_fields_keep_theirs(page: Page, url: str, folder: Path) -> None:
+    tree_id = begin_tree(page, url)
+    press(page, "?")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("accept this candidate")).to_be_visible()
+    press(page, "Escape")
+    expect(dialog).to_have_count(0)
+    press(page, "w")
+    page.get_by_role("dialog").get_by_role("textbox", name="Statement").type("1 u r 2")
+    page.get_by_role("dialog").get_by_role("button", name="Write", exact=True).click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    version(page, 2)
+    assert [event.act.kind for event in log_of(folder).history(tree_id).events] == ["create", "write"]
