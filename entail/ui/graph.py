@@ -13,7 +13,7 @@ import streamlit as st
 
 from entail.trees import appearance
 from entail.trees.layout import Layout, layout, rejected_id
-from entail.trees.tree import Tree
+from entail.trees.tree import ROOT, Tree
 from entail.ui.inbox import ASSETS, inbox, receiver
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MAX_LINES = 7
 
 _VIS = "lib/vis-9.1.2/vis-network.min.js"
 
-Verb = Literal["select", "open", "toggle"]
+Verb = Literal["select", "open", "toggle", "toggle_all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class GraphEvent:
     """What was done to a node of the graph.
 
     Attributes:
-        kind: `select` (click), `open` (double-click, after a `select`) or `toggle` (collapse or expand).
+        kind: `select` (click), `open` (double-click, after a `select`), `toggle` (collapse the node or expand
+            it) or `toggle_all` (expand all if anything is collapsed, else collapse what `foldable` names).
         node: Id of a node of the tree; for a rejected premise, the node that it was rejected for.
         premise: Key of the rejected premise that was clicked, None for nodes of the tree.
     """
@@ -69,7 +70,7 @@ def draw_graph(
     drawing = layout(tree, collapsed=collapsed, with_rejected=show_rejected, max_lines=MAX_LINES)
     network = build_network(tree, drawing, collapsed=collapsed)
     with st.container(gap=None):
-        _library()(key=f"{key}:library")
+        _library()(key=f"{key}:library")  # sends nothing anew: the browser has it
         _mount()(
             key=key,
             data={
@@ -77,7 +78,7 @@ def draw_graph(
                 "edges": network.edges,
                 "key": key,
                 "height": height,
-                "selected": selected,
+                "selected": _in_sight(tree, drawing, selected),
                 "description": describe_graph(tree, selected=selected),
                 "hint": "" if len(drawing.places) > 1 else _FIRST_HINT,
                 "acknowledged": box.acknowledged,
@@ -139,6 +140,14 @@ def build_network(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = f
     return network
 
 
+def _in_sight(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
+    """Return the selected node, or the collapsed one that hides it."""
+    if selected is None or selected not in tree.nodes:
+        return None
+    path = (selected, *(node.id for node in tree.ancestors(selected)))
+    return next((id for id in path if id in drawing.places), None)
+
+
 def _about(tree: Tree, node_id: str, *, folded: bool) -> dict[str, Any]:
     node = tree.nodes[node_id]
     caption = f"{appearance.NAMES[node.kind]} {node.label or node.id}, by {node.author}"
@@ -151,6 +160,11 @@ def _about(tree: Tree, node_id: str, *, folded: bool) -> dict[str, Any]:
     if node_id in tree.finished:
         about |= {"finished": True, "caption": f"{caption}; finished"}
     return about
+
+
+def foldable(tree: Tree) -> frozenset[str]:
+    """Return the nodes to collapse for the shortest overview: every conclusion but the hypothesis."""
+    return frozenset(node.id for node in tree.nodes.values() if node.children and node.id != ROOT)
 
 
 def describe_graph(tree: Tree, *, selected: str | None) -> str:
@@ -190,6 +204,7 @@ def _library_js() -> str:
         "corner": appearance.CORNER,
         "border_width": appearance.BORDER_WIDTH,
         "dashes": appearance.DASHES,
+        "dots": appearance.DOTS,
     }
     return "\n".join(
         (

@@ -32,16 +32,19 @@ class KeyPress:
         key: `3`, `shift+3`, `u`, `?`, `up`, `enter` ...: digits by their place on the keyboard, so that
             Shift+3 is `shift+3` on every layout and on the numeric pad; letters in lower case.
         number: 1, 2, 3 ... since the page was opened in the browser.
+        stamp: What `listen` was last told of the screen when the key was pressed.
     """
 
     key: str
     number: int
+    stamp: str = ""
 
 
 def listen(
     *,
     keys: Sequence[str],
     key: str,
+    stamp: str = "",
     on_press: Callable[[KeyPress], object] | None = None,
     in_dialogs: bool = False,
 ) -> tuple[KeyPress, ...]:
@@ -49,6 +52,8 @@ def listen(
 
     With `on_press`, every press is handed to it before the next run of the script begins, as Streamlit does
     with `on_click`, and nothing is returned. However quickly keys are pressed, each comes once and in order.
+    `stamp` names what is on the screen, and comes back with each press: where a key means a place in a list,
+    a press with an older stamp was meant for an older list.
 
     A key is left alone while the focus is in a field to type in, while a dialog is open (unless
     `in_dialogs`), and with Ctrl, Alt or Meta. A key taken is hidden from Streamlit, so that `r` and `c` do
@@ -72,7 +77,7 @@ def listen(
 
     _component()(
         key=key,
-        data={"keys": list(keys), "in_dialogs": in_dialogs, "acknowledged": box.acknowledged},
+        data={"keys": list(keys), "in_dialogs": in_dialogs, "stamp": stamp, "acknowledged": box.acknowledged},
         on_sent_change=receiver(key, hand_on),
     )
     return _presses(box.drain())
@@ -84,7 +89,11 @@ def take_presses(key: str) -> tuple[KeyPress, ...]:
 
 
 def _presses(messages: Sequence[Mapping[str, Any]]) -> tuple[KeyPress, ...]:
-    return tuple(KeyPress(m["key"], m["number"]) for m in messages if isinstance(m.get("key"), str))
+    return tuple(
+        KeyPress(message["key"], message["number"], str(message.get("stamp", "")))
+        for message in messages
+        if isinstance(message.get("key"), str)
+    )
 
 
 @cache

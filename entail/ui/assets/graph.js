@@ -19,6 +19,7 @@ class TreeGraph {
       zoom: (by) => this.zoom(by),
       fit: () => this.fit(),
       fold: () => this.send("toggle", this.selected),
+      foldAll: () => this.send("toggle_all", this.records.keys().next().value),
       screen: () => (this.root.ownerDocument.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()),
     });
     this.map = new TreeMap((position) => this.lookAt({ position }, { byReader: true }));
@@ -38,9 +39,10 @@ class TreeGraph {
     this.network.canvas.frame.canvas.setAttribute("role", "img");
     this.network.on("click", (event) => this.click(event));
     this.network.on("doubleClick", (event) => this.open(event));
-    this.network.on("dragStart", () => (this.free = true));
+    for (const moved of ["dragStart", "zoom"]) this.network.on(moved, () => (this.free = true));
     this.network.on("hoverNode", () => (this.place.style.cursor = "pointer"));
     this.network.on("blurNode", () => (this.place.style.cursor = ""));
+    this.network.on("beforeDrawing", (ctx) => paintSteps(ctx, this.records, this.theme, this.network.getScale()));
     this.network.on("afterDrawing", () => this.afterDrawing());
     this.place.addEventListener("wheel", (event) => this.wheel(event), { passive: false, capture: true });
     this.resizing = new ResizeObserver(() => this.resized());
@@ -54,26 +56,21 @@ class TreeGraph {
       physics: { enabled: false },
       layout: { randomSeed: 1, improvedLayout: false },
       nodes: { shape: "custom", ctxRenderer: (drawing) => this.draw(drawing), fixed: true, physics: false },
-      edges: {
-        arrows: { to: { enabled: true, scaleFactor: 0.55 } },
-        smooth: { enabled: true, type: "cubicBezier", forceDirection: "vertical", roundness: 0.5 },
-        width: 1.5,
-        hoverWidth: 0,
-        selectionWidth: 0,
-      },
+      edges: { hidden: true }, // painted by `paintSteps`, which draws a step as one
       interaction: {
         dragNodes: false, hover: true, hoverConnectedEdges: false, selectable: false, selectConnectedEdges: false,
-        tooltipDelay: 350, zoomView: false,
+        tooltipDelay: 600,
       },
     };
   }
 
   update(data, setTriggerValue) {
     this.outbox.connect(setTriggerValue, data.acknowledged);
+    this.root.dataset.still = "false";
     this.root.style.height = `${data.height}px`;
     const before = this.records;
     const first = before.size === 0;
-    this.records = new Map(data.nodes.map((node) => [node.id, { ...node, lines: node.label.split("\n") }]));
+    this.records = this.read(data);
     const moved = this.selected !== data.selected;
     this.selected = data.selected;
     this.sent = null;
@@ -81,12 +78,10 @@ class TreeGraph {
     this.nodes.remove([...before.keys()].filter((id) => !this.records.has(id)));
     this.nodes.update(data.nodes.map((node) => ({ id: node.id, x: node.x, y: node.y, title: this.tooltip(node) })));
     this.edges.remove(this.edges.getIds().filter((id) => !data.edges.some((edge) => edge.id === id)));
-    this.edges.update(data.edges.map((edge) => ({
-      ...edge, color: { color: edge.dashes ? this.theme.looks.rejected.border : this.theme.edge, inherit: false },
-    })));
+    this.edges.update(data.edges);
     const drawn = new Set(data.nodes.map((node) => node.group));
     this.panel.showLegend(STYLE.legend.filter(({ kind }) => kind !== "rejected" || drawn.has(kind)), this.theme.looks);
-    this.panel.showFold(this.records.get(this.selected));
+    this.panel.showFold(this.records.get(this.selected), this.records);
     this.panel.hint.textContent = data.hint;
     this.panel.hint.hidden = !data.hint;
     this.network.canvas.frame.canvas.setAttribute("aria-label", data.description);
@@ -94,6 +89,19 @@ class TreeGraph {
     if (first) this.begin();
     else this.keepPlace(before, moved);
     this.network.redraw();
+  }
+
+  read({ nodes, edges }) {
+    const supports = new Map(edges.map((edge) => [edge.from, edge.to]));
+    const floors = new Map(); // lower edge of a layer, by its upper edge
+    for (const { y, height } of nodes) {
+      const top = Math.round(y - height / 2);
+      floors.set(top, Math.max(floors.get(top) ?? -Infinity, y + height / 2));
+    }
+    return new Map(nodes.map((node) => [node.id, {
+      ...node, lines: node.label.split("\n"), supports: supports.get(node.id),
+      floor: floors.get(Math.round(node.y - node.height / 2)),
+    }]));
   }
 
   readTheme() {
@@ -135,11 +143,12 @@ class TreeGraph {
     this.outbox.send({ kind, node: node.of ?? node.id, premise: node.key ?? null });
   }
 
-  click({ nodes, pointer }) {
+  click({ pointer }) {
+    const scale = this.network.getScale();
     const badge = [...this.records.values()].find((node) => {
-      if (!node.below || !(node.collapsed || node.id === this.selected || node.id === nodes[0])) return false;
       const { x, y, wide, high } = badgeOf(node);
-      return Math.abs(pointer.canvas.x - x) <= wide && Math.abs(pointer.canvas.y - y) <= high;
+      const near = Math.abs(pointer.canvas.x - x) <= wide + 2 && Math.abs(pointer.canvas.y - y) <= high + 2;
+      return near && hasBadge(node, scale);
     });
     if (badge) return this.send("toggle", badge.id);
     const id = this.network.getNodeAt(pointer.DOM);
@@ -305,9 +314,29 @@ class TreeGraph {
 
   lookAt(view, { byReader = false, slowly = false } = {}) {
     if (byReader) this.free = true;
-    const animation = slowly && !calm.matches ? { duration: 250, easingFunction: "easeInOutQuad" } : false;
-    const { scale = this.network.getScale(), position = this.network.getViewPosition() } = view;
-    this.network.moveTo({ scale, position, animation });
+    cancelAnimationFrame(this.moving);
+    this.moving = null;
+    this.root.dataset.still = "false";
+    const from = { scale: this.network.getScale(), position: this.network.getViewPosition() };
+    const to = { ...from, ...view };
+    if (!slowly || calm.matches) {
+      this.network.moveTo(to);
+      return this.network.redraw();
+    }
+    // By the clock, not by frames as vis-network does it: a large tree takes no longer than a small one.
+    const began = performance.now();
+    const step = (now) => {
+      const passed = Math.min(1, Math.max(0, (now - began) / 250));
+      const part = passed * passed * (3 - 2 * passed);
+      const between = (a, b) => a + (b - a) * part;
+      this.network.moveTo({
+        scale: Math.exp(between(Math.log(from.scale), Math.log(to.scale))),
+        position: { x: between(from.position.x, to.position.x), y: between(from.position.y, to.position.y) },
+      });
+      this.moving = passed < 1 ? requestAnimationFrame(step) : null;
+      this.network.redraw();
+    };
+    this.moving = requestAnimationFrame(step);
   }
 
   resized() {
@@ -339,11 +368,13 @@ class TreeGraph {
     Object.assign(this.root.dataset, {
       positions: JSON.stringify(positions), scale: this.network.getScale().toFixed(3), selected: this.selected ?? "",
       matches: JSON.stringify(this.matches), match: this.matches[this.match] ?? "",
+      still: String(!this.moving),
     });
   }
 
   destroy() {
     this.resizing.disconnect();
+    cancelAnimationFrame(this.moving);
     clearTimeout(this.noting);
     clearTimeout(this.hiding);
     const network = this.network;

@@ -29,11 +29,17 @@ const ring = (ctx, node, gap, colour, width) => {
   ctx.stroke();
 };
 
-// Where the sign to fold and unfold sits: on the lower border.
+// Where the sign to fold and unfold sits: low on the right of the border, clear of the arrow from below.
 const badgeOf = (node) => {
   const text = node.collapsed ? `+${node.below}` : "−";
-  return { x: node.x, y: node.y + node.height / 2, text, high: 11, wide: Math.max(11, 6 + 4.5 * text.length) };
+  const wide = Math.max(9, 5 + 4.5 * text.length);
+  const [right, down] = STYLE.shapes[node.group] === "ellipse"
+    ? [0.36 * node.width, 0.35 * node.height]
+    : [node.width / 2 - wide - STYLE.corner / 2, node.height / 2];
+  return { x: node.x + right, y: node.y + down, text, high: 9, wide };
 };
+
+const hasBadge = (node, scale) => node.below && (node.collapsed || scale >= 0.5);
 
 const paintBadge = (ctx, node, theme, scale) => {
   const { x, y, text, high, wide } = badgeOf(node);
@@ -46,7 +52,7 @@ const paintBadge = (ctx, node, theme, scale) => {
   ctx.stroke();
   if (scale < READABLE) return;
   ctx.fillStyle = theme.text;
-  ctx.font = `600 ${STYLE.font_size - 1}px ${theme.font}`;
+  ctx.font = `600 ${STYLE.font_size - 2}px ${theme.font}`;
   ctx.fillText(text, x, y + 0.5);
 };
 
@@ -65,7 +71,7 @@ const paintNode = (ctx, node, theme, { scale, selected, hover, match, current })
   if (match) ring(ctx, node, 5, theme.found, Math.max(current ? 5 : 2.5, (current ? 4 : 2) / scale));
   if (selected) ring(ctx, node, match ? 12 : 5, theme.accent, Math.max(3, 2.5 / scale));
   outline(ctx, node);
-  ctx.fillStyle = look.fill;
+  ctx.fillStyle = scale < READABLE && node.group !== "rejected" ? look.border : look.fill;
   ctx.fill();
   if (STYLE.shapes[node.group] === "dashed") ctx.setLineDash(STYLE.dashes);
   ctx.lineWidth = hover ? STYLE.border_width + 1 : STYLE.border_width;
@@ -78,5 +84,50 @@ const paintNode = (ctx, node, theme, { scale, selected, hover, match, current })
     ctx.font = `700 ${STYLE.font_size}px ${theme.font}`;
     ctx.fillText("✓", node.x + node.width / 2 - 9, node.y - node.height / 2 + 10);
   }
-  if (node.below && (node.collapsed || hover || selected)) paintBadge(ctx, node, theme, scale);
+  if (hasBadge(node, scale)) paintBadge(ctx, node, theme, scale);
+};
+
+// Premises run together and support their conclusion with one arrow: a step. Rejected ones run beside them, dotted.
+const paintStep = (ctx, parent, children, theme, scale, rejected) => {
+  if (!children.length) return;
+  const [end, lane] = [parent.y + parent.height / 2 + 2, rejected ? -9 : 0];
+  const top = Math.min(...children.map((child) => child.y - child.height / 2));
+  const turn = (parent.floor + top) / 2 + lane;
+  ctx.beginPath();
+  for (const child of children) {
+    const side = Math.sign(child.x - parent.x);
+    const bend = Math.min(10, Math.abs(child.x - parent.x), (top - parent.floor) / 4);
+    ctx.moveTo(child.x, child.y - child.height / 2);
+    ctx.lineTo(child.x, turn + (side ? bend : 0));
+    if (side) {
+      ctx.quadraticCurveTo(child.x, turn, child.x - side * bend, turn);
+      ctx.lineTo(parent.x + side * bend, turn);
+      ctx.quadraticCurveTo(parent.x, turn, parent.x, turn - bend);
+    }
+    ctx.lineTo(parent.x, end + (rejected ? 0 : 7));
+  }
+  ctx.strokeStyle = rejected ? theme.looks.rejected.border : theme.edge;
+  ctx.lineWidth = Math.max(1.6, 1 / scale);
+  if (rejected) ctx.setLineDash(STYLE.dots);
+  ctx.stroke();
+  ctx.setLineDash([]);
+  if (rejected) return;
+  ctx.beginPath();
+  ctx.moveTo(parent.x, end);
+  ctx.lineTo(parent.x - 5.5, end + 11);
+  ctx.lineTo(parent.x + 5.5, end + 11);
+  ctx.closePath();
+  ctx.fillStyle = theme.edge;
+  ctx.fill();
+};
+
+const paintSteps = (ctx, records, theme, scale) => {
+  const [supported, refused] = [new Map(), new Map()];
+  for (const node of records.values()) {
+    if (node.supports === undefined) continue;
+    const steps = node.group === "rejected" ? refused : supported;
+    steps.set(node.supports, [...(steps.get(node.supports) ?? []), node]);
+  }
+  for (const [id, children] of refused) paintStep(ctx, records.get(id), children, theme, scale, true);
+  for (const [id, children] of supported) paintStep(ctx, records.get(id), children, theme, scale, false);
 };

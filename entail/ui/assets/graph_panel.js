@@ -7,6 +7,7 @@ const ICONS = {
   in: "M12 5v14M5 12h14",
   fit: "M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
   fold: "M7 4l5 5 5-5M7 20l5-5 5 5",
+  foldAll: "M4 5l4 4 4-4M4 19l4-4 4 4M12 5l4 4 4-4M12 19l4-4 4 4",
   screen: "M14 4h6v6M20 4l-7 7M10 20H4v-6M4 20l7-7",
 };
 
@@ -56,6 +57,7 @@ class Panel {
     this.previous = tool("previous", "Previous match (Shift+Enter)", () => actions.step(-1));
     this.next = tool("next", "Next match (Enter)", () => actions.step(1));
     this.fold = tool("fold", "Collapse the selected node", actions.fold);
+    this.foldAll = tool("foldAll", "Collapse all", actions.foldAll);
     const screen = tool("screen", "Full screen", actions.screen);
     this.field.addEventListener("input", () => actions.find(this.field.value));
     this.field.addEventListener("keydown", (event) => {
@@ -70,6 +72,7 @@ class Panel {
       element("span", { class: "find" }, [this.field, this.found, this.previous, this.next]),
       element("span", { class: "group" }, [
         this.fold,
+        this.foldAll,
         tool("out", "Zoom out", () => actions.zoom(1 / 1.3)),
         tool("in", "Zoom in", () => actions.zoom(1.3)),
         tool("fit", "Fit the whole tree", actions.fit),
@@ -93,12 +96,19 @@ class Panel {
     this.previous.disabled = this.next.disabled = total < 2;
   }
 
-  showFold(node) {
+  showFold(node, records) {
+    const name = (button, label, pressed) => {
+      button.title = label;
+      button.setAttribute("aria-label", label);
+      button.setAttribute("aria-pressed", String(pressed));
+    };
+    const all = [...records.values()];
+    const some = all.some(({ collapsed }) => collapsed);
+    const one = Boolean(node?.collapsed);
+    name(this.fold, one ? "Expand the selected node" : "Collapse the selected node", one);
+    name(this.foldAll, some ? "Expand all" : "Collapse all", some);
     this.fold.disabled = !node?.below;
-    const label = node?.collapsed ? "Expand the selected node" : "Collapse the selected node";
-    this.fold.title = label;
-    this.fold.setAttribute("aria-label", label);
-    this.fold.setAttribute("aria-pressed", String(Boolean(node?.collapsed)));
+    this.foldAll.disabled = !all.some(({ below }) => below);
   }
 }
 
@@ -119,13 +129,15 @@ class TreeMap {
   }
 
   paint(nodes, box, view, theme, selected) {
-    const [width, height, density] = [168, 104, window.devicePixelRatio || 1];
     const inside = view.left <= box.left && view.right >= box.right && view.top <= box.top && view.bottom >= box.bottom;
     this.canvas.hidden = inside;
     if (inside) return;
-    if (this.canvas.width !== width * density) {
-      this.canvas.width = width * density;
-      this.canvas.height = height * density;
+    const [width, density] = [180, window.devicePixelRatio || 1];
+    const height = Math.round(Math.min(120, Math.max(36, ((width - 12) * (box.bottom - box.top)) / (box.right - box.left) + 12)));
+    const [wide, high] = [Math.round(width * density), Math.round(height * density)];
+    if (this.canvas.width !== wide || this.canvas.height !== high) {
+      Object.assign(this.canvas, { width: wide, height: high });
+      Object.assign(this.canvas.style, { width: `${width}px`, height: `${height}px` });
     }
     const ctx = this.canvas.getContext("2d");
     const scale = Math.min((width - 12) / (box.right - box.left), (height - 12) / (box.bottom - box.top));

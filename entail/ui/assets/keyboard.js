@@ -51,7 +51,7 @@ export default function (component) {
   let listener = listeners.get(parentElement);
   if (!listener) {
     const giveRoomBack = takeNoRoom(parentElement);
-    listener = { outbox: new Outbox(), keys: new Set(), inDialogs: false };
+    listener = { outbox: new Outbox(), keys: new Set(), inDialogs: false, stamp: "" };
     const press = (event) => {
       if (event.isComposing || event.keyCode === 229) return;
       const key = nameOf(event);
@@ -62,7 +62,7 @@ export default function (component) {
       event.stopImmediatePropagation();
       // A key held down moves on, but judges and undoes only once.
       if (event.repeat && !MOVING.has(key)) return;
-      listener.outbox.send({ key });
+      listener.outbox.send({ key, stamp: listener.stamp });
     };
     // On the window, so that it comes before every listener of Streamlit's on the document.
     window.addEventListener("keydown", press, { capture: true });
@@ -75,6 +75,7 @@ export default function (component) {
   }
   listener.keys = new Set(data.keys);
   listener.inDialogs = data.in_dialogs;
+  listener.stamp = data.stamp;
   listener.outbox.connect(setTriggerValue, data.acknowledged);
   return whenGone(parentElement, listener.cleanUp);
 }

@@ -1,0 +1,105 @@
+"""A page with nothing but the graph and the keyboard, which says what reaches Python."""
+
+import time
+from datetime import UTC, datetime
+
+import streamlit as st
+
+from entail.data.records import Premise
+from entail.trees.acts import Create, Event, GivenNode, Reject
+from entail.trees.replay import replay
+from entail.trees.tree import Tree
+from entail.ui.graph import GraphEvent, draw_graph, foldable
+from entail.ui.keyboard import KeyPress, listen
+
+SCRIPT = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
+STORY = (
+    (f"a <b>bold</b> fact {SCRIPT}", -1),
+    ("if a place gets no sunlight then that place gets cold", -1),
+    ("a place on the moon gets no sunlight at night", 0),
+    ("at night a side of the moon is turned away from the sun", 2),
+    ("the sun is the source of light for the moon called sunlight", 2),
+)
+
+
+def tree_of(count: int) -> Tree:
+    """Return a tree with so many nodes below the hypothesis, always the same."""
+    nodes = tuple(
+        GivenNode(*STORY[i])
+        if i < len(STORY)
+        else GivenNode(f"fact {i} says that a kind of thing is a kind of another thing", (i - 1) // 3)
+        for i in range(count)
+    )
+    acts = (
+        Create(hypothesis="the moon is cold at night", nodes=nodes),
+        Reject(node="n1", premise=Premise("ice is a kind of solid")),
+    )
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    return replay([Event(seq=i, author="Ada", at=at, act=act) for i, act in enumerate(acts, 1)]).tree
+
+
+st.set_page_config(layout="wide")
+state = st.session_state
+first = {
+    "selected": "n1",
+    "opened": "",
+    "collapsed": frozenset(),
+    "pressed": [],
+    "runs": 0,
+    "more": 0,
+    "premise": "",
+}
+for name, value in first.items():
+    state.setdefault(name, value)
+state.runs += 1
+tree = tree_of(int(st.query_params.get("nodes", len(STORY))) + state.more)
+
+
+def follow(event: GraphEvent) -> None:
+    if event.kind == "toggle":
+        state.collapsed ^= {event.node}
+    elif event.kind == "toggle_all":
+        state.collapsed = frozenset() if state.collapsed else foldable(tree)
+    elif event.kind == "open":
+        state.opened = event.node
+    else:
+        state.selected, state.premise = event.node, event.premise or ""
+
+
+def press(pressed: KeyPress) -> None:
+    state.pressed.append(f"{pressed.key}@{pressed.stamp}")
+
+
+@st.dialog("A dialog")
+def ask() -> None:
+    st.write("Is a key taken here?")
+
+
+with st.container(horizontal=True):
+    slow, rejected, away = st.checkbox("slow"), st.checkbox("rejected"), st.checkbox("away")
+    st.button("grow", on_click=lambda: state.update(more=state.more + 1))
+    if st.button("ask"):
+        ask()
+    st.text_input("words", label_visibility="collapsed")
+says = ("selected", "premise", "opened", "collapsed", "pressed", "runs")
+shown = {name: " ".join(sorted(state[name])) if name == "collapsed" else state[name] for name in says}
+shown["pressed"] = " ".join(state.pressed)
+st.text("; ".join(f"{name}={value}" for name, value in shown.items()) + ";")
+if slow:
+    time.sleep(0.7)
+if not away:
+    draw_graph(
+        tree,
+        selected=state.selected,
+        collapsed=state.collapsed,
+        show_rejected=rejected,
+        key="graph",
+        on_event=follow,
+    )
+    digits = "0123456789"
+    listen(
+        keys=[*digits, *(f"shift+{digit}" for digit in digits), *"ur?", "up", "down", "enter"],
+        key="keys",
+        stamp=state.selected,
+        on_press=press,
+    )

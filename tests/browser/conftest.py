@@ -1,0 +1,197 @@
+"""A running app and a real Chromium for the tests of this folder, which talk to this machine only."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Request, expect
+
+ROOT = Path(__file__).parents[2]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+collect_ignore_glob = ["apps/*"]
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+PATIENCE = 30.0
+"""Seconds that a slow machine is given; nothing is measured here."""
+
+expect.set_options(timeout=PATIENCE * 1000)
+
+StartApp = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict[str, object]:
+    """Launch the Chromium of the system."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.fail(
+            f"the browser tests need a Chromium on the PATH (one of {', '.join(NAMES)}), none was found; "
+            "install it with `apt-get install chromium fonts-dejavu-core`, or run the other tests with "
+            "`pytest -m 'not browser'`",
+            pytrace=False,
+        )
+    return {"executable_path": found, "args": list(FLAGS), "headless": True}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args() -> dict[str, object]:
+    return {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "light"}
+
+
+@pytest.fixture(autouse=True)
+def guarded(context: BrowserContext) -> Iterator[None]:
+    """Fail a test in which the page asks another machine for anything, or in which its script breaks."""
+    context.set_default_timeout(PATIENCE * 1000)
+    strangers: list[str] = []
+    broken: list[str] = []
+
+    def look(url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and parts.hostname not in ("localhost", "127.0.0.1"):
+            strangers.append(url)
+
+    def watch(page: Page) -> None:
+        page.on("websocket", lambda socket: look(socket.url))
+        page.on("pageerror", lambda error: broken.append(str(error)))
+
+    def ask(request: Request) -> None:
+        look(request.url)
+
+    context.on("request", ask)
+    context.on("page", watch)
+    yield
+    context.remove_listener("request", ask)
+    context.remove_listener("page", watch)
+    assert not strangers
+    assert not broken
+
+
+@pytest.fixture(scope="session")
+def start_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartApp]:
+    """Return `start_app(script, data_dir=..., env=...)`, which runs a script and returns its address."""
+    running: list[tuple[subprocess.Popen[bytes], Path]] = []
+
+    def start(script: Path, *, data_dir: Path | None = None, env: dict[str, str] | None = None) -> str:
+        place = tmp_path_factory.mktemp("app")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        log = place / "log.txt"
+        options = {
+            "server.port": port,
+            "server.address": "127.0.0.1",
+            "server.headless": "true",
+            "server.fileWatcherType": "none",
+            "browser.gatherUsageStats": "false",
+        }
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "streamlit", "run", str(script)),
+                    *(f"--{name}={value}" for name, value in options.items()),
+                ],
+                cwd=ROOT,
+                env={
+                    **os.environ,
+                    "OMP_WAIT_POLICY": "PASSIVE",
+                    "ENTAIL_DATA_DIR": str(data_dir or place / "data"),
+                    **(env or {}),
+                },
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
+        running.append((process, log))
+        url = f"http://127.0.0.1:{port}"
+        _wait_for(url, process, log)
+        return url
+
+    yield start
+    for process, _ in running:
+        process.terminate()
+    for process, _ in running:
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    pytest.fail(f"the app did not start; its log:\n{log.read_text(errors='replace')}", pytrace=False)
+
+
+class Graph:
+    """Hands and eyes on the graph of a page; it says where its nodes are in `data-positions`."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.root = page.locator(".graph")
+
+    def see(self, *nodes: str) -> dict[str, tuple[int, int]]:
+        """Return where the nodes are, by id, once the graph stands still, with just those named."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            expect(self.root).to_have_attribute("data-still", "true")
+            places = json.loads(self.root.get_attribute("data-positions") or "{}")
+            if not nodes or set(places) == set(nodes):
+                return {id: (x, y) for id, (x, y) in places.items()}
+            if time.monotonic() > deadline:
+                pytest.fail(f"expected the nodes {sorted(nodes)} in the graph, found {sorted(places)}")
+            self.page.wait_for_timeout(50)
+
+    @property
+    def scale(self) -> float:
+        return float(self.root.get_attribute("data-scale") or "nan")
+
+    def spot(self, node: str) -> tuple[float, float]:
+        """Return where a node is in the window."""
+        x, y = self.see()[node]
+        box = self.root.locator(".canvas").bounding_box()
+        assert box is not None
+        return box["x"] + x, box["y"] + y
+
+    def click(self, node: str) -> None:
+        self.page.mouse.click(*self.spot(node))
+
+    def open(self, node: str) -> None:
+        self.page.mouse.dblclick(*self.spot(node))
+
+    def tool(self, name: str) -> None:
+        self.root.get_by_role("button", name=name, exact=True).click()
+
+    def colour(self, node: str, dx: int, dy: int) -> str:
+        """Return the colour (`#rrggbb`, `clear`) of the point that lies that far from a node's middle."""
+        x, y = self.see()[node]
+        script = """(canvas, [x, y]) => {
+          const density = canvas.width / canvas.clientWidth;
+          const [r, g, b, a] = canvas.getContext("2d").getImageData(x * density, y * density, 1, 1).data;
+          if (!a) return "clear";
+          return "#" + [r, g, b].map((part) => part.toString(16).padStart(2, "0")).join("");
+        }"""
+        return str(self.root.locator(".canvas canvas").evaluate(script, [x + dx, y + dy]))
+
+
+@pytest.fixture
+def graph(page: Page) -> Graph:
+    return Graph(page)

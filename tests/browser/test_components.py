@@ -1,0 +1,374 @@
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from entail.data.text import premise_key
+from entail.trees import appearance
+
+pytestmark = pytest.mark.browser
+
+ALL = ("n1", "n1.1", "n1.2", "n1.3", "n1.4", "n1.5")
+APP = Path(__file__).parent / "apps" / "components_app.py"
+
+
+@pytest.fixture(scope="module")
+def app(start_app: Callable[..., str]) -> str:
+    return start_app(APP)
+
+
+@pytest.fixture(scope="module")
+def one_context(browser: Browser, browser_context_args: dict[str, Any]) -> Iterator[BrowserContext]:
+    context = browser.new_context(**browser_context_args)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def context(one_context: BrowserContext) -> BrowserContext:
+    """One for all tests here, so that Streamlit's own scripts are fetched once."""
+    return one_context
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    page = context.new_page()
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def said(page: Page) -> Callable[..., None]:
+    """Return `said(name=value ...)`: waits until the page says so."""
+
+    def wait(**values: str) -> None:
+        for name, value in values.items():
+            expect(page.get_by_text(re.compile(rf"\b{name}={re.escape(value)};"))).to_be_visible()
+
+    return wait
+
+
+@pytest.fixture
+def story(page: Page, app: str, graph: Any, said: Callable[..., None]) -> Any:
+    """The page with the tree of five nodes below the hypothesis, drawn."""
+    page.goto(app)
+    graph.see()
+    said(selected="n1")
+    return graph
+
+
+def runs(page: Page) -> int:
+    found = re.search(r"runs=(\d+);", page.get_by_text("runs=").inner_text())
+    assert found is not None
+    return int(found[1])
+
+
+# ---- the graph
+
+
+def test_click_selects_in_python_and_the_view_stays(story: Any, said: Any) -> None:
+    before = story.see()
+    story.click("n1.3")
+    said(selected="n1.3", premise="", opened="")
+    expect(story.root).to_have_attribute("data-selected", "n1.3")
+    assert story.see() == before
+
+
+def test_selected_node_is_told_by_a_ring(story: Any, said: Any) -> None:
+    assert story.colour("n1.4", 60, 0) == appearance.LIGHT.looks["premise"].fill
+    height = 18 * 2 + 2 * appearance.PADDING
+    beside = (0, round(story.scale * (height / 2 + 5)))
+    before = story.colour("n1.4", *beside)
+    story.click("n1.4")
+    said(selected="n1.4")
+    story.page.mouse.move(5, 5)
+    assert before == "clear" != story.colour("n1.4", *beside)
+
+
+def test_double_click_opens(story: Any, said: Any) -> None:
+    story.open("n1.3")
+    said(selected="n1.3", opened="n1.3")
+
+
+def test_click_on_nothing_does_nothing(story: Any, said: Any) -> None:
+    before = runs(story.page)
+    box = story.root.bounding_box()
+    for _ in range(2):
+        story.page.mouse.click(box["x"] + 20, box["y"] + 100)
+    story.click("n1.1")
+    said(selected="n1.1", runs=str(before + 1))
+
+
+def test_collapse_and_expand_by_the_tool(story: Any, said: Any) -> None:
+    story.click("n1.3")
+    said(selected="n1.3")
+    story.tool("Collapse the selected node")
+    said(collapsed="n1.3")
+    story.see("n1", "n1.1", "n1.2", "n1.3")
+    story.tool("Expand the selected node")
+    said(collapsed="")
+    story.see(*ALL)
+
+
+def test_collapse_by_the_sign_at_the_node(story: Any, said: Any) -> None:
+    x, y = story.spot("n1.3")
+    # The sign is on the lower border of the box, which is 28 columns wide and two lines high, on the right.
+    right, down = 28 * 8.4 / 2 + 12 - 17, 18 + 12
+    story.page.mouse.click(x + story.scale * right, y + story.scale * down)
+    said(collapsed="n1.3", selected="n1")
+
+
+def test_collapse_all_and_expand_all(story: Any, said: Any) -> None:
+    story.tool("Collapse all")
+    said(collapsed="n1.1 n1.3")
+    story.see("n1", "n1.1", "n1.2")
+    story.tool("Expand all")
+    said(collapsed="")
+
+
+def test_collapsed_node_stands_for_the_selected_one_below(story: Any, said: Any) -> None:
+    story.click("n1.5")
+    said(selected="n1.5")
+    story.tool("Collapse all")
+    expect(story.root).to_have_attribute("data-selected", "n1.1")
+    said(selected="n1.5")
+
+
+def test_a_leaf_cannot_be_collapsed(story: Any, said: Any) -> None:
+    story.click("n1.2")
+    said(selected="n1.2")
+    expect(story.root.get_by_role("button", name="Collapse the selected node")).to_be_disabled()
+
+
+def test_find_goes_from_match_to_match(story: Any) -> None:
+    field = story.root.get_by_label("Find in tree")
+    field.fill("SUNLIGHT")
+    expect(story.root.get_by_role("status")).to_have_text("1 / 3")
+    story.see()
+    seen = [story.root.get_attribute("data-match")]
+    for at in ("2 / 3", "3 / 3", "1 / 3"):
+        field.press("Enter")
+        expect(story.root.get_by_role("status")).to_have_text(at)
+        story.see()
+        seen.append(story.root.get_attribute("data-match"))
+    assert seen == ["n1.2", "n1.3", "n1.5", "n1.2"]
+    field.press("Shift+Enter")
+    expect(story.root.get_by_role("status")).to_have_text("3 / 3")
+    field.fill("nothing says this")
+    expect(story.root.get_by_role("status")).to_have_text("none")
+    field.press("Escape")
+    expect(field).to_have_value("")
+
+
+def test_find_looks_into_collapsed_nodes(story: Any, said: Any) -> None:
+    story.tool("Collapse all")
+    story.see("n1", "n1.1", "n1.2")
+    story.root.get_by_label("Find in tree").fill("source of light")
+    expect(story.root).to_have_attribute("data-matches", '["n1.1"]')
+
+
+def test_rejected_premises_behind_their_switch(story: Any, said: Any) -> None:
+    legend = story.root.get_by_label("Legend")
+    story.see(*ALL)
+    expect(legend).not_to_contain_text("Rejected")
+    story.page.get_by_text("rejected", exact=True).click()
+    expect(legend).to_contain_text("Rejected premise")
+    rejected = f"n1!{premise_key('ice is a kind of solid')}"
+    story.see(*ALL, rejected)
+    assert story.colour(rejected, 0, -15) == appearance.LIGHT.looks["rejected"].fill
+    story.click(rejected)
+    said(selected="n1", premise=rejected.removeprefix("n1!"))
+
+
+def test_zoom_and_fit(story: Any, said: Any) -> None:
+    first = story.scale
+    story.tool("Zoom in")
+    story.see()
+    assert story.scale == pytest.approx(1.3 * first, rel=0.01)
+    # The view is the reader's own: another node below does not move what is there.
+    before = story.see()
+    story.page.get_by_role("button", name="grow").click()
+    after = story.see(*ALL, "n1.6")
+    assert after["n1"] == pytest.approx(before["n1"], abs=1)
+    story.tool("Fit the whole tree")
+    box = story.root.bounding_box()
+    assert all(0 < x < box["width"] and 0 < y < box["height"] for x, y in story.see().values())
+
+
+def test_wheel_scrolls_the_page_and_zooms_with_ctrl(story: Any) -> None:
+    first = story.scale
+    story.page.mouse.move(*story.spot("n1.2"))
+    story.page.mouse.wheel(0, -200)
+    story.see()
+    assert story.scale == first
+    story.page.keyboard.down("Control")
+    story.page.mouse.wheel(0, -200)
+    story.page.keyboard.up("Control")
+    story.page.wait_for_function(
+        "s => +document.querySelector('[data-testid=stBidiComponentIsolated]') !== s", arg=0
+    )
+    story.see()
+    assert story.scale > first
+
+
+def test_view_comes_back_with_the_graph(story: Any, said: Any) -> None:
+    story.tool("Zoom in")
+    before = story.see()
+    story.page.get_by_text("away", exact=True).click()
+    expect(story.root).to_have_count(0)
+    story.page.get_by_text("away", exact=True).click()
+    assert story.see() == before
+
+
+def test_words_of_others_are_text_and_never_run(story: Any) -> None:
+    story.page.mouse.move(*story.spot("n1.1"))
+    tooltip = story.root.locator(".vis-tooltip")
+    expect(tooltip).to_contain_text('a <b>bold</b> fact <img src=x onerror="window.harmed=1"><script>')
+    expect(tooltip.locator("img, b, script")).to_have_count(0)
+    assert story.page.evaluate("window.harmed") is None
+
+
+def test_graph_has_a_name_for_those_who_cannot_see_it(story: Any) -> None:
+    expect(
+        story.root.get_by_role("img", name=re.compile("the moon is cold at night.*outline"))
+    ).to_be_visible()
+
+
+def test_theme_of_the_page_is_the_graphs(story: Any) -> None:
+    page = story.page
+    assert story.colour("n1.4", 60, 0) == appearance.LIGHT.looks["premise"].fill
+    page.emulate_media(color_scheme="dark")
+    page.reload()
+    story.see()
+    assert story.colour("n1.4", 60, 0) == appearance.DARK.looks["premise"].fill
+
+
+def test_two_hundred_nodes(page: Page, app: str, graph: Any, said: Any) -> None:
+    page.goto(f"{app}/?nodes=200")
+    assert len(graph.see()) == 201
+    graph.root.get_by_label("Find in tree").fill("fact 150 ")
+    graph.see()
+    expect(graph.root).to_have_attribute("data-match", "n1.151")
+    graph.click("n1.151")
+    said(selected="n1.151")
+    graph.tool("Fit the whole tree")
+    box = graph.root.bounding_box()
+    assert all(0 < x < box["width"] and 0 < y < box["height"] for x, y in graph.see().values())
+    graph.tool("Collapse all")
+    graph.see("n1", "n1.1", "n1.2")
+
+
+# ---- the keyboard
+
+
+def test_digits_letters_and_signs_reach_python(story: Any, said: Any) -> None:
+    for key in ("Digit3", "Shift+Digit3", "u", "U", "Shift+?", "ArrowDown", "q"):
+        story.page.keyboard.press(key)
+    said(pressed="3@n1 shift+3@n1 u@n1 u@n1 ?@n1 down@n1")
+
+
+def test_keys_of_other_keyboards(story: Any, said: Any) -> None:
+    script = "event => document.body.dispatchEvent(new KeyboardEvent('keydown', {bubbles: true, ...event}))"
+    for event in (
+        {"key": "#", "code": "Digit3", "shiftKey": True},
+        {"key": "\u00e9", "code": "Digit2"},  # French: digits need Shift
+        {"key": "\u0433", "code": "KeyU"},  # Cyrillic
+        {"key": "4", "code": "Numpad4"},
+        {"key": "4", "code": "Numpad4", "shiftKey": True},
+        {"key": "PageDown", "code": "Numpad3", "modifierNumLock": True},  # Windows: Shift and 3
+        {"key": "ArrowUp", "code": "Numpad8"},
+        {"key": "?", "code": "Minus", "ctrlKey": True, "altKey": True, "modifierAltGraph": True},
+        {"key": "3", "code": "Digit3", "isComposing": True},
+    ):
+        story.page.evaluate(script, event)
+    said(pressed="shift+3@n1 2@n1 u@n1 4@n1 shift+4@n1 shift+3@n1 up@n1 ?@n1")
+
+
+def test_r_is_ours_and_reruns_once(story: Any, said: Any) -> None:
+    before = runs(story.page)
+    story.page.keyboard.press("r")
+    said(pressed="r@n1", runs=str(before + 1))
+    story.page.keyboard.press("r")
+    said(pressed="r@n1 r@n1", runs=str(before + 2))
+
+
+def test_quick_fingers_lose_nothing_while_python_is_busy(story: Any, said: Any) -> None:
+    story.page.get_by_text("slow", exact=True).click()
+    for digit in "1234567890":
+        story.page.keyboard.press(digit)
+        story.page.wait_for_timeout(60)
+    said(pressed=" ".join(f"{digit}@n1" for digit in "1234567890"))
+
+
+def test_stamp_is_that_of_what_was_on_the_screen(story: Any, said: Any) -> None:
+    story.page.keyboard.press("1")
+    story.click("n1.3")
+    said(selected="n1.3")
+    expect(story.root).to_have_attribute("data-selected", "n1.3")
+    story.see()
+    story.page.keyboard.press("1")
+    said(pressed="1@n1 1@n1.3")
+
+
+def test_typing_in_a_field_is_typing(story: Any, said: Any) -> None:
+    words = story.page.get_by_role("textbox", name="words")
+    words.click()
+    story.page.keyboard.type("3u?r")
+    words.press("Enter")
+    find = story.root.get_by_label("Find in tree")
+    find.click()
+    story.page.keyboard.type("u2")
+    expect(find).to_have_value("u2")
+    find.blur()
+    story.page.keyboard.press("5")
+    said(pressed="5@n1")
+
+
+def test_keys_with_ctrl_belong_to_the_browser(story: Any, said: Any) -> None:
+    story.page.keyboard.press("Control+u")
+    story.page.keyboard.press("Alt+3")
+    story.page.keyboard.press("7")
+    said(pressed="7@n1")
+
+
+def test_a_dialog_has_the_keys_to_itself(story: Any, said: Any) -> None:
+    story.page.get_by_role("button", name="ask").click()
+    dialog = story.page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    story.page.keyboard.press("3")
+    story.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    story.page.keyboard.press("4")
+    said(pressed="4@n1")
+
+
+def test_enter_presses_the_button_that_has_the_focus(story: Any, said: Any) -> None:
+    story.page.get_by_role("button", name="grow").focus()
+    story.page.keyboard.press("Enter")
+    story.see(*ALL, "n1.6")
+    story.page.keyboard.press("2")
+    said(pressed="2@n1")
+
+
+def test_a_key_held_down_counts_once_and_an_arrow_goes_on(story: Any, said: Any) -> None:
+    keyboard = story.page.keyboard
+    for key in ("u", "u", "u", "ArrowDown", "ArrowDown"):
+        keyboard.down(key)
+    said(pressed="u@n1 down@n1 down@n1")
+
+
+def test_one_listener_however_often_it_is_mounted(story: Any, said: Any) -> None:
+    away = story.page.get_by_text("away", exact=True)
+    for _ in range(3):
+        away.click()
+        expect(story.root).to_have_count(0)
+        story.page.keyboard.press("9")
+        away.click()
+        story.see()
+    story.page.keyboard.press("5")
+    said(pressed="5@n1")
+    story.page.keyboard.press("6")
+    said(pressed="5@n1 6@n1")
