@@ -16,7 +16,8 @@
     │   ├── ActError              the act makes no sense on this tree (no such node, text is empty ...)
     │   ├── ConflictError         what the act touches was changed by somebody else in the meantime
     │   └── UndoError             a later act rests on the one to be undone, or there is none
-    ├── DatabaseError             read-only, locked, corrupt, of a newer version, out of reach
+    ├── DatabaseError             read-only, locked, of a newer version, out of reach
+    │   └── DamagedDatabaseError      the file is no database, or is corrupt
     └── SettingsError             an environment variable or an option with an unusable value
 
 A message says what was expected, what was found and what to do. Catch `EntailError` to catch them all.
@@ -118,6 +119,10 @@ class UndoError(TreeError):
 
 class DatabaseError(EntailError):
     """The database is read-only, locked, corrupt, of a newer version or out of reach."""
+
+
+class DamagedDatabaseError(DatabaseError):
+    """The file is no database, or is corrupt: what it held has to come from a backup."""
 
 
 class SettingsError(EntailError):

@@ -40,6 +40,7 @@ from entail.version import __version__
 _PARTS = (
     "convert",
     "evaluate",
+    "storage",
     "version",
 )
 

@@ -15,9 +15,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
-from entail.errors import DatabaseError
+from entail.errors import DamagedDatabaseError, DatabaseError
 from entail.settings import load_settings
 from entail.trees.schema import REVISION
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+"""Alembic's folder of migrations, which ships with the package."""
 
 _WRITING = "entail_writing"
 _MIGRATION_LOCK = 0x656E7461696C  # "entail", as PostgreSQL's advisory lock number
@@ -43,8 +46,7 @@ class Database:
     @property
     def file(self) -> Path | None:
         """The SQLite file, None on a server."""
-        name = self.engine.url.database
-        return _path(self.engine.url) if self.engine.dialect.name == "sqlite" and name else None
+        return _path(self.engine.url) if self.engine.dialect.name == "sqlite" else None
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -53,7 +55,10 @@ class Database:
         Raises:
             DatabaseError: If the database cannot answer.
         """
-        with explained(self.url), self.engine.connect() as connection:
+        options: dict[str, Any] = (
+            {} if self.engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+        )
+        with explained(self.url), self.engine.connect().execution_options(**options) as connection:
             yield connection
 
     @contextmanager
@@ -80,23 +85,27 @@ class Database:
         self.engine.dispose()
 
 
-def open_database(url: str | None = None, *, wait_seconds: float = 10.0) -> Database:
+def open_database(url: str | None = None, *, wait_seconds: float = 10.0, read_only: bool = False) -> Database:
     """Open a database, make it if there is none, and bring it to this version's tables.
+
+    A file that this user cannot write is opened for reading, see `Database.read_only`.
 
     Args:
         url: `sqlite:///file`, `postgresql://user:password@host/name`; by default the settings'.
         wait_seconds: How long to wait for a lock that another process holds, or for a server.
+        read_only: Open for reading only; nothing is made, migrated or locked.
 
     Raises:
-        DatabaseError: If it cannot be opened, is damaged, or was written by a newer version.
+        DatabaseError: If it cannot be opened, or was written by a newer version.
+        DamagedDatabaseError: If the file is damaged, or no database at all.
     """
     parsed = parse_url(url if url is not None else load_settings().database_url)
     shown = parsed.render_as_string(hide_password=True)
     with explained(shown):
         if parsed.get_backend_name() == "sqlite":
-            return _open_sqlite(parsed, shown, wait_seconds)
+            return _open_sqlite(parsed, shown, wait_seconds, read_only=read_only)
         engine = _engine(parsed, connect_args={"connect_timeout": max(2, round(wait_seconds))}, pre_ping=True)
-        database = Database(engine, shown)
+        database = Database(engine, shown, read_only=read_only)
         try:
             _bring_up(database)
         except BaseException:
@@ -129,6 +138,12 @@ def parse_url(url: str) -> URL:
     return parsed.set(drivername="sqlite")
 
 
+def sqlite_file(url: str | None = None) -> Path | None:
+    """Return the file behind a URL, by default the settings'; None for a server."""
+    parsed = parse_url(url if url is not None else load_settings().database_url)
+    return _path(parsed) if parsed.get_backend_name() == "sqlite" else None
+
+
 def _path(url: URL) -> Path:
     return Path(re.sub(r"^file:", "", url.database or "")).absolute()
 
@@ -143,10 +158,12 @@ def _engine(url: URL, *, connect_args: dict[str, Any], pre_ping: bool = False) -
     )
 
 
-def _open_sqlite(url: URL, shown: str, wait_seconds: float) -> Database:
+def _open_sqlite(url: URL, shown: str, wait_seconds: float, *, read_only: bool) -> Database:
     path = _path(url)
     if path.is_dir():
         raise DatabaseError(f"{path} is a folder; the database is a file: check ENTAIL_DATABASE_URL")
+    if read_only or "uri" in url.query:
+        return _open_sqlite_for_reading(path, shown, wait_seconds)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -154,20 +171,19 @@ def _open_sqlite(url: URL, shown: str, wait_seconds: float) -> Database:
             f"the folder {path.parent} for the database cannot be made ({error.strerror}); "
             "set ENTAIL_DATA_DIR to a folder that this user may write"
         ) from error
-    if "uri" not in url.query:
-        database = Database(_sqlite_engine(url, wait_seconds), shown)
-        try:
-            if _writable(database):
-                _bring_up(database)
-                return database
-        except BaseException:
-            database.close()
-            raise
+    database = Database(_sqlite_engine(url, wait_seconds), shown)
+    try:
+        if _writable(database):
+            _bring_up(database)
+            return database
+    except BaseException:
         database.close()
-    return _open_sqlite_for_reading(url, path, shown, wait_seconds)
+        raise
+    database.close()
+    return _open_sqlite_for_reading(path, shown, wait_seconds)
 
 
-def _open_sqlite_for_reading(url: URL, path: Path, shown: str, wait_seconds: float) -> Database:
+def _open_sqlite_for_reading(path: Path, shown: str, wait_seconds: float) -> Database:
     # A database in WAL mode needs its -shm file beside it. Where the folder does not let SQLite make one, the
     # file may be read as it is (`immutable`), unless a WAL is left that has to be read with it.
     wal = path.with_name(path.name + "-wal")
@@ -236,10 +252,11 @@ def _bring_up(database: Database) -> None:
         return
     if database.read_only:
         raise DatabaseError(
-            f"the database {database.url} can only be read, but its tables (revision {revision or 'none'}) "
-            f"have to be brought to revision {REVISION} first: make the file and its folder writable"
+            f"the tables of {database.url} are of revision {revision or 'none'}, expected {REVISION}, and it "
+            "can only be read here; they are brought up to date when entail is started by a user who may write it"
         )
-    migrate(database)
+    with database.writing() as connection:
+        migrate(connection)
 
 
 def schema_revision(connection: sa.Connection) -> str | None:
@@ -251,8 +268,8 @@ def schema_revision(connection: sa.Connection) -> str | None:
     return found
 
 
-def migrate(database: Database, revision: str = "head") -> None:
-    """Bring the tables to a revision, in one transaction that other processes wait for.
+def migrate(connection: sa.Connection, revision: str = "head") -> None:
+    """Bring the tables to a revision, in the caller's transaction, which other processes wait for.
 
     Raises:
         DatabaseError: If the tables are of a newer version of entail, or are not entail's.
@@ -262,26 +279,26 @@ def migrate(database: Database, revision: str = "head") -> None:
     from alembic.script import ScriptDirectory
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    with database.writing() as connection:
-        if database.engine.dialect.name == "postgresql":
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
-        found = schema_revision(connection)
-        if found is not None and found not in known:
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+    found = schema_revision(connection)
+    for wanted in (found, revision):
+        if wanted not in {None, "head", *known}:
             raise DatabaseError(
-                f"the database {database.url} is of revision {found}, newer than this version of entail "
-                f"knows ({REVISION}); update entail (nothing was changed)"
+                f"these tables are of revision {wanted}, newer than this version of entail knows "
+                f"({REVISION}); update entail (nothing was changed)"
             )
-        others = set(sa.inspect(connection).get_table_names()) & {"trees", "events", "premises"}
-        if found is None and others:
-            raise DatabaseError(
-                f"the database {database.url} has tables that entail did not make "
-                f"({', '.join(sorted(others))}); give entail a database of its own"
-            )
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+    others = set(sa.inspect(connection).get_table_names()) & {"trees", "events", "premises"}
+    if found is None and others:
+        raise DatabaseError(
+            f"the database has tables that entail did not make ({', '.join(sorted(others))}); give entail a "
+            "database of its own"
+        )
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
 
 
 @contextmanager
@@ -290,43 +307,45 @@ def explained(url: str) -> Iterator[None]:
     try:
         yield
     except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
-        raise DatabaseError(_explain(error, url)) from error
+        raise _explain(error, url) from error
 
 
-def _explain(error: Exception, url: str) -> str:
+def _explain(error: Exception, url: str) -> DatabaseError:
     original = getattr(error, "orig", None) or error
     reason = " ".join(str(original).split())
     if isinstance(original, sqlite3.Error):
-        lower = reason.lower()
         for sign, meaning in _SQLITE_MEANINGS.items():
-            if sign in lower:
-                return f"the database {url} {meaning} (SQLite says: {reason})"
-        return f"the database {url} could not answer (SQLite says: {reason}); `entail doctor` says more"
+            if sign in reason.lower():
+                kind = DamagedDatabaseError if sign in _DAMAGED else DatabaseError
+                return kind(f"the database {url} {meaning} (SQLite says: {reason})")
+        return DatabaseError(f"the database {url} could not answer (SQLite says: {reason})")
     if isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError):
-        return (
+        return DatabaseError(
             f"the database server at {url} does not answer: see that it runs, that ENTAIL_DATABASE_URL is "
-            f"right, and that this user may connect ({_first_sentence(reason)})"
+            f"right, and that this user may connect ({_short(reason)})"
         )
-    return f"the database {url} could not answer ({_first_sentence(reason)}); `entail doctor` says more"
+    return DatabaseError(f"the database {url} could not answer ({_short(reason)}); see `entail doctor`")
 
+
+_DAMAGED = ("not a database", "malformed")
 
 _SQLITE_MEANINGS = {
     "readonly": "can only be read; make the file and its folder writable for this user, then restart",
     "locked": "is locked by another process; close that one (or wait for it) and try again, nothing was lost",
     "not a database": (
-        "is not an SQLite database or is damaged; move the file away and bring back a backup with "
-        "`entail restore FILE`"
+        "is not an SQLite database or is damaged; bring back a backup with `entail restore FILE --replace`, "
+        "which keeps the damaged file"
     ),
     "malformed": (
-        "is damaged; keep a copy of the file, then bring back a backup with `entail restore FILE --replace`"
+        "is damaged; bring back a backup with `entail restore FILE --replace`, which keeps the damaged file"
     ),
     "disk i/o": "could not be read or written: see that the disk works and has room",
     "full": "could not be written: the disk is full; make room and try again, nothing was lost",
     "unable to open": "cannot be opened: see that its folder exists and that this user may read and write it",
-    "no such table": "does not have the tables of this version; `entail doctor` says more",
-    "no such column": "does not have the tables of this version; `entail doctor` says more",
+    "no such table": "does not have the tables of this version; see `entail doctor`",
+    "no such column": "does not have the tables of this version; see `entail doctor`",
 }
 
 
-def _first_sentence(reason: str) -> str:
+def _short(reason: str) -> str:
     return reason if len(reason) <= 300 else reason[:299] + "…"

@@ -1,0 +1,102 @@
+"""``entail backup``, ``entail restore``, ``entail doctor``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from entail.cli.console import Report, progress_bar, reports, table
+
+app = typer.Typer()
+
+
+@app.command()
+@reports
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, such as entail.zip.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
+) -> Report:
+    """Write all trees, corpora and authors, and the models in the data folder, into one file."""
+    from entail.trees.backup import backup
+
+    with progress_bar() as progress:
+        done = backup(file, overwrite=overwrite, progress=progress)
+    return Report(
+        data={"file": str(done.file), "bytes": done.size, "rows": dict(done.rows), "models": done.models},
+        text=f"wrote {_counts(done.rows)} to {done.file} ({_size(done.size)})",
+    )
+
+
+@app.command()
+@reports
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `entail backup` wrote.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace what is there; a backup of it is written first.")
+    ] = False,
+) -> Report:
+    """Fill an empty database from a backup, and bring its models back: all or nothing."""
+    from entail.trees.backup import restore
+
+    with progress_bar() as progress:
+        done = restore(file, replace=replace, progress=progress)
+    kept = [
+        f"what was there before is in {done.before}" if done.before else "",
+        f"the damaged database was moved to {done.damaged}" if done.damaged else "",
+    ]
+    return Report(
+        data={
+            "file": str(file),
+            "rows": dict(done.rows),
+            "models": done.models,
+            "before": str(done.before) if done.before else None,
+            "damaged": str(done.damaged) if done.damaged else None,
+        },
+        text="\n".join([f"restored {_counts(done.rows)} from {file}", *filter(None, kept)]),
+    )
+
+
+@app.command()
+@reports
+def doctor() -> Report:
+    """Say versions, device, caches, the state of the database, and what is wrong (then with exit code 1)."""
+    from entail.trees.doctor import diagnose
+
+    with progress_bar() as progress:
+        found = diagnose(progress=progress)
+    data, database = found.data, found.database
+    gpus = found.device["gpus"]
+    rows: list[tuple[str, Any]] = [
+        *found.versions.items(),
+        ("device", f"{found.device['asked']}, {gpus or 'no'} GPU{'' if gpus == 1 else 's'}"),
+        ("data folder", f"{data['folder']} ({_size(data['free_bytes'])} free)"),
+        ("cached vectors", _size(data["vectors_bytes"])),
+        ("own models", _size(data["models_bytes"])),
+        ("database", f"{database['url']}: {database['state']}"),
+    ]
+    if "rows" in database:
+        about = f"{_size(database['bytes'])}, revision {database['revision']}, {_counts(database['rows'])}"
+        rows.append(("it holds", about))
+    wrong = [f"PROBLEM: {problem}" for problem in found.problems] or ["all is well"]
+    return Report(
+        data=found.to_json(),
+        text="\n".join([table(["what", "found"], rows), "", *wrong]),
+        ok=not found.problems,
+    )
+
+
+def _counts(rows: Mapping[str, int]) -> str:
+    named = {
+        "trees": ("tree", "trees"),
+        "events": ("act", "acts"),
+        "corpora": ("corpus", "corpora"),
+        "premises": ("premise", "premises"),
+    }
+    return ", ".join(f"{rows[name]:,} {nouns[rows[name] != 1]}" for name, nouns in named.items())
+
+
+def _size(size: int) -> str:
+    return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:,.1f} MiB"

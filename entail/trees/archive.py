@@ -1,0 +1,209 @@
+"""The file of a backup: named parts in a ZIP, and a manifest that says what each of them must be.
+
+A part is read only after every byte of the file was compared with the manifest, so what is cut off, altered
+or of another make is refused before anything is touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from entail.errors import DataError, FormatError
+from entail.version import __version__
+
+FORMAT = "entail backup"
+FORMAT_VERSION = 1
+
+_MANIFEST = "manifest.json"
+_LONGEST_MANIFEST = 64 * 2**20
+_CHUNK = 2**20
+_TABLE = re.compile(r"tables/[a-z_]+\.jsonl")
+_MODEL = re.compile(r"models(/(?!\.{1,2}(/|$))[^/\\:\0]+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What the manifest says of one part: its length in bytes, its lines, and the SHA-256 of its content."""
+
+    size: int
+    lines: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Archive:
+    """An archive that was found to be whole.
+
+    Attributes:
+        name: The file's name, for messages.
+        revision: Revision of the tables that its rows come from.
+        parts: Name -> what it is.
+    """
+
+    name: str
+    revision: str
+    parts: Mapping[str, Part]
+    _zip: zipfile.ZipFile
+
+    def content(self, part: str) -> Iterator[bytes]:
+        """Yield a part's bytes, piece by piece."""
+        with self._zip.open(part) as stream:
+            while piece := stream.read(_CHUNK):
+                yield piece
+
+    def rows(self, part: str) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a table.
+
+        Raises:
+            FormatError: If a line is not a JSON object.
+        """
+        with self._zip.open(part) as stream:
+            for number, line in enumerate(stream, 1):
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise FormatError(
+                        f"expected a JSON object ({error})", source=f"{self.name}: {part}", line=number
+                    ) from error
+                if not isinstance(row, dict):
+                    raise FormatError("expected a JSON object", source=f"{self.name}: {part}", line=number)
+                yield row
+
+
+def write_archive(
+    file: Path, parts: Iterable[tuple[str, Iterable[bytes]]], *, revision: str, overwrite: bool = False
+) -> Mapping[str, Part]:
+    """Write parts into a file, in one move: there is the whole file or none.
+
+    Args:
+        file: Where; its folder is made.
+        parts: (name, pieces of its content), each taken when its turn has come.
+        revision: Revision of the tables.
+        overwrite: Whether a file that is there may be replaced.
+
+    Raises:
+        DataError: If there is such a file already, or it cannot be written.
+    """
+    if file.exists() and not overwrite:
+        raise DataError(f"{file} is there already; choose another name, or say --overwrite")
+    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as raw:
+            with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+                written = {name: _write_part(archive, name, pieces) for name, pieces in parts}
+                manifest = {
+                    "format": FORMAT,
+                    "format_version": FORMAT_VERSION,
+                    "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                    "made_by": f"entail {__version__}",
+                    "revision": revision,
+                    "parts": {name: asdict(part) for name, part in written.items()},
+                }
+                archive.writestr(_MANIFEST, json.dumps(manifest, indent=2) + "\n")
+            raw.flush()
+            os.fsync(raw.fileno())
+        partial.replace(file)
+    except OSError as error:
+        raise DataError(
+            f"the backup cannot be written to {file} ({error.strerror}); choose another place"
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+    return written
+
+
+def _write_part(archive: zipfile.ZipFile, name: str, pieces: Iterable[bytes]) -> Part:
+    digest, size, lines = sha256(), 0, 0
+    with archive.open(name, "w", force_zip64=True) as stream:
+        for piece in pieces:
+            digest.update(piece)
+            size += len(piece)
+            lines += piece.count(b"\n")
+            stream.write(piece)
+    return Part(size=size, lines=lines, sha256=digest.hexdigest())
+
+
+@contextmanager
+def open_archive(file: Path) -> Iterator[Archive]:
+    """Open an archive after comparing all of it with its manifest.
+
+    Raises:
+        FormatError: If it is no backup of entail, is cut off or was altered, holds a part that does not
+            belong there, or is of a newer format.
+        DataError: If it cannot be read.
+    """
+    name = file.name
+    try:
+        with zipfile.ZipFile(file) as archive:
+            manifest = _read_manifest(archive, name)
+            parts = {part: Part(**said) for part, said in manifest["parts"].items()}
+            _check_names(archive, parts, name)
+            for part, expected in parts.items():
+                _check_part(archive, part, expected, name)
+            yield Archive(name, manifest["revision"], parts, archive)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise FormatError(f"this is no backup of entail, or it is cut off ({error})", source=name) from error
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _read_manifest(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
+    try:
+        with archive.open(_MANIFEST) as stream:
+            manifest = json.loads(stream.read(_LONGEST_MANIFEST))
+        if manifest["format"] != FORMAT:
+            raise FormatError(f"expected the format {FORMAT!r}, found {manifest['format']!r}", source=name)
+        if manifest["format_version"] > FORMAT_VERSION:
+            raise FormatError(
+                f"the backup is of format {manifest['format_version']} ({manifest.get('made_by')}), expected "
+                f"one up to {FORMAT_VERSION}; update entail",
+                source=name,
+            )
+        for said in manifest["parts"].values():
+            Part(**said)
+        if not isinstance(manifest["revision"], str):
+            raise TypeError("the revision is no text")
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FormatError(
+            f"this is no backup of entail: its manifest is missing or broken ({error})", source=name
+        ) from error
+    return dict(manifest)
+
+
+def _check_names(archive: zipfile.ZipFile, parts: Mapping[str, Part], name: str) -> None:
+    found = sorted(info.filename for info in archive.infolist())
+    if found != sorted([_MANIFEST, *parts]):
+        odd = sorted(set(found) ^ {_MANIFEST, *parts}) or "a part twice"
+        raise FormatError(f"its manifest does not fit what is in it: {odd}", source=name)
+    for part in parts:
+        if not _TABLE.fullmatch(part) and not _MODEL.fullmatch(part):
+            raise FormatError(f"a backup has no part called {part!r}; nothing was taken from it", source=name)
+
+
+def _check_part(archive: zipfile.ZipFile, part: str, expected: Part, name: str) -> None:
+    digest, size, lines = sha256(), 0, 0
+    with archive.open(part) as stream:
+        while size <= expected.size and (piece := stream.read(_CHUNK)):
+            digest.update(piece)
+            size += len(piece)
+            lines += piece.count(b"\n")
+    if Part(size, lines, digest.hexdigest()) != expected:
+        raise FormatError(
+            f"{part} is not what was written (expected {expected.size:,} bytes with the digest "
+            f"{expected.sha256[:12]}, found {size:,} with {digest.hexdigest()[:12]}); take another backup",
+            source=name,
+        )

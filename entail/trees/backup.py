@@ -1,0 +1,299 @@
+"""Everything in one file, and back: a ZIP of JSON lines that any database of entail can be filled from.
+
+::
+
+    manifest.json         format, revision of the tables, length and SHA-256 of each part
+    tables/<name>.jsonl   one row a line
+    models/...            trained encoders in the data folder
+
+Cached vectors are left out: they are made again. A backup of SQLite can be restored to PostgreSQL and back.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from entail.errors import DamagedDatabaseError, DatabaseError, FormatError
+from entail.progress import Meter, ProgressCallback
+from entail.settings import load_settings
+from entail.trees import schema
+from entail.trees.archive import Archive, open_archive, write_archive
+from entail.trees.database import Database, migrate, open_database, sqlite_file
+from entail.trees.health import corpus_problems, tree_problems
+
+_BATCH = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """What was written.
+
+    Attributes:
+        file: Where.
+        size: Its length in bytes.
+        rows: Table -> rows.
+        models: Files of trained encoders.
+    """
+
+    file: Path
+    size: int
+    rows: Mapping[str, int]
+    models: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was brought back.
+
+    Attributes:
+        rows: Table -> rows.
+        models: Files of trained encoders.
+        before: A backup of what was there before, None if nothing was.
+        damaged: Where a damaged database file was moved, None if there was none.
+    """
+
+    rows: Mapping[str, int]
+    models: int
+    before: Path | None = None
+    damaged: Path | None = None
+
+
+def backup(
+    file: Path, *, url: str | None = None, overwrite: bool = False, progress: ProgressCallback | None = None
+) -> Backup:
+    """Write all trees, corpora and authors, and the models in the data folder, into one file.
+
+    It holds one moment of the database, whoever works on meanwhile.
+
+    Args:
+        file: Where to write.
+        url: The database, by default the settings'.
+        overwrite: Whether a file that is there may be replaced.
+        progress: Told about rows written.
+
+    Raises:
+        DataError: If there is such a file already, or it cannot be written.
+        DatabaseError: If the database cannot be read.
+    """
+    path = sqlite_file(url)
+    if path is not None and not path.exists():
+        raise DatabaseError(f"there is no database at {path} yet, so nothing to back up; see `entail doctor`")
+    database = open_database(url)
+    try:
+        return _write(database, file, overwrite=overwrite, progress=progress)
+    finally:
+        database.close()
+
+
+def restore(
+    file: Path, *, url: str | None = None, replace: bool = False, progress: ProgressCallback | None = None
+) -> Restored:
+    """Fill an empty database from a backup, and put its models into the data folder: all or nothing.
+
+    With `replace` what is there goes: a backup of it is written beside the database first, and a damaged
+    database file is kept under another name.
+
+    Args:
+        file: A file that `backup` wrote, by this version or an older one.
+        url: The database, by default the settings'.
+        replace: Whether what is there may be replaced.
+        progress: Told about rows read.
+
+    Raises:
+        FormatError: If the file is no backup, is cut off, was altered or is of a newer version.
+        DatabaseError: If the database is not empty and `replace` was not said, or it cannot be written.
+    """
+    models = _models_dir()
+    damaged = before = None
+    with open_archive(file) as archive:
+        try:
+            database = open_database(url)
+        except DamagedDatabaseError:
+            if not replace:
+                raise
+            damaged = _move_aside(url)
+            database = open_database(url)
+        try:
+            if _filled(database) or _has_files(models):
+                if not replace:
+                    raise DatabaseError(
+                        f"nothing was restored, for {database.url} or {models} is not empty; say --replace "
+                        "to have it replaced (a backup of it is written first)"
+                    )
+                try:
+                    before = _keep(database)
+                except DamagedDatabaseError:
+                    database.close()
+                    damaged = _move_aside(url)
+                    database = open_database(url)
+            with _staged_models(archive, models) as staged:
+                rows = _fill(database, archive, progress)
+                _swap(staged, models, keep=before is None)
+        finally:
+            database.close()
+    return Restored(rows, sum(name.startswith("models/") for name in archive.parts), before, damaged)
+
+
+def _write(
+    database: Database, file: Path, *, overwrite: bool = False, progress: ProgressCallback | None = None
+) -> Backup:
+    models = _models_dir()
+    files = sorted(path for path in models.rglob("*") if path.is_file() and not path.is_symlink())
+    with database.reading() as connection:
+        tables = schema.metadata.sorted_tables
+        counts = [connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables]
+        meter = Meter(sum(counts), "writing the backup", unit="rows", report=progress)
+
+        def parts() -> Iterator[tuple[str, Iterator[bytes]]]:
+            for table in tables:
+                yield f"tables/{table.name}.jsonl", _lines(connection, table, meter)
+            for path in files:
+                yield f"models/{path.relative_to(models).as_posix()}", _pieces(path)
+
+        written = write_archive(file, parts(), revision=schema.REVISION, overwrite=overwrite)
+    rows = {table.name: written[f"tables/{table.name}.jsonl"].lines for table in tables}
+    return Backup(file=file, size=file.stat().st_size, rows=rows, models=len(files))
+
+
+def _lines(connection: sa.Connection, table: sa.Table, meter: Meter) -> Iterator[bytes]:
+    query = sa.select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_BATCH)
+    for batch in connection.execute(query).mappings().partitions():
+        lines = [json.dumps(dict(row), default=datetime.isoformat, allow_nan=False) + "\n" for row in batch]
+        yield "".join(lines).encode()
+        meter.add(len(batch))
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        while piece := stream.read(2**20):
+            yield piece
+
+
+def _filled(database: Database) -> bool:
+    with database.reading() as connection:
+        return any(
+            connection.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first()
+            for table in schema.metadata.sorted_tables
+        )
+
+
+def _has_files(folder: Path) -> bool:
+    return any(path.is_file() for path in folder.rglob("*"))
+
+
+def _models_dir() -> Path:
+    return load_settings().data_dir / "models"
+
+
+def _stamp() -> str:
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+
+
+def _keep(database: Database) -> Path:
+    folder = database.file.parent if database.file else load_settings().data_dir
+    return _write(database, folder / f"before-restore-{_stamp()}.zip").file
+
+
+def _move_aside(url: str | None) -> Path:
+    """Move a damaged file, and what SQLite keeps beside it, out of the way."""
+    path = sqlite_file(url)
+    assert path is not None, "only a file can be damaged"
+    moved = path.with_name(f"{path.name}.damaged-{_stamp()}")
+    for end in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + end)
+        if part.exists():
+            part.rename(moved.with_name(moved.name + end))
+    return moved
+
+
+@contextmanager
+def _staged_models(archive: Archive, models: Path) -> Iterator[Path | None]:
+    """Give a folder beside `models` with those of the archive, None without any."""
+    names = [name for name in archive.parts if name.startswith("models/")]
+    if not names:
+        yield None
+        return
+    staged = models.with_name(f".models-{_stamp()}")
+    try:
+        for name in names:
+            path = staged / name.removeprefix("models/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as stream:
+                stream.writelines(archive.content(name))
+        yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def _swap(staged: Path | None, models: Path, *, keep: bool) -> None:
+    if models.exists():
+        old = models.with_name(f"models.before-restore-{_stamp()}")
+        models.rename(old)
+        if not keep:
+            shutil.rmtree(old)
+    if staged is not None:
+        staged.rename(models)
+
+
+def _fill(database: Database, archive: Archive, progress: ProgressCallback | None) -> dict[str, int]:
+    """Make the tables as they were when the backup was made, fill them, and bring them up to date."""
+    with database.writing() as connection:
+        schema.metadata.drop_all(connection)
+        sa.Table("alembic_version", sa.MetaData()).drop(connection)
+        migrate(connection, archive.revision)
+        tables = sa.MetaData()
+        tables.reflect(connection)
+        for column in (column for table in tables.tables.values() for column in table.columns):
+            if isinstance(column.type, sa.JSON):
+                column.type = sa.JSON(none_as_null=True)
+        names = [table.name for table in tables.sorted_tables if table.name != "alembic_version"]
+        parts = {f"tables/{name}.jsonl": tables.tables[name] for name in names}
+        if set(parts) != {part for part in archive.parts if part.startswith("tables/")}:
+            raise FormatError(f"expected the tables {names}, found others", source=archive.name)
+        meter = Meter(
+            sum(archive.parts[part].lines for part in parts), "restoring", unit="rows", report=progress
+        )
+        for part, table in parts.items():
+            rows = (_row(row, table) for row in archive.rows(part))
+            try:
+                while batch := list(islice(rows, _BATCH)):
+                    connection.execute(sa.insert(table), batch)
+                    meter.add(len(batch))
+            except (KeyError, TypeError, ValueError, sa.exc.StatementError) as error:
+                if isinstance(error, sa.exc.OperationalError):
+                    raise
+                reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+                raise FormatError(
+                    f"its rows do not fit the table {table.name} ({reason})", source=archive.name
+                ) from error
+        migrate(connection)
+        wrong = [*corpus_problems(connection), *tree_problems(connection)]
+        if wrong:
+            raise FormatError(
+                f"what it holds is damaged, so nothing was restored: {wrong[0]}", source=archive.name
+            )
+    return {table.name: archive.parts[part].lines for part, table in parts.items()}
+
+
+def _row(said: Mapping[str, Any], table: sa.Table) -> dict[str, Any]:
+    """Return a row as the reflected table takes it."""
+    row: dict[str, Any] = {}
+    for name, value in said.items():
+        kind = table.c[name].type
+        if isinstance(kind, sa.DateTime) and value is not None:
+            moment = datetime.fromisoformat(value).astimezone(UTC)
+            # PostgreSQL keeps the zone; SQLite, whose tables know none, takes UTC for granted.
+            row[name] = moment if kind.timezone else moment.replace(tzinfo=None)
+        else:
+            row[name] = value
+    return row
