@@ -1,0 +1,122 @@
+"""TF-IDF and BM25 count words as they should, whatever the corpus and the query hold."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.records import Corpus
+from entail.errors import CorpusError, RetrievalError
+from entail.index.lexical import Bm25Index, TfidfIndex
+from entail.index.protocol import Manifest, PremiseIndex
+
+CORPUS = Corpus.of("tiny", ["ice is cold", "fire is hot", "the moon is a cold rock", "ice  melts , slowly"])
+BOTH = pytest.mark.parametrize("kind", [TfidfIndex, Bm25Index])
+
+
+def test_tfidf_is_the_cosine_of_scikit_learns_defaults() -> None:
+    index = TfidfIndex(Corpus.of("two", ["ice cold", "ice hot"]))
+    rare, common = math.log(3 / 2) + 1, 1.0  # ln((1 + n) / (1 + df)) + 1
+    length = math.hypot(rare, common)
+    np.testing.assert_allclose(
+        index.scores(["cold", "ice", "ice cold"]),
+        [
+            [rare / length, 0],
+            [common / length, common / length],
+            [1, common**2 / length**2],
+        ],
+        atol=1e-6,
+    )
+
+
+def test_bm25_is_lucenes_formula() -> None:
+    index = Bm25Index(Corpus.of("two", ["ice cold", "fire hot burning"]))
+    idf = math.log(1 + (2 - 1 + 0.5) / (1 + 0.5))
+    weight = 1 / (1 + 1.5 * (1 - 0.75 + 0.75 * 2 / 2.5))
+    np.testing.assert_allclose(
+        index.scores(["ice", "ice cold"])[:, 0], [idf * weight, 2 * idf * weight], rtol=1e-5
+    )
+
+
+def test_bm25_meets_words_by_their_stems() -> None:
+    index = Bm25Index(CORPUS)
+    assert index.search(["the melting of ice"], k=1).positions.tolist() == [[3]]
+    assert not index.scores(["the is a"]).any()
+
+
+@BOTH
+def test_it_is_a_premise_index_that_says_what_it_holds(kind: Any) -> None:
+    index = kind(CORPUS)
+    assert isinstance(index, PremiseIndex)
+    manifest: Manifest = index.manifest
+    assert (manifest.dimension, manifest.count, manifest.corpus_hash) == (0, 4, CORPUS.hash)
+    assert (index.name, manifest.metric) in {("tfidf", "tfidf_cosine"), ("bm25", "bm25")}
+    assert manifest.revision.startswith(f"{index.name}@")
+
+
+@BOTH
+def test_search_ranks_the_scores_with_ties_by_position(kind: Any) -> None:
+    index = kind(CORPUS)
+    queries = ["cold ice", "hot", "zebra"]
+    scores = index.scores(queries)
+    assert scores.shape == (3, 4)
+    assert scores.dtype == np.float32
+    hits = index.search(queries, k=3)
+    assert hits.positions.tolist() == np.argsort(-scores, axis=1, kind="stable")[:, :3].tolist()
+    assert hits.positions[0][0] == 0
+    assert hits.positions[1][0] == 1
+    assert hits.positions[2].tolist() == [0, 1, 2]
+    assert not hits.scores[2].any()
+
+
+@BOTH
+def test_more_queries_than_fit_a_chunk_come_back_in_order(kind: Any) -> None:
+    index = kind(CORPUS)
+    queries = ["fire" if i % 3 else "moon" for i in range(600)]
+    hits = index.search(queries, k=1)
+    assert hits.positions[:, 0].tolist() == [1 if i % 3 else 2 for i in range(600)]
+
+
+@BOTH
+def test_white_space_makes_no_difference(kind: Any) -> None:
+    index = kind(CORPUS)
+    np.testing.assert_array_equal(index.scores(["ice melts, slowly"]), index.scores(["ice melts ,  slowly "]))
+
+
+@BOTH
+def test_no_queries_are_no_hits_and_k_has_its_limits(kind: Any) -> None:
+    index = kind(CORPUS)
+    assert index.search([], k=9).positions.shape == (0, 4)
+    assert index.scores([]).shape == (0, 4)
+    assert index.search(["ice"], k=9).positions.shape == (1, 4)
+    with pytest.raises(RetrievalError, match="found 0"):
+        index.search(["ice"], k=0)
+    with pytest.raises(RetrievalError, match="found -1"):
+        index.search([], k=-1)
+    with pytest.raises(RetrievalError, match="query 2 of 2 is empty"):
+        index.search(["ice", "\t"], k=1)
+
+
+@BOTH
+@pytest.mark.parametrize("texts", [["a"], ["the"], ["...", "!!"], ["ice is cold", "a"]])
+def test_texts_without_words_are_never_found_and_do_no_harm(kind: Any, texts: list[str]) -> None:
+    index = kind(Corpus.of("odd", texts))
+    scores = index.scores(["cold ice", "... a"])
+    assert np.isfinite(scores).all()
+    assert scores[0].tolist() == [
+        s if t == "ice is cold" else 0 for s, t in zip(scores[0], texts, strict=True)
+    ]
+    assert not scores[1].any()
+
+
+@BOTH
+def test_an_empty_corpus_is_refused(kind: Any) -> None:
+    with pytest.raises(CorpusError, match="'none' holds no premises"):
+        kind(Corpus.of("none", []))
+
+
+@BOTH
+def test_building_and_searching_print_nothing(kind: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    kind(CORPUS).search(["ice"], k=1)
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,86 @@
+"""A name and a corpus give something to search, or an error that lists what there is."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.data.bundled import sample_corpus, sample_trees
+from entail.data.records import Corpus
+from entail.errors import CorpusError, EncoderError, RetrievalError
+from entail.index.protocol import PremiseIndex
+from entail.index.retriever import retriever, retriever_names
+
+CORPUS = Corpus.of("tiny", ["ice is cold", "fire is hot"])
+
+
+@pytest.fixture(autouse=True)
+def _installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "models"))
+    (tmp_path / "models").mkdir()
+
+
+@pytest.mark.parametrize("name", ["tfidf", "bm25"])
+def test_lexical_names_need_no_encoder(name: str) -> None:
+    index = retriever(name, CORPUS)
+    assert isinstance(index, PremiseIndex)
+    assert index.name == name
+    assert index.search(["how cold is ice"], k=1).positions.tolist() == [[0]]
+
+
+def test_the_default_cache_is_in_the_data_folder(encoder: Any, tmp_path: Path) -> None:
+    retriever("stub", CORPUS, encoder=encoder)
+    assert (tmp_path / "data" / "vectors" / "stub@1" / CORPUS.hash / "manifest.json").is_file()
+
+
+def test_a_given_encoder_and_cache_are_used(encoder: Any, cache_dir: Path, tmp_path: Path) -> None:
+    seen: list[object] = []
+    index = retriever("stub", CORPUS, encoder=encoder, cache_dir=cache_dir, progress=seen.append)
+    assert index.manifest.revision == "stub@1"
+    assert (cache_dir / "stub@1").is_dir()
+    assert not (tmp_path / "data").exists()
+    assert len(seen) == 1
+
+
+def test_the_sample_is_searched_by_minilm_without_loading_anything() -> None:
+    index = retriever("minilm", sample_corpus())
+    tree = sample_trees()[0]
+    hits = index.search([tree.hypothesis, sample_corpus().texts[3]], k=3)
+    assert hits.positions[1][0] == 3
+    assert hits.scores[1][0] == pytest.approx(1, abs=1e-5)
+    assert not index._encoder.loaded  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["word2vec", "", "../minilm/x", "TF-IDF"])
+def test_an_unknown_name_lists_what_is_known(name: str) -> None:
+    known = (EncoderError, "climbs") if ".." in name else (RetrievalError, "known are: tfidf, bm25, minilm,")
+    with pytest.raises(known[0], match=known[1]):
+        retriever(name, CORPUS)
+
+
+@pytest.mark.parametrize("name", ["tfidf", "bm25", "minilm"])
+def test_an_empty_corpus_is_refused(name: str) -> None:
+    with pytest.raises(CorpusError, match="no premises"):
+        retriever(name, Corpus.of("none", []))
+
+
+def test_weights_that_cannot_be_loaded_are_not_offered(tmp_path: Path) -> None:
+    broken = tmp_path / "models" / "broken"
+    broken.mkdir()
+    (broken / "config.json").write_text("{}", encoding="utf-8")
+    assert retriever_names() == ["tfidf", "bm25", "minilm"]
+    with pytest.raises(EncoderError, match=r"broken: .* no \.safetensors"):
+        retriever("broken", CORPUS)
+
+
+def test_importing_the_halls_loads_nothing_heavy() -> None:
+    heavy = ["torch", "faiss", "sklearn", "sentence_transformers", "transformers", "bm25s", "huggingface_hub"]
+    code = (
+        "import sys, entail.index.retriever, entail.encoders.biencoder\n"
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
