@@ -29,7 +29,7 @@ def convert(
 
     done = convert(source, target, row=row)
     files = [str(file) for file in done.files]
-    where = files[0] if len(files) == 1 else f"{files[0]} to {files[-1]}"
+    where = files[0] if len(files) == 1 else f"{len(files):,} files, {files[0]} to {files[-1]}"
     return Report(
         data={"trees": done.trees, "files": files},
         text=f"wrote {done.trees:,} tree{'' if done.trees == 1 else 's'} to {where}",

@@ -120,4 +120,5 @@ def _write(path: Path, text: str) -> None:
         unfinished.replace(path)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
-        raise DataError(f"{path}: expected to write a file here, found: {error.strerror}") from error
+        found = error.strerror if path.parent.is_dir() else f"no folder {path.parent}; make it first"
+        raise DataError(f"{path}: expected to write a file here, found: {found}") from error

@@ -1,0 +1,70 @@
+"""A tree saved as a page draws itself, asks for nothing and runs nothing that a text brings."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from entail.data.records import Premise
+from entail.trees.acts import Create, GivenNode, Reject
+from entail.trees.appearance import DARK, LIGHT
+from entail.trees.formats import to_html
+from entail.trees.tree import Tree, TreeBuilder
+from entail.trees.unfold import grow
+
+pytestmark = pytest.mark.browser
+
+URL = "http://localhost:9/tree.html"
+EVIL = "</script><script>alert(1)</script><img src=http://example.com/x onerror=alert(2)>"
+PAINTED = """colour => {
+  const canvas = document.querySelector("#graph canvas");
+  const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const wanted = colour.slice(1).match(/../g).map(part => parseInt(part, 16));
+  let count = 0;
+  for (let i = 0; i < data.length; i += 4) if (wanted.every((part, c) => data[i + c] === part)) count += 1;
+  return count;
+}"""
+
+
+@pytest.fixture
+def tree() -> Tree:
+    nodes = (GivenNode("snow is ice", -1), GivenNode(EVIL, 0))
+    builder = TreeBuilder(grow(Create(hypothesis="snow is cold", nodes=nodes)))
+    builder.apply(Reject(node="n1", premise=Premise(f"fire {EVIL}")), seq=2, author="Ann")
+    return builder.freeze(seq=2)
+
+
+def show(page: Page, tree: Tree) -> list[str]:
+    """Open the page of a tree and return the list into which its requests and dialogs go."""
+    happened: list[str] = []
+    page.on("dialog", lambda dialog: (happened.append("dialog"), dialog.dismiss()))
+    page.on("request", lambda request: happened.append(request.url))
+    page.on("console", lambda message: message.type == "error" and happened.append(message.text))
+
+    def answer(route: Route) -> None:
+        route.fulfill(body=to_html(tree), content_type="text/html")
+
+    page.route(URL, answer)
+    page.goto(URL)
+    expect(page.locator("#graph canvas")).to_be_visible()
+    return happened
+
+
+def test_the_graph_is_painted_and_the_switch_adds_what_was_rejected(page: Page, tree: Tree) -> None:
+    happened = show(page, tree)
+    for kind in ("hypothesis", "intermediate", "premise"):
+        assert page.evaluate(PAINTED, LIGHT.looks[kind].fill) > 500  # type: ignore[index]
+    assert page.evaluate(PAINTED, LIGHT.looks["rejected"].fill) == 0
+    page.get_by_label("Show rejected premises").check()
+    page.wait_for_function(f"({PAINTED})('{LIGHT.looks['rejected'].fill}') > 500")
+    expect(page.get_by_text(EVIL, exact=True)).to_be_visible()
+    assert page.locator("img").count() == 0
+    assert happened == [URL]
+
+
+def test_it_follows_the_theme_of_its_reader(page: Page, tree: Tree) -> None:
+    page.emulate_media(color_scheme="dark")
+    show(page, tree)
+    assert page.evaluate(PAINTED, DARK.looks["premise"].fill) > 500
+    page.emulate_media(color_scheme="light")
+    page.wait_for_function(f"({PAINTED})('{LIGHT.looks['premise'].fill}') > 500")

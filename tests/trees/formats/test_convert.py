@@ -1,0 +1,172 @@
+"""From file to file, by suffix."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import networkx as nx
+import pytest
+
+from entail.errors import DataError, FormatError, ProofError
+from entail.trees.formats.convert import Converted, convert
+
+
+def row(hypothesis: str, proof: str, *texts: str, id: str = "r") -> str:
+    triples = {f"sent{i}": text for i, text in enumerate(texts, start=1)}
+    return (
+        json.dumps({"id": id, "hypothesis": hypothesis, "proof": proof, "meta": {"triples": triples}}) + "\n"
+    )
+
+
+MELTS = "sent1 -> int1: warm ice melts; int1 & sent2 -> hypothesis; "
+TWO = row("snow is cold", "sent1 & sent2 -> hypothesis; ", "snow is ice", "ice is cold", "fire is hot") + row(
+    "ice melts", MELTS, "it is warm", "ice is ice", id="../x"
+)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    file = tmp_path / "two.jsonl"
+    file.write_text(TWO)
+    return file
+
+
+def texts(file: Path) -> list[tuple[str, str]]:
+    return [(r["hypothesis"], r["proof"]) for r in map(json.loads, file.read_text().splitlines())]
+
+
+def test_jsonl_holds_all_trees(two: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    assert convert(two, out) == Converted(2, (out,))
+    assert texts(out) == texts(two)
+    again = tmp_path / "again.jsonl"
+    convert(out, again)
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_packed_files_in_and_out(two: Path, tmp_path: Path) -> None:
+    packed, plain = tmp_path / "out.JSONL.gz", tmp_path / "plain.jsonl"
+    convert(two, packed)
+    assert gzip.decompress(packed.read_bytes()).count(b"\n") == 2
+    convert(packed, plain)
+    assert texts(plain) == texts(two)
+    convert(two, tmp_path / "out.csv.gz")
+    assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()).startswith(b"tree,parent,")
+
+
+def test_csv_holds_the_pairs_of_all_trees(two: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    convert(two, out)
+    with out.open(newline="") as file:
+        found = [(r["tree"], r["parent"], r["child"]) for r in csv.DictReader(file)]
+    assert found == [
+        ("1", "snow is cold", "snow is ice"),
+        ("1", "snow is cold", "ice is cold"),
+        ("2", "ice melts", "warm ice melts"),
+        ("2", "ice melts", "ice is ice"),
+        ("2", "warm ice melts", "it is warm"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "begins"),
+    [(".svg", "<svg"), (".dot", "digraph"), (".html", "<!DOCTYPE html>"), (".graphml", "<?xml")],
+)
+def test_other_formats_get_a_numbered_file_a_tree(
+    two: Path, tmp_path: Path, suffix: str, begins: str
+) -> None:
+    done = convert(two, tmp_path / f"out{suffix}")
+    files = (tmp_path / f"out-001{suffix}", tmp_path / f"out-002{suffix}")
+    assert done == Converted(2, files)
+    for file, says in zip(files, ("snow is cold", "ice melts"), strict=True):
+        text = file.read_text(encoding="utf-8")
+        assert text.startswith(begins)
+        assert says in text
+    assert not (tmp_path / f"out{suffix}").exists()
+
+
+def test_a_row_can_be_chosen(two: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.svg"
+    assert convert(two, out, row=2) == Converted(1, (out,))
+    assert "ice melts" in "".join(ET.parse(out).getroot().itertext())
+    convert(two, tmp_path / "one.jsonl", row=1)
+    assert texts(tmp_path / "one.jsonl") == texts(two)[:1]
+
+
+def test_a_file_of_one_tree_needs_no_number(two: Path, tmp_path: Path) -> None:
+    one = tmp_path / "one.jsonl"
+    convert(two, one, row=2)
+    convert(one, tmp_path / "out.dot")
+    assert (tmp_path / "out.dot").exists()
+
+
+def test_graphml_goes_back_to_the_same_row(two: Path, tmp_path: Path) -> None:
+    convert(two, tmp_path / "direct.jsonl", row=2)
+    convert(two, tmp_path / "graph.graphml", row=2)
+    convert(tmp_path / "graph.graphml", tmp_path / "back.jsonl")
+    assert (tmp_path / "back.jsonl").read_bytes() == (tmp_path / "direct.jsonl").read_bytes()
+    assert len(nx.read_graphml(tmp_path / "graph.graphml")) == 4
+
+
+@pytest.mark.parametrize("chosen", [0, -1, 3])
+def test_a_row_that_is_not_there_is_refused(two: Path, tmp_path: Path, chosen: int) -> None:
+    with pytest.raises(DataError, match=rf"two\.jsonl: expected a row from 1 to 2, found {chosen}"):
+        convert(two, tmp_path / "out.svg", row=chosen)
+
+
+@pytest.mark.parametrize("name", ["out.pdf", "out", "out.svg.gz", ".gz", "out.jsonl.zip"])
+def test_an_unknown_ending_is_refused_with_the_known_ones(two: Path, tmp_path: Path, name: str) -> None:
+    known = r"\.csv, \.dot, \.graphml, \.html, \.jsonl, \.svg to write"
+    with pytest.raises(FormatError, match=rf"ends in one of {known} .*found '{name}'"):
+        convert(two, tmp_path / name)
+    assert [*tmp_path.iterdir()] == [two]
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.svg", "in.graphml.gz"])
+def test_what_cannot_be_read_is_refused_before_it_is_looked_for(tmp_path: Path, name: str) -> None:
+    with pytest.raises(FormatError, match=r"one of \.graphml, \.jsonl to read \(\.jsonl also with \.gz\)"):
+        convert(tmp_path / name, tmp_path / "out.jsonl")
+
+
+def test_malformed_input_shows_through_and_nothing_is_written(two: Path, tmp_path: Path) -> None:
+    two.write_text(TWO + "{oops\n")
+    with pytest.raises(FormatError, match=r"two\.jsonl, line 3"):
+        convert(two, tmp_path / "out.jsonl")
+    two.write_text(row("h", "sent9 -> hypothesis; ", "a"))
+    with pytest.raises(ProofError, match=r"two\.jsonl, line 1, field 'proof': .*sent9"):
+        convert(two, tmp_path / "out.jsonl")
+    with pytest.raises(FormatError, match=r"none\.jsonl"):
+        convert(tmp_path / "none.jsonl", tmp_path / "out.jsonl")
+    assert [*tmp_path.iterdir()] == [two]
+
+
+def test_a_folder_that_is_not_there_or_in_the_way_is_named(two: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no folder .*away; make it first"):
+        convert(two, tmp_path / "away" / "out.jsonl")
+    (tmp_path / "out.jsonl").mkdir()
+    with pytest.raises(DataError, match=r"out\.jsonl: expected to write a file here, found: Is a directory"):
+        convert(two, tmp_path / "out.jsonl")
+    assert not [*tmp_path.glob(".out*")]
+
+
+def test_what_was_there_is_replaced(two: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    out.write_text("what was there")
+    convert(two, out)
+    assert "there" not in out.read_text()
+    convert(two, two, row=1)
+    assert len(texts(two)) == 1
+
+
+def test_names_that_climb_stay_where_the_caller_said(two: Path, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    before = {*tmp_path.parent.iterdir()}
+    done = convert(tmp_path / "deep" / ".." / "two.jsonl", tmp_path / "deep" / ".." / "out.dot")
+    files = {tmp_path / "out-001.dot", tmp_path / "out-002.dot"}
+    assert {file.resolve() for file in done.files} == files
+    assert {*tmp_path.iterdir()} == {two, tmp_path / "deep", *files}
+    assert {*tmp_path.parent.iterdir()} == before

@@ -1,0 +1,110 @@
+"""DOT for Graphviz."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.trees.acts import Create, GivenNode
+from entail.trees.appearance import DARK, LIGHT
+from entail.trees.formats import to_dot
+from entail.trees.formats.escaping import printable
+from entail.trees.tree import Tree
+from entail.trees.unfold import grow
+
+MakeTree = Callable[[tuple[str, ...]], Tree]
+
+_STRING = r'"((?:[^"\\\n]|\\[^\n])*)"'
+_NODE = re.compile(rf"  {_STRING} \[(.*)\];")
+_EDGE = re.compile(rf"  {_STRING} -> {_STRING}( \[style=dotted, arrowhead=none\])?;")
+_ATTRIBUTE = re.compile(rf"(\w+)=(?:{_STRING}|(\w+))(?:, |$)")
+
+
+def read(string: str) -> str:
+    """Return what Graphviz draws for the inside of a quoted string."""
+    lines = re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], string)
+    return lines.replace("&amp;", "&")
+
+
+def attributes(text: str) -> dict[str, str]:
+    """Read `a=b, c="d"`, all of it or fail."""
+    found = [*_ATTRIBUTE.finditer(text)]
+    assert "".join(match[0] for match in found) == text
+    return {match[1]: read(match[2]) if match[3] is None else match[3] for match in found}
+
+
+def parse(dot: str) -> tuple[dict[str, dict[str, str]], dict[tuple[str, str], bool]]:
+    """Read the DOT we write, every line of it: (id -> attributes, (from, to) -> dotted)."""
+    first, *lines, last = dot.removesuffix("\n").split("\n")
+    assert (first, last) == ("digraph explanation {", "}")
+    nodes: dict[str, dict[str, str]] = {}
+    edges: dict[tuple[str, str], bool] = {}
+    for line in lines[3:]:
+        if edge := _EDGE.fullmatch(line):
+            edges[edge[1], edge[2]] = edge[3] is not None
+        else:
+            node = _NODE.fullmatch(line)
+            assert node, line
+            nodes[node[1]] = attributes(node[2])
+    for line, what in zip(lines, ("graph", "node", "edge"), strict=False):
+        match = re.fullmatch(rf"  {what} \[(.*)\];", line)
+        assert match, line
+        nodes[what] = attributes(match[1])
+    return nodes, edges
+
+
+def test_kinds_differ_in_shape_and_colour_and_edges_point_up(story: Any) -> None:
+    nodes, edges = parse(to_dot(story.history.tree, with_rejected=True))
+    assert nodes["graph"]["rankdir"] == "BT"
+    assert nodes["graph"]["label"] == "snow is cold"
+    looks = {
+        id: tuple(about.get(name) for name in ("shape", "style", "fillcolor")) for id, about in nodes.items()
+    }
+    rejected = next(id for id in nodes if "!" in id)
+    assert looks["n1"] == ("ellipse", "filled", LIGHT.looks["hypothesis"].fill)
+    assert looks["n2"] == ("box", "filled,rounded", LIGHT.looks["intermediate"].fill)
+    assert looks["n4"] == ("box", "filled", LIGHT.looks["premise"].fill)
+    assert looks[rejected] == ("box", "filled,dashed", LIGHT.looks["rejected"].fill)
+    assert edges == {("n2", "n1"): False, ("n3", "n2"): False, ("n4", "n3"): False, (rejected, "n1"): True}
+
+
+def test_rejected_premises_are_drawn_only_when_asked_and_a_theme_can_be_chosen(story: Any) -> None:
+    nodes, edges = parse(to_dot(story.history.tree, theme=DARK))
+    assert len(edges) == 3
+    assert nodes["graph"]["bgcolor"] == DARK.background
+
+
+def words(text: str) -> str:
+    return printable("".join(text.split()))
+
+
+def test_nasty_texts_are_text(nasty: Tree) -> None:
+    nodes, _ = parse(to_dot(nasty, with_rejected=True))
+    for node in nasty.nodes.values():
+        assert words(nodes[node.id]["label"]) == words(node.text)
+
+
+@given(st.lists(st.text(), min_size=1, max_size=5))
+def test_any_text_is_text(texts: list[str]) -> None:
+    nodes, edges = parse(to_dot(grow(Create(hypothesis="h", nodes=tuple(GivenNode(t, -1) for t in texts)))))
+    for i, text in enumerate(texts, start=1):
+        assert words(nodes[f"n1.{i}"]["label"]) == words(text)
+    assert [*edges] == [(f"n1.{i}", "n1") for i in range(1, len(texts) + 1)]
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_draws_these_very_words(nasty: Tree) -> None:
+    done = subprocess.run(["dot", "-Tsvg"], input=to_dot(nasty), capture_output=True, text=True, check=True)
+    svg = ET.fromstring(done.stdout)
+    space = "{http://www.w3.org/2000/svg}"
+    groups = [[text.text or "" for text in group.iter(f"{space}text")] for group in svg.iter(f"{space}g")]
+    drawn = {words("".join(texts)) for texts in groups}
+    assert {words(node.text) for node in nasty.nodes.values()} <= drawn

@@ -1,0 +1,68 @@
+"""Any text inside another language."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.trees.formats.escaping import cell, dot_quoted, printable, script_json
+
+ODD = "\x00\x07\t\n\r\x85\ud800\udfff\ufffe\uffff<&\"'\\ab"
+ANY = st.text(alphabet=st.characters()) | st.text(alphabet=ODD)
+
+
+@given(ANY)
+def test_printable_text_can_stand_in_xml_and_in_a_file(text: str) -> None:
+    shown = printable(text)
+    assert len(shown) == len(text)
+    element = ET.fromstring(f"<t>{shown.replace('&', '&amp;').replace('<', '&lt;')}</t>".encode())
+    assert (element.text or "") == re.sub("\r\n?", "\n", shown)
+    assert printable(shown) == shown
+
+
+def test_printable_text_stays_what_it_was() -> None:
+    assert printable("tab\tline\n\u00e9 \U0001f600") == "tab\tline\n\u00e9 \U0001f600"
+    assert printable("\x00\ud800\uffff") == "\ufffd\ufffd\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("ice", '"ice"'),
+        ('say "ice"', '"say \\"ice\\""'),
+        ("\\N\\", '"\\\\N\\\\"'),
+        ("&lt; & <b>", '"&amp;lt; &amp; <b>"'),
+        ("a\nb\r\nc\rd", '"a\\nb\\nc\\nd"'),
+        ("", '""'),
+    ],
+)
+def test_dot_strings(text: str, quoted: str) -> None:
+    assert dot_quoted(text) == quoted
+
+
+@given(ANY)
+def test_a_dot_string_ends_where_it_should(text: str) -> None:
+    assert re.fullmatch(r'"(?:[^"\\\n]|\\.)*"', dot_quoted(text))
+
+
+@given(ANY)
+def test_json_in_a_script_never_ends_the_script(text: str) -> None:
+    text = printable(text)
+    written = script_json({"text": [text]})
+    assert "<" not in written
+    assert json.loads(written) == {"text": [text]}
+
+
+@pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\tx", "\rx", "\uff1d1", "  =1"])
+def test_what_a_spreadsheet_would_run_gets_an_apostrophe(text: str) -> None:
+    assert cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["ice", "a = b", "'quoted'", "", "1-2", " x"])
+def test_other_cells_stay_as_they_are(text: str) -> None:
+    assert cell(text) == text

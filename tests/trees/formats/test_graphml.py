@@ -1,0 +1,171 @@
+"""GraphML, out and back in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.data.entailment_bank import row_to_tree
+from entail.data.records import Premise
+from entail.errors import FormatError
+from entail.trees.acts import Create, GivenNode
+from entail.trees.formats import from_graphml, to_graphml
+from entail.trees.formats.escaping import printable
+from entail.trees.layout import rejected_id
+from entail.trees.tree import Tree
+from entail.trees.unfold import grow, refold, unfold
+
+MakeTree = Callable[[tuple[str, ...]], Tree]
+
+
+def parse(text: str) -> Any:
+    return nx.parse_graphml(text.partition("?>")[2])
+
+
+def test_nodes_say_what_they_are_and_edges_point_at_what_is_explained(story: Any) -> None:
+    graph = parse(to_graphml(story.history.tree))
+    rejected = rejected_id("n1", Premise("fire is hot").key)
+    assert set(graph.edges(data="relation")) == {
+        ("n2", "n1", "explains"),
+        ("n3", "n2", "explains"),
+        ("n4", "n3", "explains"),
+        (rejected, "n1", "rejected"),
+    }
+    assert graph.nodes["n4"] == {
+        "text": "water freezes",
+        "kind": "premise",
+        "judgement": "accepted",
+        "author": "Bob",
+        "origin": "accept",
+        "key": Premise("water freezes").key,
+        "order": 0,
+    }
+    assert graph.nodes["n3"]["kind"] == "intermediate"
+    assert "judgement" not in graph.nodes["n3"]
+    assert graph.nodes[rejected] == {
+        "text": "fire is hot",
+        "kind": "rejected",
+        "judgement": "rejected",
+        "author": "Bob",
+        "key": Premise("fire is hot").key,
+    }
+
+
+def test_rejected_premises_can_stay_out(story: Any) -> None:
+    assert set(parse(to_graphml(story.history.tree, with_rejected=False))) == {"n1", "n2", "n3", "n4"}
+
+
+def test_every_key_of_the_file_is_declared_once(story: Any) -> None:
+    declared = re.findall(r'<key id="(\w+)"', to_graphml(story.history.tree))
+    assert len(declared) == len(set(declared)) > 5
+
+
+def test_nasty_texts_are_text(nasty: Tree, nasty_texts: tuple[str, ...]) -> None:
+    graph = parse(to_graphml(nasty))
+    texts = {text for _, text in graph.nodes(data="text")}
+    assert {re.sub("\r\n?", "\n", text) for text in nasty_texts} <= texts
+    assert {re.sub("\r\n?", "\n", f"not {text}") for text in nasty_texts} <= texts
+
+
+def test_an_official_row_comes_back_whole() -> None:
+    row = row_to_tree(
+        {
+            "id": "r1",
+            "hypothesis": "snow is cold",
+            "question": "why?",
+            "proof": "sent1 -> int1: a; sent2 & sent2 -> int2: b; sent3 & int1 & sent1 -> hypothesis; ",
+            "meta": {"triples": {f"sent{i}": f"text {i}" for i in (1, 2, 3, 4)}, "core_concepts": ["<x>"]},
+        }
+    )
+    act = unfold(row)
+    assert from_graphml(to_graphml(grow(act)).encode()) == act
+    assert refold(grow(from_graphml(to_graphml(grow(act)).encode()))) == row
+
+
+@st.composite
+def begun(draw: st.DrawFn) -> Create:
+    texts = st.text(min_size=1).filter(lambda text: text.strip() and "\0" not in text)
+    nodes = tuple(
+        GivenNode(draw(texts), draw(st.sampled_from([-1, None, *range(i)])))
+        for i in range(draw(st.integers(0, 8)))
+    )
+    return Create(hypothesis=draw(texts), nodes=nodes)
+
+
+@given(begun())
+def test_any_tree_comes_back_with_its_order(act: Create) -> None:
+    def shape(tree: Tree) -> list[tuple[str, int, tuple[int, ...]]]:
+        nodes = [node for start in ("n1", *tree.loose) for node in tree.walk(start)]
+        place = {node.id: i for i, node in enumerate(nodes)}
+        return [
+            (
+                re.sub("\r\n?", "\n", printable(node.text)),
+                place[node.parent] if node.parent else -1,
+                tuple(place[child] for child in node.children),
+            )
+            for node in nodes
+        ]
+
+    tree = grow(act)
+    assert shape(grow(from_graphml(to_graphml(tree).encode()))) == shape(tree)
+
+
+def graphml(
+    nodes: dict[str, dict[str, Any]], *edges: tuple[str, str], kind: type[Any] = nx.DiGraph, **of: Any
+) -> bytes:
+    graph = kind(**of)
+    for id, about in nodes.items():
+        graph.add_node(id, **about)
+    graph.add_edges_from(edges)
+    return "\n".join(nx.generate_graphml(graph)).encode()
+
+
+def test_a_file_of_another_program_is_read_by_its_labels() -> None:
+    file = graphml({"a": {"label": "h"}, "b": {"label": "p"}, "c": {"label": "q"}}, ("b", "a"), ("c", "a"))
+    assert from_graphml(file) == Create(hypothesis="h", nodes=(GivenNode("p", -1), GivenNode("q", -1)))
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (b"id,text\n1,ice\n", "expected GraphML, found something else"),
+        (b"<graphml><graph", "expected GraphML, found something else"),
+        (b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]><graphml/>', "without a document type"),
+        (graphml({"a": {"text": "h"}, "b": {"text": "p"}}, ("a", "b"), kind=nx.Graph), "directed edges"),
+        (graphml({"a": {"text": "h"}, "b": {"text": "p"}}), "expected one hypothesis.* found 2: a, b"),
+        (
+            graphml({"a": {"text": "h"}, "b": {"text": "p"}}, ("a", "b"), ("b", "a")),
+            "expected one hypothesis.* found 0: none",
+        ),
+        (
+            graphml({"a": {"text": "h", "kind": "hypothesis"}, "b": {"text": "p"}}, ("a", "b")),
+            "expected one hypothesis.* found 1: a",
+        ),
+        (
+            graphml({i: {"text": i} for i in "abc"}, ("c", "b"), ("c", "a"), ("b", "a")),
+            "found that 'c' explains a, b; give it a node for each",
+        ),
+        (
+            graphml({i: {"text": i} for i in "abc"}, ("b", "c"), ("c", "b")),
+            "found nodes that explain each other in a circle",
+        ),
+        (graphml({"a": {"colour": "red"}}), "field 'text': expected a text on node 'a', found None"),
+        (graphml({"a": {"text": " "}}), "expected a text on node 'a', found ' '"),
+        (graphml({"a": {"text": 7}}), "expected a text on node 'a', found 7"),
+        (graphml({"a": {"text": "h"}}, source="[1"), "field 'source': expected a JSON object"),
+        (graphml({"a": {"text": "h"}}, source="[]"), "field 'source': expected a JSON object"),
+        (
+            graphml({"a": {"text": "h"}}, source='{"format": "entailment_bank", "sentences": 7}'),
+            "field 'source': expected what `entail` wrote",
+        ),
+    ],
+)
+def test_what_is_no_tree_is_refused(file: bytes, said: str) -> None:
+    with pytest.raises(FormatError, match=f"^trees.graphml.*{said}"):
+        from_graphml(file, name="trees.graphml")

@@ -1,0 +1,162 @@
+"""Pages that work offline."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entail.trees.acts import Create, GivenNode
+from entail.trees.appearance import DARK, LIGHT
+from entail.trees.formats import to_html
+from entail.trees.formats.escaping import printable
+from entail.trees.layout import layout
+from entail.trees.tree import Tree
+from entail.trees.unfold import grow
+
+VOID = {"meta", "input"}
+
+
+class Page(HTMLParser):
+    """A page as a browser takes it apart; what is open must be closed in turn."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: dict[str, list[str]] = {}
+        self.sentences: list[tuple[int, str]] = []
+        self.feed(html)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "span" and dict(attrs).get("dir") == "auto":
+            self.sentences.append((self.open.count("ul"), ""))
+        self.texts.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open:
+            return
+        self.texts[self.open[-1]][-1] += data
+        if self.open[-1] == "span" and self.tags[-1][1].get("dir") == "auto":
+            depth, text = self.sentences[-1]
+            self.sentences[-1] = (depth, text + data)
+
+    def constant(self, name: str) -> Any:
+        """Return what the page's own script holds under this name."""
+        match = re.search(rf"^const {name} = (.*);$", self.texts["script"][1], re.MULTILINE)
+        assert match
+        return json.loads(match[1])
+
+
+def test_the_graph_is_drawn_where_the_layout_says(story: Any) -> None:
+    page = Page(to_html(story.history.tree))
+    without, with_ = page.constant("drawings")
+    places = layout(story.history.tree).places
+    assert [(n["id"], n["x"], n["y"], n["group"]) for n in without["nodes"]] == [
+        (id, round(p.x), round(p.y), p.kind) for id, p in places.items()
+    ]
+    assert [(e["from"], e["to"]) for e in without["edges"]] == [("n2", "n1"), ("n3", "n2"), ("n4", "n3")]
+    assert {n["shape"] for n in without["nodes"] if n["id"] == "n1"} == {"ellipse"}
+    assert all(n["fixed"] for n in without["nodes"])
+    assert [n["group"] for n in with_["nodes"]].count("rejected") == 1
+    assert [edge.get("dashes") for edge in with_["edges"]] == [None, None, None, [2, 4]]
+    assert page.constant("options")["physics"] == {"enabled": False}
+
+
+def test_both_themes_are_in_the_page(story: Any) -> None:
+    html = to_html(story.history.tree)
+    themes = Page(html).constant("themes")
+    for name, theme in (("light", LIGHT), ("dark", DARK)):
+        groups = themes[name]["groups"]
+        assert groups["premise"]["color"]["background"] == theme.looks["premise"].fill
+        assert groups["premise"]["shapeProperties"] == {"borderRadius": 0, "borderDashes": False}
+        assert groups["intermediate"]["shapeProperties"]["borderRadius"] > 0
+        assert groups["rejected"]["shapeProperties"]["borderDashes"] == [7, 4]
+        assert theme.background in html
+
+
+def test_the_switch_is_there_only_if_something_was_rejected(story: Any) -> None:
+    assert any(tag == "input" for tag, _ in Page(to_html(story.history.tree)).tags)
+    for html in (to_html(story.history.tree, with_rejected=False), to_html(grow(Create(hypothesis="h")))):
+        page = Page(html)
+        assert not any(tag == "input" for tag, _ in page.tags)
+        assert len(page.constant("drawings")) == 1
+        assert "fire is hot" not in html
+
+
+def test_the_outline_says_the_tree_in_words(story: Any) -> None:
+    page = Page(to_html(story.history.tree))
+    assert page.sentences == [
+        (1, "snow is cold"),
+        (2, "fire is hot"),
+        (2, "snow is ice"),
+        (3, "ice is frozen"),
+        (4, "water freezes"),
+    ]
+
+
+def test_the_legend_names_the_kinds_that_are_there(story: Any) -> None:
+    def legend(html: str) -> list[str]:
+        return re.findall(r'<span class="key [^"]*"></span>([^<]*)</li>', html)
+
+    names = ["Hypothesis", "Intermediate conclusion", "Premise"]
+    assert legend(to_html(story.history.tree)) == [*names, "Rejected premise"]
+    assert legend(to_html(story.history.tree, with_rejected=False)) == names
+
+
+def test_nothing_is_fetched(nasty: Tree) -> None:
+    html = to_html(nasty)
+    page = Page(html)
+    known = "html head meta title style body main h1 h2 div ul li span p script noscript button label input"
+    assert {tag for tag, _ in page.tags} == set(known.split())
+    for _, attributes in page.tags:
+        assert not {"src", "href", "style"} & set(attributes)
+        assert not any(name.startswith("on") for name in attributes)
+    policy = next(a["content"] for t, a in page.tags if t == "meta" and "http-equiv" in a)
+    assert (
+        policy == "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+    )
+    assert not re.search(r"cdn|cloudflare|jsdelivr|bootstrap", html)
+    assert "@import" not in html
+    assert not re.search(r"url\(", "".join(page.texts["style"]))
+
+
+def test_nasty_texts_are_text(nasty: Tree, nasty_texts: tuple[str, ...]) -> None:
+    page = Page(to_html(nasty))
+    sentences = {text for _, text in page.sentences}
+    assert set(nasty_texts) <= sentences
+    assert {f"not {text}" for text in nasty_texts} <= sentences
+    assert len(page.texts["script"]) == 2
+    assert page.texts["title"] == [nasty_texts[0]]
+    labels = {"".join(node["label"].split()) for node in page.constant("drawings")[1]["nodes"]}
+    assert {printable("".join(node.text.split())) for node in nasty.nodes.values()} <= labels
+
+
+def test_the_file_can_be_written(nasty: Tree) -> None:
+    assert to_html(nasty).encode().decode() == to_html(nasty)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.text(), min_size=1, max_size=4))
+def test_any_text_is_text(texts: list[str]) -> None:
+    html = to_html(grow(Create(hypothesis="h", nodes=tuple(GivenNode(text, -1) for text in texts))))
+    page = Page(html.replace(page_library(html), ""))
+    assert [text for _, text in page.sentences] == ["h", *map(printable, texts)]
+
+
+def page_library(html: str) -> str:
+    """Return the half megabyte of vis-network, which takes HTMLParser a while."""
+    start = html.index("<script>") + len("<script>")
+    return html[start : html.index("</script>", start)]

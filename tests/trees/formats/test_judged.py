@@ -1,0 +1,95 @@
+"""Judged pairs as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from entail.data.records import Premise
+from entail.trees.acts import Accept, Conclude, Edit, Evidence, Finish, Reject, Remove, Shown, Write
+from entail.trees.formats import to_judged_csv
+
+SNOW, FIRE, SUN = (Premise(text) for text in ("snow is ice", "fire is hot", "the sun is hot"))
+SEEN = Evidence(
+    retriever="minilm",
+    revision="rev 1",
+    corpus_version=4,
+    query="cold things",
+    own_words=True,
+    shown=(Shown(SNOW.key, 1, 0.75), Shown(FIRE.key, 2, 0.5)),
+)
+
+
+def rows(*trees: Any, **evidence: Any) -> list[dict[str, str]]:
+    text = to_judged_csv({f"t{i}": (tree.history, evidence) for i, tree in enumerate(trees, start=1)})
+    return [*csv.DictReader(io.StringIO(text, newline=""))]
+
+
+def test_a_judgement_with_its_evidence(tell: Any) -> None:
+    story = tell("snow is cold")
+    story.ann(Accept(node="n1", premise=SNOW))
+    story.bob(Finish(node="n1", premises=(FIRE, SUN)))
+    text = to_judged_csv({"4fd2e37a": (story.history, {2: SEEN, 3: SEEN})})
+    seen = "minilm,rev 1,4,cold things,yes"
+    assert text.splitlines() == [
+        "tree,node,query,premise,key,verdict,author,time,retriever,revision,corpus_version,searched,"
+        "own_words,rank,score",
+        f"4fd2e37a,n1,snow is cold,snow is ice,{SNOW.key},accepted,Ann,2026-01-02T03:04:07+00:00,"
+        f"{seen},1,0.75",
+        f"4fd2e37a,n1,snow is cold,fire is hot,{FIRE.key},rejected,Bob,2026-01-02T03:04:08+00:00,"
+        f"{seen},2,0.5",
+        f"4fd2e37a,n1,snow is cold,the sun is hot,{SUN.key},rejected,Bob,2026-01-02T03:04:08+00:00,{seen},,",
+    ]
+
+
+def test_without_evidence_its_columns_are_empty(tell: Any) -> None:
+    story = tell("snow is cold")
+    story.ann(Reject(node="n1", premise=FIRE))
+    (row,) = rows(story)
+    columns = ("retriever", "revision", "corpus_version", "searched", "own_words", "rank", "score")
+    assert [row[column] for column in columns] == [""] * 7
+
+
+def test_the_query_is_the_text_at_that_time_and_the_place_where_it_was_judged(tell: Any) -> None:
+    story = tell("snow is cold")
+    story.ann(Accept(node="n1", premise=SNOW))
+    story.ann(Conclude(node="n1", premises=("n2",), text="snow is frozen"))
+    story.ann(Edit(node="n1", text="snow is icy"))
+    (row,) = rows(story)
+    assert (row["node"], row["query"]) == ("n1", "snow is cold")
+
+
+def test_only_judgements_in_force_are_listed(tell: Any) -> None:
+    story = tell("snow is cold")
+    story.ann(Accept(node="n1", premise=SNOW))
+    story.ann(Reject(node="n1", premise=FIRE))
+    story.ann(Write(node="n1", text="by hand"))
+    assert [row["premise"] for row in rows(story)] == [SNOW.text, FIRE.text]
+    story.ann(Remove(node="n2"))
+    assert [row["premise"] for row in rows(story)] == [FIRE.text]
+    story.undo()
+    story.undo()
+    story.undo()
+    assert [row["premise"] for row in rows(story)] == [SNOW.text]
+
+
+def test_trees_stand_one_after_the_other(tell: Any) -> None:
+    stories = [tell(text) for text in ("one", "two")]
+    for story in stories:
+        story.ann(Reject(node="n1", premise=FIRE))
+    assert [(row["tree"], row["query"]) for row in rows(*stories)] == [("t1", "one"), ("t2", "two")]
+
+
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)"])
+def test_no_cell_is_a_formula(tell: Any, text: str) -> None:
+    story = tell(text)
+    story.ann(Reject(node="n1", premise=Premise(f"{text} too")))
+    seen = Evidence(retriever=text, revision=text, corpus_version=1, query=text)
+    table = to_judged_csv({text: (story.history, {2: seen})})
+    (row,) = csv.DictReader(io.StringIO(table, newline=""))
+    for column in ("tree", "query", "premise", "retriever", "revision", "searched"):
+        assert row[column].startswith(f"'{text}")
+    assert row["key"] == Premise(f"{text} too").key

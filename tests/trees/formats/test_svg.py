@@ -1,0 +1,164 @@
+"""SVG pictures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.trees.acts import Create, GivenNode
+from entail.trees.appearance import DARK, FONTS, LIGHT
+from entail.trees.formats import to_svg
+from entail.trees.formats.escaping import printable
+from entail.trees.layout import layout
+from entail.trees.tree import Tree
+from entail.trees.unfold import grow
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def boxes(svg: ET.Element) -> dict[str, ET.Element]:
+    """Title -> group of each node."""
+    found = {}
+    for group in svg.iter(f"{SVG}g"):
+        title = group.find(f"{SVG}title")
+        if title is not None:
+            found[title.text or ""] = group
+    return found
+
+
+def drawn(group: ET.Element) -> str:
+    return "".join("".join(span.text or "" for span in group.iter(f"{SVG}tspan")).split())
+
+
+def words(text: str) -> str:
+    return printable("".join(text.split()))
+
+
+def numbers(svg: ET.Element) -> Iterator[float]:
+    for element in svg.iter():
+        for name in ("x", "y", "width", "height", "cx", "cy"):
+            if name in element.attrib:
+                yield float(element.attrib[name])
+
+
+def test_each_kind_has_its_shape_and_colour(story: Any) -> None:
+    svg = ET.fromstring(to_svg(story.history.tree, with_rejected=True))
+    found = boxes(svg)
+    assert set(found) == {
+        "Hypothesis: snow is cold",
+        "Intermediate conclusion: snow is ice",
+        "Intermediate conclusion: ice is frozen",
+        "Premise: water freezes",
+        "Rejected premise: fire is hot",
+    }
+    ellipse = found["Hypothesis: snow is cold"].find(f"{SVG}ellipse")
+    rounded = found["Intermediate conclusion: snow is ice"].find(f"{SVG}rect")
+    plain = found["Premise: water freezes"].find(f"{SVG}rect")
+    dashed = found["Rejected premise: fire is hot"].find(f"{SVG}rect")
+    assert ellipse is not None
+    assert rounded is not None
+    assert plain is not None
+    assert dashed is not None
+    assert ellipse.attrib["fill"] == LIGHT.looks["hypothesis"].fill
+    assert float(rounded.attrib["rx"]) > 5
+    assert rounded.attrib["stroke"] == LIGHT.looks["intermediate"].border
+    assert (plain.attrib["rx"], plain.attrib["fill"]) == ("0", LIGHT.looks["premise"].fill)
+    assert (dashed.attrib["stroke-dasharray"], dashed.attrib["fill"]) == (
+        "7 4",
+        LIGHT.looks["rejected"].fill,
+    )
+
+
+def test_the_edge_to_a_rejected_premise_is_dotted_and_has_no_arrow(story: Any) -> None:
+    svg = ET.fromstring(to_svg(story.history.tree, with_rejected=True))
+    edges = [path for path in svg.findall(f"{SVG}path") if path.get("fill") == "none"]
+    dotted = [edge for edge in edges if "stroke-dasharray" in edge.attrib]
+    assert (len(edges), len(dotted)) == (4, 1)
+    assert dotted[0].get("stroke") == LIGHT.looks["rejected"].border
+    assert [edge.get("marker-end") for edge in edges if edge not in dotted] == ["url(#arrow)"] * 3
+
+
+def test_rejected_premises_are_drawn_and_described_only_when_asked(story: Any) -> None:
+    assert "fire is hot" not in to_svg(story.history.tree)
+    assert "Rejected premise" not in to_svg(story.history.tree)
+
+
+def test_title_and_description_say_what_the_picture_shows(story: Any) -> None:
+    svg = ET.fromstring(to_svg(story.history.tree, with_rejected=True))
+    title, description = svg[0], svg[1]
+    assert svg.attrib["aria-labelledby"].split() == [title.get("id"), description.get("id")]
+    assert (svg.get("role"), title.text) == ("img", "snow is cold")
+    assert (description.text or "").split("\n") == [
+        "Hypothesis: snow is cold",
+        "  Rejected premise: fire is hot",
+        "  Intermediate conclusion: snow is ice",
+        "    Intermediate conclusion: ice is frozen",
+        "      Premise: water freezes",
+    ]
+
+
+def test_the_legend_names_the_kinds_that_are_there(story: Any) -> None:
+    def legend(**options: Any) -> list[str | None]:
+        svg = ET.fromstring(to_svg(story.history.tree, **options))
+        (group,) = (group for group in svg.iter(f"{SVG}g") if group.get("class") == "legend")
+        return [text.text for text in group.iter(f"{SVG}text")]
+
+    assert legend() == ["Hypothesis", "Intermediate conclusion", "Premise"]
+    assert legend(with_rejected=True)[3:] == ["Rejected premise"]
+
+
+def test_everything_stands_inside_the_view(nasty: Tree) -> None:
+    svg = ET.fromstring(to_svg(nasty, with_rejected=True))
+    left, top, width, height = map(float, svg.attrib["viewBox"].split())
+    drawing = layout(nasty, with_rejected=True)
+    assert left < drawing.left
+    assert drawing.right < left + width
+    assert top < 0
+    assert drawing.bottom < top + height
+    texts = [element for element in svg.iter() if element.tag in (f"{SVG}tspan", f"{SVG}text")]
+    assert all(left < float(e.attrib["x"]) < left + width for e in texts if "x" in e.attrib)
+    assert all(top < float(e.attrib["y"]) < top + height for e in texts if "y" in e.attrib)
+
+
+def test_nothing_is_fetched_or_run(nasty: Tree) -> None:
+    text = to_svg(nasty, with_rejected=True)
+    svg = ET.fromstring(text)
+    tags = {element.tag.removeprefix(SVG) for element in svg.iter()}
+    known = {"svg", "title", "desc", "defs", "marker", "path", "rect", "g", "ellipse", "text", "tspan"}
+    assert tags == known
+    for element in svg.iter():
+        for name, value in element.attrib.items():
+            assert "href" not in name
+            assert not name.startswith("on")
+            assert "url(" not in value or value == "url(#arrow)"
+    assert svg.get("font-family") == FONTS
+    assert re.findall("http[^\"' ]*", text) == ["http://www.w3.org/2000/svg"]
+
+
+def test_nasty_texts_are_text(nasty: Tree, nasty_texts: tuple[str, ...]) -> None:
+    found = boxes(ET.fromstring(to_svg(nasty, with_rejected=True)))
+    seen = {drawn(group) for group in found.values()}
+    assert {words(node.text) for node in nasty.nodes.values()} <= seen
+    assert {words(premise.text) for premise in nasty.rejected("n1")} <= seen
+    titles = {re.sub("\r\n?", "\n", text) for text in nasty_texts}
+    assert titles <= {title.partition(": ")[2] for title in found}
+
+
+def test_a_theme_can_be_chosen(story: Any) -> None:
+    text = to_svg(story.history.tree, theme=DARK)
+    assert DARK.background in text
+    assert LIGHT.background not in text
+
+
+@given(st.lists(st.text(), min_size=1, max_size=5))
+def test_any_text_is_text(texts: list[str]) -> None:
+    tree = grow(Create(hypothesis="h", nodes=tuple(GivenNode(text, -1) for text in texts)))
+    svg = ET.fromstring(to_svg(tree).encode())
+    seen = [drawn(group) for group in svg.iter(f"{SVG}g") if group.get("class") == "premise"]
+    assert seen == [words(text) for text in texts]
+    assert all(abs(number) < 1e6 for number in numbers(svg))
