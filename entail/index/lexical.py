@@ -1,4 +1,7 @@
-"""Premises by shared words: TF-IDF (scikit-learn) and BM25 (bm25s), both on folded texts."""
+"""Premises by shared words: TF-IDF (scikit-learn) and BM25 (bm25s).
+
+Both see words only, so texts need not be folded: white space never joins or parts a word.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from entail.data.records import Corpus
-from entail.data.text import fold
 from entail.errors import CorpusError
 from entail.index.protocol import Floats, Hits, Manifest
 from entail.index.ranking import checked_k, checked_queries, top_k
@@ -82,11 +84,12 @@ class TfidfIndex(_LexicalIndex):
             corpus, name="tfidf", revision=f"tfidf@scikit-learn-{sklearn.__version__}", metric="tfidf_cosine"
         )
         self._vectorizer: Any = TfidfVectorizer()
-        texts = [fold(text) for text in corpus.texts]
         analyse = self._vectorizer.build_analyzer()
         # scikit-learn refuses a corpus without a single word of two letters; here it merely finds nothing.
         self._premises: Any = (
-            self._vectorizer.fit_transform(texts).T.tocsr() if any(map(analyse, texts)) else None
+            self._vectorizer.fit_transform(corpus.texts).T.tocsr()
+            if any(map(analyse, corpus.texts))
+            else None
         )
 
     def scores(self, queries: Sequence[str]) -> Floats:
@@ -98,7 +101,7 @@ class TfidfIndex(_LexicalIndex):
         checked_queries(queries)
         if self._premises is None or not queries:
             return np.zeros((len(queries), len(self._corpus)), dtype=np.float32)
-        found = self._vectorizer.transform([fold(query) for query in queries]) @ self._premises
+        found = self._vectorizer.transform(queries) @ self._premises
         return np.asarray(found.toarray(), dtype=np.float32)
 
 
@@ -145,7 +148,7 @@ class Bm25Index(_LexicalIndex):
 
         with self._lock:
             words: list[list[str]] = bm25s.tokenize(
-                [fold(text) for text in texts],
+                list(texts),
                 stopwords="en",
                 stemmer=self._stemmer,
                 return_ids=False,
