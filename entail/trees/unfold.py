@@ -223,13 +223,11 @@ def _join(tree: Tree) -> tuple[list[_Sentence], int]:
             twins = same.setdefault((fold(node.text), frozenset(below)), [])
             own_label = (_CONCLUSION if below else _SENTENCE).fullmatch(node.label or "")
             wanted = node.label if own_label else None
-            fits = [i for i in twins if wanted is None or sentences[i].wanted in (wanted, None)]
-            fits.sort(key=lambda i: sentences[i].wanted != wanted)
-            if fits and node.id != ROOT:
-                at = fits[0]
+            fits = (i for i in twins if wanted is None or sentences[i].wanted in (wanted, None))
+            at = next(fits, len(sentences)) if node.id != ROOT else len(sentences)
+            if at < len(sentences):
                 sentences[at].wanted = sentences[at].wanted or wanted
             else:
-                at = len(sentences)
                 sentences.append(_Sentence(node.text, below, wanted))
                 if node.id != ROOT:
                     twins.append(at)

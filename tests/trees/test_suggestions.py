@@ -78,6 +78,10 @@ def test_k_remain_after_what_is_never_offered_and_ranks_have_no_gaps(tell: Tell,
     assert index.asked[-1][1] == 6
 
 
+def test_no_more_than_k_come_back_where_what_is_never_offered_ranks_low(tell: Tell, index: InOrder) -> None:
+    assert texts(suggest(tell("fact j").history.tree, "n1", FACTS, index, k=3)) == ["a", "b", "c"]
+
+
 def test_a_premise_written_by_hand_is_marked_as_the_nodes_own(tell: Tell, index: InOrder) -> None:
     story = tell("why?")
     elsewhere = story.ann(Write(node="n1", text="because"))

@@ -309,6 +309,15 @@ def test_rejected_premises_are_distractors_unless_the_tree_says_them(tell: Tell)
     assert row.distractors == ("sent2", "sent3")
 
 
+def test_a_conclusion_or_the_hypothesis_is_no_distractor_though_it_was_rejected_somewhere(tell: Tell) -> None:
+    story = tell("snow is cold")
+    side, leaf = (story.ann(Write(node="n1", text=text)) for text in ("ice is cold", "snow is ice"))
+    story.ann(Write(node=side, text="frozen water is cold"))
+    story.ann(Reject(node=leaf, premise=Premise("ice  is cold")))
+    story.ann(Reject(node=leaf, premise=Premise("snow is cold")))
+    assert refold(story.history.tree).distractors == ()
+
+
 def test_a_tree_of_a_hypothesis_alone_has_no_steps_and_no_distractors(tell: Tell) -> None:
     story = tell("snow is cold")
     story.ann(Reject(node="n1", premise=Premise("fire is hot")))
@@ -397,6 +406,15 @@ def test_a_new_conclusion_comes_right_before_the_step_that_uses_it(imported: Any
     assert proof_of(refold(imported.history.tree)) == (
         "sent1 -> int2: ice is water; int2 & sent2 -> int1: ice is cold; sent3 -> int3: snow is frozen; "
         "int1 & int3 -> hypothesis; "
+    )
+
+
+def test_a_new_conclusion_does_not_wait_for_steps_that_do_not_use_it(tell: Tell) -> None:
+    act = unfold(official("sent1 -> int1: a; sent2 -> int2: b; int1 & int2 -> hypothesis; "))
+    story = tell(act.hypothesis, nodes=act.nodes, source=act.source)
+    story.ann(Conclude(node="n1.1", premises=("n1.2",), text="new"))
+    assert proof_of(refold(story.history.tree)) == (
+        "sent1 -> int3: new; int3 -> int1: a; sent2 -> int2: b; int1 & int2 -> hypothesis; "
     )
 
 

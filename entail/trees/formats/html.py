@@ -179,7 +179,7 @@ def _list(lines: list[Line]) -> str:
     depth = -1
     for line in lines:
         if line.depth > depth:
-            html.append("<ul>" * (line.depth - depth))
+            html.append("<ul>")
         else:
             html.append("</li></ul>" * (depth - line.depth) + "</li>")
         depth = line.depth

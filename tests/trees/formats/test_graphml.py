@@ -137,6 +137,7 @@ def test_a_file_of_another_program_is_read_by_its_labels() -> None:
         (b"id,text\n1,ice\n", "expected GraphML, found something else"),
         (b"<graphml><graph", "expected GraphML, found something else"),
         (b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "b">]><graphml/>', "without a document type"),
+        (b'<!DOCTYPE graphml SYSTEM "http://example.com/x.dtd"><graphml/>', "without a document type"),
         (graphml({"a": {"text": "h"}, "b": {"text": "p"}}, ("a", "b"), kind=nx.Graph), "directed edges"),
         (graphml({"a": {"text": "h"}, "b": {"text": "p"}}), "expected one hypothesis.* found 2: a, b"),
         (

@@ -144,6 +144,13 @@ def test_nasty_texts_are_text(nasty: Tree, nasty_texts: tuple[str, ...]) -> None
     assert {printable("".join(node.text.split())) for node in nasty.nodes.values()} <= labels
 
 
+def test_a_hypothesis_that_ends_the_title_does_not() -> None:
+    text = "</title></h1><script>alert(1)</script>"
+    page = Page(to_html(grow(Create(hypothesis=text))))
+    assert page.texts["title"] == page.texts["h1"] == [text]
+    assert len(page.texts["script"]) == 2
+
+
 def test_the_file_can_be_written(nasty: Tree) -> None:
     assert to_html(nasty).encode().decode() == to_html(nasty)
 
