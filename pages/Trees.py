@@ -5,7 +5,7 @@ import streamlit as st
 from entail.errors import UnknownTreeError
 from entail.ui import authoring
 from entail.ui.candidates import draw_candidates
-from entail.ui.chooser import draw_chooser
+from entail.ui.chooser import draw_chooser, leave_tree
 from entail.ui.dialogs import open_dialog
 from entail.ui.export import draw_export
 from entail.ui.resources import RETRIEVERS, gold, shelf
@@ -30,16 +30,17 @@ st.session_state["tree"] = st.query_params["tree"] = tree_id
 
 name = st.session_state.setdefault("retriever", "minilm")
 place = authoring.take_place(shared, author, tree_id, name)
-desk = authoring.take_presses(place)
+desk = authoring.take_seat(place)
 tree, screen = desk.history.tree, desk.screen
 screen.seen = desk.history.seq
 
-title, side = st.columns([5, 2], vertical_alignment="center")
+title, side = st.columns([5, 2])
 title.markdown(f"#### {label(tree.root.text)}")
 with side:
     draw_watch(shared, desk)
+    st.button("All trees", icon=":material/list:", on_click=leave_tree, type="tertiary", key="all_trees")
 draw_notice(screen)
-left, right = st.columns([5, 7], gap="medium")
+left, right = st.columns([5, 8], gap="medium")
 with left:
     node = tree.node(screen.selected)
     words = screen.query or node.text

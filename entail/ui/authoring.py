@@ -13,7 +13,7 @@ from entail.trees.log import TreeSummary
 from entail.trees.suggestions import Candidate, evidence_of, suggest
 from entail.trees.tree import ROOT
 from entail.ui.commands import LISTENED, PAGE, command_for
-from entail.ui.keyboard import listen
+from entail.ui.keyboard import KeyPress, listen
 from entail.ui.resources import Building, Workspace, shelf
 from entail.ui.screen import Desk, Screen, screen_of
 from entail.ui.words import label
@@ -49,20 +49,25 @@ def take_place(shared: Workspace, author: str | None, tree_id: str, retriever: s
     return Place(shared, author, summary, corpus, version, building, screen_of(tree_id))
 
 
-def take_presses(place: Place) -> Desk:
-    """Do what the keys pressed since the last run say, in order; return the desk as it is then."""
-    desk = set_desk(place)
-    on_screen = stamp(desk)
-    for press in listen(keys=LISTENED, key="keyboard", stamp=on_screen):
-        if press.key[-1].isdigit() and press.stamp != stamp(desk):
-            continue  # a digit pressed on an older list was meant for what stood there then
-        command = command_for(
-            press.key, tree=desk.history.tree, selected=desk.screen.selected, shown=desk.shown
-        )
-        if command is not None:
-            desk.run(command)
-            desk = set_desk(place)
+def take_seat(place: Place) -> Desk:
+    """Return the desk as it is now, and listen to the keys from here on."""
+    with st.spinner("Looking for premises …", show_time=True):
+        desk = set_desk(place)
+    listen(keys=LISTENED, key="keyboard", stamp=stamp(desk), on_press=lambda press: take_press(place, press))
     return desk
+
+
+def take_press(place: Place, press: KeyPress) -> None:
+    """Do what a key says.
+
+    Called before a run of the page, never within one: a run can be cut short, and a press would be lost.
+    """
+    desk = set_desk(place)
+    if press.key[-1].isdigit() and press.stamp != stamp(desk):
+        return  # a digit pressed on an older list was meant for what stood there then
+    command = command_for(press.key, tree=desk.history.tree, selected=desk.screen.selected, shown=desk.shown)
+    if command is not None:
+        desk.run(command)
 
 
 def stamp(desk: Desk) -> str:
@@ -84,15 +89,14 @@ def set_desk(place: Place) -> Desk:
     evidence: Evidence | None = None
     if place.index is not None and len(place.corpus):
         query = screen.query or history.tree.node(screen.selected).text
-        with st.spinner("Looking for premises …", show_time=True):
-            looked_at = suggest(
-                history.tree,
-                screen.selected,
-                place.corpus,
-                place.index,
-                k=(screen.furthest + 1) * PAGE,
-                query=screen.query,
-            )
+        looked_at = suggest(
+            history.tree,
+            screen.selected,
+            place.corpus,
+            place.index,
+            k=(screen.furthest + 1) * PAGE,
+            query=screen.query,
+        )
         evidence = evidence_of(
             looked_at,
             place.index,

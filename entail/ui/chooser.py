@@ -76,6 +76,12 @@ def open_tree(tree_id: str) -> None:
     st.switch_page("pages/Trees.py", query_params={"tree": tree_id})
 
 
+def leave_tree() -> None:
+    """Go back from a tree to the list of all."""
+    st.session_state.pop("tree", None)
+    st.query_params.clear()
+
+
 def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool = False) -> None:
     """Draw a line for each tree, with who is on it now."""
     here = shared.authors.here()

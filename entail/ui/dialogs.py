@@ -16,6 +16,12 @@ from entail.ui.screen import Desk
 from entail.ui.words import label
 
 
+def _forget() -> None:
+    """Take note that a dialog was dismissed, so that the next run does not open it again."""
+    for screen in st.session_state.get("screens", {}).values():
+        screen.dialog = None
+
+
 def open_dialog(name: str, desk: Desk) -> None:
     """Open the dialog of this name; a name that is not known opens nothing."""
     draw = _DIALOGS.get(name)
@@ -38,7 +44,7 @@ def _shorten(node: Node) -> str:
     return quote(node.text, longest=90)
 
 
-@st.dialog("Write a premise of your own")
+@st.dialog("Write a premise of your own", on_dismiss=_forget)
 def _write(desk: Desk) -> None:
     node = desk.history.tree.node(desk.screen.selected)
     st.caption(f"It will stand below {label(_shorten(node))}")
@@ -48,7 +54,7 @@ def _write(desk: Desk) -> None:
             _close_after(desk.act(Write(node=node.id, text=text.strip())), desk)
 
 
-@st.dialog("Draw an intermediate conclusion", width="medium")
+@st.dialog("Draw an intermediate conclusion", width="medium", on_dismiss=_forget)
 def _conclude(desk: Desk) -> None:
     tree = desk.history.tree
     node = tree.node(desk.screen.selected)
@@ -72,7 +78,7 @@ def _conclude(desk: Desk) -> None:
             _close_after(desk.act(act), desk)
 
 
-@st.dialog("Edit the sentence")
+@st.dialog("Edit the sentence", on_dismiss=_forget)
 def _edit(desk: Desk) -> None:
     node = desk.history.tree.node(desk.screen.selected)
     with st.form("edit", border=False):
@@ -85,7 +91,7 @@ def _edit(desk: Desk) -> None:
             _close_after(desk.act(Edit(node=node.id, text=text.strip())), desk)
 
 
-@st.dialog("Move the node under another", width="medium")
+@st.dialog("Move the node under another", width="medium", on_dismiss=_forget)
 def _move(desk: Desk) -> None:
     tree = desk.history.tree
     node = tree.node(desk.screen.selected)
@@ -101,7 +107,7 @@ def _move(desk: Desk) -> None:
             _close_after(desk.act(Move(node=node.id, parent=target.id)), desk)
 
 
-@st.dialog("Remove the node")
+@st.dialog("Remove the node", on_dismiss=_forget)
 def _remove(desk: Desk) -> None:
     tree = desk.history.tree
     node = tree.node(desk.screen.selected)
@@ -125,7 +131,7 @@ def _remove(desk: Desk) -> None:
     st.caption("Key u takes it back.")
 
 
-@st.dialog("Search with your own words")
+@st.dialog("Search with your own words", on_dismiss=_forget)
 def _search(desk: Desk) -> None:
     with st.form("search", border=False):
         words = st.text_input("Words", value=desk.screen.query or "", max_chars=1000)
@@ -136,19 +142,19 @@ def _search(desk: Desk) -> None:
             st.rerun()
 
 
-@st.dialog("Keys")
+@st.dialog("Keys", on_dismiss=_forget)
 def _keys(desk: Desk) -> None:
     del desk
     st.markdown("\n".join(["| key | does |", "|---|---|", *(f"| `{key}` | {does} |" for key, does in KEYS)]))
     st.caption("Keys rest while you type in a field. In the graph: click selects, double-click opens.")
 
 
-@st.dialog("Who is at work?")
+@st.dialog("Who is at work?", on_dismiss=_forget)
 def _name(desk: Desk) -> None:
-    del desk
     st.caption("Every act carries its author's name, so that colleagues know whom to ask.")
     ask_name(workspace().authors, key="dialog_name")
     if st.session_state.get("author"):
+        desk.screen.dialog = None
         st.rerun()
 
 

@@ -21,7 +21,7 @@ _PAGES = (
 )
 _STYLE = """
 <style>
-  [data-testid="stMainBlockContainer"] { padding: 2.6rem clamp(1rem, 2.4vw, 3rem) 2rem; }
+  [data-testid="stMainBlockContainer"] { padding: 3.4rem clamp(1rem, 2.4vw, 3rem) 2rem; }
   [data-testid="stSidebarHeader"] { height: 2.2rem; }
   mark { background: color-mix(in srgb, #e69f00 35%, transparent); color: inherit; border-radius: 2px; }
   .entail-sentence { font-size: 1.02rem; line-height: 1.45; overflow-wrap: anywhere; white-space: pre-wrap; }

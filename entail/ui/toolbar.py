@@ -34,7 +34,7 @@ def draw_toolbar(desk: Desk) -> None:
             disabled = (verb in possible and event is None) or (root and target in ("move", "remove"))
             what = f": {label(desk.history.describe(event), longest=80)}" if event else ""
             st.button(
-                name.capitalize() if target in ("write", "conclude") or verb in possible else "",
+                name.capitalize() if target in ("write", "conclude") else "",
                 icon=icon,
                 key=f"tool-{name}",
                 disabled=disabled,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from entail.trees.tree import Tree
-from entail.ui.graph import GraphEvent, draw_graph, foldable
+from entail.ui.graph import GraphEvent, draw_graph
 from entail.ui.history import draw_history
 from entail.ui.outline import draw_outline
 from entail.ui.resources import Workspace
@@ -31,7 +30,7 @@ def draw_view(view: str, shared: Workspace, desk: Desk) -> None:
             show_rejected=screen.show_rejected,
             key=f"graph-{screen.tree_id}",
             height=560,
-            on_event=lambda event: follow(screen, event, desk.history.tree),
+            on_event=lambda event: follow(screen, event),
         )
     elif view == "Outline":
         find = st.text_input(
@@ -49,7 +48,7 @@ def _toggle(screen: Screen) -> None:
     screen.show_rejected = not screen.show_rejected
 
 
-def follow(screen: Screen, event: GraphEvent, tree: Tree) -> None:
+def follow(screen: Screen, event: GraphEvent) -> None:
     """Take a graph event into the screen.
 
     A click selects, a double click opens (selects, and shows what is below), a toggle folds or unfolds.
@@ -60,5 +59,3 @@ def follow(screen: Screen, event: GraphEvent, tree: Tree) -> None:
         screen.collapsed -= {event.node}
     elif event.kind == "toggle":
         screen.collapsed ^= {event.node}
-    elif event.kind == "toggle_all":
-        screen.collapsed = frozenset() if screen.collapsed else foldable(tree)
