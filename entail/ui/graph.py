@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ import streamlit as st
 
 from entail.trees import appearance
 from entail.trees.layout import Layout, layout, rejected_id
-from entail.trees.tree import ROOT, Tree
+from entail.trees.tree import Tree
 from entail.ui.inbox import ASSETS, inbox, receiver
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ MAX_LINES = 7
 
 _VIS = "lib/vis-9.1.2/vis-network.min.js"
 
-Verb = Literal["select", "open", "toggle", "toggle_all"]
+Verb = Literal["select", "open", "toggle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class GraphEvent:
     """What was done to a node of the graph.
 
     Attributes:
-        kind: `select` (click), `open` (double-click, after a `select`), `toggle` (collapse the node or expand
-            it) or `toggle_all` (expand all if anything is collapsed, else collapse what `foldable` names).
+        kind: `select` (click), `open` (double-click, after a `select`) or `toggle` (collapse the node or
+            expand it; “all” is many of these).
         node: Id of a node of the tree; for a rejected premise, the node that it was rejected for.
         premise: Key of the rejected premise that was clicked, None for nodes of the tree.
     """
@@ -53,18 +53,18 @@ def draw_graph(
     key: str,
     height: int = 560,
     on_event: Callable[[GraphEvent], object] | None = None,
-) -> tuple[GraphEvent, ...]:
-    """Draw the tree and return what was done in it since the last call, oldest first.
+) -> Iterator[GraphEvent]:
+    """Draw the tree and return an iterator over what was done in it, oldest first.
 
     With `on_event`, every event is handed to it before the next run of the script begins, as Streamlit does
-    with `on_click`, and nothing is returned. What is selected and collapsed is the caller's to keep; zoom and
-    place are the browser's and survive reruns. `key` names the graph: give every tree its own.
+    with `on_click`, and there is nothing to iterate over. What is selected and collapsed is the caller's to
+    keep; zoom and place are the browser's and survive reruns. `key` names the graph: give every tree its own.
     """
     box = inbox(key)
 
-    def hand_on() -> None:
+    def handle(messages: Iterator[Mapping[str, Any]]) -> None:
         if on_event is not None:
-            for event in _events(box.drain()):
+            for event in _events(messages):
                 on_event(event)
 
     drawing = layout(tree, collapsed=collapsed, with_rejected=show_rejected, max_lines=MAX_LINES)
@@ -79,11 +79,12 @@ def draw_graph(
                 "key": key,
                 "height": height,
                 "selected": _in_sight(tree, drawing, selected),
+                "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
                 "description": describe_graph(tree, selected=selected),
                 "hint": "" if len(drawing.places) > 1 else _FIRST_HINT,
                 "acknowledged": box.acknowledged,
             },
-            on_sent_change=receiver(key, hand_on),
+            on_sent_change=receiver(key, handle),
         )
     return _events(box.drain())
 
@@ -91,8 +92,8 @@ def draw_graph(
 _FIRST_HINT = "Premises that you accept appear here, below the hypothesis."
 
 
-def take_events(key: str) -> tuple[GraphEvent, ...]:
-    """Return what was done in a graph since the last call, without drawing; for the top of a page."""
+def take_events(key: str) -> Iterator[GraphEvent]:
+    """Return the iterator that `draw_graph` returns without drawing anything, for the top of a page."""
     return _events(inbox(key).drain())
 
 
@@ -162,11 +163,6 @@ def _about(tree: Tree, node_id: str, *, folded: bool) -> dict[str, Any]:
     return about
 
 
-def foldable(tree: Tree) -> frozenset[str]:
-    """Return the nodes to collapse for the shortest overview: every conclusion but the hypothesis."""
-    return frozenset(node.id for node in tree.nodes.values() if node.children and node.id != ROOT)
-
-
 def describe_graph(tree: Tree, *, selected: str | None) -> str:
     """Return the graph in words, for readers who cannot see it."""
     kinds = [node.kind for node in tree.nodes.values()]
@@ -179,12 +175,10 @@ def describe_graph(tree: Tree, *, selected: str | None) -> str:
     return " ".join([*words, "The outline says the same as text."])
 
 
-def _events(messages: Sequence[Mapping[str, Any]]) -> tuple[GraphEvent, ...]:
-    return tuple(
-        GraphEvent(message["kind"], message["node"], message.get("premise"))
-        for message in messages
-        if message.get("kind") in get_args(Verb) and isinstance(message.get("node"), str)
-    )
+def _events(messages: Iterator[Mapping[str, Any]]) -> Iterator[GraphEvent]:
+    for message in messages:
+        if message.get("kind") in get_args(Verb) and isinstance(message.get("node"), str):
+            yield GraphEvent(message["kind"], message["node"], message.get("premise"))
 
 
 @cache

@@ -1,14 +1,18 @@
 """What a component in the browser sends to Python: every message once, in order, none lost.
 
-A trigger of Streamlit holds one value a run, and a later one takes its place when Python is still busy. So
-the browser numbers its messages and sends all that Python has not acknowledged yet; here each is taken once.
+A trigger of Streamlit holds one value a run, and the value is lost when the next one comes before that run
+has begun. So the browser numbers its messages and sends all that Python has not acknowledged yet; here each
+is taken once. With every message Streamlit begins a new run in a thread of its own, and breaks the old one
+off where it next draws something or reads the session state. So a message waits here until the moment it is
+handed over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import streamlit as st
@@ -23,12 +27,14 @@ class Inbox:
     Attributes:
         mount: Name that the browser gave itself when it drew the component; numbers begin anew with each.
         seen: Number of the last message taken.
-        waiting: Messages taken and not yet handed on.
+        waiting: Messages taken and not yet handed over.
+        turn: Held by the run whose turn it is to take or to act.
     """
 
     mount: str = ""
     seen: int = 0
     waiting: list[Mapping[str, Any]] = field(default_factory=list)
+    turn: RLock = field(default_factory=RLock, repr=False, compare=False)
 
     def take(self, sent: object) -> None:
         """Take what the browser sent, leaving out what was taken before and what is malformed.
@@ -44,19 +50,23 @@ class Inbox:
         mount, messages = sent.get("mount"), sent.get("messages")
         if not isinstance(mount, str) or not isinstance(messages, list):
             return
-        if mount != self.mount:
-            self.mount, self.seen = mount, 0
-        for message in messages:
-            number = message.get("number") if isinstance(message, Mapping) else None
-            if isinstance(number, int) and number > self.seen:
-                self.seen = number
-                self.waiting.append(message)
+        with self.turn:
+            if mount != self.mount:
+                self.mount, self.seen = mount, 0
+            for message in messages:
+                number = message.get("number") if isinstance(message, Mapping) else None
+                if isinstance(number, int) and number > self.seen:
+                    self.seen = number
+                    self.waiting.append(message)
 
-    def drain(self) -> tuple[Mapping[str, Any], ...]:
-        """Return the messages waiting, oldest first, and forget them."""
-        messages = tuple(self.waiting)
-        self.waiting.clear()
-        return messages
+    def drain(self) -> Iterator[Mapping[str, Any]]:
+        """Yield what is waiting, oldest first; what is not asked for goes on waiting."""
+        while True:
+            with self.turn:
+                if not self.waiting:
+                    return
+                message = self.waiting.pop(0)
+            yield message
 
     @property
     def acknowledged(self) -> dict[str, Any]:
@@ -70,16 +80,18 @@ def inbox(key: str) -> Inbox:
     return made
 
 
-def receiver(key: str, then: Callable[[], None] | None = None) -> Callable[[], None]:
-    """Return a mount's `on_sent_change`: it fills the inbox before the script runs, then calls `then`.
+def receiver(key: str, handle: Callable[[Iterator[Mapping[str, Any]]], None] | None) -> Callable[[], None]:
+    """Return a mount's `on_sent_change`: it takes what was sent before the script runs, and has it handled.
 
-    Streamlit never interrupts a callback, so what is taken here cannot be lost to a rerun.
+    A run that comes meanwhile waits for its turn, so that what was sent first is done first.
     """
+    box = inbox(key)
 
     def receive() -> None:
         sent = st.session_state.get(key)
-        inbox(key).take(sent.get("sent") if isinstance(sent, Mapping) else None)
-        if then is not None:
-            then()
+        with box.turn:
+            box.take(sent.get("sent") if isinstance(sent, Mapping) else None)
+            if handle is not None:
+                handle(box.drain())
 
     return receive

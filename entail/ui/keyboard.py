@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -47,11 +47,12 @@ def listen(
     stamp: str = "",
     on_press: Callable[[KeyPress], object] | None = None,
     in_dialogs: bool = False,
-) -> tuple[KeyPress, ...]:
-    """Listen to `keys` on the whole page and return what was pressed since the last call, oldest first.
+) -> Iterator[KeyPress]:
+    """Listen to `keys` on the whole page and return an iterator over what was pressed, oldest first.
 
     With `on_press`, every press is handed to it before the next run of the script begins, as Streamlit does
-    with `on_click`, and nothing is returned. However quickly keys are pressed, each comes once and in order.
+    with `on_click`, and there is nothing to iterate over. However quickly keys are pressed, each comes once
+    and in order; what a run did not come to, because a new one broke it off, comes in the next.
     `stamp` names what is on the screen, and comes back with each press: where a key means a place in a list,
     a press with an older stamp was meant for an older list.
 
@@ -70,30 +71,28 @@ def listen(
         )
     box = inbox(key)
 
-    def hand_on() -> None:
+    def handle(messages: Iterator[Mapping[str, Any]]) -> None:
         if on_press is not None:
-            for press in _presses(box.drain()):
+            for press in _presses(messages):
                 on_press(press)
 
     _component()(
         key=key,
         data={"keys": list(keys), "in_dialogs": in_dialogs, "stamp": stamp, "acknowledged": box.acknowledged},
-        on_sent_change=receiver(key, hand_on),
+        on_sent_change=receiver(key, handle),
     )
     return _presses(box.drain())
 
 
-def take_presses(key: str) -> tuple[KeyPress, ...]:
-    """Return what was pressed since the last call without drawing anything, for use at the top of a page."""
+def take_presses(key: str) -> Iterator[KeyPress]:
+    """Return the iterator that `listen` returns without drawing anything, for the top of a page."""
     return _presses(inbox(key).drain())
 
 
-def _presses(messages: Sequence[Mapping[str, Any]]) -> tuple[KeyPress, ...]:
-    return tuple(
-        KeyPress(message["key"], message["number"], str(message.get("stamp", "")))
-        for message in messages
-        if isinstance(message.get("key"), str)
-    )
+def _presses(messages: Iterator[Mapping[str, Any]]) -> Iterator[KeyPress]:
+    for message in messages:
+        if isinstance(message.get("key"), str):
+            yield KeyPress(message["key"], message["number"], str(message.get("stamp", "")))
 
 
 @cache

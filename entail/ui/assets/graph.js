@@ -19,7 +19,7 @@ class TreeGraph {
       zoom: (by) => this.zoom(by),
       fit: () => this.fit(),
       fold: () => this.send("toggle", this.selected),
-      foldAll: () => this.send("toggle_all", this.records.keys().next().value),
+      foldAll: () => this.foldAll(),
       screen: () => (this.root.ownerDocument.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()),
     });
     this.map = new TreeMap((position) => this.lookAt({ position }, { byReader: true }));
@@ -44,6 +44,7 @@ class TreeGraph {
     this.network.on("blurNode", () => (this.place.style.cursor = ""));
     this.network.on("beforeDrawing", (ctx) => paintSteps(ctx, this.records, this.theme, this.network.getScale()));
     this.network.on("afterDrawing", () => this.afterDrawing());
+    this.place.addEventListener("mouseleave", () => this.forgetMouse());
     this.place.addEventListener("wheel", (event) => this.wheel(event), { passive: false, capture: true });
     this.resizing = new ResizeObserver(() => this.resized());
     this.resizing.observe(this.place);
@@ -73,6 +74,7 @@ class TreeGraph {
     this.records = this.read(data);
     const moved = this.selected !== data.selected;
     this.selected = data.selected;
+    this.collapsed = data.collapsed;
     this.sent = null;
     this.readTheme();
     this.nodes.remove([...before.keys()].filter((id) => !this.records.has(id)));
@@ -81,7 +83,7 @@ class TreeGraph {
     this.edges.update(data.edges);
     const drawn = new Set(data.nodes.map((node) => node.group));
     this.panel.showLegend(STYLE.legend.filter(({ kind }) => kind !== "rejected" || drawn.has(kind)), this.theme.looks);
-    this.panel.showFold(this.records.get(this.selected), this.records);
+    this.panel.showFold(this.records.get(this.selected), this.collapsed, this.records);
     this.panel.hint.textContent = data.hint;
     this.panel.hint.hidden = !data.hint;
     this.network.canvas.frame.canvas.setAttribute("aria-label", data.description);
@@ -143,6 +145,13 @@ class TreeGraph {
     this.outbox.send({ kind, node: node.of ?? node.id, premise: node.key ?? null });
   }
 
+  // Expands all if anything is collapsed, also below what is collapsed itself; else leaves the hypothesis and its premises.
+  foldAll() {
+    const conclusions = [...this.records.values()].filter((node) => node.below && node.group !== "hypothesis");
+    const ids = this.collapsed.length ? this.collapsed : conclusions.map(({ id }) => id);
+    this.outbox.send(...ids.map((node) => ({ kind: "toggle", node, premise: null })));
+  }
+
   click({ pointer }) {
     const scale = this.network.getScale();
     const badge = [...this.records.values()].find((node) => {
@@ -161,6 +170,12 @@ class TreeGraph {
   open({ pointer }) {
     const id = this.network.getNodeAt(pointer.DOM);
     if (id !== undefined) this.send("open", id);
+  }
+
+  // vis-network does not notice that the mouse is gone: it would leave the tooltip standing.
+  forgetMouse() {
+    const away = new MouseEvent("mousemove", { clientX: -1e5, clientY: -1e5 });
+    this.network.canvas.frame.canvas.dispatchEvent(away);
   }
 
   find(words) {

@@ -96,19 +96,18 @@ class Panel {
     this.previous.disabled = this.next.disabled = total < 2;
   }
 
-  showFold(node, records) {
+  showFold(node, collapsed, records) {
     const name = (button, label, pressed) => {
       button.title = label;
       button.setAttribute("aria-label", label);
       button.setAttribute("aria-pressed", String(pressed));
     };
-    const all = [...records.values()];
-    const some = all.some(({ collapsed }) => collapsed);
+    const some = collapsed.length > 0;
     const one = Boolean(node?.collapsed);
     name(this.fold, one ? "Expand the selected node" : "Collapse the selected node", one);
     name(this.foldAll, some ? "Expand all" : "Collapse all", some);
     this.fold.disabled = !node?.below;
-    this.foldAll.disabled = !all.some(({ below }) => below);
+    this.foldAll.disabled = !some && ![...records.values()].some(({ below, group }) => below && group !== "hypothesis");
   }
 }
 

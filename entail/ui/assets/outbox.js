@@ -15,9 +15,11 @@ class Outbox {
     }
   }
 
-  send(message) {
-    this.number += 1;
-    this.open.push({ ...message, number: this.number });
+  send(...messages) {
+    for (const message of messages) {
+      this.number += 1;
+      this.open.push({ ...message, number: this.number });
+    }
     this.setTriggerValue("sent", { mount: this.mount, messages: this.open });
   }
 }

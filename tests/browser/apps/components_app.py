@@ -9,7 +9,7 @@ from entail.data.records import Premise
 from entail.trees.acts import Create, Event, GivenNode, Reject
 from entail.trees.replay import replay
 from entail.trees.tree import Tree
-from entail.ui.graph import GraphEvent, draw_graph, foldable
+from entail.ui.graph import GraphEvent, draw_graph
 from entail.ui.keyboard import KeyPress, listen
 
 SCRIPT = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
@@ -58,8 +58,6 @@ tree = tree_of(int(st.query_params.get("nodes", len(STORY))) + state.more)
 def follow(event: GraphEvent) -> None:
     if event.kind == "toggle":
         state.collapsed ^= {event.node}
-    elif event.kind == "toggle_all":
-        state.collapsed = frozenset() if state.collapsed else foldable(tree)
     elif event.kind == "open":
         state.opened = event.node
     else:

@@ -1,0 +1,126 @@
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from entail.ui.inbox import Inbox
+
+
+def sent(mount: str, *numbers: int) -> dict[str, Any]:
+    return {"mount": mount, "messages": [{"number": number} for number in numbers]}
+
+
+def drained(box: Inbox) -> list[int]:
+    return [message["number"] for message in box.drain()]
+
+
+def test_what_is_sent_again_is_taken_once() -> None:
+    box = Inbox()
+    box.take(sent("a", 1, 2))
+    box.take(sent("a", 1, 2, 3))
+    assert drained(box) == [1, 2, 3]
+    assert drained(box) == []
+    box.take(sent("a", 3))
+    assert drained(box) == []
+
+
+def test_numbers_begin_anew_when_the_component_is_drawn_anew() -> None:
+    box = Inbox()
+    box.take(sent("a", 1, 2))
+    box.take(sent("b", 1))
+    assert drained(box) == [1, 2, 1]
+    assert box.acknowledged == {"mount": "b", "seen": 1}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        "sent",
+        [],
+        {},
+        {"mount": "a"},
+        {"mount": 1, "messages": []},
+        {"mount": "a", "messages": "x"},
+        {"mount": "a", "messages": [None, {}, {"number": "1"}, {"number": 0}]},
+    ],
+)
+def test_what_is_malformed_is_left_out(wrong: object) -> None:
+    box = Inbox()
+    box.take(wrong)
+    assert drained(box) == []
+
+
+@given(st.integers(0, 12), st.data())
+def test_nothing_is_lost_or_taken_twice_however_runs_fall(count: int, data: st.DataObject) -> None:
+    # The browser sends all that is open with each message; Streamlit keeps the last that it has not run.
+    box, open_, taken = Inbox(), [], []
+    pending: dict[str, Any] | None = None
+    for number in range(1, count + 1):
+        open_ = [n for n in open_ if n > box.acknowledged["seen"]] if data.draw(st.booleans()) else open_
+        open_.append(number)
+        pending = sent("a", *open_)
+        if data.draw(st.booleans()):
+            box.take(pending)
+            pending = None
+            taken += drained(box) if data.draw(st.booleans()) else []
+    box.take(pending)
+    assert taken + drained(box) == list(range(1, count + 1))
+
+
+def test_callback_fills_the_inbox_before_it_calls_on() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from entail.ui.inbox import receiver
+
+        st.session_state["mounted"] = {"sent": {"mount": "a", "messages": [{"number": 1, "key": "u"}]}}
+        receiver("mounted", lambda messages: st.text(str([m["key"] for m in messages])))()
+        st.session_state["mounted"] = {}
+        receiver("mounted", None)()
+
+    ran = AppTest.from_function(script).run()
+    assert not ran.exception
+    assert ran.text[0].value == "['u']"
+
+
+def test_what_a_broken_off_run_did_not_come_to_waits_for_the_next() -> None:
+    box = Inbox()
+    box.take(sent("a", 1, 2, 3))
+    for message in box.drain():
+        if message["number"] == 2:
+            break
+    box.take(sent("a", 3, 4))
+    assert drained(box) == [3, 4]
+
+
+def test_runs_act_in_turn() -> None:
+    """A second run, which Streamlit begins while the first still acts, does what came later, later."""
+    done: list[int] = []
+    acting, second_came = Event(), Event()
+    box = Inbox()
+
+    def act(number: int) -> None:
+        if number == 1:
+            acting.set()
+            assert second_came.wait(10)
+        done.append(number)
+
+    def run(numbers: tuple[int, ...]) -> None:
+        with box.turn:
+            box.take(sent("a", *numbers))
+            for message in box.drain():
+                act(message["number"])
+
+    first = Thread(target=run, args=((1,),))
+    first.start()
+    assert acting.wait(10)
+    second = Thread(target=run, args=((1, 2),))
+    second.start()
+    second_came.set()
+    for thread in (first, second):
+        thread.join(10)
+    assert done == [1, 2]
