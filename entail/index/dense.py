@@ -29,8 +29,9 @@ numbers its plain loop is the faster one on one thread, so a single search stays
 class DenseIndex:
     """A `PremiseIndex` over unit vectors; the score is the cosine of query and premise.
 
-    Threads take turns: one lock an index, since FAISS on a GPU does not survive concurrent readers.
-    The vectors are held once, by FAISS, on the processor.
+    Threads take turns: one lock an index. The vectors are held once, by FAISS, in main memory, with a GPU
+    or without: a search of 16,472 premises takes about 2 ms there, and FAISS on a GPU does not survive
+    concurrent readers.
 
     Args:
         encoder: What encodes queries; touched only for a query whose vector is not known.
