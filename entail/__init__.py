@@ -11,27 +11,59 @@ from typing import TYPE_CHECKING, Any
 from entail.version import __version__
 
 if TYPE_CHECKING:
+    from entail.data.corpora import read_corpus
+    from entail.data.entailment_bank import read_trees, write_trees
     from entail.data.records import Corpus, ExplanationTree, Premise, Step
     from entail.data.text import fold
     from entail.errors import EntailError
+    from entail.evaluation.comparison import compare
+    from entail.evaluation.effort import measure_effort
+    from entail.evaluation.premises import evaluate_premises
+    from entail.index.retriever import retriever
+    from entail.trees.corpora import CorpusStore
+    from entail.trees.database import open_database
+    from entail.trees.formats.convert import convert
+    from entail.trees.log import TreeLog
 
 _HOMES = {
     "Corpus": "entail.data.records",
+    "CorpusStore": "entail.trees.corpora",
     "EntailError": "entail.errors",
     "ExplanationTree": "entail.data.records",
     "Premise": "entail.data.records",
     "Step": "entail.data.records",
+    "TreeLog": "entail.trees.log",
+    "compare": "entail.evaluation.comparison",
+    "convert": "entail.trees.formats.convert",
+    "evaluate_premises": "entail.evaluation.premises",
     "fold": "entail.data.text",
+    "measure_effort": "entail.evaluation.effort",
+    "open_database": "entail.trees.database",
+    "read_corpus": "entail.data.corpora",
+    "read_trees": "entail.data.entailment_bank",
+    "retriever": "entail.index.retriever",
+    "write_trees": "entail.data.entailment_bank",
 }
 
 __all__ = [
     "Corpus",
+    "CorpusStore",
     "EntailError",
     "ExplanationTree",
     "Premise",
     "Step",
+    "TreeLog",
     "__version__",
+    "compare",
+    "convert",
+    "evaluate_premises",
     "fold",
+    "measure_effort",
+    "open_database",
+    "read_corpus",
+    "read_trees",
+    "retriever",
+    "write_trees",
 ]
 
 

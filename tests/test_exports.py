@@ -9,12 +9,23 @@ import entail
 
 PUBLIC = [
     "Corpus",
+    "CorpusStore",
     "EntailError",
     "ExplanationTree",
     "Premise",
     "Step",
+    "TreeLog",
     "__version__",
+    "compare",
+    "convert",
+    "evaluate_premises",
     "fold",
+    "measure_effort",
+    "open_database",
+    "read_corpus",
+    "read_trees",
+    "retriever",
+    "write_trees",
 ]
 
 

@@ -105,8 +105,10 @@ def test_the_newcomers_story(
     expect(page.get_by_text("What explains this hypothesis")).to_be_visible()
     press(page, "c")
     dialog = page.get_by_role("dialog")
-    for box in dialog.get_by_role("checkbox").all():
-        box.check(force=True)
+    boxes = dialog.get_by_test_id("stCheckbox").locator("label")
+    expect(boxes).to_have_count(2)
+    for box in boxes.all():
+        box.click()
     dialog.get_by_role("textbox", name="it follows that").fill("moonlight is reflected sunlight")
     dialog.get_by_role("button", name="Conclude").click()
     expect(dialog).to_have_count(0)
@@ -232,7 +234,7 @@ def test_an_own_corpus_by_upload_searched_with_own_words(page: Page, url: str, f
     page.get_by_role("combobox", name="Facts from").first.click()
     page.get_by_role("option", name=re.compile("^facts")).click()
     page.get_by_role("button", name="Start", exact=True).click()
-    expect(rows(page)).to_have_count(10)
+    expect(rows(page)).to_have_count(10, timeout=180_000)  # the encoder is loaded, 42 facts are encoded
     expect(page.get_by_text("<script>window.hit=1</script>")).to_be_visible()
     assert page.evaluate("window.hit") is None
     press(page, "s")
