@@ -48,6 +48,7 @@ browser: $(TEST_STAMP) ## the newcomer's story in a real Chromium
 bench: $(TEST_STAMP) ## measure speed, write docs/results/
 	$(BIN)/python scripts/bench_search.py
 	$(BIN)/python scripts/bench_app.py
+	$(BIN)/python scripts/write_speed.py
 
 clean: ## remove the environment and caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -7,7 +7,7 @@ from entail.errors import EntailError
 from entail.evaluation.comparison import compare
 from entail.ui.authoring import draw_progress
 from entail.ui.compare import comparison_csv, draw_comparison
-from entail.ui.resources import RETRIEVERS, gold, shelf
+from entail.ui.resources import gold, retriever_label, retrievers, shelf
 from entail.ui.shell import begin
 from entail.ui.words import label
 
@@ -17,12 +17,12 @@ corpora = shared.corpora.corpora()
 if not corpora:
     st.info("There is no corpus yet. Bring one on the Corpora page.", icon=":material/library_add:")
     st.stop()
-names = list(RETRIEVERS)
+names = retrievers()
 top = st.columns([3, 2, 2, 1])
 corpus_info = top[0].selectbox("Corpus", corpora, format_func=lambda c: f"{c.name} ({c.count:,} facts)")
-first = top[1].selectbox("Left", names, index=names.index("tfidf"), format_func=RETRIEVERS.__getitem__)
+first = top[1].selectbox("Left", names, index=names.index("tfidf"), format_func=retriever_label)
 second = top[2].selectbox(
-    "Right", names, key="compare_right", index=names.index("minilm"), format_func=RETRIEVERS.__getitem__
+    "Right", names, key="compare_right", index=names.index("minilm"), format_func=retriever_label
 )
 k = top[3].selectbox("Depth", (10, 20, 50, 100), index=1)
 

@@ -8,7 +8,7 @@ from entail.ui.candidates import draw_candidates
 from entail.ui.chooser import draw_chooser, leave_tree
 from entail.ui.dialogs import open_dialog
 from entail.ui.export import draw_export
-from entail.ui.resources import RETRIEVERS, gold, shelf
+from entail.ui.resources import gold, retriever_label, retrievers, shelf
 from entail.ui.shell import begin
 from entail.ui.toolbar import draw_notice, draw_toolbar
 from entail.ui.views import draw_view
@@ -52,7 +52,7 @@ with left:
         if screen.query:
             st.button("Node's own text", on_click=screen.search, args=(None,), type="tertiary", key="own")
     st.selectbox(
-        "Ranked by", list(RETRIEVERS), format_func=RETRIEVERS.__getitem__, key="retriever", width="stretch"
+        "Ranked by", retrievers(), format_func=retriever_label, key="retriever", width="stretch"
     )
     if place.index is None:
         authoring.draw_building(place)

@@ -8,8 +8,8 @@ import io
 import streamlit as st
 
 from entail.evaluation.comparison import ComparedPremise, Comparison
-from entail.ui.resources import RETRIEVERS
-from entail.ui.words import marked, words_of
+from entail.ui.resources import retriever_label
+from entail.ui.words import label, marked, words_of
 
 _STYLE = """
 <style>
@@ -31,14 +31,14 @@ def draw_comparison(comparison: Comparison) -> None:
     cells[0].metric("In both", f"{comparison.shared} of {comparison.k}", border=True)
     for which in (0, 1):
         cells[which + 1].metric(
-            f"Known premises found by {RETRIEVERS[comparison.names[which]]}",
+            f"Known premises found by {label(retriever_label(comparison.names[which]))}",
             str(comparison.found(which)) if known else "not known",
             border=True,
         )
     words = words_of(comparison.query)
     for which, column in enumerate(st.columns(2, gap="medium")):
         with column:
-            st.markdown(f"**{RETRIEVERS[comparison.names[which]]}**")
+            st.markdown(f"**{label(retriever_label(comparison.names[which]))}**")
             rows = "".join(_row(row, which, comparison.k, words) for row in comparison.side(which))
             st.html(f'{_STYLE}<table class="cmp">{rows}</table>')
     st.caption(

@@ -25,12 +25,11 @@ from entail.trees.log import TreeLog
 if TYPE_CHECKING:
     from entail.encoders.biencoder import BiEncoder
 
-RETRIEVERS: Mapping[str, str] = {
+_LABELS: Mapping[str, str] = {
     "minilm": "MiniLM (meaning)",
     "tfidf": "TF-IDF (shared words)",
     "bm25": "BM25 (shared words)",
 }
-"""Retrievers that are always in reach, and how a person calls them."""
 
 WARM_AFTER = 1.5
 """Seconds between the first page and the loading of the encoder, in which the browser draws."""
@@ -147,6 +146,18 @@ class Shelf:
 def shelf() -> Shelf:
     """Return the process's shelf of indexes."""
     return Shelf()
+
+
+def retrievers() -> list[str]:
+    """Return the retrievers in reach: the packaged encoder, the lexical ones, those under `models/`."""
+    from entail.index.retriever import retriever_names
+
+    return sorted(retriever_names(), key=lambda name: name != "minilm")
+
+
+def retriever_label(name: str) -> str:
+    """Return how a person calls a retriever."""
+    return _LABELS.get(name, name)
 
 
 @st.cache_data(show_spinner=False, ttl=60)
