@@ -27,10 +27,10 @@ second = top[2].selectbox(
 k = top[3].selectbox("Depth", (10, 20, 50, 100), index=1)
 
 known = gold(corpus_info.id)
-nodes = {tree.hypothesis: None for tree in shared.log.trees(corpus_id=corpus_info.id)}
-picked = st.selectbox(
-    "A claim of one of the trees", list(nodes), index=0 if nodes else None, key="compare_pick"
-)
+trees = shared.log.trees(corpus_id=corpus_info.id)
+# Claims whose premises are known come first: on them the two sides can be told right from wrong.
+claims = sorted({tree.hypothesis for tree in trees}, key=lambda claim: (fold(claim) not in known, claim))
+picked = st.selectbox("A claim of one of the trees", claims, key="compare_pick")
 typed = st.text_input("or a sentence of your own", key="compare_query", max_chars=2000)
 query = typed.strip() or picked or ""
 if not query:

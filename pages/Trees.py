@@ -51,9 +51,7 @@ with left:
         st.markdown(f"**{label(words)}**")
         if screen.query:
             st.button("Node's own text", on_click=screen.search, args=(None,), type="tertiary", key="own")
-    st.selectbox(
-        "Ranked by", retrievers(), format_func=retriever_label, key="retriever", width="stretch"
-    )
+    st.selectbox("Ranked by", retrievers(), format_func=retriever_label, key="retriever", width="stretch")
     if place.index is None:
         authoring.draw_building(place)
     else:

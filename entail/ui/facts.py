@@ -74,6 +74,10 @@ def draw_facts(shared: Workspace, author: str | None, corpus: CorpusInfo) -> Non
         table,
         hide_index=True,
         height=320,
+        column_config={
+            "fact": st.column_config.TextColumn(width="large"),
+            "id": st.column_config.TextColumn(width=90),
+        },
         on_select="rerun",
         selection_mode="single-row",
         # Found rows and version in the key: a selection never carries over to other rows.

@@ -29,7 +29,7 @@ def draw_view(view: str, shared: Workspace, desk: Desk) -> None:
             collapsed=screen.collapsed,
             show_rejected=screen.show_rejected,
             key=f"graph-{screen.tree_id}",
-            height=560,
+            height=640,
             on_event=lambda event: follow(screen, event),
         )
     elif view == "Outline":
