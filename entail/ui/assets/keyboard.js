@@ -77,5 +77,6 @@ export default function (component) {
   listener.inDialogs = data.in_dialogs;
   listener.stamp = data.stamp;
   listener.outbox.connect(setTriggerValue, data.acknowledged);
+  hostOf(parentElement).dataset.listens = data.stamp; // for whoever drives the page from outside
   return whenGone(parentElement, listener.cleanUp);
 }
