@@ -12,7 +12,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -57,13 +57,13 @@ class Archive:
     parts: Mapping[str, Part]
     _zip: zipfile.ZipFile
 
-    def content(self, part: str) -> Iterator[bytes]:
+    def content(self, part: str) -> Generator[bytes]:
         """Yield a part's bytes, piece by piece."""
         with self._zip.open(part) as stream:
             while piece := stream.read(_CHUNK):
                 yield piece
 
-    def rows(self, part: str) -> Iterator[dict[str, Any]]:
+    def rows(self, part: str) -> Generator[dict[str, Any]]:
         """Yield the rows of a table.
 
         Raises:

@@ -126,7 +126,8 @@ class Authors:
             return
         table = schema.presence
         with self._database.writing() as connection:
-            if connection.scalar(sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)) is None:
+            known = sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)
+            if not tree_id.isascii() or connection.scalar(known) is None:
                 raise UnknownTreeError(f"there is no tree {tree_id!r}")
             values = {"node": node[:40], "at": datetime.now(UTC)}
             name = enter(connection, author)

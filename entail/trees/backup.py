@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -228,8 +228,8 @@ def _staged_models(archive: Archive, models: Path) -> Iterator[Path | None]:
         for name in names:
             path = staged / name.removeprefix("models/")
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("wb") as stream:
-                stream.writelines(archive.content(name))
+            with path.open("wb") as stream, closing(archive.content(name)) as pieces:
+                stream.writelines(pieces)
         yield staged
     finally:
         shutil.rmtree(staged, ignore_errors=True)
@@ -264,11 +264,11 @@ def _fill(database: Database, archive: Archive, progress: ProgressCallback | Non
             sum(archive.parts[part].lines for part in parts), "restoring", unit="rows", report=progress
         )
         for part, table in parts.items():
-            rows = (_row(row, table) for row in archive.rows(part))
             try:
-                while batch := list(islice(rows, _BATCH)):
-                    connection.execute(sa.insert(table), batch)
-                    meter.add(len(batch))
+                with closing(archive.rows(part)) as rows:
+                    while batch := [_row(row, table) for row in islice(rows, _BATCH)]:
+                        connection.execute(sa.insert(table), batch)
+                        meter.add(len(batch))
             except (KeyError, TypeError, ValueError, sa.exc.StatementError) as error:
                 if isinstance(error, sa.exc.OperationalError):
                     raise

@@ -133,8 +133,10 @@ class CorpusStore:
         Raises:
             CorpusError: If a text cannot be used or is in the corpus already, or nothing is left to add.
         """
-        added = Corpus.of("added", [texts] if isinstance(texts, str) else texts)
-        check_premises(added.premises)
+        said = [texts] if isinstance(texts, str) else texts
+        premises = [text if isinstance(text, Premise) else Premise(text) for text in said]
+        check_premises(premises)
+        added = Corpus.of("added", premises)
         with self._database.writing() as connection:
             info = read_info(connection, corpus_id, lock=True)
             live = live_keys(connection, corpus_id, info.version)

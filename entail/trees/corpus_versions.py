@@ -60,13 +60,13 @@ def check_premises(premises: Iterable[Premise]) -> None:
 
 def _check_premise(premise: Premise, longest: int) -> None:
     text = premise.text
-    if not fold(text):
-        raise CorpusError("a premise needs at least one character that is not white space")
     if len(text) > longest:
         raise CorpusError(
             f"a premise has at most {longest:,} characters, found {len(text):,} in {quote(text)}; "
             "split it, or set ENTAIL_MAX_PREMISE_CHARS"
         )
+    if not fold(text):
+        raise CorpusError("a premise needs at least one character that is not white space")
     for said in (text, premise.source_id or ""):
         _check_storable(said, "a premise")
 
@@ -205,7 +205,9 @@ def read_info(connection: sa.Connection, corpus_id: str, *, lock: bool = False) 
         CorpusError: If there is no such corpus.
     """
     query = INFO.where(schema.corpora.c.id == corpus_id)
-    row = connection.execute(query.with_for_update(of=schema.corpora) if lock else query).first()
+    if lock:
+        query = query.with_for_update(of=schema.corpora)
+    row = connection.execute(query).first() if corpus_id.isascii() else None
     if row is None:
         raise CorpusError(f"there is no corpus {corpus_id!r}; it may be in another database")
     return CorpusInfo(*row)

@@ -226,18 +226,21 @@ def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
 
 def _writable(database: Database) -> bool:
     """See whether the file can be written; a damaged or locked one raises."""
-    with database.engine.connect() as connection:
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)
-        try:
+    try:
+        with database.engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert isinstance(raw, sqlite3.Connection)
             raw.execute("PRAGMA journal_mode = WAL")
             raw.execute("BEGIN IMMEDIATE")
+            raw.execute(
+                "PRAGMA user_version = 0"
+            )  # BEGIN alone is content with a file that cannot be written
             raw.execute("ROLLBACK")
-        except sqlite3.OperationalError as error:
-            reason = str(error)
-            if "readonly" in reason or ("unable to open" in reason and _exists(database)):
-                return False
-            raise
+    except (sqlite3.OperationalError, sa.exc.OperationalError) as error:
+        reason = str(error)
+        if "readonly" in reason or ("unable to open" in reason and _exists(database)):
+            return False
+        raise
     return True
 
 
@@ -253,7 +256,7 @@ def _bring_up(database: Database) -> None:
     if database.read_only:
         raise DatabaseError(
             f"the tables of {database.url} are of revision {revision or 'none'}, expected {REVISION}, and it "
-            "can only be read here; they are brought up to date when entail is started by a user who may write it"
+            "can only be read here; who may write it brings them up to date by starting entail"
         )
     with database.writing() as connection:
         migrate(connection)
@@ -308,6 +311,10 @@ def explained(url: str) -> Iterator[None]:
         yield
     except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
         raise _explain(error, url) from error
+    except UnicodeEncodeError as error:
+        raise DatabaseError(
+            f"nothing was saved: half a character (a lone surrogate) in {error.object!r}"
+        ) from error
 
 
 def _explain(error: Exception, url: str) -> DatabaseError:

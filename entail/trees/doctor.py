@@ -99,9 +99,11 @@ def _package_problems() -> Iterator[str]:
 
 
 def _device_problems(device: Mapping[str, Any]) -> Iterator[str]:
-    asked = str(device["asked"])
-    if asked.startswith("cuda") and not device["gpus"]:
-        yield f"ENTAIL_DEVICE asks for {asked!r}, but the driver shows no GPU; set it to auto or cpu"
+    asked, gpus = str(device["asked"]), int(device["gpus"])
+    kind, _, number = asked.partition(":")
+    if kind == "cuda" and gpus <= (int(number) if number.isdigit() else 0):
+        shown = f"{gpus or 'no'} GPU{'s' if gpus > 1 else ''}"
+        yield f"ENTAIL_DEVICE asks for {asked!r}, but the driver shows {shown}; set it to auto or cpu"
 
 
 def _data(settings: Settings) -> dict[str, Any]:
@@ -116,7 +118,7 @@ def _data(settings: Settings) -> dict[str, Any]:
 
 def _data_problems(settings: Settings, data: Mapping[str, Any]) -> Iterator[str]:
     folder = _nearest(settings.data_dir)
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+    if not folder.is_dir() or not _writable(folder):
         yield f"{folder} cannot be written; make it writable, or set ENTAIL_DATA_DIR to a folder that is"
     if data["free_bytes"] < LITTLE_SPACE:
         yield f"the disk of {folder} has only {data['free_bytes'] // 2**20} MiB left; make room"
@@ -139,7 +141,7 @@ def _database(
     except DatabaseError as error:
         return {**about, "state": "unusable"}, (str(error),)
     problems = list(health.problems)
-    if path is not None and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+    if path is not None and not (_writable(path) and _writable(path.parent)):
         problems.append(f"{path} can only be read, so nothing is saved; make it and its folder writable")
     state = "well" if not problems else "not well"
     return {
@@ -149,6 +151,10 @@ def _database(
         "bytes": health.size,
         "rows": dict(health.rows),
     }, tuple(problems)
+
+
+def _writable(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _nearest(folder: Path) -> Path:

@@ -36,6 +36,8 @@ from entail.trees.tree import Tree
 CACHED_HISTORIES = 256
 """Histories that a `TreeLog` keeps in memory, the least recently used dropped first."""
 
+_TREE_ID = re.compile(r"[0-9a-f]{8}")
+
 
 @dataclass(frozen=True, slots=True)
 class TreeSummary:
@@ -320,7 +322,7 @@ class TreeLog:
             events = read_events(connection, tree_id, after=known.seq - 1)
             if events and _same(events[0], known.events[-1]):
                 return known.extend(events[1:])
-        events = read_events(connection, tree_id)
+        events = read_events(connection, tree_id) if _TREE_ID.fullmatch(tree_id) else []
         if not events:
             raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
         return replay(events)
@@ -343,7 +345,7 @@ class TreeLog:
         query = sa.select(schema.trees).where(schema.trees.c.id == tree_id)
         row = (
             connection.execute(query.with_for_update() if lock else query).first()
-            if re.fullmatch(r"[0-9a-f]{8}", tree_id)
+            if _TREE_ID.fullmatch(tree_id)
             else None
         )
         if row is None:

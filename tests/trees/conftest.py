@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from entail.trees import schema
 from entail.trees.acts import AnyAct, Create, Event
+from entail.trees.database import Database, open_database, parse_url
 from entail.trees.replay import History, replay
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -62,3 +76,177 @@ def story() -> Story:
 @pytest.fixture
 def tell() -> Callable[..., Story]:
     return Story
+
+
+# --- databases ---
+
+
+@pytest.fixture(autouse=True)
+def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep every test away from the user's data."""
+    folder = tmp_path / "data"
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(folder))
+    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
+    return folder
+
+
+def _programs() -> dict[str, str]:
+    """Return where PostgreSQL's programs are; skip the test where there are none."""
+    debian = [str(folder) for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
+    path = os.pathsep.join([*debian, os.environ.get("PATH", "")])
+    found = {name: shutil.which(name, path=path) for name in ("initdb", "postgres")}
+    if not all(found.values()):
+        pytest.skip("PostgreSQL is not installed here (no initdb, no postgres)")
+    return {name: str(program) for name, program in found.items()}
+
+
+def _unprivileged() -> dict[str, Any]:
+    """Return how to run a server that refuses to run as root."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        try:
+            user = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    pytest.skip("PostgreSQL does not run as root, and there is no other user")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """Run a PostgreSQL server of our own and give its URL, without the name of a database."""
+    programs, who = _programs(), _unprivileged()
+    folder = Path(tempfile.mkdtemp(prefix="entail-postgres-"))
+    if who:
+        os.chown(folder, who["user"], who["group"])
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    data, log = folder / "data", (folder / "log").open("wb")
+    quiet: dict[str, Any] = {"stdout": log, "stderr": log, "cwd": folder, **who}
+    make = [programs["initdb"], "-D", str(data), "-U", "entail", "--auth=trust", "-E", "UTF8", "--no-sync"]
+    subprocess.run([*make, "--locale=C"], check=True, **quiet)
+    serve = [programs["postgres"], "-D", str(data), "-F", "-k", str(folder), "-p", str(port)]
+    server = subprocess.Popen([*serve, "-c", "listen_addresses=127.0.0.1"], **quiet)
+    url = f"postgresql://entail:secret@127.0.0.1:{port}"
+    try:
+        _wait_for(f"{url}/postgres", server, folder / "log")
+        yield url
+    finally:
+        server.send_signal(signal.SIGINT)  # does not wait for clients to go, as SIGTERM would
+        server.wait(30)
+        log.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    engine = _engine(url)
+    for _ in range(300):
+        try:
+            engine.connect().close()
+        except sa.exc.OperationalError:
+            if server.poll() is not None:
+                break
+            time.sleep(0.1)
+        else:
+            return
+    pytest.fail(f"the PostgreSQL server did not start: {log.read_text()}")
+
+
+def _engine(url: str, **options: Any) -> sa.Engine:
+    return sa.create_engine(parse_url(url), poolclass=sa.NullPool, **options)
+
+
+@pytest.fixture(scope="session")
+def new_postgres_url(postgres_server: str) -> Callable[[], str]:
+    """Give a function that makes an empty PostgreSQL database and returns its URL."""
+
+    def make() -> str:
+        name = f"test_{secrets.token_hex(6)}"
+        with _engine(f"{postgres_server}/postgres", isolation_level="AUTOCOMMIT").connect() as connection:
+            connection.execute(sa.DDL(f"CREATE DATABASE {name}"))
+        return f"{postgres_server}/{name}"
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def postgres_with_tables(new_postgres_url: Callable[[], str]) -> str:
+    """Give the URL of a PostgreSQL database with entail's tables."""
+    url = new_postgres_url()
+    open_database(url).close()
+    return url
+
+
+@pytest.fixture(scope="session")
+def sqlite_with_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give an SQLite file with entail's tables, to be copied."""
+    path = tmp_path_factory.mktemp("template") / "trees.db"
+    open_database(f"sqlite:///{path}").close()
+    return path
+
+
+BOTH = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(params=BOTH)
+def blank_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Give the URL of a database without tables, of either kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'blank.db'}"
+    make: Callable[[], str] = request.getfixturevalue("new_postgres_url")
+    return make()
+
+
+@pytest.fixture(params=BOTH)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Give the URL of a database with empty tables, of either kind; leave the tables as they are."""
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("sqlite_with_tables"), tmp_path / "trees.db")
+        return f"sqlite:///{tmp_path / 'trees.db'}"
+    url: str = request.getfixturevalue("postgres_with_tables")
+    with _engine(url).begin() as connection:
+        names = ", ".join(table.name for table in schema.metadata.sorted_tables)
+        connection.execute(sa.DDL(f"TRUNCATE {names}"))
+    return url
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """Give an empty database of either kind."""
+    opened = open_database(database_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def sqlite(sqlite_with_tables: Path, tmp_path: Path) -> Iterator[Database]:
+    """Give an empty SQLite database."""
+    shutil.copy(sqlite_with_tables, tmp_path / "trees.db")
+    opened = open_database(f"sqlite:///{tmp_path / 'trees.db'}")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def powerless() -> Iterator[tuple[Path, Callable[[], Any]]]:
+    """Give a folder, and a context in which the rights of files count, also where the tests run as root."""
+    folder = Path(tempfile.mkdtemp(prefix="entail-rights-"))
+    folder.chmod(0o755)
+
+    @contextmanager
+    def somebody() -> Iterator[None]:
+        root = hasattr(os, "geteuid") and os.geteuid() == 0
+        if root:
+            os.seteuid(65534)
+        try:
+            yield
+        finally:
+            if root:
+                os.seteuid(0)
+
+    yield folder, somebody
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755)
+    shutil.rmtree(folder)

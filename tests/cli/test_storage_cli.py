@@ -1,0 +1,140 @@
+"""``entail backup``, ``restore`` and ``doctor``, as a person and as a program see them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.cli import main
+from entail.trees.acts import Create
+from entail.trees.database import open_database
+from entail.trees.log import TreeLog
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "data"
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(folder))
+    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
+    return folder
+
+
+@pytest.fixture
+def tree() -> str:
+    database = open_database()
+    made = TreeLog(database).create(Create(hypothesis="h"), author="Ann")
+    database.close()
+    return made
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return the one JSON object on stdout."""
+    return json.loads(capsys.readouterr().out)
+
+
+def test_backup_and_restore(
+    tree: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "b.zip"
+    assert main(["backup", str(file)]) == 0
+    assert f"wrote 1 tree, 1 act, 0 corpora, 0 premises to {file}" in capsys.readouterr().out
+    shutil.rmtree(data)
+    assert main(["restore", str(file)]) == 0
+    assert "restored 1 tree, 1 act, 0 corpora, 0 premises" in capsys.readouterr().out
+    database = open_database()
+    assert [summary.id for summary in TreeLog(database).trees()] == [tree]
+    database.close()
+
+
+def test_backup_and_restore_as_json(
+    tree: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "b.zip"
+    assert main(["backup", str(file), "--json"]) == 0
+    written = said(capsys)
+    assert written["file"] == str(file)
+    assert written["bytes"] == file.stat().st_size
+    assert written["rows"]["trees"] == 1
+    assert main(["restore", str(file), "--replace", "--json"]) == 0
+    restored = said(capsys)
+    assert restored["rows"] == written["rows"]
+    assert Path(restored["before"]).parent == data
+    assert restored["damaged"] is None
+
+
+def test_nothing_is_overwritten_unasked(
+    tree: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "b.zip"
+    assert main(["backup", str(file)]) == 0
+    assert main(["backup", str(file)]) == 1
+    assert "is there already" in capsys.readouterr().err
+    assert main(["backup", str(file), "--overwrite"]) == 0
+    assert main(["restore", str(file)]) == 1
+    assert "say --replace" in capsys.readouterr().err
+    assert main(["restore", str(file), "--replace"]) == 0
+    assert "what was there before is in" in capsys.readouterr().out
+
+
+def test_a_damaged_database_is_kept(
+    tree: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "b.zip"
+    main(["backup", str(file)])
+    (data / "entail.db").write_bytes(b"no database" * 1000)
+    assert main(["doctor"]) == 1
+    assert "PROBLEM: the database" in capsys.readouterr().out
+    assert main(["restore", str(file)]) == 1
+    assert main(["restore", str(file), "--replace"]) == 0
+    assert "the damaged database was moved to" in capsys.readouterr().out
+    assert main(["doctor"]) == 0
+
+
+def test_a_file_that_is_no_backup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "b.zip").write_text("hello")
+    assert main(["restore", str(tmp_path / "b.zip"), "--json"]) == 1
+    assert said(capsys)["error"]["type"] == "FormatError"
+    assert main(["restore", str(tmp_path / "nothing.zip")]) == 1
+    assert "nothing.zip" in capsys.readouterr().err
+
+
+def test_without_a_file_it_is_a_usage_error() -> None:
+    assert main(["backup"]) == 2
+    assert main(["restore"]) == 2
+
+
+def test_doctor_as_a_person_sees_it(tree: str, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    for piece in (
+        "entail ",
+        "python",
+        "torch",
+        "device",
+        str(data),
+        "cached vectors",
+        "revision",
+        "1 tree, 1 act",
+    ):
+        assert piece in out
+    assert out.endswith("all is well\n")
+
+
+def test_doctor_as_json(tree: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) == 0
+    found = said(capsys)
+    assert found["problems"] == []
+    assert found["database"]["rows"]["trees"] == 1
+    assert set(found) == {"versions", "device", "data", "database", "problems"}
+
+
+def test_doctor_says_what_is_wrong_with_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ENTAIL_DATABASE_URL", "mysql://h/x")
+    assert main(["doctor", "--json"]) == 1
+    assert "'mysql' is not supported" in said(capsys)["problems"][0]

@@ -1,0 +1,492 @@
+"""Everything in one file, and back, between databases of both kinds; and files that must not be believed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from entail.data.records import Corpus, Premise
+from entail.errors import DamagedDatabaseError, DatabaseError, DataError, FormatError
+from entail.progress import Progress
+from entail.trees import backup as backup_module
+from entail.trees import database as database_module
+from entail.trees import schema
+from entail.trees.acts import Accept, Create, Evidence, Finish, GivenNode, Reject, Shown, Write
+from entail.trees.archive import open_archive, write_archive
+from entail.trees.authors import Authors
+from entail.trees.backup import backup, restore
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import MIGRATIONS, Database, open_database
+from entail.trees.health import examine
+from entail.trees.log import TreeLog
+from entail.trees.seed import seed_sample
+from entail.trees.tree import ROOT
+
+ICE = Premise("ice is cold", "u1")
+EVIDENCE = Evidence(
+    retriever="tfidf", revision="r", corpus_version=2, query="snow", shown=(Shown(ICE.key, 1, 0.1),)
+)
+
+
+def fill(database: Database) -> None:
+    """Put something into every column of every table."""
+    store, log = CorpusStore(database), TreeLog(database)
+    corpus = store.add_corpus(Corpus.of("facts — “raw”", [ICE, "fire is hot"]), author="Ann", licence="CC0")
+    store.add(corpus.id, ["snow\tis  ice", "🌳 <b>"], author="Bob")
+    store.correct(corpus.id, ICE.key, "ice is very cold", author="Ann")
+    nodes = (GivenNode("a", -1, "int1"), GivenNode("b", 0, "sent1"), GivenNode("c", None))
+    tree = log.create(
+        Create(hypothesis="h", nodes=nodes, source={"id": "row", "n": [1, 2.5, None, {"π": True}]}),
+        author="Ann",
+        corpus_id=corpus.id,
+        example=True,
+    )
+    log.act(tree, Accept(node=ROOT, premise=ICE), author="Bob", base=1, evidence=EVIDENCE)
+    log.act(tree, Reject(node=ROOT, premise=Premise("fire is hot")), author="Bob", base=2)
+    log.act(tree, Finish(node="n1.1", premises=(ICE,)), author="Cleo", base=3)
+    log.undo(tree, author="Cleo")
+    Authors(database).seen(tree, "Cleo", "n1.1")
+    log.archive(log.create(Create(hypothesis="put away"), author="Dan"), author="Ann")
+
+
+def content(database: Database) -> dict[str, Any]:
+    """Return all that can be read from a database."""
+    store, log = CorpusStore(database), TreeLog(database)
+    trees = [*log.trees(), *log.trees(archived=True)]
+    corpora = store.corpora()
+    return {
+        "trees": trees,
+        "histories": [log.history(tree.id) for tree in trees],
+        "evidence": [log.evidence(tree.id) for tree in trees],
+        "corpora": corpora,
+        "versions": [store.corpus(c.id, version=v + 1) for c in corpora for v in range(c.version)],
+        "changes": [store.changes(corpus.id) for corpus in corpora],
+        "authors": Authors(database).names(),
+        "here": Authors(database).here(within_seconds=1e6),
+    }
+
+
+@pytest.fixture
+def filled(database_url: str) -> str:
+    database = open_database(database_url)
+    fill(database)
+    database.close()
+    return database_url
+
+
+def read(url: str) -> dict[str, Any]:
+    database = open_database(url)
+    try:
+        assert examine(database).problems == ()
+        return content(database)
+    finally:
+        database.close()
+
+
+@pytest.fixture
+def saved(tmp_path: Path, sqlite: Database) -> Path:
+    """Give a backup of a small database."""
+    fill(sqlite)
+    return backup(tmp_path / "saved.zip", url=f"sqlite:///{sqlite.file}").file
+
+
+def new_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'new' / 'x.db'}"
+
+
+# --- there and back ---
+
+
+def test_all_of_it_comes_back(filled: str, blank_url: str, tmp_path: Path) -> None:
+    done = backup(tmp_path / "b.zip", url=filled)
+    assert done.size == (tmp_path / "b.zip").stat().st_size
+    assert done.rows["events"] == 6
+    back = restore(tmp_path / "b.zip", url=blank_url)
+    assert back.rows == done.rows
+    assert (back.before, back.damaged) == (None, None)
+    assert read(blank_url) == read(filled)
+
+
+def test_a_restored_database_goes_on(filled: str, blank_url: str, tmp_path: Path) -> None:
+    backup(tmp_path / "b.zip", url=filled)
+    restore(tmp_path / "b.zip", url=blank_url)
+    database = open_database(blank_url)
+    log, store = TreeLog(database), CorpusStore(database)
+    tree = log.trees()[0]
+    log.redo(tree.id, author="Cleo")
+    log.act(tree.id, Write(node=ROOT, text="new"), author="Eve", base=tree.seq)
+    store.add(store.corpora()[0].id, [ICE], author="Eve")
+    assert examine(database).problems == ()
+    database.close()
+
+
+def test_the_sample_is_carried_too(sqlite: Database, tmp_path: Path) -> None:
+    seed_sample(sqlite)
+    backup(tmp_path / "b.zip", url=f"sqlite:///{sqlite.file}")
+    restore(tmp_path / "b.zip", url=new_url(tmp_path))
+    assert read(new_url(tmp_path)) == content(sqlite)
+
+
+def test_by_default_it_is_the_settings_database(own_data_folder: Path, tmp_path: Path) -> None:
+    database = open_database()
+    fill(database)
+    before = content(database)
+    database.close()
+    backup(tmp_path / "b.zip")
+    shutil.rmtree(own_data_folder)
+    restore(tmp_path / "b.zip")
+    database = open_database()
+    assert content(database) == before
+    database.close()
+
+
+def test_models_are_carried_and_vectors_are_not(own_data_folder: Path, saved: Path, tmp_path: Path) -> None:
+    for name in ("models/mine/adapter.safetensors", "models/mine/deep/card.md", "vectors/r/x/vectors.npy"):
+        path = own_data_folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode() * 100_000)
+    url = f"sqlite:///{tmp_path / 'trees.db'}"
+    assert backup(tmp_path / "b.zip", url=url).models == 2
+    shutil.rmtree(own_data_folder)
+    assert restore(tmp_path / "b.zip", url=new_url(tmp_path)).models == 2
+    files = sorted(
+        p.relative_to(own_data_folder).as_posix() for p in own_data_folder.rglob("*") if p.is_file()
+    )
+    assert files == ["models/mine/adapter.safetensors", "models/mine/deep/card.md"]
+    card = own_data_folder / files[1]
+    assert card.read_bytes() == b"models/mine/deep/card.md" * 100_000
+
+
+def test_progress_is_told(saved: Path, tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    restore(saved, url=new_url(tmp_path), progress=seen.append)
+    assert seen[-1].done == seen[-1].total > 20
+
+
+def test_there_must_be_something_to_back_up(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="nothing to back up"):
+        backup(tmp_path / "b.zip")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_is_not_overwritten(saved: Path, tmp_path: Path) -> None:
+    before = saved.read_bytes()
+    url = f"sqlite:///{tmp_path / 'trees.db'}"
+    with pytest.raises(DataError, match=r"is there already; .* --overwrite"):
+        backup(saved, url=url)
+    assert saved.read_bytes() == before
+    backup(saved, url=url, overwrite=True)
+    restore(saved, url=new_url(tmp_path))
+
+
+def test_a_backup_that_fails_leaves_no_file(tmp_path: Path) -> None:
+    def parts() -> Any:
+        yield "tables/trees.jsonl", [b"{}\n"]
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(DataError, match="No space left on device"):
+        write_archive(tmp_path / "b.zip", parts(), revision="0001")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(DataError, match="choose another place"):
+        write_archive(tmp_path / "file" / "b.zip", [], revision="0001")
+
+
+# --- a database that is not empty ---
+
+
+def test_a_database_that_is_not_empty_is_not_overwritten(filled: str, saved: Path) -> None:
+    before = read(filled)
+    with pytest.raises(DatabaseError, match="not empty; say --replace"):
+        restore(saved, url=filled)
+    assert read(filled) == before
+
+
+def test_models_that_are_there_are_not_overwritten(
+    own_data_folder: Path, saved: Path, tmp_path: Path
+) -> None:
+    (own_data_folder / "models").mkdir(parents=True)
+    (own_data_folder / "models" / "x").touch()
+    with pytest.raises(DatabaseError, match="not empty; say --replace"):
+        restore(saved, url=new_url(tmp_path))
+
+
+def test_what_is_replaced_is_kept_in_a_backup(filled: str, tmp_path: Path, own_data_folder: Path) -> None:
+    model = own_data_folder / "models" / "mine" / "x"
+    model.parent.mkdir(parents=True)
+    model.write_text("old")
+    backup(tmp_path / "old.zip", url=filled)
+    model.write_text("new")
+    database = open_database(filled)
+    TreeLog(database).create(Create(hypothesis="made later"), author="Ann")
+    later = content(database)
+    old = restore(tmp_path / "old.zip", url=filled, replace=True)
+    assert "made later" not in [tree.hypothesis for tree in content(database)["trees"]], "seen while open"
+    database.close()
+    assert model.read_text() == "old"
+    assert old.before is not None
+    assert old.before.name.startswith("before-restore-")
+    assert [p.name for p in own_data_folder.iterdir() if p.is_dir()] == ["models"]
+    restore(old.before, url=filled, replace=True)
+    assert read(filled) == later
+    assert model.read_text() == "new"
+
+
+@pytest.mark.parametrize("how", ["no database", "damaged pages"])
+def test_a_damaged_database_is_moved_aside(saved: Path, tmp_path: Path, how: str) -> None:
+    expected = read(f"sqlite:///{tmp_path / 'trees.db'}")
+    url, path = new_url(tmp_path), tmp_path / "new" / "x.db"
+    database = open_database(url)
+    fill(database)
+    database.close()
+    data = bytearray(path.read_bytes())
+    if how == "no database":
+        data[:100] = b"x" * 100
+    else:
+        for page in range(4096, len(data), 4096):
+            data[page : page + 100] = b"\xff" * 100
+    path.write_bytes(data)
+    if how == "no database":
+        with pytest.raises(DamagedDatabaseError, match="--replace"):
+            restore(saved, url=url)
+    done = restore(saved, url=url, replace=True)
+    assert done.damaged is not None
+    assert done.damaged.read_bytes()[:100] == bytes(data[:100])
+    assert read(url) == expected
+
+
+# --- files that must not be believed ---
+
+
+def rewrite(
+    file: Path, change: Callable[[dict[str, bytes], dict[str, Any]], None], *, seal: bool = True
+) -> None:
+    """Change the parts and the manifest of a backup; with `seal`, make the digests fit again."""
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(parts.pop("manifest.json"))
+    change(parts, manifest)
+    if seal:
+        manifest["parts"] = {
+            name: {"size": len(data), "lines": data.count(b"\n"), "sha256": sha256(data).hexdigest()}
+            for name, data in parts.items()
+        }
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+        archive.writestr("manifest.json", json.dumps(manifest))
+
+
+def refused(file: Path, url: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message) as error:
+        restore(file, url=url)
+    assert file.name in str(error.value)
+    database = open_database(url)
+    assert set(examine(database).rows.values()) == {0}, "nothing was restored"
+    database.close()
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.3, 0.9, 0.999])
+def test_a_backup_that_is_cut_off(saved: Path, tmp_path: Path, keep: float) -> None:
+    data = saved.read_bytes()
+    saved.write_bytes(data[: int(len(data) * keep)])
+    refused(saved, new_url(tmp_path), "no backup of entail, or it is cut off")
+
+
+def test_a_backup_with_a_flipped_bit(saved: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(saved) as archive:
+        at = archive.getinfo("tables/events.jsonl").header_offset + 80
+    data = bytearray(saved.read_bytes())
+    data[at] ^= 0x10
+    saved.write_bytes(data)
+    refused(saved, new_url(tmp_path), "is not what was written|cut off")
+
+
+def test_something_else_altogether(tmp_path: Path) -> None:
+    file = tmp_path / "saved.zip"
+    file.write_text("hello")
+    refused(file, new_url(tmp_path), "no backup of entail")
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("hello.txt", "hello")
+    refused(file, new_url(tmp_path), "manifest is missing or broken")
+    with pytest.raises(DataError, match="No such file"):
+        restore(tmp_path / "nothing.zip", url=new_url(tmp_path))
+
+
+def _newer_format(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    manifest["format_version"] = 2
+
+
+def _other_format(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    manifest["format"] = "holiday pictures"
+
+
+def _no_parts(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    manifest["parts"] = ["tables/trees.jsonl"]
+
+
+def _altered(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    parts["tables/authors.jsonl"] = parts["tables/authors.jsonl"].replace(b"Ann", b"Eve")
+
+
+def _missing(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    del parts["tables/events.jsonl"]
+
+
+def _more(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    parts["more.txt"] = b"x"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_newer_format, "is of format 2 .* update entail"),
+        (_other_format, "found 'holiday pictures'"),
+        (_no_parts, "manifest is missing or broken"),
+        (_altered, "tables/authors.jsonl is not what was written"),
+        (_missing, "does not fit what is in it"),
+        (_more, "does not fit what is in it"),
+    ],
+)
+def test_a_manifest_that_does_not_fit(saved: Path, tmp_path: Path, change: Any, message: str) -> None:
+    rewrite(saved, change, seal=False)
+    refused(saved, new_url(tmp_path), message)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../evil",
+        "models/../../evil",
+        "/etc/evil",
+        "models//evil",
+        "models/..",
+        "models/.",
+        "models/a\\..\\evil",
+        "models/C:evil",
+        "models",
+        "tables/../x.jsonl",
+        "tables/trees.txt",
+        "vectors/x",
+    ],
+)
+def test_a_part_cannot_leave_its_place(saved: Path, tmp_path: Path, name: str) -> None:
+    def change(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        parts[name] = b"evil"
+
+    rewrite(saved, change)
+    before = sorted(tmp_path.rglob("*"))
+    refused(saved, new_url(tmp_path), "no part called")
+    assert {p.name for p in set(tmp_path.rglob("*")) - set(before)} <= {"new", "x.db", "x.db-wal", "x.db-shm"}
+
+
+def table(change: Callable[[list[dict[str, Any]]], None], name: str) -> Any:
+    """Return a change to the rows of a table."""
+
+    def rows(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        said = [json.loads(line) for line in parts[f"tables/{name}.jsonl"].splitlines()]
+        change(said)
+        parts[f"tables/{name}.jsonl"] = "".join(json.dumps(row) + "\n" for row in said).encode()
+
+    return rows
+
+
+def _revision(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    manifest["revision"] = "9999"
+
+
+def _no_json(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    parts["tables/trees.jsonl"] += b"{\n"
+
+
+def _no_object(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    parts["tables/trees.jsonl"] += b"[]\n"
+
+
+def _no_table(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+    parts["tables/other.jsonl"] = b""
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_no_json, "tables/trees.jsonl, line 3: expected a JSON object"),
+        (_no_object, "tables/trees.jsonl, line 3: expected a JSON object"),
+        (_no_table, "expected the tables"),
+        (table(lambda rows: rows[0].update(height=3), "trees"), "do not fit the table trees"),
+        (table(lambda rows: rows[0].update(at="yesterday"), "events"), "do not fit the table events"),
+        (table(lambda rows: rows[0].update(author="Nobody"), "events"), "do not fit the table events"),
+        (table(lambda rows: rows[0].pop("author"), "events"), "do not fit the table events"),
+        (table(lambda rows: rows.append(rows[0]), "events"), "do not fit the table events"),
+        (table(lambda rows: rows[1].update(payload={"node": "n77"}), "events"), "what it holds is damaged"),
+        (table(lambda rows: rows[1].update(seq=99), "events"), "what it holds is damaged"),
+        (table(lambda rows: rows[0].update(premises=99), "trees"), "what it holds is damaged"),
+        (table(lambda rows: rows.pop(), "premises"), "what it holds is damaged"),
+    ],
+)
+def test_rows_that_do_not_fit(saved: Path, tmp_path: Path, change: Any, message: str) -> None:
+    rewrite(saved, change)
+    refused(saved, new_url(tmp_path), message)
+
+
+def test_a_backup_of_a_newer_version(saved: Path, tmp_path: Path) -> None:
+    rewrite(saved, _revision)
+    with pytest.raises(DatabaseError, match="revision 9999, newer than this version"):
+        restore(saved, url=new_url(tmp_path))
+
+
+def test_a_refused_backup_leaves_what_is_there(filled: str, saved: Path) -> None:
+    rewrite(saved, table(lambda rows: rows[0].update(premises=99), "trees"))
+    before = read(filled)
+    with pytest.raises(FormatError, match="so nothing was restored"):
+        restore(saved, url=filled, replace=True)
+    assert read(filled) == before
+
+
+# --- older backups ---
+
+
+def test_a_backup_of_an_older_version(
+    saved: Path, blank_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "migrations"
+    shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "versions" / "r0002_more.py").write_text(
+        "import sqlalchemy as sa\nfrom alembic import op\n"
+        "revision, down_revision = '0002', '0001'\n"
+        "def upgrade():\n"
+        "    op.add_column('trees', sa.Column('note', sa.Text))\n"
+        "    op.execute(\"UPDATE trees SET note = 'from before: ' || hypothesis\")\n"
+    )
+    monkeypatch.setattr(database_module, "MIGRATIONS", folder)
+    monkeypatch.setattr(database_module, "REVISION", "0002")
+    restore(saved, url=blank_url)
+    database = open_database(blank_url)
+    with database.reading() as connection:
+        notes = connection.execute(sa.text("SELECT note FROM trees ORDER BY note")).scalars().all()
+    assert notes == ["from before: h", "from before: put away"]
+    assert examine(database).problems == ()
+    database.close()
+
+
+def test_an_archive_is_only_opened_whole(saved: Path) -> None:
+    with open_archive(saved) as archive:
+        assert archive.revision == schema.REVISION
+        rows: list[Mapping[str, Any]] = list(archive.rows("tables/authors.jsonl"))
+    assert [row["name"] for row in rows] == ["Ann", "Bob", "Cleo", "Dan"]
+
+
+def test_large_tables_go_in_pieces(sqlite: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backup_module, "_BATCH", 7)
+    CorpusStore(sqlite).add_corpus(Corpus.of("many", (f"fact {i}" for i in range(50))), author="Ann")
+    backup(tmp_path / "b.zip", url=f"sqlite:///{sqlite.file}")
+    restore(tmp_path / "b.zip", url=new_url(tmp_path))
+    assert read(new_url(tmp_path)) == content(sqlite)

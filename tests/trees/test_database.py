@@ -1,0 +1,394 @@
+"""Opening a database, and every way in which that can go wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from entail.errors import DamagedDatabaseError, DatabaseError
+from entail.trees import database as database_module
+from entail.trees import schema
+from entail.trees.acts import Create, Write
+from entail.trees.authors import Authors
+from entail.trees.database import (
+    MIGRATIONS,
+    Database,
+    migrate,
+    open_database,
+    parse_url,
+    schema_revision,
+    sqlite_file,
+)
+from entail.trees.health import examine
+from entail.trees.log import TreeLog
+from entail.trees.schema import REVISION
+
+
+def fill(url: str) -> str:
+    """Make a database with one tree and return the tree's id."""
+    database = open_database(url)
+    tree = TreeLog(database).create(Create(hypothesis="h"), author="Ann")
+    database.close()
+    return tree
+
+
+# --- as it should be ---
+
+
+def test_a_new_database_is_made_where_the_settings_say(own_data_folder: Path) -> None:
+    database = open_database()
+    assert database.file == own_data_folder / "entail.db"
+    assert database.file.exists()
+    assert not database.read_only
+    database.close()
+    assert sqlite_file() == own_data_folder / "entail.db"
+
+
+def test_it_can_be_opened_again(blank_url: str) -> None:
+    tree = fill(blank_url)
+    again = open_database(blank_url)
+    assert TreeLog(again).history(tree).seq == 1
+    with again.reading() as connection:
+        assert schema_revision(connection) == REVISION
+    again.close()
+
+
+def test_an_empty_file_is_a_new_database(tmp_path: Path) -> None:
+    (tmp_path / "x.db").touch()
+    fill(f"sqlite:///{tmp_path / 'x.db'}")
+
+
+def test_what_was_confirmed_is_on_the_disk(sqlite: Database) -> None:
+    with sqlite.reading() as connection:
+        pragmas = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+    assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10_000}
+
+
+def test_two_who_open_a_new_database_at_once(blank_url: str) -> None:
+    start, opened = threading.Barrier(4), []
+
+    def go() -> None:
+        start.wait()
+        opened.append(open_database(blank_url))
+
+    threads = [threading.Thread(target=go) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(opened) == 4
+    for database in opened:
+        database.close()
+
+
+def test_migrations_make_the_tables_of_the_schema(blank_url: str) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    database = open_database(blank_url)
+    with database.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
+    database.close()
+    assert ScriptDirectory(str(MIGRATIONS)).get_current_head() == REVISION
+
+
+def test_rows_hold_together(database: Database) -> None:
+    with pytest.raises(DatabaseError), database.writing() as connection:
+        connection.execute(
+            sa.insert(schema.events).values(
+                tree_id="00000000",
+                seq=1,
+                author="Nobody",
+                at=datetime.now(UTC),
+                act="x",
+                payload={},
+            )
+        )
+
+
+def test_a_time_without_a_zone_is_refused(database: Database) -> None:
+    naive = datetime(2026, 1, 1)
+    with pytest.raises(DatabaseError, match="needs a zone"), database.writing() as connection:
+        connection.execute(sa.insert(schema.authors).values(name="Ann", folded="ann", entered_at=naive))
+
+
+def test_readers_see_one_moment(database: Database) -> None:
+    count = sa.select(sa.func.count()).select_from(schema.authors)
+    with database.reading() as connection:
+        assert connection.scalar(count) == 0
+        Authors(database).enter("Ann")
+        assert connection.scalar(count) == 0
+    with database.reading() as connection:
+        assert connection.scalar(count) == 1
+
+
+def test_a_failed_transaction_leaves_nothing(database: Database) -> None:
+    with contextlib.suppress(ZeroDivisionError), database.writing() as connection:
+        connection.execute(
+            sa.insert(schema.authors).values(name="Ann", folded="ann", entered_at=datetime.now(UTC))
+        )
+        raise ZeroDivisionError
+    assert Authors(database).names() == []
+
+
+# --- URLs ---
+
+
+@pytest.mark.parametrize(
+    ("url", "driver"),
+    [
+        ("sqlite:///x.db", "sqlite"),
+        ("sqlite+pysqlite:///x.db", "sqlite"),
+        ("postgres://h/x", "postgresql+psycopg"),
+        ("postgresql://h/x", "postgresql+psycopg"),
+        ("postgresql+psycopg2://h/x", "postgresql+psycopg"),
+    ],
+)
+def test_urls_and_their_drivers(url: str, driver: str) -> None:
+    assert parse_url(url).drivername == driver
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("", "no database URL"),
+        ("/home/ann/x.db", "no database URL"),
+        ("postgresql://h:port/x", "no database URL"),
+        ("mysql://h/x", "'mysql' is not supported"),
+        ("nonsense://h/x", "'nonsense' is not supported"),
+        ("sqlite://", "in memory"),
+        ("sqlite:///:memory:", "in memory"),
+    ],
+)
+def test_urls_that_cannot_be_used(url: str, message: str) -> None:
+    with pytest.raises(DatabaseError, match=message) as refused:
+        open_database(url)
+    assert "ENTAIL_DATABASE_URL" in str(refused.value)
+
+
+def test_a_password_is_never_shown() -> None:
+    database = Database(sa.create_engine("sqlite://"), "postgresql+psycopg://ann:***@h/x")
+    assert repr(database) == "Database('postgresql+psycopg://ann:***@h/x')"
+    with pytest.raises(DatabaseError, match="does not answer") as refused:
+        open_database("postgresql://ann:geheim@127.0.0.1:1/trees", wait_seconds=1)
+    assert "geheim" not in str(refused.value)
+    assert "postgresql+psycopg://ann:***@127.0.0.1:1/trees" in str(refused.value)
+
+
+# --- SQLite files that cannot be used ---
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    path.write_bytes(b"not a database at all, but long enough to be looked at" * 100)
+    with pytest.raises(DamagedDatabaseError, match="entail restore"):
+        open_database(f"sqlite:///{path}")
+    assert path.read_bytes().startswith(b"not a database"), "it is left as it was"
+
+
+def test_a_damaged_database(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    tree = fill(f"sqlite:///{path}")
+    content = bytearray(path.read_bytes())
+    for page in range(4096, len(content), 4096):
+        content[page : page + 200] = b"\xff" * 200
+    path.write_bytes(content)
+    with pytest.raises(DatabaseError, match="damaged"):
+        TreeLog(open_database(f"sqlite:///{path}")).history(tree)
+
+
+def test_a_folder_in_its_place(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseError, match="is a folder"):
+        open_database(f"sqlite:///{tmp_path}")
+
+
+def test_a_file_where_its_folder_should_be(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(DatabaseError, match="ENTAIL_DATA_DIR"):
+        open_database(f"sqlite:///{tmp_path / 'file' / 'x.db'}")
+
+
+def test_a_database_of_something_else(blank_url: str) -> None:
+    with sa.create_engine(parse_url(blank_url), poolclass=sa.NullPool).begin() as connection:
+        connection.execute(sa.DDL("CREATE TABLE trees (height INTEGER)"))
+    with pytest.raises(DatabaseError, match=r"entail did not make \(trees\)"):
+        open_database(blank_url)
+
+
+def test_a_newer_database(blank_url: str) -> None:
+    database = open_database(blank_url)
+    version = sa.table("alembic_version", sa.column("version_num"))
+    with database.writing() as connection:
+        connection.execute(sa.update(version).values(version_num="9999"))
+    database.close()
+    with pytest.raises(DatabaseError, match=r"revision 9999, newer than .*; update entail"):
+        open_database(blank_url)
+
+
+def test_a_locked_database(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    tree = fill(url)
+    patient = open_database(url, wait_seconds=0.1)
+    other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    log = TreeLog(patient)
+    with pytest.raises(DatabaseError, match="locked by another process"):
+        log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
+    assert log.history(tree).seq == 1, "reading goes on"
+    with pytest.raises(DatabaseError, match="locked by another process"):
+        open_database(url, wait_seconds=0.1)
+    other.execute("ROLLBACK")
+    other.close()
+    assert log.act(tree, Write(node="n1", text="a"), author="Ann", base=1).seq == 2
+    patient.close()
+
+
+def test_a_full_disk(sqlite: Database) -> None:
+    log = TreeLog(sqlite)
+    tree = log.create(Create(hypothesis="h"), author="Ann")
+    with sqlite.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1")
+    with pytest.raises(DatabaseError, match="disk is full"):
+        log.create_all([Create(hypothesis=f"{i}" * 3000) for i in range(100)], author="Ann")
+    assert log.history(tree).seq == 1
+    assert examine(sqlite).problems == ()
+
+
+# --- databases that can only be read ---
+
+
+def read_only_by_rights(folder: Path, *, file: int, around: int) -> tuple[str, str]:
+    url = f"sqlite:///{folder / 'x.db'}"
+    tree = fill(url)
+    (folder / "x.db").chmod(file)
+    folder.chmod(around)
+    return url, tree
+
+
+@pytest.mark.parametrize(
+    ("file", "around"),
+    [(0o444, 0o555), (0o444, 0o777), (0o666, 0o555)],
+    ids=["file and folder", "file", "folder"],
+)
+def test_a_database_that_can_only_be_read(powerless: Any, file: int, around: int) -> None:
+    folder, somebody = powerless
+    url, tree = read_only_by_rights(folder, file=file, around=around)
+    with somebody():
+        database = open_database(url)
+        assert database.read_only
+        log = TreeLog(database)
+        assert log.history(tree).tree.root.text == "h"
+        with pytest.raises(DatabaseError, match=r"nothing was saved: .* can only be read"):
+            log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
+        authors = Authors(database)
+        assert authors.enter("ann") == "Ann"
+        assert authors.enter(" Bob ") == "Bob"
+        authors.seen(tree, "Ann", "n1")
+        assert authors.here() == []
+        database.close()
+
+
+def test_a_database_that_cannot_even_be_read(powerless: Any) -> None:
+    folder, somebody = powerless
+    url, _tree = read_only_by_rights(folder, file=0o000, around=0o777)
+    with somebody(), pytest.raises(DatabaseError, match="cannot be opened"):
+        open_database(url)
+
+
+def test_a_new_database_where_nothing_can_be_written(powerless: Any) -> None:
+    folder, somebody = powerless
+    folder.chmod(0o555)
+    with somebody():
+        with pytest.raises(DatabaseError, match="cannot be opened"):
+            open_database(f"sqlite:///{folder / 'x.db'}")
+        with pytest.raises(DatabaseError, match=r"cannot be made .*ENTAIL_DATA_DIR"):
+            open_database(f"sqlite:///{folder / 'deeper' / 'x.db'}")
+
+
+def test_opening_for_reading_makes_and_changes_nothing(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    with pytest.raises(DatabaseError, match="cannot be opened"):
+        open_database(url, read_only=True)
+    assert not (tmp_path / "x.db").exists()
+    tree = fill(url)
+    database = open_database(url, read_only=True)
+    assert TreeLog(database).history(tree).seq == 1
+    with pytest.raises(DatabaseError, match="can only be read"):
+        Authors(database)._database.writing().__enter__()
+    database.close()
+
+
+def test_an_old_database_is_not_migrated_when_only_read(blank_url: str) -> None:
+    fill(blank_url)
+    database = open_database(blank_url)
+    version = sa.table("alembic_version", sa.column("version_num"))
+    with database.writing() as connection:
+        connection.execute(sa.update(version).values(version_num="0000"))
+    database.close()
+    with pytest.raises(DatabaseError, match=f"revision 0000, expected {REVISION}"):
+        open_database(blank_url, read_only=True)
+
+
+# --- migrations to come ---
+
+
+@pytest.fixture
+def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Give a function that makes this the next version of entail, with one more migration."""
+
+    def go() -> None:
+        folder = tmp_path / "migrations"
+        shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        (folder / "versions" / "r0002_more.py").write_text(
+            "import sqlalchemy as sa\nfrom alembic import op\n"
+            f"revision, down_revision = '0002', '{REVISION}'\n"
+            "def upgrade():\n    op.add_column('trees', sa.Column('note', sa.Text))\n"
+        )
+        monkeypatch.setattr(database_module, "MIGRATIONS", folder)
+        monkeypatch.setattr(database_module, "REVISION", "0002")
+
+    return go
+
+
+def test_an_older_database_is_brought_up_to_date(blank_url: str, next_version: Callable[[], None]) -> None:
+    tree = fill(blank_url)
+    next_version()
+    database = open_database(blank_url)
+    with database.reading() as connection:
+        assert schema_revision(connection) == "0002"
+        assert "note" in {column["name"] for column in sa.inspect(connection).get_columns("trees")}
+    assert TreeLog(database).history(tree).seq == 1
+    database.close()
+
+
+def test_a_failed_migration_changes_nothing(
+    blank_url: str, next_version: Callable[[], None], tmp_path: Path
+) -> None:
+    tree = fill(blank_url)
+    next_version()
+    script = tmp_path / "migrations" / "versions" / "r0002_more.py"
+    script.write_text(script.read_text() + "    op.add_column('no_such', sa.Column('note', sa.Text))\n")
+    with pytest.raises(DatabaseError):
+        open_database(blank_url)
+    script.write_text(script.read_text().replace("'no_such'", "'events'"))
+    database = open_database(blank_url)
+    assert TreeLog(database).history(tree).seq == 1
+    database.close()
+
+
+def test_migrating_to_an_unknown_revision_is_refused(database: Database) -> None:
+    with pytest.raises(DatabaseError, match="revision 7777, newer"), database.writing() as connection:
+        migrate(connection, "7777")

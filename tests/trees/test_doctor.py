@@ -1,0 +1,179 @@
+"""What the doctor finds, in a healthy installation and in a sick one."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from entail.data.records import Corpus
+from entail.trees import doctor as doctor_module
+from entail.trees import schema
+from entail.trees.acts import Create, Write
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import Database, open_database
+from entail.trees.doctor import diagnose, gpu_count
+from entail.trees.health import examine
+from entail.trees.log import TreeLog
+
+
+@pytest.fixture
+def filled(database: Database) -> Database:
+    log = TreeLog(database)
+    tree = log.create(Create(hypothesis="h"), author="Ann")
+    log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
+    corpus = CorpusStore(database).add_corpus(Corpus.of("facts", "abc"), author="Ann")
+    CorpusStore(database).add(corpus.id, ["d"], author="Ann")
+    return database
+
+
+def test_a_healthy_database(filled: Database) -> None:
+    health = examine(filled)
+    assert health.problems == ()
+    assert health.revision == schema.REVISION
+    assert health.size > 10_000
+    assert health.rows == {
+        "authors": 1,
+        "corpora": 1,
+        "corpus_changes": 2,
+        "premises": 4,
+        "trees": 1,
+        "events": 2,
+        "presence": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda: sa.update(schema.trees).values(premises=7), "premises: 7, by its log 1"),
+        (lambda: sa.update(schema.trees).values(seq=9), "seq: 9, by its log 2"),
+        (
+            lambda: sa.update(schema.trees).values(authors=["Bob"]),
+            r"authors: \['Bob'\], by its log \['Ann'\]",
+        ),
+        (lambda: sa.delete(schema.events).where(schema.events.c.seq == 1), "the log of tree .* is damaged"),
+        (
+            lambda: sa.update(schema.events).where(schema.events.c.seq == 2).values(payload={}),
+            "the log of tree .* is damaged .*entail restore",
+        ),
+        (lambda: sa.update(schema.corpora).values(count=9), "'facts' should have 9 premises"),
+        (lambda: sa.update(schema.corpora).values(version=3), "and 3 versions, found 4 and 2"),
+    ],
+)
+def test_what_is_wrong_is_said(filled: Database, harm: Callable[[], Any], message: str) -> None:
+    with filled.writing() as connection:
+        connection.execute(harm())
+    (problem,) = examine(filled).problems
+    assert re.search(message, problem), problem
+
+
+def test_a_summary_that_is_wrong_is_put_right_by_the_next_act(filled: Database) -> None:
+    with filled.writing() as connection:
+        connection.execute(sa.update(schema.trees).values(premises=7))
+    log = TreeLog(filled)
+    log.act(log.trees()[0].id, Write(node="n1", text="b"), author="Ann", base=2)
+    assert examine(filled).problems == ()
+
+
+def test_rows_that_name_what_is_not_there(sqlite: Database) -> None:
+    assert sqlite.file is not None
+    careless = sqlite3.connect(sqlite.file)
+    with careless:
+        careless.execute("INSERT INTO presence VALUES ('00000000', 'Nobody', 'n1', '2026-01-01 00:00:00')")
+    careless.close()
+    problems = examine(sqlite).problems
+    assert len(problems) == 2
+    assert "a row of presence names one of" in problems[0]
+
+
+def test_before_the_first_start_nothing_is_wrong_and_nothing_is_made(own_data_folder: Path) -> None:
+    found = diagnose()
+    assert found.problems == ()
+    assert found.database["state"].startswith("none yet")
+    assert not own_data_folder.exists()
+    assert found.versions["entail"]
+    json.dumps(found.to_json(), allow_nan=False)
+
+
+def test_after_it_the_database_and_the_caches_are_shown(own_data_folder: Path) -> None:
+    open_database().close()
+    (own_data_folder / "vectors").mkdir()
+    (own_data_folder / "vectors" / "v.npy").write_bytes(b"x" * 1000)
+    found = diagnose()
+    assert found.problems == ()
+    assert found.database["state"] == "well"
+    assert found.database["url"] == f"sqlite:///{own_data_folder / 'entail.db'}"
+    assert found.data["vectors_bytes"] == 1000
+    assert found.data["free_bytes"] > 0
+
+
+def test_a_damaged_file_is_a_problem_not_a_crash(own_data_folder: Path) -> None:
+    own_data_folder.mkdir(parents=True)
+    (own_data_folder / "entail.db").write_bytes(b"no database" * 1000)
+    found = diagnose()
+    assert found.database["state"] == "unusable"
+    assert len(found.problems) == 1
+    assert "entail restore FILE --replace" in found.problems[0]
+
+
+def test_a_server_out_of_reach_is_a_problem_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DATABASE_URL", "postgresql://ann:geheim@127.0.0.1:1/trees")
+    found = diagnose()
+    assert len(found.problems) == 1
+    assert "does not answer" in found.problems[0]
+    assert "geheim" not in json.dumps(found.to_json())
+
+
+def test_a_wrong_url_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DATABASE_URL", "nonsense")
+    assert "no database URL" in diagnose().problems[0]
+
+
+def test_a_database_that_can_only_be_read_is_a_problem(
+    powerless: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, somebody = powerless
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(folder))
+    open_database().close()
+    (folder / "entail.db").chmod(0o444)
+    folder.chmod(0o555)
+    with somebody():
+        problems = diagnose().problems
+    assert len(problems) == 2
+    assert "set ENTAIL_DATA_DIR" in problems[0]
+    assert "so nothing is saved" in problems[1]
+
+
+def test_a_gpu_that_is_asked_for_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DEVICE", "cuda:1")
+    monkeypatch.setattr(doctor_module, "gpu_count", lambda: 0)
+    assert "the driver shows no GPU" in diagnose().problems[0]
+    monkeypatch.setattr(doctor_module, "gpu_count", lambda: 2)
+    assert diagnose().problems == ()
+    monkeypatch.setattr(doctor_module, "gpu_count", lambda: 1)
+    assert "the driver shows 1 GPU" in diagnose().problems[0]
+
+
+def test_gpus_are_counted_without_torch() -> None:
+    assert gpu_count() >= 0
+
+
+def test_packages_that_are_missing_or_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_module, "_installed", lambda package: package != "torch")
+    problems = diagnose().problems
+    assert problems[0].startswith("not installed: torch;")
+    assert "both faiss-cpu and faiss-gpu" in problems[1]
+    monkeypatch.setattr(doctor_module, "_installed", lambda package: not package.startswith("faiss"))
+    assert "no FAISS" in diagnose().problems[0]
+
+
+def test_a_disk_that_is_nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_module, "LITTLE_SPACE", 2**80)
+    assert "make room" in diagnose().problems[0]

@@ -1,0 +1,377 @@
+"""Trees in a database: append, two authors, undo, redo, lists; the same for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from entail.data.records import Corpus, Premise
+from entail.errors import ActError, ConflictError, CorpusError, DatabaseError, UndoError, UnknownTreeError
+from entail.trees import log as log_module
+from entail.trees import schema
+from entail.trees.acts import Accept, Create, Edit, Evidence, GivenNode, Reject, Remove, Shown, Undo, Write
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import Database, open_database
+from entail.trees.health import examine
+from entail.trees.log import TreeLog
+from entail.trees.replay import replay
+from entail.trees.tree import ROOT
+
+ICE, FIRE = Premise("ice is cold", "u1"), Premise("fire is hot")
+EVIDENCE = Evidence(
+    retriever="minilm",
+    revision="r1",
+    corpus_version=2,
+    query="snow",
+    own_words=True,
+    shown=(Shown(ICE.key, 1, 0.75), Shown(FIRE.key, 2, 0.5)),
+)
+
+
+@pytest.fixture
+def log(database: Database) -> TreeLog:
+    return TreeLog(database)
+
+
+@pytest.fixture
+def tree(log: TreeLog) -> str:
+    return log.create(Create(hypothesis="snow melts in spring"), author="Ann")
+
+
+@contextmanager
+def statements(database: Database) -> Iterator[list[str]]:
+    """Give the SQL that is sent meanwhile."""
+    sent: list[str] = []
+
+    def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        sent.append(statement)
+
+    sa.event.listen(database.engine, "before_cursor_execute", note)
+    yield sent
+    sa.event.remove(database.engine, "before_cursor_execute", note)
+
+
+# --- create, act, history ---
+
+
+def test_a_new_tree(log: TreeLog, tree: str) -> None:
+    assert re.fullmatch("[0-9a-f]{8}", tree)
+    history = log.history(tree)
+    assert history.seq == 1
+    assert history.tree.root.text == "snow melts in spring"
+    assert history.events[0].author == "Ann"
+
+
+def test_acts_are_there_for_another_process(log: TreeLog, tree: str, database_url: str) -> None:
+    log.act(tree, Accept(node=ROOT, premise=ICE), author="Ann", base=1, evidence=EVIDENCE)
+    after = log.act(tree, Write(node="n2", text="ice is frozen water"), author="Bob", base=2)
+    other = open_database(database_url)
+    assert TreeLog(other).history(tree) == after == log.history(tree)
+    assert [e.author for e in after.events] == ["Ann", "Ann", "Bob"]
+    other.close()
+
+
+def test_a_tree_with_structure_and_source_comes_back(log: TreeLog) -> None:
+    act = Create(
+        hypothesis="h",
+        nodes=(GivenNode("a", -1, "int1"), GivenNode("b", 0, "sent1"), GivenNode("c", None)),
+        source={"id": "row", "steps": [["h", ["a"]]], "π": None},
+    )
+    tree = log.create(act, author="Ann", example=True)
+    assert log.history(tree).events[0].act == act
+    assert log.history(tree).tree.loose == ("n1.3",)
+
+
+def test_a_tree_that_makes_no_sense_is_not_begun(log: TreeLog) -> None:
+    with pytest.raises(ActError, match="at least one character"):
+        log.create_all([Create(hypothesis="fine"), Create(hypothesis="")], author="Ann")
+    with pytest.raises(CorpusError, match="no corpus 'nothing'"):
+        log.create(Create(hypothesis="h"), author="Ann", corpus_id="nothing")
+    with pytest.raises(ActError, match="author's name"):
+        log.create(Create(hypothesis="h"), author=" ")
+    assert log.trees() == []
+
+
+def test_times_are_utc_and_in_order(log: TreeLog, tree: str, database_url: str) -> None:
+    before = datetime.now(UTC)
+    log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
+    other = open_database(database_url)
+    times = [e.at for e in TreeLog(other).history(tree).events]
+    other.close()
+    assert times[0] < before < times[1] < datetime.now(UTC)
+    assert all(at.utcoffset() == timedelta(0) for at in times)
+
+
+def test_an_author_keeps_the_name_first_entered(log: TreeLog, tree: str) -> None:
+    log.act(tree, Write(node=ROOT, text="a"), author="  ANN ", base=1)
+    assert log.history(tree).events[-1].author == "Ann"
+    log.undo(tree, author="ann")
+
+
+def test_evidence_is_kept_apart(log: TreeLog, tree: str, database: Database) -> None:
+    log.act(tree, Accept(node=ROOT, premise=ICE), author="Ann", base=1, evidence=EVIDENCE)
+    log.act(tree, Reject(node=ROOT, premise=FIRE), author="Ann", base=2)
+    assert log.evidence(tree) == {2: EVIDENCE}
+    with statements(database) as sent:
+        history = TreeLog(database).history(tree)
+    assert history.event(2).evidence is None
+    assert not any("evidence" in statement for statement in sent), "replay reads no evidence"
+
+
+@pytest.mark.parametrize(
+    "tree_id", ["00000000", "", "no such tree", "'; drop table trees; --", "\ud800", "A" * 8]
+)
+def test_an_unknown_tree(log: TreeLog, tree_id: str) -> None:
+    for ask in (log.history, log.summary, log.evidence):
+        with pytest.raises(UnknownTreeError, match="no tree"):
+            ask(tree_id)
+    with pytest.raises(UnknownTreeError, match="no tree"):
+        log.act(tree_id, Write(node=ROOT, text="a"), author="Ann", base=1)
+    with pytest.raises(UnknownTreeError, match="no tree"):
+        log.undo(tree_id, author="Ann")
+    with pytest.raises(UnknownTreeError, match="no tree"):
+        log.archive(tree_id, author="Ann")
+
+
+def test_a_refused_act_leaves_nothing(log: TreeLog, tree: str, database: Database) -> None:
+    before = log.history(tree)
+    with pytest.raises(ActError, match="no node n7"):
+        log.act(tree, Remove(node="n7"), author="Newcomer", base=1)
+    with pytest.raises(ActError, match="methods of their own"):
+        log.act(tree, Undo(seq=1), author="Ann", base=1)  # type: ignore[arg-type]
+    assert log.history(tree) == before
+    assert examine(database).rows["authors"] == 1
+
+
+# --- two authors ---
+
+
+def test_acts_on_an_old_version_are_applied_to_the_new_one(log: TreeLog, tree: str) -> None:
+    log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
+    history = log.act(tree, Write(node=ROOT, text="b"), author="Bob", base=1)
+    assert [history.tree.nodes[child].text for child in history.tree.root.children] == ["a", "b"]
+
+
+def test_an_act_on_what_changed_is_refused_with_what_changed(log: TreeLog, tree: str) -> None:
+    log.act(tree, Edit(node=ROOT, text="snow melts in May"), author="Ann", base=1)
+    with pytest.raises(ConflictError, match=r"Ann.*rewording “snow melts in spring” as “snow melts in May”"):
+        log.act(tree, Accept(node=ROOT, premise=ICE), author="Bob", base=1)
+    log.act(tree, Accept(node=ROOT, premise=ICE), author="Bob", base=2)
+
+
+def test_undo_and_redo_are_events_too(log: TreeLog, tree: str) -> None:
+    before = log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
+    log.undo(tree, author="Ann")
+    after = log.redo(tree, author="Ann")
+    assert dict(after.tree.nodes) == dict(before.tree.nodes)
+    assert [e.act.kind for e in after.events] == ["create", "write", "undo", "redo"]
+    with pytest.raises(UndoError, match="nothing of yours to redo"):
+        log.redo(tree, author="Ann")
+    log.act(tree, Write(node="n2", text="b"), author="Bob", base=4)
+    with pytest.raises(UndoError, match="rests on it"):
+        log.undo(tree, author="Ann")
+
+
+def test_two_writers_at_once_both_get_through(log: TreeLog, tree: str, database_url: str) -> None:
+    errors: list[Exception] = []
+    start = threading.Barrier(4)
+
+    def write(author: str) -> None:
+        mine = open_database(database_url)
+        try:
+            start.wait()
+            for i in range(15):
+                TreeLog(mine).act(tree, Write(node=ROOT, text=f"{author} {i}"), author=author, base=1)
+        except Exception as error:
+            errors.append(error)
+        finally:
+            mine.close()
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in ("Ann", "Bob", "Cleo", "Dan")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    history = log.history(tree)
+    assert [e.seq for e in history.events] == list(range(1, 62))
+    said = {history.tree.nodes[child].text for child in history.tree.root.children}
+    assert said == {f"{name} {i}" for name in ("Ann", "Bob", "Cleo", "Dan") for i in range(15)}
+
+
+def test_two_who_say_the_same_at_once(log: TreeLog, tree: str, database_url: str) -> None:
+    start, done = threading.Barrier(2), []
+
+    def accept(author: str) -> None:
+        mine = open_database(database_url)
+        try:
+            start.wait()
+            TreeLog(mine).act(tree, Accept(node=ROOT, premise=ICE), author=author, base=1)
+            done.append("accepted")
+        except ConflictError as error:
+            done.append(error.changes[0])
+        finally:
+            mine.close()
+
+    threads = [threading.Thread(target=accept, args=(name,)) for name in ("Ann", "Bob")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(done)[1] == "accepted"
+    assert "accepting “ice is cold”" in sorted(done)[0]
+    assert log.history(tree).seq == 2
+
+
+def test_two_processes_write_into_one_tree(log: TreeLog, tree: str, database_url: str) -> None:
+    code = """if True:
+        import sys
+        from entail.trees.acts import Write
+        from entail.trees.database import open_database
+        from entail.trees.log import TreeLog
+        url, tree, author = sys.argv[1:]
+        log = TreeLog(open_database(url))
+        for i in range(20):
+            log.act(tree, Write(node="n1", text=f"{author} {i}"), author=author, base=1)
+    """
+    writers = [
+        subprocess.Popen([sys.executable, "-c", code, database_url, tree, name], stderr=subprocess.PIPE)
+        for name in ("Ann", "Bob")
+    ]
+    for writer in writers:
+        assert writer.wait(60) == 0, writer.stderr and writer.stderr.read().decode()
+        if writer.stderr:
+            writer.stderr.close()
+    history = log.history(tree)
+    assert history.seq == 41
+    for name in ("Ann", "Bob"):
+        own = [e.act.text for e in history.events[1:] if isinstance(e.act, Write) and e.author == name]
+        assert own == [f"{name} {i}" for i in range(20)], "each author's acts keep their order"
+
+
+# --- what is kept in memory ---
+
+
+def test_only_new_events_are_read(
+    log: TreeLog, tree: str, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for i in range(5):
+        log.act(tree, Write(node=ROOT, text=f"{i}"), author="Ann", base=1)
+    TreeLog(database).act(tree, Write(node=ROOT, text="from elsewhere"), author="Bob", base=1)
+    read: list[int] = []
+    original = log_module.read_events
+
+    def counting(*args: Any, **kwargs: Any) -> Any:
+        events = original(*args, **kwargs)
+        read.append(len(events))
+        return events
+
+    monkeypatch.setattr(log_module, "read_events", counting)
+    assert log.history(tree).seq == 7
+    assert read == [2], "the last one known, to see that it is the same log, and the new one"
+    assert log.history(tree) == TreeLog(database).history(tree)
+
+
+def test_another_log_under_the_same_id_is_seen(log: TreeLog, tree: str, database: Database) -> None:
+    log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
+    with database.writing() as connection:
+        connection.execute(
+            sa.update(schema.events)
+            .where(schema.events.c.seq == 2)
+            .values(payload={"node": "n1", "text": "restored"}, at=datetime.now(UTC))
+        )
+    assert log.history(tree).tree.node("n2").text == "restored"
+    with database.writing() as connection:
+        connection.execute(sa.delete(schema.events).where(schema.events.c.seq == 2))
+    assert log.history(tree).seq == 1
+    assert log.act(tree, Write(node=ROOT, text="b"), author="Ann", base=1).seq == 2
+
+
+def test_few_histories_are_kept(log: TreeLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_module, "CACHED_HISTORIES", 2)
+    trees = log.create_all([Create(hypothesis=f"h{i}") for i in range(4)], author="Ann")
+    for tree in trees:
+        log.history(tree)
+    assert len(log._histories) == 2
+
+
+# --- lists ---
+
+
+def test_a_summary_says_what_its_log_says(log: TreeLog, tree: str) -> None:
+    log.act(tree, Accept(node=ROOT, premise=ICE), author="Ann", base=1)
+    log.act(tree, Reject(node=ROOT, premise=FIRE), author="Bob", base=2)
+    log.act(tree, Edit(node=ROOT, text="snow melts in May"), author="Ann", base=3)
+    history, summary = log.history(tree), log.summary(tree)
+    assert (summary.id, summary.corpus_id, summary.archived, summary.example) == (tree, None, False, False)
+    assert (summary.hypothesis, summary.seq, summary.authors) == ("snow melts in May", 4, ("Ann", "Bob"))
+    assert (summary.premises, summary.steps, summary.judgements) == (1, 1, 2)
+    assert (summary.created_at, summary.created_by) == (history.events[0].at, "Ann")
+    assert (summary.changed_at, summary.changed_by) == (history.events[-1].at, "Ann")
+    log.undo(tree, author="Ann")
+    assert log.summary(tree).hypothesis == "snow melts in spring"
+    assert log.summary(tree).seq == 5
+
+
+def test_trees_are_listed_the_last_changed_first(log: TreeLog, database: Database) -> None:
+    corpus = CorpusStore(database).add_corpus(Corpus.of("facts", ["a"]), author="Ann")
+    one = log.create(Create(hypothesis="one"), author="Ann", corpus_id=corpus.id)
+    two = log.create(Create(hypothesis="two"), author="Ann", example=True)
+    assert [t.id for t in log.trees()] == [two, one]
+    log.act(one, Write(node=ROOT, text="a"), author="Bob", base=1)
+    assert [t.id for t in log.trees()] == [one, two]
+    assert [t.id for t in log.trees(corpus_id=corpus.id)] == [one]
+    assert [t.example for t in log.trees()] == [False, True]
+
+
+def test_an_archived_tree_can_be_brought_back(log: TreeLog, tree: str) -> None:
+    log.archive(tree, author="Bob")
+    assert log.trees() == []
+    assert [t.id for t in log.trees(archived=True)] == [tree]
+    assert log.summary(tree).archived
+    log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
+    log.archive(tree, author="Bob", archived=False)
+    assert [t.seq for t in log.trees()] == [2]
+    assert log.trees(archived=True) == []
+
+
+def test_a_damaged_log_is_an_error_not_a_crash(log: TreeLog, tree: str, database: Database) -> None:
+    with database.writing() as connection:
+        connection.execute(sa.update(schema.events).values(payload={"hypothesis": 3}))
+    with pytest.raises(ActError, match="the act 'create' has the fields"):
+        log.history(tree)
+
+
+def test_memory_and_table_agree_after_many_acts(log: TreeLog, tree: str, database: Database) -> None:
+    for i in range(30):
+        if i % 7 == 6:
+            log.undo(tree, author="Ann")
+        else:
+            log.act(tree, Write(node=ROOT, text=f"{i}"), author="Ann", base=1)
+    assert log.history(tree) == replay(log.history(tree).events)
+    assert examine(database).problems == ()
+
+
+def test_nothing_of_sqlalchemy_escapes(blank_url: str) -> None:
+    database = open_database(blank_url)
+    log = TreeLog(database)
+    tree = log.create(Create(hypothesis="h"), author="Ann")
+    with database.writing() as connection:
+        schema.presence.drop(connection)
+        schema.events.drop(connection)
+    for attempt in (
+        lambda: log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1),
+        lambda: log.history(tree),
+    ):
+        with pytest.raises(DatabaseError, match=r"could not answer|tables of this version"):
+            attempt()
+    database.close()
