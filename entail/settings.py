@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from entail.errors import SettingsError
 
@@ -54,7 +55,8 @@ def load_settings() -> Settings:
         raise SettingsError(f"ENTAIL_MAX_PREMISE_CHARS must be a whole number above 0, found {chars!r}")
     return Settings(
         data_dir=data_dir,
-        database_url=os.environ.get("ENTAIL_DATABASE_URL") or f"sqlite:///{data_dir / 'entail.db'}",
+        database_url=os.environ.get("ENTAIL_DATABASE_URL")
+        or f"sqlite:///{quote(str(data_dir / 'entail.db'))}",
         models_dir=Path(os.environ.get("ENTAIL_MODELS_DIR") or Path(__file__).parent.parent / "models"),
         device=os.environ.get("ENTAIL_DEVICE") or "auto",
         max_premise_chars=int(chars),

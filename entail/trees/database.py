@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
@@ -100,11 +101,16 @@ def open_database(url: str | None = None, *, wait_seconds: float = 10.0, read_on
         DamagedDatabaseError: If the file is damaged, or no database at all.
     """
     parsed = parse_url(url if url is not None else load_settings().database_url)
-    shown = parsed.render_as_string(hide_password=True)
+    shown = shown_url(parsed)
     with explained(shown):
         if parsed.get_backend_name() == "sqlite":
             return _open_sqlite(parsed, shown, wait_seconds, read_only=read_only)
-        engine = _engine(parsed, connect_args={"connect_timeout": max(2, round(wait_seconds))}, pre_ping=True)
+        engine = _engine(
+            parsed,
+            connect_args={"connect_timeout": max(2, round(wait_seconds))},
+            isolation_level="READ COMMITTED",  # so that a writer who waited for a row reads what is new
+            pool_pre_ping=True,
+        )
         database = Database(engine, shown, read_only=read_only)
         try:
             _bring_up(database)
@@ -138,6 +144,12 @@ def parse_url(url: str) -> URL:
     return parsed.set(drivername="sqlite")
 
 
+def shown_url(url: URL) -> str:
+    """Return a URL as it may be shown: without a password, wherever it stands."""
+    secret = {name: "***" for name in url.query if "password" in name}
+    return url.update_query_dict(secret).render_as_string(hide_password=True)
+
+
 def sqlite_file(url: str | None = None) -> Path | None:
     """Return the file behind a URL, by default the settings'; None for a server."""
     parsed = parse_url(url if url is not None else load_settings().database_url)
@@ -145,16 +157,13 @@ def sqlite_file(url: str | None = None) -> Path | None:
 
 
 def _path(url: URL) -> Path:
-    return Path(re.sub(r"^file:", "", url.database or "")).absolute()
+    name = url.database or ""
+    return Path(unquote(name.removeprefix("file:")) if "uri" in url.query else name).absolute()
 
 
-def _engine(url: URL, *, connect_args: dict[str, Any], pre_ping: bool = False) -> sa.Engine:
+def _engine(url: URL, **options: Any) -> sa.Engine:  # noqa: ANN401 - passed on
     return sa.create_engine(
-        url,
-        connect_args=connect_args,
-        pool_pre_ping=pre_ping,
-        hide_parameters=True,
-        json_serializer=partial(json.dumps, allow_nan=False),
+        url, hide_parameters=True, json_serializer=partial(json.dumps, allow_nan=False), **options
     )
 
 
@@ -187,12 +196,12 @@ def _open_sqlite_for_reading(path: Path, shown: str, wait_seconds: float) -> Dat
     # A database in WAL mode needs its -shm file beside it. Where the folder does not let SQLite make one, the
     # file may be read as it is (`immutable`), unless a WAL is left that has to be read with it.
     wal = path.with_name(path.name + "-wal")
-    modes = ["mode=ro"]
+    modes = [{"mode": "ro"}]
     if not wal.exists() or wal.stat().st_size == 0:
-        modes.append("mode=ro&immutable=1")
+        modes.append({"mode": "ro", "immutable": "1"})
     for mode in modes:
-        plain = f"sqlite:///file:{path.as_posix()}?{mode}&uri=true"
-        database = Database(_sqlite_engine(make_url(plain), wait_seconds), shown, read_only=True)
+        uri = URL.create("sqlite", database=f"file:{quote(path.as_posix())}", query={**mode, "uri": "true"})
+        database = Database(_sqlite_engine(uri, wait_seconds), shown, read_only=True)
         try:
             _bring_up(database)
         except sa.exc.OperationalError:

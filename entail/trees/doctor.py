@@ -16,7 +16,7 @@ from entail.errors import DatabaseError
 from entail.progress import ProgressCallback
 from entail.results import versions
 from entail.settings import Settings, load_settings
-from entail.trees.database import open_database, parse_url, sqlite_file
+from entail.trees.database import open_database, parse_url, shown_url, sqlite_file
 from entail.trees.health import examine
 
 NEEDED = ("sentence-transformers", "torch", "scikit-learn", "streamlit", "SQLAlchemy", "alembic")
@@ -129,7 +129,7 @@ def _database(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     about: dict[str, Any] = {"url": None, "state": "unknown"}
     try:
-        about["url"] = parse_url(settings.database_url).render_as_string(hide_password=True)
+        about["url"] = shown_url(parse_url(settings.database_url))
         path = sqlite_file(settings.database_url)
         if path is not None and not path.exists():
             return {**about, "state": "none yet, it is made at the first start"}, ()

@@ -304,7 +304,9 @@ class TreeLog:
             name = enter(connection, author)
             history = self._current(connection, tree_id)
             act = decide(history, name)
-            event = Event(seq=history.seq + 1, author=name, at=datetime.now(UTC), act=act)
+            # A clock that was set back, or another machine's, does not put an act before the one it follows.
+            at = max(datetime.now(UTC), history.events[-1].at)
+            event = Event(seq=history.seq + 1, author=name, at=at, act=act)
             after = history.extend([event])
             connection.execute(sa.insert(schema.events).values(_row(tree_id, event, evidence)))
             connection.execute(

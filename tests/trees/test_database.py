@@ -188,6 +188,22 @@ def test_a_password_is_never_shown() -> None:
     assert "postgresql+psycopg://ann:***@127.0.0.1:1/trees" in str(refused.value)
 
 
+def test_a_password_in_the_query_is_not_shown_either() -> None:
+    with pytest.raises(DatabaseError, match="does not answer") as refused:
+        open_database("postgresql://127.0.0.1:1/trees?user=ann&password=geheim", wait_seconds=1)
+    assert "geheim" not in str(refused.value)
+
+
+def test_a_folder_with_an_odd_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "a b%20c#d é"
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(folder))
+    open_database().close()
+    assert (folder / "entail.db").exists()
+    reader = open_database(read_only=True)
+    assert reader.file == folder / "entail.db"
+    reader.close()
+
+
 # --- SQLite files that cannot be used ---
 
 

@@ -111,6 +111,16 @@ def test_times_are_utc_and_in_order(log: TreeLog, tree: str, database_url: str) 
     assert all(at.utcoffset() == timedelta(0) for at in times)
 
 
+def test_a_clock_that_was_set_back_does_not_turn_the_order_round(
+    log: TreeLog, tree: str, database: Database
+) -> None:
+    ahead = datetime.now(UTC) + timedelta(hours=1)
+    with database.writing() as connection:
+        connection.execute(sa.update(schema.events).values(at=ahead))
+    history = log.act(tree, Write(node=ROOT, text="a"), author="Ann", base=1)
+    assert [e.at for e in history.events] == [ahead, ahead]
+
+
 def test_an_author_keeps_the_name_first_entered(log: TreeLog, tree: str) -> None:
     log.act(tree, Write(node=ROOT, text="a"), author="  ANN ", base=1)
     assert log.history(tree).events[-1].author == "Ann"

@@ -545,5 +545,5 @@ class Authoring(RuleBasedStateMachine):
 
 TestAuthoring = Authoring.TestCase
 TestAuthoring.settings = settings(
-    max_examples=120, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=80, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )
