@@ -64,7 +64,9 @@ def take_press(place: Place, press: KeyPress) -> None:
     """
     desk = set_desk(place)
     if press.key[-1].isdigit() and press.stamp != stamp(desk):
-        return  # a digit pressed on an older list was meant for what stood there then
+        # It was meant for what stood there then, which may be another premise now.
+        desk.screen.notice = ("stale", f"Key {press.key}: the list changed meanwhile, so nothing was done.")
+        return
     command = command_for(press.key, tree=desk.history.tree, selected=desk.screen.selected, shown=desk.shown)
     if command is not None:
         desk.run(command)

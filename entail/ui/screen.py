@@ -30,7 +30,7 @@ class Screen:
         collapsed: Nodes whose premises the graph hides.
         show_rejected: Whether the graph shows rejected premises.
         dialog: Name of the dialog to open in this run.
-        notice: What the last act came to: (`error` | `conflict` | `done`, words).
+        notice: What stood in the way of the last act: (`error`, `conflict` or `stale`, words).
         saved: When the last act was confirmed.
     """
 

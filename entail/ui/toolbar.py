@@ -59,6 +59,8 @@ def draw_notice(screen: Screen) -> None:
                 f"{label(words)}  \nYou now see the newest version. Do it again if it still holds.",
                 icon=":material/group:",
             )
+        elif kind == "stale":
+            st.info(label(words), icon=":material/update:")
         else:
             st.error(label(words), icon=":material/error:")
         st.button("Dismiss", on_click=dismiss, type="tertiary", key="dismiss")
