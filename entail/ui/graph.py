@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import streamlit as st
 
 from entail.trees import appearance
-from entail.trees.layout import Layout, layout, rejected_id
+from entail.trees.layout import COLUMN, Layout, columns_of, layout, rejected_id
 from entail.trees.tree import Tree
 from entail.ui.inbox import ASSETS, inbox, receiver
 
@@ -89,6 +89,7 @@ def draw_graph(
     return _events(box.drain())
 
 
+_SAMPLE = "at night a side of the moon is turned away from the sun"
 _FIRST_HINT = "Premises that you accept appear here, below the hypothesis."
 
 
@@ -193,6 +194,7 @@ def _library_js() -> str:
         "legend": [{"kind": kind, "name": appearance.NAMES[kind]} for kind in appearance.KINDS],
         "shapes": dict(appearance.SHAPES),
         "font_size": appearance.FONT_SIZE,
+        "sample": {"text": _SAMPLE, "width": columns_of(_SAMPLE) * COLUMN},
         "line_height": appearance.LINE_HEIGHT,
         "padding": appearance.PADDING,
         "corner": appearance.CORNER,

@@ -164,12 +164,16 @@ class Graph:
     def scale(self) -> float:
         return float(self.root.get_attribute("data-scale") or "nan")
 
-    def spot(self, node: str) -> tuple[float, float]:
-        """Return where a node is in the window."""
-        x, y = self.see()[node]
+    @property
+    def corner(self) -> tuple[float, float]:
         box = self.root.locator(".canvas").bounding_box()
         assert box is not None
-        return box["x"] + x, box["y"] + y
+        return box["x"], box["y"]
+
+    def spot(self, node: str) -> tuple[float, float]:
+        """Return where a node is in the window."""
+        (x, y), (left, top) = self.see()[node], self.corner
+        return left + x, top + y
 
     def click(self, node: str) -> None:
         self.page.mouse.click(*self.spot(node))
@@ -177,11 +181,18 @@ class Graph:
     def open(self, node: str) -> None:
         self.page.mouse.dblclick(*self.spot(node))
 
+    def fold(self, node: str) -> None:
+        """Click on the sign at a node that collapses and expands it."""
+        self.see()
+        signs = json.loads(self.root.get_attribute("data-signs") or "{}")
+        (x, y), (left, top) = signs[node], self.corner
+        self.page.mouse.click(left + x, top + y)
+
     def tool(self, name: str) -> None:
         self.root.get_by_role("button", name=name, exact=True).click()
 
-    def colour(self, node: str, dx: int, dy: int) -> str:
-        """Return the colour (`#rrggbb`, `clear`) of the point that lies that far from a node's middle."""
+    def colour(self, node: str, dx: float, dy: float) -> str:
+        """Return the colour (`#rrggbb`, `clear`) of a point so far from a node's middle, at zoom 1."""
         x, y = self.see()[node]
         script = """(canvas, [x, y]) => {
           const density = canvas.width / canvas.clientWidth;
@@ -189,7 +200,9 @@ class Graph:
           if (!a) return "clear";
           return "#" + [r, g, b].map((part) => part.toString(16).padStart(2, "0")).join("");
         }"""
-        return str(self.root.locator(".canvas canvas").evaluate(script, [x + dx, y + dy]))
+        return str(
+            self.root.locator(".canvas canvas").evaluate(script, [x + self.scale * dx, y + self.scale * dy])
+        )
 
 
 @pytest.fixture

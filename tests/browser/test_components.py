@@ -84,9 +84,9 @@ def test_click_selects_in_python_and_the_view_stays(story: Any, said: Any) -> No
 
 
 def test_selected_node_is_told_by_a_ring(story: Any, said: Any) -> None:
-    assert story.colour("n1.4", 60, 0) == appearance.LIGHT.looks["premise"].fill
+    assert story.colour("n1.4", 0, -25) == appearance.LIGHT.looks["premise"].fill
     height = 18 * 2 + 2 * appearance.PADDING
-    beside = (0, round(story.scale * (height / 2 + 5)))
+    beside = (0, height / 2 + 5)
     before = story.colour("n1.4", *beside)
     story.click("n1.4")
     said(selected="n1.4")
@@ -120,11 +120,11 @@ def test_collapse_and_expand_by_the_tool(story: Any, said: Any) -> None:
 
 
 def test_collapse_by_the_sign_at_the_node(story: Any, said: Any) -> None:
-    x, y = story.spot("n1.3")
-    # The sign is on the lower border of the box, which is 28 columns wide and two lines high, on the right.
-    right, down = 28 * 8.4 / 2 + 12 - 17, 18 + 12
-    story.page.mouse.click(x + story.scale * right, y + story.scale * down)
+    story.fold("n1.3")
     said(collapsed="n1.3", selected="n1")
+    story.see("n1", "n1.1", "n1.2", "n1.3")
+    story.fold("n1.3")
+    said(collapsed="", selected="n1")
 
 
 def test_collapse_all_and_expand_all(story: Any, said: Any) -> None:
@@ -185,7 +185,7 @@ def test_rejected_premises_behind_their_switch(story: Any, said: Any) -> None:
     expect(legend).to_contain_text("Rejected premise")
     rejected = f"n1!{premise_key('ice is a kind of solid')}"
     story.see(*ALL, rejected)
-    assert story.colour(rejected, 0, -15) == appearance.LIGHT.looks["rejected"].fill
+    assert story.colour(rejected, 0, -16) == appearance.LIGHT.looks["rejected"].fill
     story.click(rejected)
     said(selected="n1", premise=rejected.removeprefix("n1!"))
 
@@ -257,10 +257,10 @@ def test_theme_of_the_page_is_the_graphs(story: Any, said: Any) -> None:
         story.page.emulate_media(color_scheme=scheme)
         fill = theme.looks["premise"].fill
         for _ in range(100):
-            if story.colour("n1.4", 60, 0) == fill:
+            if story.colour("n1.4", 0, -25) == fill:
                 break
             story.page.wait_for_timeout(100)
-        assert story.colour("n1.4", 60, 0) == fill
+        assert story.colour("n1.4", 0, -25) == fill
 
 
 def test_two_hundred_nodes(page: Page, app: str, graph: Any, said: Any) -> None:

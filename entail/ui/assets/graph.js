@@ -1,6 +1,6 @@
 // The tree as a vis-network graph. STYLE (looks, legend, sizes), CSS and vis are put in front by entail/ui/graph.py.
-const LEGIBLE = 12 / STYLE.font_size; // the zoom at which text is 12 pixels high
-const MARGIN = { top: 52, right: 24, bottom: 52, left: 24 };
+const LEGIBLE = 12; // pixels: text is not made smaller than this, unless the reader does
+const MARGIN = { top: 52, right: 12, bottom: 52, left: 12 };
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const views = new Map(); // mount key -> where the reader was, for when the graph is drawn anew
 const graphs = new WeakMap();
@@ -71,14 +71,14 @@ class TreeGraph {
     this.root.style.height = `${data.height}px`;
     const before = this.records;
     const first = before.size === 0;
-    this.records = this.read(data);
     const moved = this.selected !== data.selected;
     this.selected = data.selected;
     this.collapsed = data.collapsed;
     this.sent = null;
     this.readTheme();
+    this.records = this.read(data);
     this.nodes.remove([...before.keys()].filter((id) => !this.records.has(id)));
-    this.nodes.update(data.nodes.map((node) => ({ id: node.id, x: node.x, y: node.y, title: this.tooltip(node) })));
+    this.nodes.update([...this.records.values()].map((node) => ({ id: node.id, x: node.x, y: node.y, title: this.tooltip(node) })));
     this.edges.remove(this.edges.getIds().filter((id) => !data.edges.some((edge) => edge.id === id)));
     this.edges.update(data.edges);
     const drawn = new Set(data.nodes.map((node) => node.group));
@@ -101,7 +101,7 @@ class TreeGraph {
       floors.set(top, Math.max(floors.get(top) ?? -Infinity, y + height / 2));
     }
     return new Map(nodes.map((node) => [node.id, {
-      ...node, lines: node.label.split("\n"), supports: supports.get(node.id),
+      ...node, x: node.x * this.theme.narrow, width: node.width * this.theme.narrow, lines: node.label.split("\n"), supports: supports.get(node.id),
       floor: floors.get(Math.round(node.y - node.height / 2)),
     }]));
   }
@@ -118,6 +118,8 @@ class TreeGraph {
       found: "#e69f00",
       font: style.fontFamily,
     };
+    Object.assign(this.theme, fitFont(this.theme.font));
+    this.legible = LEGIBLE / this.theme.size;
   }
 
   tooltip(node) {
@@ -207,7 +209,7 @@ class TreeGraph {
 
   goToMatch() {
     const { x, y } = this.records.get(this.matches[this.match]);
-    this.lookAt({ position: { x, y }, scale: Math.max(LEGIBLE, this.network.getScale()) }, { byReader: true, slowly: true });
+    this.lookAt({ position: { x, y }, scale: Math.max(this.legible, this.network.getScale()) }, { byReader: true, slowly: true });
   }
 
   wheel(event) {
@@ -287,16 +289,16 @@ class TreeGraph {
       return this.lookAt(left);
     }
     const whole = this.wholeTree();
-    if (whole.scale >= LEGIBLE) return this.lookAt(whole);
+    if (whole.scale >= this.legible) return this.lookAt(whole);
     // Too large to be read as a whole: begin at the hypothesis, in letters that can be read.
     const [box, room, root] = [this.box(), this.room(), this.records.values().next().value];
-    const wide = (box.right - box.left) * LEGIBLE <= room.width;
-    const high = (box.bottom - box.top) * LEGIBLE <= room.height;
+    const wide = (box.right - box.left) * this.legible <= room.width;
+    const high = (box.bottom - box.top) * this.legible <= room.height;
     this.lookAt({
-      scale: LEGIBLE,
+      scale: this.legible,
       position: {
         x: wide ? whole.position.x : root.x,
-        y: high ? whole.position.y : box.top + (this.place.clientHeight / 2 - MARGIN.top) / LEGIBLE,
+        y: high ? whole.position.y : box.top + (this.place.clientHeight / 2 - MARGIN.top) / this.legible,
       },
     });
     this.reveal(this.selected, false);
@@ -311,7 +313,7 @@ class TreeGraph {
     const whole = this.wholeTree();
     const [box, view] = [this.box(), this.view()];
     const inside = view.left <= box.left && view.right >= box.right && view.top <= box.top && view.bottom >= box.bottom;
-    if (!this.free && !inside && whole.scale >= LEGIBLE) this.lookAt(whole, { slowly: true });
+    if (!this.free && !inside && whole.scale >= this.legible) this.lookAt(whole, { slowly: true });
     else if (moved) this.reveal(this.selected, true);
   }
 
@@ -358,7 +360,7 @@ class TreeGraph {
     if (!this.begun && this.records.size) this.begin();
     else if (this.begun && !this.free && this.place.clientWidth) {
       const whole = this.wholeTree();
-      if (whole.scale >= LEGIBLE) this.lookAt(whole);
+      if (whole.scale >= this.legible) this.lookAt(whole);
     }
   }
 
@@ -375,13 +377,17 @@ class TreeGraph {
     if (!this.begun || !this.place.clientWidth) return;
     views.set(this.key, { scale: this.network.getScale(), position: this.network.getViewPosition(), free: this.free });
     this.map.paint(this.records.values(), this.box(), this.view(), this.theme, this.selected);
-    const positions = {};
-    for (const { id, x, y } of this.records.values()) {
-      const at = this.network.canvasToDOM({ x, y });
-      positions[id] = [Math.round(at.x), Math.round(at.y)];
+    const [positions, signs, scale] = [{}, {}, this.network.getScale()];
+    const pixels = (place) => {
+      const { x, y } = this.network.canvasToDOM(place);
+      return [Math.round(x), Math.round(y)];
+    };
+    for (const node of this.records.values()) {
+      positions[node.id] = pixels(node);
+      if (hasBadge(node, scale)) signs[node.id] = pixels(badgeOf(node));
     }
     Object.assign(this.root.dataset, {
-      positions: JSON.stringify(positions), scale: this.network.getScale().toFixed(3), selected: this.selected ?? "",
+      positions: JSON.stringify(positions), signs: JSON.stringify(signs), scale: scale.toFixed(3), selected: this.selected ?? "",
       matches: JSON.stringify(this.matches), match: this.matches[this.match] ?? "",
       still: String(!this.moving),
     });

@@ -13,6 +13,14 @@ const isDark = (colour) => {
   return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
 };
 
+// Boxes have room for the widest usual font. The page's own is mostly narrower: it can be larger in narrower boxes.
+const fitFont = (font) => {
+  probe.font = `100px ${font}`;
+  const share = probe.measureText(STYLE.sample.text).width / 100 / STYLE.sample.width; // for each pixel of size
+  const size = Math.min(STYLE.line_height - 2, Math.max(STYLE.font_size, Math.floor(1 / share)));
+  return { size, narrow: Math.min(1, Math.max(0.75, 1.05 * share * size)) };
+};
+
 const outline = (ctx, node, gap = 0) => {
   const [width, height] = [node.width + 2 * gap, node.height + 2 * gap];
   const shape = STYLE.shapes[node.group];
@@ -34,7 +42,7 @@ const badgeOf = (node) => {
   const text = node.collapsed ? `+${node.below}` : "−";
   const wide = Math.max(9, 5 + 4.5 * text.length);
   const [right, down] = STYLE.shapes[node.group] === "ellipse"
-    ? [0.36 * node.width, 0.35 * node.height]
+    ? [0.25 * node.width, 0.433 * node.height] // at 60 degrees
     : [node.width / 2 - wide - STYLE.corner / 2, node.height / 2];
   return { x: node.x + right, y: node.y + down, text, high: 9, wide };
 };
@@ -60,7 +68,7 @@ const paintText = (ctx, node, theme) => {
   const room = node.width - STYLE.padding * (STYLE.shapes[node.group] === "ellipse" ? 2 : 1);
   const top = node.y - ((node.lines.length - 1) * STYLE.line_height) / 2 + 0.5;
   ctx.fillStyle = theme.looks[node.group].text;
-  ctx.font = `${node.group === "hypothesis" ? 600 : 400} ${STYLE.font_size}px ${theme.font}`;
+  ctx.font = `${node.group === "hypothesis" ? 600 : 400} ${theme.size}px ${theme.font}`;
   node.lines.forEach((line, i) => ctx.fillText(line, node.x, top + i * STYLE.line_height, room));
 };
 
