@@ -29,7 +29,7 @@ except UnknownTreeError as error:
 st.session_state["tree"] = st.query_params["tree"] = tree_id
 
 name = st.session_state.setdefault("retriever", "minilm")
-place = authoring.take_place(shared, author, tree_id, name)
+place = authoring.take_place(shared, tree_id, name)
 desk = authoring.take_seat(place)
 tree, screen = desk.history.tree, desk.screen
 screen.seen = desk.history.seq

@@ -24,7 +24,6 @@ class Place:
     """One tree in one tab, with the corpus and the index that its candidates come from."""
 
     shared: Workspace
-    author: str | None
     summary: TreeSummary
     corpus: Corpus
     corpus_version: int
@@ -37,7 +36,7 @@ class Place:
         return self.building.index
 
 
-def take_place(shared: Workspace, author: str | None, tree_id: str, retriever: str) -> Place:
+def take_place(shared: Workspace, tree_id: str, retriever: str) -> Place:
     """Return the place at a tree, its index taken from the shelf."""
     summary = shared.log.summary(tree_id)
     if summary.corpus_id is None:
@@ -46,7 +45,7 @@ def take_place(shared: Workspace, author: str | None, tree_id: str, retriever: s
         info = shared.corpora.info(summary.corpus_id)
         corpus, version = shared.corpora.corpus(info.id, version=info.version), info.version
     building = shelf().take(retriever, corpus) if len(corpus) else Building()
-    return Place(shared, author, summary, corpus, version, building, screen_of(tree_id))
+    return Place(shared, summary, corpus, version, building, screen_of(tree_id))
 
 
 def take_seat(place: Place) -> Desk:
@@ -107,7 +106,7 @@ def set_desk(place: Place) -> Desk:
             own_words=screen.query is not None,
         )
     shown = looked_at[screen.page * PAGE : (screen.page + 1) * PAGE]
-    return Desk(place.shared.log, place.author, screen, history, shown, looked_at, evidence)
+    return Desk(place.shared.log, screen, history, shown, looked_at, evidence)
 
 
 def draw_building(place: Place) -> None:

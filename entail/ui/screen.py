@@ -70,15 +70,20 @@ def screen_of(tree_id: str) -> Screen:
 
 @dataclass(frozen=True)
 class Desk:
-    """What a command needs at hand: the log, who acts, and what is on the screen."""
+    """What a command needs at hand: the log and what is on the screen."""
 
     log: TreeLog
-    author: str | None
     screen: Screen
     history: History
     shown: tuple[Candidate, ...]
     looked_at: tuple[Candidate, ...]
     evidence: Evidence | None
+
+    @property
+    def author(self) -> str | None:
+        """Who is at work now: a desk set before the name was given serves the click that came after."""
+        name: str | None = st.session_state.get("author")
+        return name
 
     def run(self, command: Command) -> None:
         """Do what the command says; what it came to stands in the screen's notice."""

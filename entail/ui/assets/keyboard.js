@@ -37,7 +37,7 @@ const belongsTo = (element, key) => {
   if (PRESSING.has(plain)) return element.matches("button, a, summary, input, [role=button], [role=link]");
   if (MOVING.has(plain)) {
     return element.closest("[role=slider], [role=tablist], [role=listbox], [role=menu], [role=grid], [role=radiogroup], " +
-      "input[type=range], input[type=radio], input[type=number], [data-keeps-arrows]") !== null;
+      "input[type=range], input[type=radio], input[type=number]") !== null;
   }
   return false;
 };
