@@ -42,7 +42,7 @@ def test_every_confirmed_act_survives_kill_9(database_url: str) -> None:
     killed = 0
     while len(confirmed) < ACTS:
         number = max(confirmed.values(), default=-1) + 1
-        patience = chance.randint(1, 40)
+        patience = chance.randint(10, 60)
         child = subprocess.Popen(
             [sys.executable, "-c", CHILD, database_url, tree, str(number), str(ACTS)],
             stdout=subprocess.PIPE,
