@@ -1,5 +1,7 @@
 """Every page in its states: first visit, at work, empty, in trouble."""
 
+import time
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -35,8 +37,18 @@ def on_tree(app: AppTest, tree_id: str, *, retriever: str = "tfidf") -> AppTest:
     """Open a tree on the authoring screen, ranked by a retriever that needs no weights."""
     app.session_state["tree"] = tree_id
     app.session_state["retriever"] = retriever
-    app = app.switch_page("pages/Trees.py").run()
+    app = settled(app.switch_page("pages/Trees.py").run())
     assert not app.exception
+    return app
+
+
+def settled(app: AppTest) -> AppTest:
+    """Run the page again until its indexes are built, as the page itself does in a browser."""
+    for _ in range(100):
+        if not any("Preparing" in str(bar.proto) for bar in app.get("progress")):
+            break
+        time.sleep(0.2)
+        app = app.run()
     return app
 
 
@@ -190,7 +202,7 @@ def test_a_tree_without_a_corpus_can_be_written(app: AppTest, shared: Workspace)
 
 
 def test_compare_shows_both_sides_and_what_is_known(app: AppTest) -> None:
-    app = app.switch_page("pages/Compare.py").run()
+    app = settled(app.switch_page("pages/Compare.py").run())
     assert not app.exception
     assert app.metric[0].label == "In both"
     sides = [str(block.body) for block in app.get("html") if "cmp" in str(block.body)]
@@ -199,9 +211,10 @@ def test_compare_shows_both_sides_and_what_is_known(app: AppTest) -> None:
 
 
 def test_compare_takes_a_sentence_of_ones_own(app: AppTest) -> None:
-    app = app.switch_page("pages/Compare.py").run()
+    app = settled(app.switch_page("pages/Compare.py").run())
     app.selectbox(key="compare_right").set_value("bm25")
     app = app.text_input(key="compare_query").set_value("why <b>ice</b> floats").run()
+    app = settled(app)
     assert not app.exception
     assert "not known" in [m.value for m in app.metric]
 
