@@ -7,6 +7,7 @@ a node, not both; the hypothesis is the root and stays.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 
 from entail.data.records import Premise
@@ -30,6 +31,9 @@ from entail.trees.wording import quote
 
 LONGEST_SENTENCE = 10_000
 """Characters of a sentence that an author writes."""
+
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+"""A lone surrogate, which no encoding can write down."""
 
 
 def check(tree: Tree, act: Act) -> None:
@@ -112,7 +116,7 @@ def _check_text(text: str) -> None:
         raise ActError("a sentence needs at least one character that is not white space")
     if "\0" in text:
         raise ActError("a sentence cannot hold a NUL character")
-    if any("\ud800" <= char <= "\udfff" for char in text):
+    if HALF_CHARACTER.search(text):
         raise ActError("a sentence cannot hold half a character (a lone surrogate)")
 
 

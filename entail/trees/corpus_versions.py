@@ -16,6 +16,7 @@ from entail.errors import CorpusError
 from entail.settings import load_settings
 from entail.trees import schema
 from entail.trees.authors import enter, fold_name
+from entail.trees.checks import HALF_CHARACTER
 from entail.trees.wording import quote
 
 LONGEST_NAME = 100
@@ -74,7 +75,7 @@ def _check_premise(premise: Premise, longest: int) -> None:
 def _check_storable(text: str, what: str) -> None:
     if "\0" in text:
         raise CorpusError(f"{what} cannot hold a NUL character: {quote(text.replace(chr(0), '␀'))}")
-    if any("\ud800" <= char <= "\udfff" for char in text):
+    if HALF_CHARACTER.search(text):
         raise CorpusError(f"{what} holds half a character (a lone surrogate); see how its file was encoded")
 
 
