@@ -130,7 +130,7 @@ def draw_changes(shared: Workspace, corpus: CorpusInfo) -> None:
     """Draw what was done to the corpus, newest first."""
     changes = shared.corpora.changes(corpus.id)
     with st.expander(f"Changes ({len(changes)})", icon=":material/history:"):
-        for change in reversed(changes[-50:]):
+        for change in changes[:50]:
             st.markdown(
                 f":gray[version {change.version} · {change.at:%d %b %Y %H:%M}] **{label(change.author)}** "
                 f"{_words(change)}"
