@@ -24,6 +24,7 @@ MAX_LINES = 7
 """Where a text in a box is cut; all of it stands in the tooltip."""
 
 _VIS = "lib/vis-9.1.2/vis-network.min.js"
+_SCRIPTS = ("outbox.js", "graph_meeting.js", "graph_paint.js", "graph_view.js", "graph_panel.js", "graph.js")
 
 Verb = Literal["select", "open", "toggle"]
 
@@ -210,7 +211,7 @@ def _library_js() -> str:
             "})(vis, {}, undefined);",
             f"const STYLE = {json.dumps(style)};",
             f"const CSS = {json.dumps(_asset('graph.css'))};",
-            *map(_asset, ("outbox.js", "graph_meeting.js", "graph_paint.js", "graph_panel.js", "graph.js")),
+            *map(_asset, _SCRIPTS),
         )
     )
 

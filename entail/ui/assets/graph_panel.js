@@ -128,9 +128,8 @@ class TreeMap {
   }
 
   paint(nodes, box, view, theme, selected) {
-    const inside = view.left <= box.left && view.right >= box.right && view.top <= box.top && view.bottom >= box.bottom;
-    this.canvas.hidden = inside;
-    if (inside) return;
+    this.canvas.hidden = holds(view, box);
+    if (this.canvas.hidden) return;
     const [width, density] = [180, window.devicePixelRatio || 1];
     const height = Math.round(Math.min(120, Math.max(36, ((width - 12) * (box.bottom - box.top)) / (box.right - box.left) + 12)));
     const [wide, high] = [Math.round(width * density), Math.round(height * density)];
