@@ -185,8 +185,8 @@ def accept(page: Page) -> float:
     """Return the seconds from a click on the first free candidate to the page with it in the tree."""
     buttons = page.locator('[class*="st-key-accept-"] button:not([disabled])')
     if buttons.count() < 2:
-        page.locator('[class*="st-key-next-"] button').click()
-        page.wait_for_timeout(1500)
+        page.get_by_role("button", name="Next").first.click()
+        page.wait_for_timeout(2000)
     button = buttons.first
     row = button.locator("xpath=ancestor::*[contains(@class, 'st-key-row-')]").first
     key = row.get_attribute("class") or ""

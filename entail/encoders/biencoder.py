@@ -90,6 +90,7 @@ class BiEncoder:
         self._precision = precision
         self._batch_size = batch_size
         self._lock = threading.RLock()
+        self._fetching = threading.Lock()
         self._model: SentenceTransformer | None = None
 
     def __repr__(self) -> str:
@@ -103,7 +104,8 @@ class BiEncoder:
     @property
     def entry(self) -> EncoderEntry:
         """Where the weights come from; a Hub model is fetched first."""
-        with self._lock:
+        # A lock of its own: who only asks for the revision does not wait while the weights are loaded.
+        with self._fetching:
             self._entry = fetch(self._entry)
             return self._entry
 

@@ -239,3 +239,37 @@ def test_a_card_cannot_turn_on_remote_code(tiny: Path, tmp_path: Path) -> None:
     (folder / "sentence_bert_config.json").write_text(json.dumps(config), encoding="utf-8")
     BiEncoder(folder).load()
     assert not marker.exists()
+
+
+def test_nobody_waits_for_the_weights_to_learn_the_revision(
+    encoder: BiEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading, answered = threading.Event(), threading.Event()
+
+    def slow(*_: object, **__: object) -> None:
+        loading.set()
+        assert answered.wait(60), "the revision was not told while the weights were being loaded"
+        raise EncoderError("enough")
+
+    monkeypatch.setattr(module, "_load", slow)
+    outcome: list[BaseException] = []
+
+    def load() -> None:
+        try:
+            encoder.load()
+        except (EncoderError, AssertionError) as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    assert loading.wait(60)
+    asked = threading.Thread(
+        target=lambda: (encoder.revision, encoder.symmetric, answered.set()), daemon=True
+    )
+    asked.start()
+    asked.join(20)
+    told = answered.is_set()
+    answered.set()
+    thread.join()
+    assert told
+    assert isinstance(outcome[0], EncoderError)
