@@ -32,7 +32,8 @@ def _where(result: dict[str, Any]) -> str:
     hardware = result["hardware"]
     return (
         f"{hardware['cpu']}, {hardware['cores']} cores, {hardware['memory_gib']} GiB, "
-        f"GPU: {', '.join(hardware['gpus']) or 'none'}; commit `{str(result['commit'])[:12]}`, `{result['command']}`."
+        f"GPU: {', '.join(hardware['gpus']) or 'none'}; "
+        f"commit `{str(result['commit'])[:12]}`, `{result['command']}`."
     )
 
 
