@@ -40,6 +40,7 @@ WORDS = "the café is warm\nice is cold\n"
         gzip.compress(WORDS.encode("utf-16")),
         gzip.compress(WORDS[:7].encode()) + gzip.compress(WORDS[7:].encode()),
     ],
+    ids=str.split("utf-8 utf-8-sig utf-16 16-be-mark 16-le 16-be utf-32 crlf cr gzip gzip-16 two-gzips"),
 )
 def test_one_text_in_every_dress(data: bytes, tmp_path: Path) -> None:
     assert read_text(data) == WORDS
