@@ -28,6 +28,7 @@ FORMAT_VERSION = 1
 
 _MANIFEST = "manifest.json"
 _LONGEST_MANIFEST = 64 * 2**20
+_LONGEST_ROW = 256 * 2**20
 _CHUNK = 2**20
 _TABLE = re.compile(r"tables/[a-z_]+\.jsonl")
 _MODEL = re.compile(r"models(/(?!\.{1,2}(/|$))[^/\\:\0]+)+")
@@ -67,10 +68,16 @@ class Archive:
         """Yield the rows of a table.
 
         Raises:
-            FormatError: If a line is not a JSON object.
+            FormatError: If a line is not a JSON object, or longer than any row can be.
         """
         with self._zip.open(part) as stream:
-            for number, line in enumerate(stream, 1):
+            for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_ROW + 1), b""), 1):
+                if len(line) > _LONGEST_ROW:
+                    raise FormatError(
+                        f"expected a row of at most {_LONGEST_ROW:,} bytes, found a longer one",
+                        source=f"{self.name}: {part}",
+                        line=number,
+                    )
                 try:
                     row = json.loads(line)
                 except (ValueError, RecursionError) as error:
@@ -147,18 +154,22 @@ def open_archive(file: Path) -> Iterator[Archive]:
         DataError: If it cannot be read.
     """
     name = file.name
-    try:
-        with zipfile.ZipFile(file) as archive:
+    with contextlib.ExitStack() as open_files:
+        try:
+            archive = open_files.enter_context(zipfile.ZipFile(file))
             manifest = _read_manifest(archive, name)
             parts = {part: Part(**said) for part, said in manifest["parts"].items()}
             _check_names(archive, parts, name)
             for part, expected in parts.items():
                 _check_part(archive, part, expected, name)
-            yield Archive(name, manifest["revision"], parts, archive)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise FormatError(f"this is no backup of entail, or it is cut off ({error})", source=name) from error
-    except OSError as error:
-        raise DataError(f"{file} cannot be read: {error.strerror}") from error
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            raise FormatError(
+                f"this is no backup of entail, or it is cut off ({error})", source=name
+            ) from error
+        except OSError as error:
+            raise DataError(f"{file} cannot be read: {error.strerror}") from error
+        # Outside the `try`: what goes wrong while it is used is not the file's fault.
+        yield Archive(name, manifest["revision"], parts, archive)
 
 
 def _read_manifest(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from entail.errors import DamagedDatabaseError, DatabaseError, FormatError
+from entail.errors import DamagedDatabaseError, DatabaseError, DataError, FormatError
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings
 from entail.trees import schema
@@ -112,6 +112,7 @@ def restore(
     Raises:
         FormatError: If the file is no backup, is cut off, was altered or is of a newer version.
         DatabaseError: If the database is not empty and `replace` was not said, or it cannot be written.
+        DataError: If the backup cannot be read, or its models cannot be written.
     """
     models = _models_dir()
     damaged = before = None
@@ -225,24 +226,36 @@ def _staged_models(archive: Archive, models: Path) -> Iterator[Path | None]:
         return
     staged = models.with_name(f".models-{_stamp()}")
     try:
-        for name in names:
-            path = staged / name.removeprefix("models/")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("wb") as stream, closing(archive.content(name)) as pieces:
-                stream.writelines(pieces)
+        try:
+            for name in names:
+                path = staged / name.removeprefix("models/")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("wb") as stream, closing(archive.content(name)) as pieces:
+                    stream.writelines(pieces)
+        except OSError as error:
+            raise DataError(
+                f"nothing was restored: the models cannot be written beside {models} ({error.strerror}); "
+                "make room there, and let this user write"
+            ) from error
         yield staged
     finally:
         shutil.rmtree(staged, ignore_errors=True)
 
 
 def _swap(staged: Path | None, models: Path, *, keep: bool) -> None:
-    if models.exists():
-        old = models.with_name(f"models.before-restore-{_stamp()}")
-        models.rename(old)
-        if not keep:
-            shutil.rmtree(old)
-    if staged is not None:
-        staged.rename(models)
+    try:
+        if models.exists():
+            old = models.with_name(f"models.before-restore-{_stamp()}")
+            models.rename(old)
+            if not keep:
+                shutil.rmtree(old)
+        if staged is not None:
+            staged.rename(models)
+    except OSError as error:
+        raise DataError(
+            f"the database was restored, but not the models in {models} ({error.strerror}); let this user "
+            "write there and restore once more with --replace"
+        ) from error
 
 
 def _fill(database: Database, archive: Archive, progress: ProgressCallback | None) -> dict[str, int]:

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from entail.data.records import Corpus, Premise
 from entail.errors import DamagedDatabaseError, DatabaseError, DataError, FormatError
 from entail.progress import Progress
+from entail.trees import archive as archive_module
 from entail.trees import backup as backup_module
 from entail.trees import database as database_module
 from entail.trees import schema
@@ -482,6 +483,39 @@ def test_an_archive_is_only_opened_whole(saved: Path) -> None:
         assert archive.revision == schema.REVISION
         rows: list[Mapping[str, Any]] = list(archive.rows("tables/authors.jsonl"))
     assert [row["name"] for row in rows] == ["Ann", "Bob", "Cleo", "Dan"]
+
+
+def test_a_row_too_long_to_be_one_is_not_held_in_memory(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive_module, "_LONGEST_ROW", 100)
+    refused(saved, new_url(tmp_path), "expected a row of at most 100 bytes")
+
+
+def test_models_that_cannot_be_written_are_not_blamed_on_the_backup(saved: Path, tmp_path: Path) -> None:
+    def change(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        parts["models/x"] = parts["models/x/y"] = b"a file cannot be a folder too"
+
+    rewrite(saved, change)
+    with pytest.raises(DataError, match="nothing was restored: the models cannot be written"):
+        restore(saved, url=new_url(tmp_path))
+    assert read(new_url(tmp_path))["trees"] == []
+
+
+def test_models_that_cannot_be_put_in_place_are_said_to_be_missing(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        parts["models/x/config.json"] = b"{}"
+
+    def refuse(path: Path, target: Path) -> Path:
+        raise PermissionError(13, "Permission denied")
+
+    rewrite(saved, change)
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(DataError, match="the database was restored, but not the models"):
+        restore(saved, url=new_url(tmp_path))
+    assert len(read(new_url(tmp_path))["trees"]) == 2
 
 
 def test_large_tables_go_in_pieces(sqlite: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
