@@ -78,7 +78,7 @@ class History:
             if isinstance(event.act, Undo):
                 undone.append(event.act.seq)
             elif isinstance(event.act, Redo):
-                undone.remove(event.act.seq)
+                undone = [seq for seq in undone if seq != event.act.seq]
             else:
                 undone.clear()
         return self.event(undone[-1]) if undone else None

@@ -313,6 +313,14 @@ def test_an_undo_by_somebody_else_is_refused() -> None:
         replay([*log, event(3, Undo(seq=2), "Bob")])
 
 
+def test_a_log_that_redoes_what_its_author_had_left_behind_can_be_gone_on_with() -> None:
+    first, second = (Write(node=ROOT, text=text) for text in "ab")
+    acts = [Create(hypothesis="h"), first, Undo(seq=2), second, Redo(seq=2)]
+    history = replay([event(i, act) for i, act in enumerate(acts, 1)])
+    assert history.redoable("Ann") is None
+    assert history.undoable("Ann") == history.event(4)
+
+
 def test_a_gap_in_the_log_is_refused() -> None:
     with pytest.raises(TreeError, match="go on with seq 1 to 2, found 1 to 3"):
         replay([event(1, Create(hypothesis="h")), event(3, Write(node=ROOT, text="x"))])
