@@ -6,6 +6,7 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.trees.authors import Authors
+from entail.ui.words import label
 
 _REMEMBER = """
 export default function (component) {
@@ -65,7 +66,7 @@ def ask_name(authors: Authors, *, key: str) -> None:
         help="Stands beside everything that you do to a tree. Asked once; this browser remembers it.",
     )
     if error := st.session_state.get("author_error"):
-        st.error(error)
+        st.error(label(error))
 
 
 def _remember(name: str | None, forget: bool) -> str | None:

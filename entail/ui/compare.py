@@ -8,6 +8,7 @@ import io
 import streamlit as st
 
 from entail.evaluation.comparison import ComparedPremise, Comparison
+from entail.trees.formats.escaping import cell
 from entail.ui.resources import retriever_label
 from entail.ui.words import label, marked, words_of
 
@@ -67,7 +68,10 @@ def _row(row: ComparedPremise, which: int, k: int, words: frozenset[str]) -> str
 
 
 def comparison_csv(comparison: Comparison) -> str:
-    """Return every compared premise as CSV: text, gold, rank and score with each retriever, the change."""
+    """Return every compared premise as CSV: text, gold, rank and score with each retriever, the change.
+
+    Texts stand as `cell` guards them.
+    """
     out = io.StringIO()
     writer = csv.writer(out)
     first, second = comparison.names
@@ -76,5 +80,7 @@ def comparison_csv(comparison: Comparison) -> str:
     )
     for row in comparison.rows:
         gold = "" if row.gold is None else int(row.gold)
-        writer.writerow([row.premise.text, gold, *row.ranks, *(f"{s:.6f}" for s in row.scores), row.change])
+        writer.writerow(
+            [cell(row.premise.text), gold, *row.ranks, *(f"{s:.6f}" for s in row.scores), row.change]
+        )
     return out.getvalue()

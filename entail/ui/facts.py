@@ -58,7 +58,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         except EntailError as error:
             st.error(label(str(error)))
             return
-        st.session_state["corpus_notice"] = f"{info.name}: {label(str(reading))}"
+        st.session_state["corpus_notice"] = f"{label(info.name)}: {label(str(reading))}"
         st.rerun()
 
 
