@@ -36,9 +36,10 @@ def premises(
         Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")
     ] = None,
 ) -> Report:
-    """Rank the children of every parent of the trees among the whole corpus.
+    """Measure how well the children of every parent are found.
 
-    Two protocols: `paper` leaves the query's own text among the candidates, `query_excluded` takes it out.
+    Each parent of the trees is a query, ranked against the whole corpus. Two protocols: `paper` leaves the
+    query's own text among the candidates, `query_excluded` takes it out.
     """
     from datetime import UTC, datetime
 

@@ -19,7 +19,10 @@ def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, such as entail.zip.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
 ) -> Report:
-    """Write all trees, corpora and authors, and the models in the data folder, into one file."""
+    """Write everything into one file: trees, corpora, authors, models.
+
+    The models are those in the data folder. Cached vectors are left out: they are made again.
+    """
     from entail.trees.backup import backup
 
     with progress_bar() as progress:
@@ -38,7 +41,10 @@ def restore(
         bool, typer.Option("--replace", help="Replace what is there; a backup of it is written first.")
     ] = False,
 ) -> Report:
-    """Fill an empty database from a backup, and bring its models back: all or nothing."""
+    """Fill an empty database from a backup: all or nothing.
+
+    The models of the backup come back with it.
+    """
     from entail.trees.backup import restore
 
     with progress_bar() as progress:
@@ -62,7 +68,10 @@ def restore(
 @app.command()
 @reports
 def doctor() -> Report:
-    """Say versions, device, caches, the state of the database, and what is wrong (then with exit code 1)."""
+    """Say what is installed, how it stands, and what is wrong.
+
+    Versions, device, caches, state of the database. The exit code is 1 where something is wrong.
+    """
     from entail.trees.doctor import diagnose
 
     with progress_bar() as progress:

@@ -12,7 +12,7 @@ app = typer.Typer()
 @app.command()
 @reports
 def version() -> Report:
-    """Print the versions of entail, Python and the packages that results depend on."""
+    """Print the versions of entail, Python and what results rest on."""
     from entail.results import versions
 
     found = versions()
