@@ -10,7 +10,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 APP_STAMP := $(VENV)/.app-installed
 TEST_STAMP := $(VENV)/.test-installed
 
-.PHONY: app test lint type unit browser bench results clean help
+.PHONY: app test lint type unit browser bench clean help
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'

@@ -116,6 +116,19 @@ def test_the_document_knows_every_folder(module: Path) -> None:
         assert f"`{folder}/" in ARCHITECTURE
 
 
+def test_the_map_has_every_module_and_no_other() -> None:
+    table = "".join(line for line in ARCHITECTURE.splitlines(keepends=True) if line.startswith("|"))
+    drawn = re.findall(r"`([\w/]+\.py)`", table)
+    migrations = ROOT / "entail" / "trees" / "migrations"
+    there = {
+        module.relative_to(ROOT / "entail").as_posix()
+        for module in MODULES
+        if module.name != "__init__.py" and migrations not in module.parents
+    }
+    assert set(drawn) == there
+    assert len(drawn) == len(set(drawn)), "a module is drawn twice"
+
+
 @pytest.mark.parametrize(
     ("module", "forbidden"),
     [
