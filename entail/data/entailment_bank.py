@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import copy
-import gzip
 import json
 import os
 import re
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from entail.data import notation
@@ -26,7 +23,8 @@ from entail.data.reading import (
     source_name,
 )
 from entail.data.records import HYPOTHESIS, ExplanationTree
-from entail.errors import DataError, FormatError, ProofError
+from entail.data.writing import write_text
+from entail.errors import FormatError, ProofError
 
 _SENTENCE_ID = re.compile(r"sent[0-9]+")
 _CONTEXT_ID = re.compile(r"(?:^|(?<=\s))(sent[0-9]+):\s")
@@ -153,17 +151,7 @@ def write_trees(trees: Iterable[ExplanationTree], file: str | os.PathLike[str]) 
         ProofError: If a tree cannot be written, see `tree_to_row`.
         DataError: If the file cannot be written.
     """
-    path = Path(file)
-    data = format_trees(trees).encode()
-    if path.suffix.lower() == ".gz":
-        data = gzip.compress(data, mtime=0)
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        unfinished.write_bytes(data)
-        unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise DataError(f"{path}: expected to write a file here, found: {error.strerror}") from error
+    write_text(file, format_trees(trees))
 
 
 def _sentences(row: Mapping[str, Any], source: str | None, line: int | None) -> dict[str, str]:

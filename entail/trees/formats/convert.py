@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from entail.data.writing import write_text
 from entail.errors import DataError, FormatError
 from entail.trees.acts import Create
 from entail.trees.formats.dot import to_dot
@@ -88,7 +87,7 @@ def convert(
         numbered = zip(_numbered(target, len(trees)), trees, strict=True)
         texts = {path: _ONE[suffix](tree) for path, tree in numbered}
     for path, text in texts.items():
-        _write(path, text)
+        write_text(path, text)
     return Converted(len(trees), tuple(texts))
 
 
@@ -108,17 +107,3 @@ def _suffix(path: Path, known: list[str], what: str) -> str:
 def _numbered(path: Path, count: int) -> list[Path]:
     digits = max(3, len(str(count)))
     return [path.with_name(f"{path.stem}-{row:0{digits}}{path.suffix}") for row in range(1, count + 1)]
-
-
-def _write(path: Path, text: str) -> None:
-    data = text.encode()
-    if path.name.lower().endswith(_PACKED):
-        data = gzip.compress(data, mtime=0)
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        unfinished.write_bytes(data)
-        unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        found = error.strerror if path.parent.is_dir() else f"no folder {path.parent}; make it first"
-        raise DataError(f"{path}: expected to write a file here, found: {found}") from error
