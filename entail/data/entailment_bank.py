@@ -24,7 +24,7 @@ from entail.data.reading import (
 )
 from entail.data.records import HYPOTHESIS, ExplanationTree
 from entail.data.writing import write_text
-from entail.errors import FormatError, ProofError
+from entail.errors import DataError, FormatError, ProofError
 
 _SENTENCE_ID = re.compile(r"sent[0-9]+")
 _CONTEXT_ID = re.compile(r"(?:^|(?<=\s))(sent[0-9]+):\s")
