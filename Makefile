@@ -28,7 +28,7 @@ $(TEST_STAMP): $(APP_STAMP) tests/requirements.txt
 	touch $@
 
 app: $(APP_STAMP) ## start the app on http://localhost:8501
-	$(BIN)/streamlit run streamlit_app.py --server.port $(PORT)
+	$(BIN)/entail app --port $(PORT)
 
 test: lint type unit browser ## every check
 

@@ -99,7 +99,7 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "streamlit_app.py", "--server.port", str(port)],
+        [sys.executable, "-m", "entail", "app", "--port", str(port), "--address", "127.0.0.1"],
         cwd=ROOT,
         env={**os.environ, "ENTAIL_DATA_DIR": str(folder), "OMP_WAIT_POLICY": "PASSIVE"},
         stdout=subprocess.DEVNULL,

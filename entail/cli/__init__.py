@@ -38,6 +38,7 @@ from entail.cli import console
 from entail.version import __version__
 
 _PARTS = (
+    "app",
     "convert",
     "evaluate",
     "storage",

@@ -32,7 +32,7 @@ _LABELS: Mapping[str, str] = {
     "bm25": "BM25 (shared words)",
 }
 
-WARM_AFTER = 1.5
+WARM_AFTER = 0.3
 """Seconds between the first page and the loading of the encoder, in which the browser draws."""
 
 
