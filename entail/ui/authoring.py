@@ -62,8 +62,9 @@ def take_press(place: Place, press: KeyPress) -> None:
     Called before a run of the page, never within one: a run can be cut short, and a press would be lost.
     """
     desk = set_desk(place)
-    if press.key[-1].isdigit() and press.stamp != stamp(desk):
-        # It was meant for what stood there then, which may be another premise now.
+    if (press.key[-1].isdigit() or press.key == "f") and press.stamp != stamp(desk):
+        # It was meant for what stood there then: a digit may be another premise now, and finish would reject
+        # candidates that its author has not seen.
         desk.screen.notice = ("stale", f"Key {press.key}: the list changed meanwhile, so nothing was done.")
         return
     command = command_for(press.key, tree=desk.history.tree, selected=desk.screen.selected, shown=desk.shown)
