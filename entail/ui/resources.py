@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -25,6 +26,8 @@ from entail.trees.log import TreeLog
 
 if TYPE_CHECKING:
     from entail.encoders.biencoder import BiEncoder
+
+_log = logging.getLogger(__name__)
 
 _LABELS: Mapping[str, str] = {
     "minilm": "MiniLM (meaning)",
@@ -140,8 +143,10 @@ class Shelf:
             )
         except EntailError as error:
             building.error = error
-        except (MemoryError, OSError) as error:
-            building.error = EntailError(f"the index could not be built: {error}")
+        except Exception as error:
+            # Whatever it was (a full disk, a GPU without room), who waits is told and may try again.
+            _log.exception("the index %s of %s could not be built", name, corpus.name)
+            building.error = EntailError(f"the index could not be built ({type(error).__name__}: {error})")
         finally:
             building.done.set()
 
