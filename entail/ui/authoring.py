@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from entail.data.records import Corpus
+from entail.errors import EntailError
 from entail.index.protocol import PremiseIndex
 from entail.trees.acts import Evidence
 from entail.trees.log import TreeSummary
@@ -91,21 +92,24 @@ def set_desk(place: Place) -> Desk:
     evidence: Evidence | None = None
     if place.index is not None and len(place.corpus):
         query = screen.query or history.tree.node(screen.selected).text
-        looked_at = suggest(
-            history.tree,
-            screen.selected,
-            place.corpus,
-            place.index,
-            k=(screen.furthest + 1) * PAGE,
-            query=screen.query,
-        )
-        evidence = evidence_of(
-            looked_at,
-            place.index,
-            corpus_version=place.corpus_version,
-            query=query,
-            own_words=screen.query is not None,
-        )
+        try:
+            looked_at = suggest(
+                history.tree,
+                screen.selected,
+                place.corpus,
+                place.index,
+                k=(screen.furthest + 1) * PAGE,
+                query=screen.query,
+            )
+            evidence = evidence_of(
+                looked_at,
+                place.index,
+                corpus_version=place.corpus_version,
+                query=query,
+                own_words=screen.query is not None,
+            )
+        except EntailError as error:  # the first typed query finds out whether the encoder can be loaded
+            screen.notice = ("error", str(error))
     shown = looked_at[screen.page * PAGE : (screen.page + 1) * PAGE]
     return Desk(place.shared.log, screen, history, shown, looked_at, evidence)
 

@@ -16,7 +16,7 @@ from entail.ui.words import label, marked, words_of
 def draw_candidates(desk: Desk, *, total: int, gold: Mapping[str, str], revision: str) -> None:
     """Draw the candidates on the screen; `gold` holds what reference trees accept here, by folded text."""
     screen, tree = desk.screen, desk.history.tree
-    if not desk.shown:
+    if not desk.shown and desk.evidence is not None:  # a search that failed says so itself
         st.info(
             "No candidates: the corpus holds nothing else for this sentence. Search with your own words, "
             "write a premise yourself (key **w**), or add facts on the Corpora page.",

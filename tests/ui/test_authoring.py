@@ -3,8 +3,9 @@
 import pytest
 
 from entail.data.records import Corpus
+from entail.errors import EncoderError
 from entail.index.lexical import TfidfIndex
-from entail.trees.acts import Create, Finish
+from entail.trees.acts import Create, Finish, Write
 from entail.ui.authoring import Place, set_desk, stamp, take_press
 from entail.ui.keyboard import KeyPress
 from entail.ui.resources import Building, Workspace
@@ -25,6 +26,21 @@ def place(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Place:
 def press(place: Place, key: str, drawn: str) -> None:
     """Press a key while what `drawn` stamps is on the screen."""
     take_press(place, KeyPress(key, 1, drawn))
+
+
+def test_a_search_that_fails_is_told_and_the_tree_goes_on(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object, **options: object) -> None:
+        raise EncoderError("the weights are broken")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(TfidfIndex, "search", fail)
+        desk = set_desk(place)
+        assert (desk.shown, desk.evidence) == ((), None)
+        assert place.screen.notice == ("error", "the weights are broken")
+        assert desk.act(Write(node="n1", text="written meanwhile"))
+    assert set_desk(place).shown
 
 
 def test_finish_rejects_what_was_on_the_screen(place: Place) -> None:
