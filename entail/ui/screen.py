@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 import streamlit as st
@@ -45,7 +45,6 @@ class Screen:
     dialog: str | None = None
     notice: tuple[str, str] | None = None
     saved: datetime | None = None
-    changes: tuple[str, ...] = field(default=())
 
     def select(self, node_id: str) -> None:
         """Show the candidates of another node."""
@@ -146,12 +145,12 @@ class Desk:
             history: History = do()
         except ConflictError as error:
             # The author now sees the newer version with the change named; the same act again is based on it.
-            screen.notice, screen.changes = ("conflict", str(error)), error.changes
+            screen.notice = ("conflict", str(error))
             return False
         except EntailError as error:
-            screen.notice, screen.changes = ("error", str(error)), ()
+            screen.notice = ("error", str(error))
             return False
-        screen.seen, screen.notice, screen.changes = history.seq, None, ()
+        screen.seen, screen.notice = history.seq, None
         screen.saved = history.events[-1].at
         if screen.selected not in history.tree.nodes:
             screen.select(ROOT)
