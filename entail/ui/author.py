@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from entail.errors import EntailError
 from entail.trees.authors import Authors
 from entail.ui.words import label
+
+
+@dataclass
+class Visitor:
+    """Who a session belongs to, as an object that a handler can ask without touching the session's state.
+
+    Streamlit breaks a run off where it reads the session's state while the next one waits; an act that came
+    by key would be lost there.
+    """
+
+    name: str | None = None
+
+
+def visitor() -> Visitor:
+    """Return this session's visitor."""
+    found: Visitor = st.session_state.setdefault("visitor", Visitor())
+    return found
+
 
 _REMEMBER = """
 export default function (component) {
@@ -38,7 +58,7 @@ def enter(authors: Authors, name: str) -> str | None:
     except EntailError as error:
         st.session_state["author_error"] = str(error)
         return None
-    st.session_state["author"] = entered
+    st.session_state["author"] = visitor().name = entered
     st.session_state.pop("author_error", None)
     return entered
 
@@ -46,6 +66,7 @@ def enter(authors: Authors, name: str) -> str | None:
 def leave() -> None:
     """Forget the session's author, here and in the browser."""
     st.session_state.pop("author", None)
+    visitor().name = None
     st.session_state["forget_author"] = True
 
 

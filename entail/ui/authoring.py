@@ -13,6 +13,7 @@ from entail.trees.acts import Evidence
 from entail.trees.log import TreeSummary
 from entail.trees.suggestions import Candidate, evidence_of, suggest
 from entail.trees.tree import ROOT
+from entail.ui.author import Visitor, visitor
 from entail.ui.commands import LISTENED, PAGE, command_for
 from entail.ui.keyboard import KeyPress, listen
 from entail.ui.resources import Building, Workspace, shelf
@@ -30,6 +31,7 @@ class Place:
     corpus_version: int
     building: Building
     screen: Screen
+    visitor: Visitor
 
     @property
     def index(self) -> PremiseIndex | None:
@@ -46,7 +48,7 @@ def take_place(shared: Workspace, tree_id: str, retriever: str) -> Place:
         info = shared.corpora.info(summary.corpus_id)
         corpus, version = shared.corpora.corpus(info.id, version=info.version), info.version
     building = shelf().take(retriever, corpus) if len(corpus) else Building()
-    return Place(shared, summary, corpus, version, building, screen_of(tree_id))
+    return Place(shared, summary, corpus, version, building, screen_of(tree_id), visitor())
 
 
 def take_seat(place: Place) -> Desk:
@@ -111,7 +113,7 @@ def set_desk(place: Place) -> Desk:
         except EntailError as error:  # the first typed query finds out whether the encoder can be loaded
             screen.notice = ("error", str(error))
     shown = looked_at[screen.page * PAGE : (screen.page + 1) * PAGE]
-    return Desk(place.shared.log, screen, history, shown, looked_at, evidence)
+    return Desk(place.shared.log, place.visitor, screen, history, shown, looked_at, evidence)
 
 
 def draw_building(place: Place) -> None:

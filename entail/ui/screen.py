@@ -13,6 +13,7 @@ from entail.trees.log import TreeLog
 from entail.trees.replay import History
 from entail.trees.suggestions import Candidate
 from entail.trees.tree import ROOT
+from entail.ui.author import Visitor
 from entail.ui.commands import PAGE, Command, moved
 
 
@@ -72,6 +73,7 @@ class Desk:
     """What a command needs at hand: the log and what is on the screen."""
 
     log: TreeLog
+    visitor: Visitor
     screen: Screen
     history: History
     shown: tuple[Candidate, ...]
@@ -81,8 +83,7 @@ class Desk:
     @property
     def author(self) -> str | None:
         """Who is at work now: a desk set before the name was given serves the click that came after."""
-        name: str | None = st.session_state.get("author")
-        return name
+        return self.visitor.name
 
     def run(self, command: Command) -> None:
         """Do what the command says; what it came to stands in the screen's notice."""

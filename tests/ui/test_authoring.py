@@ -6,21 +6,21 @@ from entail.data.records import Corpus
 from entail.errors import EncoderError
 from entail.index.lexical import TfidfIndex
 from entail.trees.acts import Create, Finish, Write
+from entail.ui.author import Visitor
 from entail.ui.authoring import Place, set_desk, stamp, take_press
 from entail.ui.keyboard import KeyPress
 from entail.ui.resources import Building, Workspace
-from entail.ui.screen import Desk, Screen
+from entail.ui.screen import Screen
 
 
 @pytest.fixture
-def place(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Place:
+def place(shared: Workspace) -> Place:
     """Return Ada's place at a tree over twelve facts: two pages of candidates."""
-    monkeypatch.setattr(Desk, "author", property(lambda desk: "Ada"))
     corpus = Corpus.of("twelve", [f"ice is cold as number {word}" for word in "abcdefghijkl"])
     info = shared.corpora.add_corpus(corpus, author="Ada")
     tree = shared.log.create(Create(hypothesis="ice is cold"), author="Ada", corpus_id=info.id)
     building = Building(index=TfidfIndex(corpus))
-    return Place(shared, shared.log.summary(tree), corpus, 1, building, Screen(tree))
+    return Place(shared, shared.log.summary(tree), corpus, 1, building, Screen(tree), Visitor("Ada"))
 
 
 def press(place: Place, key: str, drawn: str) -> None:
