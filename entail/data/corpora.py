@@ -150,7 +150,10 @@ def read_corpus(
                 "or raise ENTAIL_MAX_PREMISE_CHARS"
             )
     if not distinct:
-        raise CorpusError(f"{shown}: expected at least one premise, found none in {entries:,} entries")
+        longer = f", {too_long:,} of them longer than {limit:,} characters" if too_long else ""
+        raise CorpusError(
+            f"{shown}: expected at least one premise, found none in {entries:,} entries{longer}"
+        )
     return CorpusReading(
         Corpus(corpus_name(name or shown), tuple(distinct.values())),
         kind,

@@ -67,6 +67,11 @@ def test_counts_add_up() -> None:
     assert str(reading) == "3 premises of 7 entries (1 repeated, 2 empty, 1 too long)"
 
 
+def test_a_file_of_nothing_but_too_long_premises_says_so() -> None:
+    with pytest.raises(CorpusError, match="found none in 2 entries, 1 of them longer than 12 characters"):
+        read_corpus(b"a" * 13 + b"\n\n", name="f.txt", skip_too_long=True, max_premise_chars=12)
+
+
 def test_texts_are_kept_raw_and_the_first_of_repeats() -> None:
     reading = read_corpus(b"  the  moon 's orbit , seen\nthe moon's orbit, seen", name="f.txt")
     assert reading.corpus.premises == (Premise("  the  moon 's orbit , seen"),)
