@@ -14,8 +14,8 @@ with page("Home") as (shared, author):
 
     st.title("Explanation trees")
     st.markdown(
-        "A tree shows *why* a claim holds: premises combine into intermediate conclusions, up to the hypothesis. "
-        "Start with a claim, accept the facts that explain it, go on below each of them."
+        "A tree shows *why* a claim holds: premises combine into intermediate conclusions, up to the "
+        "hypothesis. Start with a claim, accept the facts that explain it, go on below each of them."
     )
     left, right = st.columns([7, 4], gap="large")
     with left:
@@ -45,8 +45,8 @@ with page("Home") as (shared, author):
             tree = next((t for t in trees if t.id == presence.tree_id), None)
             if tree is not None:
                 st.markdown(
-                    f":material/person: **{label(presence.author)}** on {label(tree.hypothesis, longest=70)}, "
-                    f":gray[{ago(presence.at)}]"
+                    f":material/person: **{label(presence.author)}** on "
+                    f"{label(tree.hypothesis, longest=70)}, :gray[{ago(presence.at)}]"
                 )
         if not here:
             st.caption("Nobody has a tree open.")

@@ -9,66 +9,70 @@ from entail.ui.chooser import draw_chooser, leave_tree
 from entail.ui.dialogs import open_dialog
 from entail.ui.export import draw_export
 from entail.ui.resources import gold, retriever_label, retrievers, shelf
-from entail.ui.shell import begin
+from entail.ui.shell import page
 from entail.ui.toolbar import draw_notice, draw_toolbar
 from entail.ui.views import draw_view
 from entail.ui.watch import draw_watch
 from entail.ui.words import label
 
-shared, author = begin("Trees")
-tree_id = st.query_params.get("tree") or st.session_state.get("tree")
-if tree_id is None:
-    draw_chooser(shared, author)
-    st.stop()
-try:
-    shared.log.summary(tree_id)
-except UnknownTreeError as error:
-    st.error(label(str(error)))
-    draw_chooser(shared, author)
-    st.stop()
-st.session_state["tree"] = st.query_params["tree"] = tree_id
+with page("Trees") as (shared, author):
+    tree_id = st.query_params.get("tree") or st.session_state.get("tree")
+    if tree_id is None:
+        draw_chooser(shared, author)
+        st.stop()
+    try:
+        shared.log.summary(tree_id)
+    except UnknownTreeError as error:
+        st.error(label(str(error), longest=300))
+        draw_chooser(shared, author)
+        st.stop()
+    st.session_state["tree"] = st.query_params["tree"] = tree_id
 
-name = st.session_state.setdefault("retriever", "minilm")
-place = authoring.take_place(shared, tree_id, name)
-desk = authoring.take_seat(place)
-tree, screen = desk.history.tree, desk.screen
-screen.seen = desk.history.seq
+    name = st.session_state.setdefault("retriever", "minilm")
+    place = authoring.take_place(shared, tree_id, name)
+    desk = authoring.take_seat(place)
+    tree, screen = desk.history.tree, desk.screen
+    screen.seen = desk.history.seq
 
-title, side = st.columns([5, 2])
-title.markdown(f"#### {label(tree.root.text)}")
-with side:
-    draw_watch(shared, desk)
-    st.button("All trees", icon=":material/list:", on_click=leave_tree, type="tertiary", key="all_trees")
-draw_notice(screen)
-left, right = st.columns([5, 8], gap="medium")
-with left:
-    node = tree.node(screen.selected)
-    words = screen.query or node.text
-    st.caption(
-        ("Searched with your own words for this " if screen.query else "What explains this ") + node.kind
-    )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{label(words)}**")
-        if screen.query:
-            st.button("Node's own text", on_click=screen.search, args=(None,), type="tertiary", key="own")
-    st.selectbox("Ranked by", retrievers(), format_func=retriever_label, key="retriever", width="stretch")
-    if place.index is None:
-        authoring.draw_building(place)
-    else:
-        draw_candidates(
-            desk,
-            total=len(place.corpus),
-            gold=gold(place.summary.corpus_id).get(node.folded, {}),
-            revision=place.index.manifest.corpus_hash[:8],
+    title, side = st.columns([5, 2])
+    title.markdown(f"#### {label(tree.root.text, longest=240)}")
+    with side:
+        draw_watch(shared, desk)
+        st.button("All trees", icon=":material/list:", on_click=leave_tree, type="tertiary", key="all_trees")
+    draw_notice(screen)
+    left, right = st.columns([5, 8], gap="medium")
+    with left:
+        node = tree.node(screen.selected)
+        words = screen.query or node.text
+        st.caption(
+            ("Searched with your own words for this " if screen.query else "What explains this ") + node.kind
         )
-with right:
-    with st.container(horizontal=True, horizontal_alignment="distribute"):
-        view = st.segmented_control(
-            "View", ("Graph", "Outline", "History"), default="Graph", label_visibility="collapsed", key="view"
-        )
-        draw_export(shared, desk, place.corpus)
-    draw_toolbar(desk)
-    draw_view(view or "Graph", shared, desk)
-if screen.dialog:
-    open_dialog(screen.dialog, desk)
-shelf().warm()
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{label(words, longest=600)}**")
+            if screen.query:
+                st.button("Node's own text", on_click=screen.search, args=(None,), type="tertiary", key="own")
+        st.selectbox("Ranked by", retrievers(), format_func=retriever_label, key="retriever", width="stretch")
+        if place.index is None:
+            authoring.draw_building(place)
+        else:
+            draw_candidates(
+                desk,
+                total=len(place.corpus),
+                gold=gold(place.summary.corpus_id).get(node.folded, {}),
+                revision=place.index.manifest.corpus_hash[:8],
+            )
+    with right:
+        with st.container(horizontal=True, horizontal_alignment="distribute"):
+            view = st.segmented_control(
+                "View",
+                ("Graph", "Outline", "History"),
+                default="Graph",
+                label_visibility="collapsed",
+                key="view",
+            )
+            draw_export(shared, desk, place.corpus)
+        draw_toolbar(desk)
+        draw_view(view or "Graph", shared, desk)
+    if screen.dialog:
+        open_dialog(screen.dialog, desk)
+    shelf().warm()

@@ -64,7 +64,11 @@ def take_press(place: Place, press: KeyPress) -> None:
 
     Called before a run of the page, never within one: a run can be cut short, and a press would be lost.
     """
-    desk = set_desk(place)
+    try:
+        desk = set_desk(place)
+    except EntailError as error:
+        place.screen.notice = ("error", str(error))
+        return
     if (press.key[-1].isdigit() or press.key == "f") and press.stamp != stamp(desk):
         # It was meant for what stood there then: a digit may be another premise now, and finish would reject
         # candidates that its author has not seen.

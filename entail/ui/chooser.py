@@ -24,7 +24,7 @@ def draw_chooser(shared: Workspace, author: str | None) -> None:
     own = [tree for tree in trees if not tree.example]
     if own:
         st.subheader("Go on with")
-        draw_trees(shared, own)
+        draw_some(shared, own, key="find_own")
     st.subheader("Examples")
     draw_trees(shared, [tree for tree in trees if tree.example][:10])
 
@@ -82,6 +82,28 @@ def leave_tree() -> None:
     st.query_params.clear()
 
 
+def draw_some(
+    shared: Workspace, trees: Sequence[TreeSummary], *, key: str, archive: bool = False, most: int = 12
+) -> None:
+    """Draw the first trees of a list and, where there are more, a field that finds the others by words."""
+    words = ""
+    if len(trees) > most:
+        words = st.text_input("Find a tree", key=key, placeholder="Words in the hypothesis")
+    found = [tree for tree in trees if words.strip().lower() in tree.hypothesis.lower()]
+    draw_trees(shared, found[:most], archive=archive)
+    if not found:
+        st.caption("No hypothesis holds these words.")
+    if len(found) > most:
+        st.caption(f"{len(found) - most:,} more: type a word to find them.")
+
+
+def _archive(shared: Workspace, tree: TreeSummary, author: str) -> None:
+    try:
+        shared.log.archive(tree.id, author=author, archived=not tree.archived)
+    except EntailError as error:
+        st.session_state["archive_error"] = str(error)
+
+
 def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool = False) -> None:
     """Draw a line for each tree, with who is on it now."""
     here = shared.authors.here()
@@ -103,9 +125,8 @@ def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool
                     key=f"archive-{tree.id}",
                     help="Bring back" if tree.archived else "Archive: out of sight, never lost",
                     disabled=author is None,
-                    on_click=shared.log.archive,
-                    args=(tree.id,),
-                    kwargs={"author": author, "archived": not tree.archived},
+                    on_click=_archive,
+                    args=(shared, tree, author),
                     type="tertiary",
                 )
             if st.button("Open", key=f"open-{tree.id}"):

@@ -36,6 +36,11 @@ def _close_after(done: bool, desk: Desk) -> None:
         st.rerun()
     if desk.screen.notice:
         st.error(label(desk.screen.notice[1]))
+        if desk.screen.notice[0] == "conflict":
+            # The page below stands still while a dialog is open: what was just said is what is known now,
+            # and the same act again, with the words typed, is based on it.
+            desk.screen.seen = desk.log.summary(desk.screen.tree_id).seq
+            st.caption("What you typed is kept: do it again if it still holds.")
         # It was said here; the page need not say it again.
         desk.screen.notice = None
 
@@ -82,7 +87,7 @@ def _conclude(desk: Desk) -> None:
 def _edit(desk: Desk) -> None:
     node = desk.history.tree.node(desk.screen.selected)
     with st.form("edit", border=False):
-        text = st.text_area("Sentence", value=node.text, max_chars=2000)
+        text = st.text_area("Sentence", value=node.text, max_chars=max(2000, len(node.text)))
         if node.key is not None:
             st.caption(
                 "It comes from the corpus. Once reworded it counts as your own statement; the corpus stays."

@@ -11,7 +11,10 @@ from entail.ui.words import label
 
 def draw_import(shared: Workspace, author: str | None) -> None:
     """Draw the field that takes official EntailmentBank JSONL and makes a tree of every row."""
-    with st.expander("Import trees", icon=":material/upload_file:"):
+    notice = st.session_state.pop("import_notice", None)
+    with st.expander("Import trees", icon=":material/upload_file:", expanded=notice is not None):
+        if notice:
+            st.success(notice)
         ids = {corpus.id: corpus.name for corpus in shared.corpora.corpora()}
         corpus_id = st.selectbox("Facts from", list(ids), format_func=ids.__getitem__, key="import_corpus")
         file = st.file_uploader("EntailmentBank JSONL (.jsonl or .jsonl.gz)", key="import_file")
@@ -26,9 +29,9 @@ def draw_import(shared: Workspace, author: str | None) -> None:
             st.error(label(str(error)))
             return
         gold.clear()
-        st.success(
-            f"{count} tree{'s' if count != 1 else ''} imported. They are in the list of your team's trees."
-        )
+        are = "tree is" if count == 1 else "trees are"
+        st.session_state["import_notice"] = f"{count} {are} imported, into the list of your team's trees."
+        st.rerun()
 
 
 def import_trees(shared: Workspace, content: bytes, *, name: str, author: str, corpus_id: str | None) -> int:

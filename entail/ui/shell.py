@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import streamlit as st
@@ -30,11 +32,22 @@ _STYLE = """
 """
 
 
-def begin(title: str, *, wide: bool = True) -> tuple[Workspace, str | None]:
-    """Draw the frame; return the shared stores and the author, None while unnamed.
+@contextmanager
+def page(title: str, *, wide: bool = True) -> Iterator[tuple[Workspace, str | None]]:
+    """Draw the frame; give the shared stores and the author, None while unnamed.
 
-    Ends the run with an explanation when the database cannot be used.
+    Ends the run with an explanation when the database cannot be used, or fails while the page is drawn.
     """
+    shared, author = _begin(title, wide=wide)
+    try:
+        yield shared, author
+    except EntailError as error:
+        st.error(label(str(error)), icon=":material/error:")
+        st.markdown("What was saved is safe. `entail doctor` on the command line says more.")
+        st.button("Try again", icon=":material/refresh:", key="page_again")
+
+
+def _begin(title: str, *, wide: bool) -> tuple[Workspace, str | None]:
     st.set_page_config(
         page_title=f"{title} · entail",
         page_icon=str(_ICON),
