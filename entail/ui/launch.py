@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from pathlib import Path
 
 import entail
 from entail.errors import SettingsError
-
-ENCODER_AFTER = 0.5
-"""Seconds between what the first page needs and what only a typed query does."""
 
 
 def launch(*, port: int = 8501, address: str | None = None) -> None:
@@ -38,7 +34,7 @@ def launch(*, port: int = 8501, address: str | None = None) -> None:
 
 
 def _prepare() -> None:
-    """Import what the first page imports, then what the first typed query does, while nobody waits for it."""
+    """Import what the first page imports; a second of it, which no visitor need wait for."""
     import faiss  # noqa: F401
     import pandas  # noqa: F401
     import PIL.Image  # noqa: F401
@@ -47,6 +43,3 @@ def _prepare() -> None:
     from entail.ui.graph import prepare_graph
 
     prepare_graph()
-    # Whoever opens a page at once gets it first.
-    time.sleep(ENCODER_AFTER)
-    import sentence_transformers  # noqa: F401 - imported for those who come later
