@@ -226,7 +226,7 @@ def _entries(text: str, kind: CorpusFormat, column: str | None, shown: str) -> I
         yield from _json(parse_json(text, source=shown), column, shown)
 
 
-def _json(value: Any, column: str | None, shown: str) -> Iterator[tuple[str, Premise]]:  # noqa: ANN401
+def _json(value: Any, column: str | None, shown: str) -> Iterator[tuple[str, Premise]]:  # noqa: ANN401 - JSON of any shape
     if isinstance(value, list) and all(isinstance(item, dict) for item in value):
         yield from _objects(list(enumerate(value, start=1)), column, shown, unit="entry")
     elif isinstance(value, list):

@@ -111,7 +111,7 @@ def parse_jsonl(text: str, *, source: str | None = None) -> Iterator[tuple[int, 
         yield number, row
 
 
-def parse_json(text: str, *, source: str | None = None, line: int | None = None) -> Any:  # noqa: ANN401
+def parse_json(text: str, *, source: str | None = None, line: int | None = None) -> Any:  # noqa: ANN401 - JSON of any shape
     """Return the value of a JSON text whose strings can be stored: no NUL, no half surrogate pair.
 
     Args:

@@ -101,7 +101,7 @@ def take_events(key: str) -> Iterator[GraphEvent]:
 
 def prepare_graph() -> None:
     """Load what the first graph of a process needs, so that no page waits for it: for a thread at start."""
-    import pyvis.network  # noqa: F401
+    import pyvis.network  # noqa: F401 - loaded for the first page
 
     _library_js()
 

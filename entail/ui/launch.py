@@ -35,11 +35,11 @@ def launch(*, port: int = 8501, address: str | None = None) -> None:
 
 def _prepare() -> None:
     """Import what the first page imports; a second of it, which no visitor need wait for."""
-    import faiss  # noqa: F401
-    import pandas  # noqa: F401
-    import PIL.Image  # noqa: F401
+    import faiss  # noqa: F401 - loaded for the first page
+    import pandas  # noqa: F401 - loaded for the first page
+    import PIL.Image  # noqa: F401 - loaded for the first page
 
-    from entail.ui import authoring, chooser, dialogs, views  # noqa: F401
+    from entail.ui import authoring, chooser, dialogs, views  # noqa: F401 - loaded for the first page
     from entail.ui.graph import prepare_graph
 
     prepare_graph()
