@@ -112,7 +112,7 @@ def reports(command: Callable[P, Report]) -> Callable[P, None]:
         parameters=[*signature.parameters.values(), *options], return_annotation=inspect.Signature.empty
     )
     run.__annotations__ = {name: parameter.annotation for name, parameter in whole.parameters.items()}
-    run.__signature__ = whole  # type: ignore[attr-defined]
+    run.__signature__ = whole  # type: ignore[attr-defined]  # typer reads it
     return run
 
 

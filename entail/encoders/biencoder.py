@@ -280,11 +280,11 @@ def _silence() -> Iterator[None]:
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # not typed there
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
     try:
         yield
     finally:
         logging.set_verbosity(level)
         if bars:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
