@@ -19,7 +19,7 @@ trec_eval, whose rule for equal scores (document ids in descending order) is rep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,6 +36,9 @@ NOT_THERE = -1
 
 _SCORES_AT_ONCE = 1 << 23
 """Scores compared in one step of `ranks_of`; bounds its memory to some tens of MB."""
+
+_DRAWS_AT_ONCE = 1 << 20
+"""Queries drawn in one step of `resamples`."""
 
 
 @dataclass(frozen=True)
@@ -249,6 +252,44 @@ def summary(gold: GoldRanks, *, ks: Sequence[int]) -> dict[str, float]:
     return figures
 
 
+def query_values(gold: GoldRanks, *, ks: Sequence[int]) -> dict[str, tuple[Values, Values]]:
+    """Return what `summary` averages: name -> (a value a query, a weight a query), in the same order.
+
+    The weighted mean of the values is the figure. All weights are 1 but those of Hit@k, which are numbers of
+    relevant items: Hit@k is Recall@k weighted by them. Two rankings of the same relevant items have the
+    same weights, so what they differ in is one number a query for every measure.
+
+    >>> query_values(GoldRanks.of([[1, 12], [3]]), ks=[10])["Hit@10"]
+    (array([0.5, 1. ]), array([2., 1.]))
+
+    Raises:
+        RetrievalError: If a k is below 1.
+    """
+    even, counts = np.ones(len(gold)), gold.counts.astype(np.float64)
+    values = {"MAP": average_precision(gold), "NDCG": ndcg(gold), "MRR": reciprocal_rank(gold)}
+    values.update({f"NDCG@{k}": ndcg(gold, k) for k in ks})
+    shares = {k: recall(gold, k) for k in ks}
+    weighted = {name: (value, even) for name, value in values.items()}
+    weighted.update({f"Hit@{k}": (share, counts) for k, share in shares.items()})
+    weighted.update({f"Recall@{k}": (share, even) for k, share in shares.items()})
+    return weighted
+
+
+def resamples(queries: int, *, samples: int, seed: int) -> Iterator[Values]:
+    """Yield bootstrap samples, some at a time: how often each query is drawn, shape (some, queries).
+
+    A sum over the queries of all samples is then one product, `counts @ values`. The same seed gives the
+    same samples, so figures that are taken from them one after another stay paired.
+    """
+    draw = np.random.default_rng(seed)
+    step = max(1, _DRAWS_AT_ONCE // max(1, queries))
+    for start in range(0, samples, step):
+        some = min(step, samples - start)
+        chosen = draw.integers(0, queries, (some, queries)) + queries * np.arange(some)[:, None]
+        counts = np.bincount(chosen.ravel(), minlength=some * queries)
+        yield counts.reshape(some, queries).astype(np.float64)
+
+
 def bootstrap_interval(
     values: Values,
     *,
@@ -270,11 +311,8 @@ def bootstrap_interval(
             f"an interval needs at least one value and a level between 0 and 1, found {len(values)}, {level}"
         )
     weight = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
-    draw = np.random.default_rng(seed)
-    means = np.empty(samples)
-    for i in range(samples):
-        chosen = draw.integers(0, len(values), len(values))
-        means[i] = np.average(values[chosen], weights=weight[chosen])
+    drawn = resamples(len(values), samples=samples, seed=seed)
+    means = np.concatenate([(counts @ (weight * values)) / (counts @ weight) for counts in drawn])
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

@@ -13,7 +13,7 @@ first place of almost every ranking; so everything is reported by two protocols:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -21,8 +21,8 @@ import numpy as np
 
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.errors import DataError, ManifestMismatchError
-from entail.index.protocol import Manifest, PremiseIndex
-from entail.metrics import NOT_THERE, GoldRanks, ranks_of, summary
+from entail.index.protocol import Floats, Manifest, PremiseIndex
+from entail.metrics import NOT_THERE, GoldRanks, Positions, ranks_of, summary
 from entail.progress import Meter, ProgressCallback
 
 DEFAULT_KS = (10, 20, 30, 40, 50)
@@ -30,6 +30,51 @@ DEFAULT_KS = (10, 20, 30, 40, 50)
 
 _SCORES_AT_ONCE = 1 << 22
 _QUERIES_AT_ONCE = 128
+
+
+@dataclass(frozen=True)
+class GoldQueries:
+    """What is asked and what should be found: every parent of some trees, as positions in a corpus.
+
+    Attributes:
+        texts: Folded text of each query, distinct.
+        own: Where it stands in the corpus itself, or `NOT_THERE`, shape (queries,).
+        children: Where its distinct children stand, or `NOT_THERE`, in the order of the proofs.
+        missing: Folded texts of children that are not in the corpus.
+    """
+
+    texts: tuple[str, ...]
+    own: Positions
+    children: tuple[Positions, ...]
+    missing: tuple[str, ...]
+
+    @classmethod
+    def of(cls, corpus: Corpus, trees: Iterable[ExplanationTree]) -> GoldQueries:
+        """Look every parent and child up in a corpus.
+
+        Raises:
+            DataError: If no tree has a proof, so that there is nothing to find.
+        """
+        gold = gold_children(trees)
+        if not gold:
+            raise DataError(
+                "no tree has a proof, so there is no parent with children to look for; "
+                "give trees of task 1 or 2 (task 3 comes without proofs)"
+            )
+        return cls(
+            texts=tuple(gold),
+            own=np.array([_position(corpus, query) for query in gold], dtype=np.int64),
+            children=tuple(
+                np.array([_position(corpus, child) for child in texts], dtype=np.int64)
+                for texts in gold.values()
+            ),
+            missing=tuple(
+                dict.fromkeys(c for texts in gold.values() for c in texts if corpus.position(c) is None)
+            ),
+        )
+
+    def __len__(self) -> int:
+        return len(self.texts)
 
 
 @dataclass(frozen=True)
@@ -101,40 +146,38 @@ def evaluate_premises(
         DataError: If no tree has a proof, so that there is nothing to find.
     """
     require_same_corpus(corpus, index)
-    gold = gold_children(trees)
-    if not gold:
-        raise DataError(
-            "no tree has a proof, so there is no parent with children to look for; "
-            "give trees of task 1 or 2 (task 3 comes without proofs)"
-        )
-    queries = tuple(gold)
-    own = [_position(corpus, query) for query in queries]
-    children = [[_position(corpus, child) for child in texts] for texts in gold.values()]
-
+    gold = GoldQueries.of(corpus, trees)
     parts: list[tuple[GoldRanks, GoldRanks]] = []
-    meter = Meter(len(queries), f"ranking with {index.name}", unit="queries", report=progress)
-    step = min(_QUERIES_AT_ONCE, max(1, _SCORES_AT_ONCE // max(1, len(corpus))))
-    for start in range(0, len(queries), step):
-        some = slice(start, start + step)
-        scores = index.scores(queries[some])  # (queries, premises)
-        parts.append(
-            (ranks_of(scores, children[some]), ranks_of(scores, children[some], excluded=np.array(own[some])))
-        )
-        meter.add(len(queries[some]))
+    for some, scores in score_batches(
+        index, gold.texts, what=f"ranking with {index.name}", progress=progress
+    ):
+        children = gold.children[some]
+        parts.append((ranks_of(scores, children), ranks_of(scores, children, excluded=gold.own[some])))
 
     return PremiseEvaluation(
         retriever=index.name,
         manifest=index.manifest,
         corpus_name=corpus.name,
-        queries=queries,
-        queries_in_corpus=sum(position != NOT_THERE for position in own),
+        queries=gold.texts,
+        queries_in_corpus=int((gold.own != NOT_THERE).sum()),
         paper=GoldRanks.joined([paper for paper, _ in parts]),
         query_excluded=GoldRanks.joined([excluded for _, excluded in parts]),
-        missing=tuple(
-            dict.fromkeys(c for texts in gold.values() for c in texts if corpus.position(c) is None)
-        ),
+        missing=gold.missing,
         ks=tuple(ks),
     )
+
+
+def score_batches(
+    index: PremiseIndex, queries: Sequence[str], *, what: str, progress: ProgressCallback | None = None
+) -> Iterator[tuple[slice, Floats]]:
+    """Yield the scores of some queries at a time: which queries, and theirs, shape (some, premises)."""
+    meter = Meter(len(queries), what, unit="queries", report=progress)
+    size = max(1, index.manifest.count)
+    step = min(_QUERIES_AT_ONCE, max(1, _SCORES_AT_ONCE // size))
+    for start in range(0, len(queries), step):
+        some = slice(start, start + step)
+        yield some, index.scores(queries[some])
+        meter.add(len(queries[some]))
 
 
 def require_same_corpus(corpus: Corpus, index: PremiseIndex) -> None:
