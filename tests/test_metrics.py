@@ -15,6 +15,7 @@ from entail.metrics import (
     bootstrap_interval,
     hit_rate,
     ndcg,
+    query_values,
     ranks_of,
     recall,
     reciprocal_rank,
@@ -70,6 +71,17 @@ def test_perfect_and_hopeless_rankings() -> None:
     assert set(perfect.values()) == {1.0}
     hopeless = summary(gold([INF, INF], [INF]), ks=[10])
     assert set(hopeless.values()) == {0.0}
+
+
+def test_values_a_query_average_to_the_summary() -> None:
+    uneven = gold([1, 2, 30, 40], [5], [INF, 3])
+    weighted = {
+        name: np.average(values, weights=weights)
+        for name, (values, weights) in query_values(uneven, ks=[1, 10, 30]).items()
+    }
+    assert weighted == pytest.approx(summary(uneven, ks=[1, 10, 30]))
+    assert list(weighted) == list(summary(uneven, ks=[1, 10, 30]))
+    assert weighted["Hit@10"] != weighted["Recall@10"]
 
 
 # --- ranks from scores -------------------------------------------------------------------------------------
