@@ -11,13 +11,17 @@
     │   └── UnknownEncoderError       nothing has this name
     ├── RetrievalError            an index that does not hold what it is asked for
     │   └── ManifestMismatchError     names both sides: what the index holds, what was expected
+    ├── TrainingError             a training that cannot begin, go on or be resumed
+    │   ├── SamplingError             nothing to sample from
+    │   └── CheckpointError           of another base, data or configuration, or damaged
     ├── TreeError                 an act that cannot be applied to a tree
     │   ├── UnknownTreeError
     │   ├── ActError              the act makes no sense on this tree (no such node, text is empty ...)
     │   ├── ConflictError         what the act touches was changed by somebody else in the meantime
     │   └── UndoError             a later act rests on the one to be undone, or there is none
-    ├── DatabaseError             read-only, locked, of a newer version, out of reach
-    │   └── DamagedDatabaseError      the file is no database, or is corrupt
+    ├── DatabaseError             read-only, of a newer version, out of reach
+    │   ├── DamagedDatabaseError      the file is no database, or is corrupt
+    │   └── LockedDatabaseError       somebody else is writing; the same again, a little later, will do
     └── SettingsError             an environment variable or an option with an unusable value
 
 A message says what was expected, what was found and what to do. Catch `EntailError` to catch them all.
@@ -88,6 +92,18 @@ class ManifestMismatchError(RetrievalError):
     """An index or cached vectors that belong to something else; names both sides."""
 
 
+class TrainingError(EntailError):
+    """A training that cannot begin, go on or be resumed: no pairs, one class only, a loss that is NaN."""
+
+
+class SamplingError(TrainingError):
+    """There is nothing to sample pairs from, or no pair came of it."""
+
+
+class CheckpointError(TrainingError):
+    """A checkpoint of another base, other data or another configuration, or a damaged one."""
+
+
 class TreeError(EntailError):
     """An act or a request that a tree cannot answer."""
 
@@ -123,6 +139,10 @@ class DatabaseError(EntailError):
 
 class DamagedDatabaseError(DatabaseError):
     """The file is no database, or is corrupt: what it held has to come from a backup."""
+
+
+class LockedDatabaseError(DatabaseError):
+    """Somebody else is writing and did not finish in time: nothing was done, and may be tried again."""
 
 
 class SettingsError(EntailError):

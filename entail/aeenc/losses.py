@@ -1,0 +1,107 @@
+r"""The losses of AE-Enc, over similarities that are already computed.
+
+Each takes the cosines of some queries to some premises, shape (queries, premises), and labels of the same
+shape: +1 the premise explains the query, -1 it does not, 0 nobody knows (takes no part). So all positives and
+all hard negatives of a query are used at once, and with a frozen premise tower the premises are constants.
+
+==============  =========================================================================================
+triplet margin  :math:`\max(\cos(h,p^-) - \cos(h,p^+) + m, 0)`, over all (p+, p-) of a query. Equations 1b
+                and 2 of the paper print the two cosines the other way round.
+contrastive     :math:`y D^2 / 2 + (1-y) \max(0, m - D)^2 / 2` with :math:`D = 1 - \cos` (Hadsell et al. 2006)
+softmax         :math:`-\log (e^{s^+/\tau} / (e^{s^+/\tau} + \sum_- e^{s^-/\tau}))`, each positive
+                against all negatives: a smooth triplet loss whose hard negatives weigh most
+==============  =========================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Reduction = Literal["mean", "sum"]
+
+
+def triplet_margin(
+    similarities: Tensor, labels: Tensor, *, margin: float = 0.1, reduction: Reduction = "mean"
+) -> tuple[Tensor, Tensor]:
+    """Push every positive of a query above its every negative by a margin (eq. 1b, mended).
+
+    Args:
+        similarities: Cosines, shape (queries, premises).
+        labels: +1, -1 or 0, same shape.
+        margin: m.
+        reduction: `mean` over all triplets, as the paper; `sum` over the triplets of a query, then the
+            mean over queries: violated triplets are few, and a mean over all drowns them.
+
+    Returns:
+        The loss, and the share of triplets that violate the margin (the active ones), both scalars; 0 where
+        there is no triplet.
+    """
+    import torch
+
+    rows, columns = (labels > 0).nonzero(as_tuple=True)
+    positive = similarities[rows, columns]  # (positives,)
+    negative = labels[rows] < 0  # (positives, premises)
+    gaps = similarities[rows] - positive[:, None] + margin
+    violated = torch.where(negative, gaps.clamp_min(0), torch.zeros((), dtype=gaps.dtype, device=gaps.device))
+    triplets = negative.sum()
+    active = ((gaps > 0) & negative).sum() / triplets.clamp_min(1)
+    over = triplets if reduction == "mean" else torch.tensor(similarities.shape[0], device=gaps.device)
+    return violated.sum() / over.clamp_min(1), active
+
+
+def contrastive(similarities: Tensor, labels: Tensor, *, margin: float = 0.5) -> tuple[Tensor, Tensor]:
+    """Pull positives to distance 0 and push negatives beyond a margin (SCL).
+
+    The paper gives m = 0.1 for the triplets only, so this margin is an option of its own.
+
+    Args:
+        similarities: Cosines, shape (queries, premises).
+        labels: +1, -1 or 0, same shape.
+        margin: m, in terms of D = 1 - cos.
+
+    Returns:
+        The mean over labelled pairs, and the share of negatives within the margin.
+    """
+    distance = 1 - similarities
+    positive, negative = labels > 0, labels < 0
+    terms = positive * distance.square() / 2 + negative * (margin - distance).clamp_min(0).square() / 2
+    active = ((distance < margin) & negative).sum() / negative.sum().clamp_min(1)
+    return terms.sum() / (positive | negative).sum().clamp_min(1), active
+
+
+def softmax(similarities: Tensor, labels: Tensor, *, temperature: float = 0.05) -> tuple[Tensor, Tensor]:
+    """Make each positive the likeliest among itself and the query's negatives.
+
+    Args:
+        similarities: Cosines, shape (queries, premises).
+        labels: +1, -1 or 0, same shape.
+        temperature: tau; the smaller, the more the hardest negatives weigh.
+
+    Returns:
+        The mean over positives that have a negative, and the share of triplets in the wrong order.
+    """
+    import torch
+
+    rows, columns = (labels > 0).nonzero(as_tuple=True)
+    negative = labels < 0
+    rivals = torch.logsumexp(similarities.masked_fill(~negative, float("-inf")) / temperature, dim=1)
+    has_rival = negative.any(dim=1)[rows]
+    rows, columns = rows[has_rival], columns[has_rival]
+    positive = similarities[rows, columns]
+    loss = torch.nn.functional.softplus(rivals[rows] - positive / temperature)
+    wrong = ((similarities[rows] > positive[:, None]) & negative[rows]).sum()
+    return loss.sum() / max(len(rows), 1), wrong / negative[rows].sum().clamp_min(1)
+
+
+def drift(vectors: Tensor, base: Tensor) -> Tensor:
+    r"""Return :math:`\|E_s(x) - E_h(x)\|^2`, the mean over texts: one term of the regularisation (eq. 2).
+
+    Args:
+        vectors: Unit vectors under the tower in training, shape (texts, d).
+        base: Unit vectors of the same texts under the frozen base encoder, same shape. The paper does not
+            say whether vectors are normalised here; ours are, so a term lies between 0 and 4.
+    """
+    return (vectors - base).square().sum(dim=1).mean()

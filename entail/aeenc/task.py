@@ -1,0 +1,271 @@
+"""One step of AE-Enc: a batch of queries, the premises they are compared with, labels, loss terms.
+
+With `single` the premise tower is frozen: premise vectors are constants, a step encodes queries only, and
+every positive and every hard negative of a query takes part. With `siamese` and `dual` the premises of a
+batch are encoded with their gradient, `premises_per_step` of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from entail.aeenc import losses
+from entail.aeenc.config import AeencConfig
+from entail.aeenc.pairs import TrainingPairs
+from entail.data.judgements import Judgements
+from entail.data.records import Corpus
+from entail.errors import TrainingError
+from entail.index.protocol import Floats, Ints
+from entail.training.batches import batches
+from entail.training.tower import Tower
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Evaluate = Callable[[], tuple[float, Mapping[str, float]] | None]
+Resample = Callable[[int], TrainingPairs]
+
+
+class AeencTask:
+    """What AE-Enc gives to the training loop (`entail.training.loop.Task`).
+
+    Args:
+        config: Losses and sampling.
+        corpus: The premises.
+        pairs: What is learnt from at first.
+        judgements: Who says what explains what, for live negatives and for premises of other queries.
+        queries: The query tower.
+        premises: The premise tower: the same object for siamese, another one for dual, None for single.
+        base_premises: Unit vectors of all premises under the frozen base, shape (premises, d).
+        base_queries: The base's unit vector of a text, for the regularisation; shape (texts, d).
+        resample: Round -> the pairs it adds, by the weights as they are.
+        evaluate: What the best weights are chosen by.
+    """
+
+    def __init__(
+        self,
+        config: AeencConfig,
+        corpus: Corpus,
+        pairs: TrainingPairs,
+        judgements: Judgements,
+        *,
+        queries: Tower,
+        premises: Tower | None,
+        base_premises: Floats,
+        base_queries: Callable[[Sequence[str]], Floats],
+        resample: Resample,
+        evaluate: Evaluate,
+    ) -> None:
+        import torch
+
+        self.config, self.corpus, self.judgements = config, corpus, judgements
+        self.queries, self.premises = queries, premises
+        self.resample, self._evaluate, self._base_queries = resample, evaluate, base_queries
+        self.base_premises = torch.from_numpy(base_premises).to(queries.device)
+        self._texts = [premise.text for premise in corpus.premises]
+        self._draw = np.random.default_rng((config.seed, 1))
+        self._round = -1
+        self._take(pairs)
+
+    def _take(self, pairs: TrainingPairs) -> None:
+        import torch
+
+        self.pairs = pairs
+        self._lengths = [self.queries.length(query) for query in pairs.queries]
+        self._base = (
+            torch.from_numpy(self._base_queries(pairs.queries)).to(self.queries.device)
+            if self.config.alpha
+            else None
+        )
+        # What may be a negative without having been sampled: everything the judgements say no to.
+        self._accepted: list[Ints] = []
+        self._rejected: list[Ints] = []
+        for query in pairs.queries:
+            self._accepted.append(self._positions(self.judgements.accepted.get(query, {})))
+            self._rejected.append(self._positions(self.judgements.rejected.get(query, {})))
+        self._pool = torch.ones(len(self.corpus), dtype=torch.bool, device=self.queries.device)
+        if self.config.pool == "trees":
+            told = {text for query in self.judgements.accepted for text in self.judgements.accepted[query]}
+            told.update(self.judgements.queries)
+            self._pool[:] = False
+            self._pool[torch.from_numpy(self._positions(dict.fromkeys(told)))] = True
+
+    def _positions(self, texts: Mapping[str, None]) -> Ints:
+        found = [p for text in texts if (p := self.corpus.position(text)) is not None]
+        return np.array(sorted(found), dtype=np.int64)
+
+    # What the loop asks for.
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Sample anew at the start of a round; pairs add up."""
+        here = epoch // self.config.epochs
+        if self.config.rounds and here != self._round:
+            self._round = here
+            self._take(self.pairs.joined(self.resample(here)))
+        self._draw = np.random.default_rng((self.config.seed, 1, epoch))
+
+    def batches(self, epoch: int) -> Sequence[Ints]:
+        """Deal the queries of an epoch."""
+        return batches(self._lengths, batch_size=self.config.batch_size, seed=self.config.seed, epoch=epoch)
+
+    def steps(self, epochs: int) -> int:
+        """Return the steps of all epochs, as many a round as in this one."""
+        return epochs * -(-len(self.pairs.queries) // self.config.batch_size)
+
+    def share(self, batch: Ints, *, rank: int, size: int) -> Ints:
+        """Return every `size`-th query; at least one, so that no process is left without work."""
+        some: Ints = batch[rank::size]
+        return some if len(some) else batch[:1]
+
+    def loss(self, batch: Ints) -> tuple[Tensor, dict[str, float]]:
+        """Return the loss of some queries, and its terms."""
+        import torch
+
+        vectors = self.queries.vectors([self.pairs.queries[i] for i in batch])  # (queries, d)
+        columns, labels = self._candidates(batch, vectors.detach())
+        if self.premises is None:
+            premises = self.base_premises[columns]
+        else:
+            premises = self.premises.vectors([self._texts[i] for i in columns.tolist()])
+        similarities = vectors @ premises.T  # (queries, premises)
+        main, active = self._main(similarities, labels)
+        terms = {self.config.loss: float(main.detach()), "active": float(active)}
+        total = main
+        if self.config.alpha and self._base is not None:
+            drift = losses.drift(vectors, self._base[torch.from_numpy(batch).to(vectors.device)])
+            if self.premises is not None:
+                base = self.base_premises[columns]
+                sides = (
+                    ((labels > 0).any(dim=0), (labels < 0).any(dim=0))
+                    if self.config.loss != "contrastive"
+                    else ((labels != 0).any(dim=0),)  # footnote 2: the query and the premise
+                )
+                for side in sides:
+                    if side.any():
+                        drift = drift + losses.drift(premises[side], base[side])
+            total = total + self.config.alpha * drift
+            terms["drift"] = float(drift.detach())
+        # 1 minus the squared length of the mean vector: 0 when all queries have become one.
+        terms["variance"] = 1 - float(vectors.detach().mean(dim=0).square().sum())
+        return total, terms
+
+    def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
+        """Measure on dev."""
+        return self._evaluate()
+
+    def state(self) -> dict[str, Any]:
+        """Return the round and the pairs sampled so far, which the weights of then gave."""
+        return {
+            "round": self._round,
+            "dropped": dict(self.pairs.dropped),
+            "missing": list(self.pairs.missing),
+            "queries": list(self.pairs.queries),
+            "positives": [p.tolist() for p in self.pairs.positives],
+            "negatives": [n.tolist() for n in self.pairs.negatives],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take them back."""
+        self._round = state["round"]
+        self._take(
+            TrainingPairs(
+                corpus_hash=self.corpus.hash,
+                queries=tuple(state["queries"]),
+                positives=tuple(np.array(p, dtype=np.int64) for p in state["positives"]),
+                negatives=tuple(np.array(n, dtype=np.int64) for n in state["negatives"]),
+                dropped=state["dropped"],
+                missing=tuple(state["missing"]),
+            )
+        )
+
+    # Candidates and labels.
+
+    def _main(self, similarities: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        config = self.config
+        if config.loss == "triplet":
+            return losses.triplet_margin(
+                similarities, labels, margin=config.margin, reduction=config.reduction
+            )
+        if config.loss == "contrastive":
+            return losses.contrastive(similarities, labels, margin=config.margin)
+        return losses.softmax(similarities, labels, temperature=config.temperature)
+
+    def _candidates(self, batch: Ints, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the positions of the premises of a step, and labels of shape (queries, premises)."""
+        import torch
+
+        size, device = len(self.corpus), vectors.device
+        labels = torch.zeros((len(batch), size), dtype=torch.int8)
+        for row, i in enumerate(batch):
+            labels[row, self.pairs.negatives[i]] = -1
+        labels = labels.to(device)
+        if self.config.live_k:
+            self._add_live(batch, vectors, labels)
+        for row, i in enumerate(batch):
+            # A child is never a negative, also where the pairs at hand do not hold it.
+            labels[row, torch.from_numpy(self._accepted[i])] = 0
+            labels[row, torch.from_numpy(self.pairs.positives[i])] = 1
+        columns = (labels != 0).any(dim=0).nonzero()[:, 0]
+        if self.premises is not None:
+            columns = self._cut(labels, columns)
+        labels = labels[:, columns]
+        if self.config.in_batch and self.judgements.closed:
+            labels = torch.where(labels == 0, torch.full_like(labels, -1), labels)
+            for row, i in enumerate(batch):
+                own = torch.from_numpy(np.setdiff1d(self._accepted[i], self.pairs.positives[i])).to(device)
+                labels[row, torch.isin(columns, own)] = 0
+        return columns, labels
+
+    def _add_live(self, batch: Ints, vectors: Tensor, labels: Tensor) -> None:
+        """Mark the nearest premises that do not explain the query, under the weights of this moment."""
+        import torch
+
+        similarities = vectors @ self.base_premises.T
+        for row, i in enumerate(batch):
+            if self.judgements.closed:
+                allowed = self._pool.clone()
+                allowed[torch.from_numpy(self._accepted[i]).to(allowed.device)] = False
+            else:
+                allowed = torch.zeros_like(self._pool)
+                allowed[torch.from_numpy(self._rejected[i]).to(allowed.device)] = True
+            similarities[row].masked_fill_(~allowed, float("-inf"))
+        nearest = similarities.topk(min(self.config.live_k, len(self.corpus)), dim=1)
+        marks = torch.where(torch.isfinite(nearest.values), -1, 0).to(labels.dtype)
+        found = torch.zeros_like(labels).scatter_(1, nearest.indices, marks)
+        labels[found < 0] = -1
+
+    def _cut(self, labels: Tensor, columns: Tensor) -> Tensor:
+        """Keep as many premises as a step encodes: positives first, then negatives by lot."""
+        import torch
+
+        positive = (labels[:, columns] > 0).any(dim=0).cpu().numpy()
+        chosen = columns.cpu().numpy()
+        first, rest = chosen[positive], chosen[~positive]
+        room = max(self.config.premises_per_step - len(first), 0)
+        if len(rest) > room:
+            rest = self._draw.choice(rest, size=room, replace=False)
+        kept = np.sort(np.concatenate([first, rest]))
+        return torch.from_numpy(kept).to(columns.device)
+
+
+def require_both_classes(pairs: TrainingPairs, *, negatives_follow: bool) -> None:
+    """Check that there is something to learn from.
+
+    Args:
+        pairs: What is learnt from at first.
+        negatives_follow: Whether sampling will add negatives.
+
+    Raises:
+        TrainingError: If there is no positive, or no negative and none will follow.
+    """
+    counts = pairs.counts
+    if not counts["positives"]:
+        raise TrainingError("expected premises that explain a query, found none; accept some first")
+    if not counts["negatives"] and not negatives_follow:
+        raise TrainingError(
+            f"expected hard negatives, found none beside {counts['positives']} positives; reject some "
+            "candidates, give trees with distractors (task 2), or sample by ACS (rounds, live_k)"
+        )

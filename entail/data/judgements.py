@@ -1,0 +1,98 @@
+"""Who says what explains what: gold trees that know everything, or authors who judged what they saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from entail.data.records import ExplanationTree, gold_children
+from entail.data.text import fold
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """One judgement: whether this premise explains this query (the text of a parent)."""
+
+    query: str
+    premise: str
+    accepted: bool
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """What is known of which premises explain a query; texts are folded.
+
+    Gold trees are *closed*: of a query they know, they say no to every premise that is not its child. Authors
+    are *open*: what they accepted explains, what was shown to them and rejected does not, and what they never
+    looked at is neither.
+
+    Attributes:
+        accepted: Query -> the premises that explain it.
+        rejected: Query -> premises that do not; of no meaning where `closed`.
+        closed: Whether every other premise does not explain a query that is known.
+        contradictions: Pairs that were judged both ways, and are left out.
+        roots: Queries that are hypotheses.
+    """
+
+    accepted: Mapping[str, Mapping[str, None]]
+    rejected: Mapping[str, Mapping[str, None]] = field(default_factory=dict)
+    closed: bool = False
+    contradictions: tuple[tuple[str, str], ...] = ()
+    roots: tuple[str, ...] = ()
+
+    @classmethod
+    def of_trees(cls, trees: Iterable[ExplanationTree]) -> Judgements:
+        """Let gold trees judge (the oracle); equal parents of several trees have all their children."""
+        trees = list(trees)
+        roots = dict.fromkeys(fold(tree.hypothesis) for tree in trees if tree.steps)
+        return cls(accepted=gold_children(trees), closed=True, roots=tuple(roots))
+
+    @classmethod
+    def of_pairs(cls, pairs: Iterable[JudgedPair], *, roots: Iterable[str] = ()) -> Judgements:
+        """Let authors judge; a pair that was judged both ways is neither.
+
+        >>> said = [JudgedPair("q", "a", True), JudgedPair("q", "b", False)]
+        >>> judgements = Judgements.of_pairs(said)
+        >>> [judgements.explains("q", p) for p in ("a", "b", "never looked at")]
+        [True, False, None]
+        """
+        accepted: dict[str, dict[str, None]] = {}
+        rejected: dict[str, dict[str, None]] = {}
+        for pair in pairs:
+            side = accepted if pair.accepted else rejected
+            side.setdefault(fold(pair.query), {})[fold(pair.premise)] = None
+        both = tuple(
+            (query, premise)
+            for query, premises in accepted.items()
+            for premise in premises
+            if premise in rejected.get(query, {})
+        )
+        for query, premise in both:
+            del accepted[query][premise], rejected[query][premise]
+        return cls(
+            accepted={query: premises for query, premises in accepted.items() if premises},
+            rejected={query: premises for query, premises in rejected.items() if premises},
+            contradictions=both,
+            roots=tuple(dict.fromkeys(map(fold, roots))),
+        )
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """Every query of which something is known, in order of first sight."""
+        return tuple({**self.accepted, **self.rejected})
+
+    def explains(self, query: str, premise: str) -> bool | None:
+        """Say whether a premise explains a query; None if nobody judged it. Both are folded here."""
+        query, premise = fold(query), fold(premise)
+        if premise in self.accepted.get(query, {}):
+            return True
+        if premise in self.rejected.get(query, {}) or (self.closed and query in self.accepted):
+            return False
+        return None
+
+    def pairs(self) -> Iterator[JudgedPair]:
+        """Yield every pair that was judged by name, accepted ones first."""
+        for accepted, side in ((True, self.accepted), (False, self.rejected)):
+            for query, premises in side.items():
+                for premise in premises:
+                    yield JudgedPair(query, premise, accepted)

@@ -1,0 +1,31 @@
+"""Batches of texts of like length, in an order that depends on seed and epoch alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from entail.index.protocol import Ints
+
+_WINDOW = 16
+
+
+def batches(lengths: Sequence[int], *, batch_size: int, seed: int, epoch: int) -> list[Ints]:
+    """Deal all positions into batches: shuffled, sorted by length within windows, batches shuffled.
+
+    Little is padded, and yet every epoch brings other texts together. A training that resumes in the
+    middle of an epoch deals the same batches again.
+
+    >>> [sorted(b.tolist()) for b in batches([1, 9, 1, 9], batch_size=2, seed=0, epoch=0)]
+    [[1, 3], [0, 2]]
+    """
+    draw = np.random.default_rng((seed, epoch))
+    order = draw.permutation(len(lengths))
+    size = np.asarray(lengths)
+    dealt: list[Ints] = []
+    for start in range(0, len(order), batch_size * _WINDOW):
+        window = order[start : start + batch_size * _WINDOW]
+        window = window[np.argsort(size[window], kind="stable")]
+        dealt.extend(window[at : at + batch_size] for at in range(0, len(window), batch_size))
+    return [dealt[i] for i in draw.permutation(len(dealt))]

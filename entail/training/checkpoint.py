@@ -1,0 +1,94 @@
+"""The state of a training in one file: tensors as safetensors, the rest as JSON in its header, no pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.errors import CheckpointError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_FORMAT = "1"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A moment in a training from which it can go on as if it had never stopped.
+
+    Attributes:
+        fingerprint: What the training is bound to, name -> value (base, data, configuration).
+        state: Where it stands, of JSON's types.
+        tensors: Weights, optimiser moments, states of random generators.
+    """
+
+    fingerprint: Mapping[str, str]
+    state: Mapping[str, Any]
+    tensors: Mapping[str, Tensor]
+
+
+def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint in one move: a killed process leaves the old one or the new one, never half.
+
+    Raises:
+        CheckpointError: If it cannot be written (a full disk); the old one is still there.
+    """
+    from safetensors.torch import save_file
+
+    partial = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        save_file(
+            {name: tensor.detach().cpu().contiguous().clone() for name, tensor in checkpoint.tensors.items()},
+            str(partial),
+            metadata={
+                "format": _FORMAT,
+                "fingerprint": json.dumps(dict(checkpoint.fingerprint)),
+                "state": json.dumps(dict(checkpoint.state)),
+            },
+        )
+        with partial.open("rb") as written:
+            os.fsync(written.fileno())
+        partial.replace(file)
+    except Exception as error:
+        partial.unlink(missing_ok=True)
+        raise CheckpointError(
+            f"the checkpoint {file.name} could not be written: {error}; make room, then resume"
+        ) from error
+
+
+def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint:
+    """Read a checkpoint of this very training.
+
+    Raises:
+        CheckpointError: If it is damaged, or of another base, other data or another configuration; names
+            what differs, and both sides.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(file), framework="pt") as opened:
+            header = opened.metadata() or {}
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
+        found = json.loads(header["fingerprint"])
+        state = json.loads(header["state"])
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise CheckpointError(
+            f"{file.name}: expected a checkpoint, found a damaged file ({error}); remove it to begin anew"
+        ) from error
+    differing = [
+        f"{name}: expected {fingerprint.get(name)!r}, found {found.get(name)!r}"
+        for name in sorted({*fingerprint, *found})
+        if fingerprint.get(name) != found.get(name)
+    ]
+    if differing:
+        raise CheckpointError(
+            f"{file.name} is of another training ({'; '.join(differing)}); train into another folder, or "
+            "begin anew without resuming"
+        )
+    return Checkpoint(found, state, tensors)

@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+
+from entail.aeenc.pairs import gold_pairs, judged_pairs, read_pairs, write_pairs
+from entail.data.judgements import JudgedPair, Judgements
+from entail.data.records import Corpus, ExplanationTree, Step
+from entail.errors import FormatError, TrainingError
+
+
+def corpus(*texts):
+    return Corpus.of("small", texts or ("a", "b", "c", "q"))
+
+
+def tree(hypothesis="q", used=("a",), distractors=("c",)):
+    sentences = {f"sent{i}": text for i, text in enumerate((*used, *distractors))}
+    names = list(sentences)
+    return ExplanationTree(
+        id="t",
+        hypothesis=hypothesis,
+        sentences=sentences,
+        steps=(Step(tuple(names[: len(used)]), "hypothesis"),),
+        distractors=tuple(names[len(used) :]),
+    )
+
+
+def as_texts(pairs, of):
+    return {
+        query: ([of.premises[i].text for i in p], [of.premises[i].text for i in n])
+        for query, p, n in zip(pairs.queries, pairs.positives, pairs.negatives, strict=True)
+    }
+
+
+def test_gold_triplets_are_children_against_the_distractors_of_their_tree():
+    pairs = gold_pairs(corpus(), [tree(used=("a", "b"))])
+    assert as_texts(pairs, corpus()) == {"q": (["a", "b"], ["c"])}
+    assert pairs.counts == {"queries": 1, "positives": 2, "negatives": 1, "triplets": 2}
+
+
+def test_a_child_in_one_tree_is_no_negative_because_it_is_a_distractor_in_another():
+    pairs = gold_pairs(corpus(), [tree(used=("a",), distractors=("b",)), tree(used=("b",), distractors=("c",))])
+    assert as_texts(pairs, corpus()) == {"q": (["a", "b"], ["c"])}
+    assert pairs.dropped["both"] == 1
+
+
+def test_what_the_corpus_lacks_is_counted_and_named():
+    pairs = gold_pairs(corpus("a", "c"), [tree(used=("a", "b"))])
+    assert pairs.missing == ("b",)
+    assert pairs.dropped["missing"] == 1
+    with pytest.raises(TrainingError, match="1 judged premises are not in corpus 'small'"):
+        gold_pairs(corpus("x"), [tree(used=("a",), distractors=())])
+
+
+def test_a_query_equal_to_its_positive_is_left_out():
+    pairs = gold_pairs(corpus(), [tree(used=("q", "a"))])
+    assert as_texts(pairs, corpus()) == {"q": (["a"], ["c"])}
+    assert pairs.dropped["own_text"] == 1
+
+
+def test_negatives_of_a_query_that_has_no_positive_are_left_out():
+    said = [JudgedPair("q", "a", True), JudgedPair("p", "b", False)]
+    pairs = judged_pairs(corpus(), Judgements.of_pairs(said))
+    assert pairs.queries == ("q",)
+    assert pairs.dropped["without_positive"] == 1
+
+
+def test_pairs_judged_both_ways_are_neither():
+    said = [JudgedPair("q", "a", True), JudgedPair("q", "a", False), JudgedPair("q", "b", True)]
+    judgements = Judgements.of_pairs(said)
+    assert judgements.contradictions == (("q", "a"),)
+    assert judgements.explains("q", "a") is None
+    assert as_texts(judged_pairs(corpus(), judgements), corpus()) == {"q": (["b"], [])}
+
+
+def test_nothing_accepted_is_an_error():
+    with pytest.raises(TrainingError, match="accept some candidates"):
+        judged_pairs(corpus(), Judgements.of_pairs([JudgedPair("q", "a", False)]))
+
+
+def test_rounds_add_up_and_a_pair_counts_once():
+    one = gold_pairs(corpus(), [tree(used=("a",), distractors=("c",))])
+    two = gold_pairs(corpus(), [tree(used=("a", "b"), distractors=("c", "q"))])
+    assert as_texts(one.joined(two), corpus()) == {"q": (["a", "b"], ["c", "q"])}
+    assert one.joined(one).digest == one.digest
+    assert one.digest != two.digest
+    with pytest.raises(TrainingError, match="one corpus"):
+        one.joined(gold_pairs(corpus("a", "c"), [tree()]))
+
+
+def test_pairs_come_back_from_a_file(tmp_path):
+    pairs = gold_pairs(corpus(), [tree(used=("a", "b"))])
+    file = tmp_path / "pairs.jsonl.gz"
+    write_pairs(file, corpus(), pairs)
+    again = read_pairs(file, corpus())
+    assert again.digest == pairs.digest
+    assert all(np.issubdtype(p.dtype, np.int64) for p in again.positives)
+
+
+def test_a_bad_line_is_named(tmp_path):
+    file = tmp_path / "pairs.jsonl"
+    file.write_text('{"query": "q", "positives": ["a"], "negatives": []}\n{"query": "q"}\n', encoding="utf-8")
+    with pytest.raises(FormatError, match="line 2"):
+        read_pairs(file, corpus())

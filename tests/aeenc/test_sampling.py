@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+
+from entail.aeenc.sampling import sample
+from entail.data.judgements import JudgedPair, Judgements
+from entail.data.records import Corpus, ExplanationTree, Step
+from entail.errors import ManifestMismatchError, SamplingError
+from entail.index.protocol import Hits, Manifest
+
+TEXTS = ("mid", "leaf a", "leaf b", "noise", "other noise", "root")
+
+
+class Scripted:
+    """An index that ranks as it is told: query -> positions, best first."""
+
+    name = "scripted"
+
+    def __init__(self, corpus, rankings):
+        self.corpus, self.rankings, self.asked = corpus, rankings, []
+        self.manifest = Manifest("scripted@1", 0, "inner_product", len(corpus), corpus.hash)
+
+    def search(self, queries, *, k):
+        self.asked.extend(queries)
+        rows = [self.rankings.get(q, list(range(len(self.corpus))))[:k] for q in queries]
+        scores = np.tile(np.linspace(1, 0, max(map(len, rows)), dtype=np.float32), (len(rows), 1))
+        return Hits(np.array(rows), scores)
+
+    def scores(self, queries):
+        raise NotImplementedError
+
+
+def corpus():
+    return Corpus.of("small", TEXTS)
+
+
+def tree():
+    return ExplanationTree(
+        id="t",
+        hypothesis="root",
+        sentences={"sent1": "leaf a", "sent2": "leaf b", "sent3": "noise"},
+        intermediates={"int1": "mid"},
+        steps=(Step(("sent1", "sent2"), "int1"), Step(("int1", "sent2"), "hypothesis")),
+        distractors=("sent3",),
+    )
+
+
+def found(sample_):
+    return {(p.query, TEXTS[p.premise], p.positive) for p in sample_.pairs}
+
+
+def test_branches_are_queried_in_their_turn_and_their_pairs_kept():
+    index = Scripted(corpus(), {"root": [0, 3, 5], "mid": [1, 4, 2]})
+    got = sample(corpus(), Judgements.of_trees([tree()]), index, k=3, start=["root"])
+    assert index.asked == ["root", "mid"]
+    assert found(got) == {
+        ("root", "mid", True),
+        ("root", "noise", False),
+        ("root", "root", False),  # its own text, when retrieved, is a hard negative like any other
+        ("mid", "leaf a", True),
+        ("mid", "other noise", False),
+        ("mid", "leaf b", True),
+    }
+    assert got.report.depth == 1
+    assert {p.depth for p in got.pairs if p.query == "mid"} == {1}
+
+
+def test_an_intermediate_that_is_not_retrieved_hides_its_subtree_unless_one_starts_from_all_parents():
+    rankings = {"root": [3, 4, 5], "mid": [1, 4, 2]}
+    judgements = Judgements.of_trees([tree()])
+    hidden = sample(corpus(), judgements, Scripted(corpus(), rankings), k=3, start=judgements.roots)
+    whole = sample(corpus(), judgements, Scripted(corpus(), rankings), k=3)
+    assert {p.query for p in hidden.pairs} == {"root"}
+    assert {p.query for p in whole.pairs} == {"root", "mid"}
+    assert hidden.report.without_positive == 1
+
+
+def test_what_nobody_judged_is_neither():
+    judgements = Judgements.of_pairs([JudgedPair("root", "mid", True), JudgedPair("root", "noise", False)])
+    got = sample(corpus(), judgements, Scripted(corpus(), {}), k=6)
+    assert found(got) == {("root", "mid", True), ("root", "noise", False)}
+    assert got.report.dropped["unjudged"] == 4
+
+
+def test_a_circle_is_walked_once():
+    judgements = Judgements.of_pairs([JudgedPair("root", "mid", True), JudgedPair("mid", "root", True)])
+    index = Scripted(corpus(), {})
+    got = sample(corpus(), judgements, index, k=6, start=["root"])
+    assert index.asked == ["root", "mid"]
+    assert got.report.dropped["visited"] == 1
+    assert len(got.pairs) == 2
+
+
+def test_depth_is_bounded():
+    judgements = Judgements.of_pairs([JudgedPair("root", "mid", True), JudgedPair("mid", "leaf a", True)])
+    got = sample(corpus(), judgements, Scripted(corpus(), {}), k=6, start=["root"], max_depth=0)
+    assert {p.query for p in got.pairs} == {"root"}
+    assert got.report.dropped["too_deep"] == 1
+
+
+def test_a_query_equal_to_its_positive_is_dropped_and_counted():
+    judgements = Judgements.of_pairs([JudgedPair("root", "root", True), JudgedPair("root", "mid", True)])
+    got = sample(corpus(), judgements, Scripted(corpus(), {}), k=6)
+    assert found(got) == {("root", "mid", True)}
+    assert got.report.dropped["own_text_explains"] == 1
+
+
+def test_k_is_cut_to_the_corpus_and_the_report_adds_up():
+    got = sample(corpus(), Judgements.of_trees([tree()]), Scripted(corpus(), {}), k=1000)
+    report = got.report
+    assert report.k == len(TEXTS)
+    assert (report.positives, report.negatives) == (4, 8)
+    assert report.queries == 2
+    assert report.positive_scores["p100"] == pytest.approx(1.0)
+    assert report.to_json()["negatives"] == 8
+    assert got.revision == "scripted@1"
+
+
+def test_bad_requests_are_named():
+    judgements = Judgements.of_trees([tree()])
+    index = Scripted(corpus(), {})
+    with pytest.raises(SamplingError, match="at least 1"):
+        sample(corpus(), judgements, index, k=0)
+    with pytest.raises(SamplingError, match="found none"):
+        sample(corpus(), Judgements.of_trees([]), index)
+    with pytest.raises(ManifestMismatchError):
+        sample(Corpus.of("other", ["x", "y"]), judgements, index)

@@ -1,0 +1,201 @@
+import json
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from entail.errors import CheckpointError, TrainingError
+from entail.training.loop import CHECKPOINT, Schedule, fit
+
+
+class Line:
+    """Learn y = 2 x with dropout on the way, so that the random generator matters."""
+
+    def __init__(self, *, batches=5, scores=None, poison_at=None):
+        torch.manual_seed(3)
+        self.layer = nn.Linear(4, 1)
+        self.x = torch.randn(batches * 8, 4)
+        self.y = 2 * self.x.sum(dim=1, keepdim=True)
+        self.count, self.scores, self.poison_at = batches, scores, poison_at
+        self.seen = 0
+        self.rounds = []
+
+    @property
+    def parameters(self):
+        return dict(self.layer.named_parameters())
+
+    def begin_epoch(self, epoch):
+        self.rounds.append(epoch)
+
+    def batches(self, epoch):
+        return [(epoch, i) for i in range(self.count)]
+
+    def steps(self, epochs):
+        return epochs * self.count
+
+    def share(self, batch, *, rank, size):
+        return batch
+
+    def loss(self, batch):
+        self.seen += 1
+        at = batch[1] * 8
+        x = nn.functional.dropout(self.x[at : at + 8], p=0.3)
+        loss = (self.layer(x) - self.y[at : at + 8]).square().mean()
+        if self.poison_at == self.seen:
+            loss = loss * float("nan")
+        return loss, {"mse": float(loss.detach())}
+
+    def evaluate(self):
+        if self.scores is not None:
+            return self.scores.pop(0), {}
+        with torch.no_grad():
+            return -float((self.layer(self.x) - self.y).square().mean()), {"norm": 1.0}
+
+    def state(self):
+        return {"rounds": self.rounds}
+
+    def restore(self, state):
+        self.rounds = list(state["rounds"])
+
+
+SCHEDULE = Schedule(epochs=3, learning_rate=0.05, checkpoint_seconds=0)
+
+
+def weights(task):
+    return torch.cat([p.detach().flatten() for p in task.parameters.values()])
+
+
+def test_it_learns_and_tells():
+    task, events = Line(), []
+    fitted = fit(task, task.parameters, SCHEDULE, watch=events.append)
+    assert fitted.steps == 15
+    assert fitted.best is not None
+    assert fitted.evaluations[0].epoch == 0
+    assert fitted.best.score > fitted.evaluations[0].score
+    steps = [e for e in events if e.evaluated is None]
+    assert [e.step for e in steps] == list(range(1, 16))
+    assert steps[-1].terms["loss"] < steps[0].terms["loss"]
+    assert json.dumps(events[0].to_json())
+
+
+def test_the_learning_rate_rises_and_falls_to_nothing():
+    rates = []
+    task = Line(batches=20)
+    schedule = Schedule(epochs=2, learning_rate=1.0, warmup=0.25)
+    fit(task, task.parameters, schedule, watch=lambda e: rates.append(e.learning_rate) if e.terms else None)
+    assert rates[0] == pytest.approx(0.1)
+    assert max(rates) == pytest.approx(1.0)
+    assert rates.index(max(rates)) in (9, 10)
+    assert rates[-1] == pytest.approx(1 / 30)
+
+
+@pytest.mark.parametrize("killed_after", [1, 5, 7, 14])
+def test_a_killed_run_resumes_to_the_same_weights_bit_for_bit(tmp_path, killed_after):
+    whole = Line()
+    fit(whole, whole.parameters, SCHEDULE, folder=tmp_path / "whole", fingerprint={"base": "b"})
+
+    class Killed(BaseException):
+        pass
+
+    def kill(event):
+        if event.step == killed_after + 1:
+            raise Killed
+
+    first = Line()
+    with pytest.raises(Killed):
+        fit(first, first.parameters, SCHEDULE, folder=tmp_path / "a", fingerprint={"base": "b"}, watch=kill)
+    torch.rand(17)  # whatever else drew in between
+    second = Line()
+    with torch.no_grad():
+        second.layer.weight.fill_(9.0)
+    fitted = fit(second, second.parameters, SCHEDULE, folder=tmp_path / "a", fingerprint={"base": "b"})
+    assert fitted.resumed == 1
+    assert torch.equal(weights(whole), weights(second))
+    assert second.rounds == whole.rounds
+
+
+def test_a_run_that_was_done_stays_done(tmp_path):
+    first = Line()
+    done = fit(first, first.parameters, SCHEDULE, folder=tmp_path)
+    second = Line()
+    again = fit(second, second.parameters, SCHEDULE, folder=tmp_path)
+    assert second.seen == 0
+    assert again.best == done.best
+    assert torch.equal(weights(first), weights(second))
+
+
+def test_the_best_weights_are_kept_not_the_last():
+    kept = []
+    task = Line(scores=[0.0, 0.3, 0.9, 0.1])
+    inner = task.evaluate
+    task.evaluate = lambda: (kept.append(weights(task).clone()), inner())[1]
+    fitted = fit(task, task.parameters, SCHEDULE)
+    assert fitted.best.epoch == 2
+    assert torch.equal(weights(task), kept[2])
+
+
+def test_the_untrained_weights_never_count_as_best():
+    task = Line(scores=[0.99, 0.1, 0.2, 0.3])
+    assert fit(task, task.parameters, SCHEDULE).best.epoch == 3
+
+
+def test_patience_ends_it_early():
+    task = Line(scores=[0.0, 0.9, 0.1, 0.2])
+    fitted = fit(task, task.parameters, SCHEDULE, patience=1)
+    assert [e.epoch for e in fitted.evaluations] == [0, 1, 2]
+
+
+def test_a_loss_that_is_not_finite_stops_with_the_step(tmp_path):
+    task = Line(poison_at=4)
+    with pytest.raises(TrainingError, match=r"nan at step 4 .*lower the learning rate"):
+        fit(task, task.parameters, SCHEDULE, folder=tmp_path)
+    assert math.isfinite(float(weights(task).sum()))
+    assert (tmp_path / CHECKPOINT).is_file()
+
+
+def test_a_stop_on_request_leaves_a_checkpoint_to_go_on_from(tmp_path):
+    task = Line()
+    with pytest.raises(TrainingError, match="stopped on request after step 2"):
+        fit(task, task.parameters, SCHEDULE, folder=tmp_path, stop=lambda: task.seen == 2)
+    second = Line()
+    assert fit(second, second.parameters, SCHEDULE, folder=tmp_path).steps == 15
+    assert second.seen == 13
+
+
+def test_a_checkpoint_of_another_training_is_refused_naming_both_sides(tmp_path):
+    task = Line()
+    fit(task, task.parameters, SCHEDULE, folder=tmp_path, fingerprint={"base": "minilm@1"})
+    with pytest.raises(CheckpointError, match=r"base: expected 'minilm@2', found 'minilm@1'"):
+        fit(task, task.parameters, SCHEDULE, folder=tmp_path, fingerprint={"base": "minilm@2"})
+    fit(task, task.parameters, SCHEDULE, folder=tmp_path, fingerprint={"base": "minilm@2"}, resume=False)
+
+
+def test_a_damaged_checkpoint_says_so(tmp_path):
+    (tmp_path / CHECKPOINT).write_bytes(b"half of it")
+    task = Line()
+    with pytest.raises(CheckpointError, match="damaged"):
+        fit(task, task.parameters, SCHEDULE, folder=tmp_path)
+
+
+def test_a_full_disk_leaves_the_old_checkpoint(tmp_path, monkeypatch):
+    task = Line()
+    fit(task, task.parameters, SCHEDULE, folder=tmp_path)
+    before = (tmp_path / CHECKPOINT).read_bytes()
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("safetensors.torch.save_file", full)
+    with pytest.raises(CheckpointError, match="No space left"):
+        fit(task, task.parameters, SCHEDULE, folder=tmp_path, resume=False)
+    assert (tmp_path / CHECKPOINT).read_bytes() == before
+    assert list(tmp_path.iterdir()) == [tmp_path / CHECKPOINT]
+
+
+def test_nothing_to_train_is_an_error():
+    task = Line(batches=0)
+    with pytest.raises(TrainingError, match="found none"):
+        fit(task, task.parameters, SCHEDULE)
+    with pytest.raises(TrainingError, match="weights"):
+        fit(task, {}, SCHEDULE)
