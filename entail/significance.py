@@ -1,8 +1,8 @@
 """Is the difference real? Two rankings of the same queries, and two groups of values: arrays in, numbers out.
 
 What is drawn is always the query: the children of one parent are found or missed together, so pairs are no
-independent draws, queries are. Every interval is a percentile bootstrap over queries, every p-value that of a
-paired randomisation over queries, and the same seed gives the same numbers.
+independent draws, queries are. Every interval is a bootstrap over queries, by percentiles unless said
+otherwise, every p-value that of a paired randomisation, and the same seed gives the same numbers.
 
 `paired_difference`, `compare_rankings`
     One ranking against another. Under the null hypothesis it does not matter which of the two a query's value
@@ -209,11 +209,12 @@ class Separation:
             neither stands above the other (Mann and Whitney's U / (n m)).
         auc_interval: Its interval.
         shared: What the two distributions have in common, the overlap coefficient sum_b min(f_b, g_b) over
-            `BINS` bins of equal width between the least and the greatest value of both; 1 for equal
-            histograms, 0 for none in common. Small groups scatter, which makes it rather too small.
-        shared_interval: Its interval.
+            `BINS` bins of equal width between the least and the greatest value of both: 1 for equal
+            histograms, 0 for none in common. Small groups scatter, which makes that sum too small; as much
+            is put back as the bootstrap samples, which scatter once more, lose against it.
+        shared_interval: Its interval (basic bootstrap).
         auc_draws: The values of `auc` in the bootstrap samples, nan where one lacks a group (samples,).
-        shared_draws: Those of `shared`.
+        shared_draws: Those of the sum, reflected about what was seen; `shared` is their mean, at most 1.
     """
 
     auc: float
@@ -304,18 +305,20 @@ def separation(
     seen = figures(np.ones((1, queries)))
     draws = [figures(drawn) for drawn in resamples(queries, samples=samples, seed=seed)]
     auc_draws, shared_draws = (np.concatenate(part) for part in zip(*draws, strict=True))
+    shared_draws = 2 * seen[1] - shared_draws
+    shared, low, high = np.clip([np.nanmean(shared_draws), *interval(shared_draws, level=level)], 0, 1)
     return Separation(
         auc=float(seen[0][0]),
         auc_interval=interval(auc_draws, level=level),
-        shared=float(seen[1][0]),
-        shared_interval=interval(shared_draws, level=level),
+        shared=float(shared),
+        shared_interval=(float(low), float(high)),
         auc_draws=auc_draws,
         shared_draws=shared_draws,
     )
 
 
 def interval(draws: Values, *, level: float = 0.95) -> tuple[float, float]:
-    """Return the percentile interval of the values of a figure in bootstrap samples; nan are left out.
+    """Return the interval between quantiles of a figure's draws; nan are left out.
 
     >>> interval(np.arange(101.0), level=0.5)
     (25.0, 75.0)

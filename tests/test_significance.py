@@ -209,7 +209,11 @@ def test_separation_by_hand() -> None:
     assert found is not None
     assert found.auc == pytest.approx((2 + 1.5 + 1) / 6)
     assert found.delta == pytest.approx(2 * 4.5 / 6 - 1)
-    assert found.shared == pytest.approx(1 / 3)  # 0.5 is in both: min(1/3, 1/2)
+    # One query: every sample is the whole, and nothing scatters. 0.5 is in both, min(1/3, 1/2).
+    whole = separation(values, **{**groups, "query": np.zeros(5, dtype=np.int64)}, samples=9)
+    assert whole is not None
+    assert whole.shared == pytest.approx(1 / 3)
+    assert whole.shared_interval == pytest.approx((1 / 3, 1 / 3))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -221,17 +225,22 @@ def test_auc_is_mann_whitneys(seed: int) -> None:
     assert found is not None
     expected = scipy.stats.mannwhitneyu(values[upper], values[lower]).statistic
     assert found.auc == pytest.approx(expected / (upper.sum() * lower.sum()))
-    edges = np.linspace(0, 1, 21)
-    parts = [np.histogram(values[mask], edges)[0] / mask.sum() for mask in (upper, lower)]
-    assert found.shared == pytest.approx(np.minimum(*parts).sum())
 
 
 def test_draws_are_those_of_drawing_queries() -> None:
     draw = np.random.default_rng(4)
     query = np.repeat(np.arange(12), 6)
-    values, upper = draw.integers(0, 6, 72) / 4, draw.random(72) < 0.6
+    upper = draw.random(72) < 0.6
+    values = (draw.integers(0, 6, 72) + 3 * upper) / 4
     found = separation(values, upper=upper, lower=~upper, query=query, samples=20, seed=9)
     assert found is not None
+    edges = np.linspace(values.min(), values.max(), 21)
+
+    def overlap(tops: Values, bottoms: Values) -> float:
+        one, two = (np.histogram(part, edges)[0] / len(part) for part in (tops, bottoms))
+        return float(np.minimum(one, two).sum())
+
+    seen = overlap(values[upper], values[~upper])
     for counts, auc, shared in zip(
         np.concatenate(list(resamples(12, samples=20, seed=9))),
         found.auc_draws,
@@ -242,10 +251,10 @@ def test_draws_are_those_of_drawing_queries() -> None:
         tops, bottoms = np.repeat(values[upper], times[upper]), np.repeat(values[~upper], times[~upper])
         expected = scipy.stats.mannwhitneyu(tops, bottoms).statistic / (len(tops) * len(bottoms))
         assert auc == pytest.approx(expected)
-        edges = np.linspace(values.min(), values.max(), 21)
-        one, two = (np.histogram(part, edges)[0] / len(part) for part in (tops, bottoms))
-        assert shared == pytest.approx(np.minimum(one, two).sum())
+        assert shared == pytest.approx(2 * seen - overlap(tops, bottoms))
     assert found.auc_interval == interval(found.auc_draws)
+    assert found.shared == pytest.approx(found.shared_draws.mean())
+    assert found.shared_interval == interval(found.shared_draws)
 
 
 def test_groups_far_apart_and_groups_alike() -> None:
@@ -257,6 +266,19 @@ def test_groups_far_apart_and_groups_alike() -> None:
     alike = separation(values, **groups, samples=30)
     assert alike is not None
     assert (alike.auc, alike.shared, alike.delta_interval) == (0.5, 1, (0, 0))
+
+
+def test_small_groups_of_one_distribution_share_nearly_all_of_it() -> None:
+    # The plain histograms share 0.88 on the average.
+    found = []
+    for seed in range(20):
+        values = np.random.default_rng(seed).normal(size=1200)
+        upper = np.arange(1200) < 1000
+        one = separation(values, upper=upper, lower=~upper, query=np.arange(1200), samples=200, seed=seed)
+        assert one is not None
+        found.append(one)
+    assert np.mean([one.shared for one in found]) > 0.91
+    assert sum(one.shared_interval[1] > 0.95 for one in found) >= 18
 
 
 @given(

@@ -39,6 +39,7 @@ from entail.version import __version__
 
 _PARTS = (
     "app",
+    "bias",
     "convert",
     "evaluate",
     "storage",

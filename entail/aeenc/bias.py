@@ -1,0 +1,341 @@
+r"""Similarity bias (Figure 3 of the AE-Enc paper): does a retriever prefer what merely looks like the query?
+
+A query is a distinct parent text of gold trees, as in `entail.evaluation.premises`, and its own text stays
+among its candidates. The first of the given indexes, the pre-trained encoder's, fixes once and for all what a
+pair of query and premise is:
+
+======  ================================================================================================
+``TP``  a gold child among its parent's first K (K = 20 in the paper)
+``FN``  a gold child that is not
+``FP``  any other premise among the first K
+======  ================================================================================================
+
+Which others count as false positives is said in two ways by the paper, so both rules are kept side by side:
+
+``all``
+    everything retrieved and not gold, the query's own text too. This is what its count says: on test TP 1745,
+    FN 541, FP 19935.
+``outside_tree``
+    of these only what is not the query and stands in no gold tree where the query stands: what its text says.
+    A tree's sentences are what its proof uses (hypothesis, intermediate conclusions, premises); a distractor
+    is not one of them, so it counts.
+
+Then every pair is measured by token overlap and by its cosine under each encoder. Token overlap is the
+Jaccard index of two sets of words, the share of all their words that both have, 0 where there are none. A
+word is a longest run of letters, digits and underscores (`\w+`) of the folded text in lower case, so "moon's"
+is two words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.aeenc.panels import GroupSummary, Panel, Verdict, judge
+from entail.data.records import Corpus, ExplanationTree
+from entail.data.text import fold
+from entail.errors import RetrievalError
+from entail.evaluation.premises import GoldQueries, require_same_corpus, score_batches
+from entail.index.protocol import Manifest, PremiseIndex
+from entail.index.ranking import checked_k, top_k
+from entail.index.retriever import LEXICAL, retriever
+from entail.metrics import NOT_THERE, Positions, Values
+from entail.progress import ProgressCallback
+from entail.significance import separation
+
+DEFAULT_K = 20
+"""The paper's K."""
+
+GROUPS = ("TP", "FN", "FP")
+"""Names of the codes 0, 1, 2 in `SimilarityBias.group`."""
+
+LEFT_OUT = -1
+"""In place of a code: by this rule the pair is of no group."""
+
+RULES = ("all", "outside_tree")
+"""The two rules for false positives."""
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class SimilarityBias:
+    """Every pair of Figure 3 with its labels and values, query by query; from it all figures are derived.
+
+    The pairs of a query are its retrieved premises, best first, then the gold children that were not found.
+
+    Attributes:
+        corpus: The candidates.
+        k: How many were retrieved, at most the size of the corpus.
+        queries: Folded text of each query.
+        retrievers: Names of the encoders; the first fixed the labels.
+        manifests: What their indexes hold.
+        query: Position of each pair's query in `queries`, ascending, shape (pairs,).
+        premise: Position of its premise in the corpus, shape (pairs,).
+        group: Rule -> code of the group of each pair, see `GROUPS` and `LEFT_OUT`, shape (pairs,).
+        overlap: Token overlap of each pair, shape (pairs,).
+        cosine: Cosine of each pair under each encoder, shape (retrievers, pairs).
+        missing: Folded texts of gold children that are not in the corpus: they are in no pair.
+        missing_pairs: How many pairs of parent and child are lacking for it.
+    """
+
+    corpus: Corpus
+    k: int
+    queries: tuple[str, ...]
+    retrievers: tuple[str, ...]
+    manifests: tuple[Manifest, ...]
+    query: Positions
+    premise: Positions
+    group: Mapping[str, NDArray[np.int8]]
+    overlap: Values
+    cosine: Values
+    missing: tuple[str, ...]
+    missing_pairs: int
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def counts(self, rule: str) -> dict[str, int]:
+        """Return the pairs of each group.
+
+        Raises:
+            RetrievalError: If there is no such rule.
+        """
+        codes = self._codes(rule)
+        return {name: int((codes == code).sum()) for code, name in enumerate(GROUPS)}
+
+    @cached_property
+    def panels(self) -> Mapping[str, tuple[Panel, ...]]:
+        """Rule -> panels (a), (b) and so on: summaries of each group, FP against FN with intervals."""
+        return {rule: tuple(self._panels(rule)) for rule in RULES}
+
+    @cached_property
+    def verdicts(self) -> Mapping[str, tuple[Verdict, ...]]:
+        """Rule -> what the panels say of the paper's claim, see `panels.judge`."""
+        return {rule: judge(panels) for rule, panels in self.panels.items()}
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield one row a pair and encoder, with the texts: for a chart or a CSV file.
+
+        `group_all` and `group_outside_tree` are the group by each rule, empty where the pair is left out.
+        """
+        names = dict(enumerate(GROUPS)) | {LEFT_OUT: ""}
+        groups = {f"group_{rule}": [names[int(code)] for code in self.group[rule]] for rule in RULES}
+        for name, cosines in zip(self.retrievers, self.cosine, strict=True):
+            for i, (query, premise) in enumerate(zip(self.query, self.premise, strict=True)):
+                yield {
+                    "query": self.queries[query],
+                    "premise": self.corpus.texts[premise],
+                    **{column: values[i] for column, values in groups.items()},
+                    "overlap": float(self.overlap[i]),
+                    "retriever": name,
+                    "cosine": float(cosines[i]),
+                }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return figures and verdicts by both rules, and what they were measured on, of JSON's types."""
+        return {
+            "k": self.k,
+            "corpus": self.corpus.name,
+            "premises": len(self.corpus),
+            "queries": len(self.queries),
+            "pairs": len(self),
+            "retrievers": list(self.retrievers),
+            "manifests": [asdict(manifest) for manifest in self.manifests],
+            "missing": {
+                "count": len(self.missing),
+                "pairs": self.missing_pairs,
+                "texts": list(self.missing),
+            },
+            "rules": {
+                rule: {
+                    "counts": self.counts(rule),
+                    "panels": [panel.to_json() for panel in self.panels[rule]],
+                    "verdicts": [verdict.to_json() for verdict in self.verdicts[rule]],
+                }
+                for rule in RULES
+            },
+        }
+
+    def _codes(self, rule: str) -> NDArray[np.int8]:
+        if rule not in self.group:
+            raise RetrievalError(f"expected a rule for false positives of {', '.join(RULES)}, found {rule!r}")
+        return self.group[rule]
+
+    def _panels(self, rule: str) -> Iterator[Panel]:
+        codes = self._codes(rule)
+        masks = {name: codes == code for code, name in enumerate(GROUPS)}
+        columns: list[tuple[str, str | None, Values]] = [("token overlap", None, self.overlap)]
+        columns += [("cosine", *column) for column in zip(self.retrievers, self.cosine, strict=True)]
+        for place, (measure, name, values) in enumerate(columns):
+            yield Panel(
+                letter=chr(ord("a") + place),
+                measure=measure,
+                retriever=name,
+                groups={group: GroupSummary.of(values[mask]) for group, mask in masks.items()},
+                separation=separation(values, upper=masks["FP"], lower=masks["FN"], query=self.query),
+            )
+
+
+def bias(
+    corpus: Corpus,
+    trees: Iterable[ExplanationTree],
+    indexes: Sequence[PremiseIndex],
+    *,
+    k: int = DEFAULT_K,
+    progress: ProgressCallback | None = None,
+) -> SimilarityBias:
+    """Label pairs by the first index and measure them under every one.
+
+    Args:
+        corpus: The candidates.
+        trees: Gold trees.
+        indexes: Of encoders, all over this corpus: first the pre-trained one, then in the paper's order one
+            tuned on gold triplets (panel c) and one tuned on Iterative AE-Enc data (d); any number.
+        k: Premises retrieved a query; cut to the size of the corpus.
+        progress: Told how far each encoder is.
+
+    Raises:
+        RetrievalError: If there is no index, one has no cosine (TF-IDF, BM25), k is below 1, or a cosine is
+            no number.
+        ManifestMismatchError: If an index was made from another corpus.
+        DataError: If no tree has a proof.
+    """
+    if not indexes:
+        raise RetrievalError(
+            "expected at least one encoder's index, the one that fixes the labels, found none"
+        )
+    for index in indexes:
+        require_same_corpus(corpus, index)
+        if index.manifest.metric != "inner_product":
+            raise _no_cosine(index.name)
+    k = checked_k(k, len(corpus))
+    trees = list(trees)
+    gold = GoldQueries.of(corpus, trees)
+
+    places: list[Positions] = []
+    codes: list[NDArray[np.int8]] = []
+    first: list[Values] = []
+    for some, scores in score_batches(
+        indexes[0], gold.texts, what=f"labelling with {indexes[0].name}", progress=progress
+    ):
+        _require_numbers(scores, indexes[0])
+        for row, retrieved, children in zip(
+            scores, top_k(scores, k).positions, gold.children[some], strict=True
+        ):
+            found = np.isin(retrieved, children)
+            lost = children[~np.isin(children, retrieved) & (children != NOT_THERE)]
+            places.append(np.concatenate([retrieved, lost]))
+            codes.append(np.concatenate([np.where(found, 0, 2), np.ones(len(lost))]).astype(np.int8))
+            first.append(row[places[-1]].astype(np.float64))
+    query = np.repeat(np.arange(len(gold)), [len(row) for row in places])
+    premise, code = np.concatenate(places), np.concatenate(codes)
+    cosine = [np.concatenate(first)]
+    cosine += [_cosines(index, gold.texts, query, premise, progress) for index in indexes[1:]]
+    inside = _in_the_querys_trees(corpus, trees, gold, query, premise)
+    return SimilarityBias(
+        corpus=corpus,
+        k=k,
+        queries=gold.texts,
+        retrievers=tuple(index.name for index in indexes),
+        manifests=tuple(index.manifest for index in indexes),
+        query=query,
+        premise=premise,
+        group={"all": code, "outside_tree": np.where((code == 2) & inside, LEFT_OUT, code).astype(np.int8)},
+        overlap=_overlaps(corpus, gold, query, premise),
+        cosine=np.stack(cosine),
+        missing=gold.missing,
+        missing_pairs=sum(int((children == NOT_THERE).sum()) for children in gold.children),
+    )
+
+
+def encoder_indexes(
+    names: Sequence[str], corpus: Corpus, *, progress: ProgressCallback | None = None
+) -> list[PremiseIndex]:
+    """Make the indexes of encoders by name, as `bias` takes them; nothing is encoded if one is lexical.
+
+    Raises:
+        RetrievalError: If a name is that of a lexical retriever, or nothing has it.
+        EncoderError: If an encoder cannot be loaded.
+    """
+    for name in names:
+        if name in LEXICAL:
+            raise _no_cosine(name)
+    return [retriever(name, corpus, progress=progress) for name in names]
+
+
+def token_overlap(one: str, other: str) -> float:
+    """Return the Jaccard index of the words of two texts; the rule is in the module's description.
+
+    >>> token_overlap("The Sun is a star", "a star is hot")
+    0.5
+    """
+    return _jaccard(_words(one), _words(other))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(fold(text).lower()))
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    both = len(one & other)
+    return both / (len(one) + len(other) - both) if both else 0.0
+
+
+def _overlaps(corpus: Corpus, gold: GoldQueries, query: Positions, premise: Positions) -> Values:
+    asked = [_words(text) for text in gold.texts]
+    known = cache(lambda position: _words(corpus.texts[position]))
+    return np.array([_jaccard(asked[q], known(p)) for q, p in zip(query, premise, strict=True)])
+
+
+def _cosines(
+    index: PremiseIndex,
+    queries: Sequence[str],
+    query: Positions,
+    premise: Positions,
+    progress: ProgressCallback | None,
+) -> Values:
+    cosine = np.empty(len(query))
+    for some, scores in score_batches(index, queries, what=f"measuring with {index.name}", progress=progress):
+        _require_numbers(scores, index)
+        pairs = slice(*np.searchsorted(query, [some.start, some.stop]))
+        cosine[pairs] = scores[query[pairs] - some.start, premise[pairs]]
+    return cosine
+
+
+def _in_the_querys_trees(
+    corpus: Corpus, trees: Iterable[ExplanationTree], gold: GoldQueries, query: Positions, premise: Positions
+) -> NDArray[np.bool_]:
+    """Tell which pairs' premises are the query itself, or stand in the proof of a tree where it stands."""
+    together: dict[str, set[int | None]] = {
+        text: {int(own)} for text, own in zip(gold.texts, gold.own, strict=True)
+    }
+    for tree in trees:
+        texts = {fold(text) for pair in tree.pairs for text in pair}
+        positions = {corpus.position(text) for text in texts}
+        for text in texts & together.keys():
+            together[text] |= positions
+    return np.array(
+        [int(p) in together[gold.texts[q]] for q, p in zip(query, premise, strict=True)], dtype=np.bool_
+    )
+
+
+def _require_numbers(scores: NDArray[np.float32], index: PremiseIndex) -> None:
+    if not np.isfinite(scores).all():
+        raise RetrievalError(
+            f"expected finite cosines from {index.name!r}, found NaN or infinity; its weights are "
+            "damaged, or its training diverged"
+        )
+
+
+def _no_cosine(name: str) -> RetrievalError:
+    return RetrievalError(
+        f"{name!r} has no vectors, so there is no cosine to measure similarity bias by; give encoders: "
+        "minilm, a folder under models/, or a Hub id"
+    )

@@ -1,0 +1,345 @@
+"""Pairs of Figure 3 over a corpus small enough to label by hand."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.aeenc.bias import GROUPS, RULES, SimilarityBias, bias, encoder_indexes, token_overlap
+from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
+from entail.data.text import premise_key
+from entail.errors import DataError, ManifestMismatchError, RetrievalError
+from entail.evaluation.premises import evaluate_premises
+from entail.index.protocol import Floats, Hits, Manifest
+from entail.metrics import hit_rate
+from entail.progress import Progress
+
+H, M = "the sun is a star near earth", "the sun is a star"
+A, B, C = "the sun makes light", "what makes light is a star", "the sun is near earth"
+FILLERS = tuple(f"filler number {i}" for i in range(6))
+CORPUS = Corpus.of("sky", [H, M, A, B, C, *FILLERS])
+
+
+class ScoredIndex:
+    """An encoder's index that is told its cosines: for each query some texts', the rest lie at 0."""
+
+    def __init__(
+        self,
+        name: str,
+        scores: Mapping[str, Mapping[str, float]],
+        *,
+        corpus: Corpus = CORPUS,
+        metric: str = "inner_product",
+    ) -> None:
+        self.name, self.told, self.corpus = name, scores, corpus
+        self.manifest = Manifest(f"{name}@1", 4, metric, len(corpus), corpus.hash)
+        self.batches: list[int] = []
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        self.batches.append(len(queries))
+        scores = np.zeros((len(queries), len(self.corpus)), dtype=np.float32)
+        for row, query in zip(scores, queries, strict=True):
+            for text, value in self.told.get(query, {}).items():
+                row[self.corpus.positions[premise_key(text)]] = value
+        return scores
+
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
+        raise AssertionError("labels and cosines come from the same scores")
+
+
+def tree(steps: Sequence[tuple[Sequence[str], str]], *, distractors: Sequence[str] = ()) -> ExplanationTree:
+    """Make a tree of (premises, conclusion); the last conclusion is the hypothesis."""
+    *inner, hypothesis = [conclusion for _, conclusion in steps]
+    ids = {hypothesis: HYPOTHESIS} | {text: f"int{i}" for i, text in enumerate(inner, 1)}
+    leaves = [p for premises, _ in steps for p in premises if p not in ids]
+    ids |= {text: f"sent{i}" for i, text in enumerate([*dict.fromkeys(leaves), *distractors], 1)}
+    return ExplanationTree(
+        id="t",
+        hypothesis=hypothesis,
+        sentences={name: text for text, name in ids.items() if name.startswith("sent")},
+        intermediates={name: text for text, name in ids.items() if name.startswith("int")},
+        steps=tuple(Step(tuple(ids[p] for p in premises), ids[c]) for premises, c in steps),
+        distractors=tuple(ids[text] for text in distractors),
+    )
+
+
+SUN = tree([([A, B], M), ([M, C], H)], distractors=[FILLERS[0]])
+
+# H finds itself, M (gold) and a distractor of its tree; C is lost. M finds itself, C (its tree's, not its own
+# child) and A (gold); B is lost.
+BASE = ScoredIndex("base", {H: {H: 1, M: 0.9, FILLERS[0]: 0.8, C: 0.3}, M: {M: 1, C: 0.9, A: 0.5, B: 0.2}})
+TUNED = ScoredIndex("tuned", {H: {M: 0.6, C: 0.7}, M: {A: 0.8, B: 0.9, C: -0.5}})
+
+
+def labelled(found: SimilarityBias, rule: str) -> dict[tuple[str, str], str]:
+    """Return (query, premise) -> group."""
+    return {
+        (row["query"], row["premise"]): row[f"group_{rule}"]
+        for row in found.rows()
+        if row["retriever"] == found.retrievers[0]
+    }
+
+
+# --- labels ------------------------------------------------------------------------------------------------
+
+
+def test_groups_by_both_rules_by_hand() -> None:
+    found = bias(CORPUS, [SUN], [BASE], k=3)
+    assert found.queries == (M, H)
+    assert labelled(found, "all") == {
+        (M, M): "FP",
+        (M, C): "FP",
+        (M, A): "TP",
+        (M, B): "FN",
+        (H, H): "FP",
+        (H, M): "TP",
+        (H, FILLERS[0]): "FP",
+        (H, C): "FN",
+    }
+    assert {pair: group for pair, group in labelled(found, "outside_tree").items() if not group} == {
+        (M, M): "",  # the query itself
+        (M, C): "",  # of its tree
+        (H, H): "",
+    }  # the distractor is no sentence of the tree
+    assert found.counts("all") == {"TP": 2, "FN": 2, "FP": 4}
+    assert found.counts("outside_tree") == {"TP": 2, "FN": 2, "FP": 1}
+
+
+def test_a_tree_where_the_query_is_a_premise_counts_as_its_tree() -> None:
+    other = tree([([M, FILLERS[3]], FILLERS[4])])
+    index = ScoredIndex("base", {M: {FILLERS[3]: 0.9, FILLERS[4]: 0.8, FILLERS[5]: 0.7}})
+    found = bias(CORPUS, [SUN, other], [index], k=3)
+    groups = {
+        premise: group for (query, premise), group in labelled(found, "outside_tree").items() if query == M
+    }
+    assert groups == {FILLERS[3]: "", FILLERS[4]: "", FILLERS[5]: "FP", A: "FN", B: "FN"}
+
+
+def test_sentences_of_other_trees_are_false_positives() -> None:
+    other = tree([([FILLERS[2]], FILLERS[1])])
+    index = ScoredIndex("base", {H: {FILLERS[1]: 0.9, FILLERS[2]: 0.8}})
+    found = bias(CORPUS, [SUN, other], [index], k=2)
+    assert labelled(found, "outside_tree")[H, FILLERS[1]] == "FP"
+    assert labelled(found, "outside_tree")[H, FILLERS[2]] == "FP"
+    assert labelled(found, "all")[FILLERS[1], FILLERS[2]] == "FN"
+
+
+def test_a_gold_child_that_is_the_query_is_gold() -> None:
+    itself = tree([([A, " " + H], H)])
+    found = bias(CORPUS, [itself], [ScoredIndex("base", {H: {H: 1, A: 0.5}})], k=2)
+    assert labelled(found, "all") == labelled(found, "outside_tree") == {(H, H): "TP", (H, A): "TP"}
+
+
+def test_gold_that_is_not_in_the_corpus_is_counted_and_named() -> None:
+    lacking = tree([([A, "never heard of"], H)])
+    again = tree([(["never  heard of", B], M)])
+    found = bias(CORPUS, [lacking, again], [BASE], k=3)
+    assert (found.missing, found.missing_pairs) == (("never heard of",), 2)
+    assert found.to_json()["missing"] == {"count": 1, "pairs": 2, "texts": ["never heard of"]}
+    # position -1 is no premise: the corpus' last text is in no pair for it
+    assert CORPUS.texts[-1] not in {premise for _, premise in labelled(found, "all")}
+    assert sum(found.counts("all").values()) == 2 * 3 + 2
+
+
+@given(seed=st.integers(0, 999), k=st.integers(1, 12))
+def test_labels_agree_with_the_evaluation(seed: int, k: int) -> None:
+    draw = np.random.default_rng(seed)
+    texts = CORPUS.texts
+    scores = {q: dict(zip(texts, draw.integers(0, 5, len(texts)) / 4, strict=True)) for q in texts}
+    trees = [SUN, tree([([FILLERS[0], A, "not there"], FILLERS[1]), ([FILLERS[1], M], FILLERS[2])])]
+    index = ScoredIndex("random", scores)
+    found, evaluation = bias(CORPUS, trees, [index], k=k), evaluate_premises(CORPUS, trees, index)
+    counts = found.counts("all")
+    assert counts["TP"] / evaluation.pairs == hit_rate(evaluation.paper, k)
+    assert counts["TP"] + counts["FN"] + found.missing_pairs == evaluation.pairs
+    assert counts["TP"] + counts["FP"] == len(evaluation.queries) * min(k, len(CORPUS))
+    outside = found.counts("outside_tree")
+    assert (outside["TP"], outside["FN"]) == (counts["TP"], counts["FN"])
+    assert outside["FP"] <= counts["FP"]
+    assert len({(int(q), int(p)) for q, p in zip(found.query, found.premise, strict=True)}) == len(found)
+
+
+def test_k_larger_than_the_corpus_finds_everything() -> None:
+    found = bias(CORPUS, [SUN], [BASE], k=500)
+    assert found.k == len(CORPUS)
+    assert found.counts("all") == {"TP": 4, "FN": 0, "FP": 18}
+    written = json.loads(json.dumps(found.to_json(), allow_nan=False))["rules"]["all"]
+    assert written["panels"][0]["fp_against_fn"] is None
+    assert written["panels"][0]["groups"]["FN"] == {"count": 0, "mean": None, "sd": None, "quartiles": None}
+    assert written["verdicts"][0]["holds"] is None
+    assert "There is no FN here" in written["verdicts"][0]["words"]
+
+
+# --- values ------------------------------------------------------------------------------------------------
+
+
+def test_labels_stay_and_cosines_are_measured_again() -> None:
+    found = bias(CORPUS, [SUN], [BASE, TUNED], k=3)
+    assert labelled(found, "all") == labelled(bias(CORPUS, [SUN], [BASE], k=3), "all")
+    cosines = {(r["retriever"], r["query"], r["premise"]): r["cosine"] for r in found.rows()}
+    assert cosines["base", H, C] == pytest.approx(0.3)
+    assert cosines["tuned", H, C] == pytest.approx(0.7)
+    assert cosines["tuned", M, C] == pytest.approx(-0.5)
+    assert cosines["tuned", H, FILLERS[0]] == 0
+    panel = found.panels["all"][2]
+    assert panel.title == "(c) cosine, tuned"
+    assert panel.groups["FN"].mean == pytest.approx((0.7 + 0.9) / 2)
+    assert panel.groups["FN"].quartiles == pytest.approx((0.75, 0.8, 0.85))
+    assert panel.groups["FP"].sd == pytest.approx(np.std([0, -0.5, 0, 0]))
+
+
+def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = [SUN, tree([([FILLERS[1], A], FILLERS[2])])]
+    whole = bias(CORPUS, trees, [BASE, TUNED], k=3)
+    monkeypatch.setattr("entail.evaluation.premises._QUERIES_AT_ONCE", 2)
+    base, tuned = ScoredIndex("base", BASE.told), ScoredIndex("tuned", TUNED.told)
+    seen: list[Progress] = []
+    parts = bias(CORPUS, trees, [base, tuned], k=3, progress=seen.append)
+    assert base.batches == tuned.batches == [2, 1]
+    assert parts.to_json() == whole.to_json()
+    assert np.array_equal(parts.cosine, whole.cosine)
+    assert [p.what for p in seen if p.done == p.total] == ["labelling with base", "measuring with tuned"]
+
+
+def test_token_overlap_by_hand() -> None:
+    found = bias(CORPUS, [SUN], [BASE], k=3)
+    overlaps = {(row["query"], row["premise"]): row["overlap"] for row in found.rows()}
+    assert overlaps[H, H] == 1
+    assert overlaps[H, M] == 5 / 7  # the sun is a star | near earth
+    assert overlaps[M, A] == 2 / 7  # the sun | is a star, makes light
+    assert overlaps[H, FILLERS[0]] == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("The Moon 's orbit", "the moon's ORBIT .", 1),
+        ("the moon's orbit", "the moon orbit", 3 / 4),  # `s` is a word
+        ("water, water", "water", 1),  # a set of words
+        ("10 degrees", "100 degrees", 1 / 3),
+        ("snow-white", "snow white", 1),
+        ("...", "...", 0),
+        ("", "ice", 0),
+        ("Éclair", "éclair", 1),
+    ],
+)
+def test_words_of_the_overlap(one: str, other: str, expected: float) -> None:
+    assert token_overlap(one, other) == token_overlap(other, one) == pytest.approx(expected)
+
+
+# --- what comes of it --------------------------------------------------------------------------------------
+
+
+def big(queries: int = 300) -> tuple[Corpus, list[ExplanationTree], dict[str, dict[str, dict[str, float]]]]:
+    """Trees of three premises, two alike and found, one lost among others that look alike too."""
+    draw = np.random.default_rng(11)
+    texts = [f"query {i} of group{i}" for i in range(queries)]
+    gold = [[f"{text} part{j}" for j in (1, 2)] + [f"hidden cause{i}"] for i, text in enumerate(texts)]
+    near = [[f"{text} noise{j}" for j in range(4)] for text in texts]
+    corpus = Corpus.of("big", [*texts, *(t for row in (*gold, *near) for t in row)])
+    told: dict[str, dict[str, dict[str, float]]] = {"base": {}, "level": {}, "turned": {}}
+    for text, children, noise in zip(texts, gold, near, strict=True):
+        level = float(draw.normal(0.5, 0.05))
+        found = {t: level + float(draw.uniform(0.05, 0.2)) for t in (*children[:2], *noise, text)}
+        told["base"][text] = found | {children[2]: level}
+        told["level"][text] = {t: float(draw.normal(0.5, 0.1)) for t in (*children, *noise, text)}
+        turned = {t: float(draw.normal(0.3, 0.1)) for t in (*noise, text)}
+        told["turned"][text] = turned | {t: float(draw.normal(0.8, 0.1)) for t in children}
+    return corpus, [tree([(children, text)]) for text, children in zip(texts, gold, strict=True)], told
+
+
+def test_the_claim_holds_where_it_was_built_to_hold() -> None:
+    corpus, trees, told = big()
+    indexes = [ScoredIndex(name, scores, corpus=corpus) for name, scores in told.items()]
+    found = bias(corpus, trees, indexes, k=7)
+    for rule in RULES:
+        verdicts = {(v.panel, v.claim): v.holds for v in found.verdicts[rule]}
+        assert verdicts == {
+            ("a", "FP above FN"): True,
+            ("b", "FP above FN"): True,
+            ("c", "FP and FN overlap"): True,
+            ("c", "FP and FN balanced"): True,
+            ("d", "FP and FN overlap"): False,
+            ("d", "FP and FN balanced"): False,
+        }
+    assert "FP stand below FN" in found.verdicts["all"][-1].words
+
+
+def test_the_object_is_json_and_says_what_was_measured() -> None:
+    found = json.loads(json.dumps(bias(CORPUS, [SUN], [BASE, TUNED], k=3).to_json(), allow_nan=False))
+    assert (found["k"], found["queries"], found["premises"], found["pairs"]) == (3, 2, 11, 8)
+    assert found["retrievers"] == ["base", "tuned"]
+    assert [manifest["revision"] for manifest in found["manifests"]] == ["base@1", "tuned@1"]
+    assert set(found["rules"]) == set(RULES)
+    for rule in found["rules"].values():
+        assert [panel["panel"] for panel in rule["panels"]] == ["a", "b", "c"]
+        assert set(rule["counts"]) == set(GROUPS)
+        interval = rule["panels"][0]["fp_against_fn"]["auc_interval"]
+        assert 0 <= interval[0] <= interval[1] <= 1
+
+
+def test_rows_are_one_a_pair_and_encoder() -> None:
+    found = bias(CORPUS, [SUN], [BASE, TUNED], k=3)
+    rows = list(found.rows())
+    assert len(rows) == 2 * len(found) == 16
+    assert rows[0] == {
+        "query": M,
+        "premise": M,
+        "group_all": "FP",
+        "group_outside_tree": "",
+        "overlap": 1.0,
+        "retriever": "base",
+        "cosine": 1.0,
+    }
+    assert {type(value) for value in rows[0].values()} == {str, float}
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+def test_lexical_retrievers_are_refused_before_anything_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def make(name: str, corpus: Corpus, **_: object) -> ScoredIndex:
+        asked.append(name)
+        return ScoredIndex(name, {}, corpus=corpus)
+
+    monkeypatch.setattr("entail.aeenc.bias.retriever", make)
+    with pytest.raises(RetrievalError, match=r"'bm25' has no vectors, .* give encoders: minilm"):
+        encoder_indexes(["minilm", "bm25"], CORPUS)
+    assert asked == []
+    assert [index.name for index in encoder_indexes(["minilm", "models/x"], CORPUS)] == ["minilm", "models/x"]
+
+
+def test_indexes_that_cannot_be_measured_are_refused() -> None:
+    with pytest.raises(RetrievalError, match="at least one encoder"):
+        bias(CORPUS, [SUN], [])
+    lexical = ScoredIndex("tfidf", {}, metric="tfidf_cosine")
+    with pytest.raises(RetrievalError, match="'tfidf' has no vectors"):
+        bias(CORPUS, [SUN], [BASE, lexical])
+    other = ScoredIndex("other", {}, corpus=Corpus.of("small", [A, B]))
+    with pytest.raises(ManifestMismatchError, match=r"'other' holds 2 premises .* 'sky' has 11"):
+        bias(CORPUS, [SUN], [BASE, other])
+    assert not BASE.batches or max(BASE.batches) <= 4  # refused before anything was scored
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_cosines_that_are_no_numbers_are_refused(place: int) -> None:
+    broken = ScoredIndex("broken", {H: {A: float("nan")}})
+    indexes = [BASE, BASE]
+    indexes[place] = broken
+    with pytest.raises(RetrievalError, match="finite cosines from 'broken'"):
+        bias(CORPUS, [SUN], indexes)
+
+
+def test_bad_requests_are_refused() -> None:
+    with pytest.raises(RetrievalError, match="k of 1 or more"):
+        bias(CORPUS, [SUN], [BASE], k=0)
+    with pytest.raises(DataError, match="no tree has a proof"):
+        bias(CORPUS, [dataclasses.replace(SUN, steps=())], [BASE])
+    with pytest.raises(RetrievalError, match=r"all, outside_tree, found 'none'"):
+        bias(CORPUS, [SUN], [BASE], k=3).counts("none")

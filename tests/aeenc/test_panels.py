@@ -1,0 +1,113 @@
+"""What panels say of the paper's claim, on each side of each limit."""
+
+import numpy as np
+import pytest
+
+from entail.aeenc.panels import GroupSummary, Panel, judge
+from entail.significance import Separation
+
+
+def group(count: int = 5) -> GroupSummary:
+    return GroupSummary.of(np.linspace(0, 1, count))
+
+
+def panel(letter: str, auc: tuple[float, float, float] | None, shared: float = 0.5, *, fn: int = 5) -> Panel:
+    """Make a panel whose separation is (low, figure, high); the draws of `shared` scatter by 0.05."""
+    found = None
+    if auc is not None:
+        draws = shared + np.linspace(-0.05, 0.05, 101)
+        low, figure, high = auc
+        found = Separation(figure, (low, high), shared, (shared - 0.05, shared + 0.05), draws, draws)
+    name = None if letter == "a" else f"encoder {letter}"
+    measure = "token overlap" if letter == "a" else "cosine"
+    return Panel(letter, measure, name, {"TP": group(), "FN": group(fn), "FP": group()}, found)
+
+
+HIGH = (0.6, 0.7, 0.8)
+
+
+def test_a_group_by_hand() -> None:
+    found = GroupSummary.of(np.array([0.1, 0.2, 0.6]))
+    assert found.mean == pytest.approx(0.3)
+    assert found.sd == pytest.approx(np.sqrt((0.04 + 0.01 + 0.09) / 3))
+    assert found.quartiles == pytest.approx((0.15, 0.2, 0.4))
+    assert GroupSummary.of(np.empty(0)) == GroupSummary(0, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("auc", "holds", "words"),
+    [
+        (HIGH, True, "FP stand above FN: P(FP > FN) = 0.700 [0.600, 0.800], Cliff's delta +0.400 (medium)"),
+        ((0.51, 0.53, 0.55), True, "(negligible)"),
+        ((0.1, 0.2, 0.3), False, "FP stand below FN"),
+        ((0.45, 0.55, 0.65), None, "neither FP nor FN can be said to stand above"),
+        ((0.5, 0.6, 0.7), None, "is open"),
+        ((1.0, 1.0, 1.0), True, "(large)"),
+    ],
+)
+def test_above(auc: tuple[float, float, float], holds: bool | None, words: str) -> None:
+    verdict = judge([panel("a", auc), panel("b", HIGH)])[0]
+    assert (verdict.panel, verdict.claim, verdict.holds) == ("a", "FP above FN", holds)
+    assert words in verdict.words
+
+
+def test_the_labelling_encoder_is_said_to_have_made_its_labels() -> None:
+    first, second, *_ = judge([panel("a", HIGH), panel("b", HIGH)])
+    assert "labels make it so" in second.words
+    assert "labels make it so" not in first.words
+
+
+@pytest.mark.parametrize(
+    ("shared", "holds", "words"),
+    [(0.7, True, "overlap more"), (0.3, False, "overlap less"), (0.5, None, "cannot")],
+)
+def test_overlapping_is_against_panel_b(shared: float, holds: bool | None, words: str) -> None:
+    verdict = judge([panel("a", HIGH), panel("b", HIGH, 0.5), panel("c", HIGH, shared)])[2]
+    assert (verdict.panel, verdict.claim, verdict.holds) == ("c", "FP and FN overlap", holds)
+    assert words in verdict.words
+    assert f"shared {shared:.3f} against 0.500" in verdict.words
+
+
+def test_overlap_is_told_from_draws_that_are_paired() -> None:
+    # Both scatter by 0.05, but together: their difference of 0.01 is certain.
+    verdict = judge([panel("a", HIGH), panel("b", HIGH, 0.5), panel("c", HIGH, 0.51)])[2]
+    assert verdict.holds is True
+
+
+@pytest.mark.parametrize(
+    ("auc", "holds", "words"),
+    [
+        ((0.45, 0.5, 0.55), True, "FP and FN are balanced: Cliff's delta +0.000 [-0.100, +0.100]"),
+        ((0.6, 0.7, 0.8), False, "FP stand above FN"),
+        ((0.1, 0.2, 0.3), False, "FP stand below FN"),
+        ((0.45, 0.55, 0.65), None, "FP may stand above FN"),
+        ((0.3, 0.45, 0.55), None, "FP may stand below FN"),
+    ],
+)
+def test_balanced(auc: tuple[float, float, float], holds: bool | None, words: str) -> None:
+    found = judge([panel("a", HIGH), panel("b", HIGH), panel("c", HIGH), panel("d", auc)])
+    verdict = found[-1]
+    assert (verdict.panel, verdict.claim, verdict.holds) == ("d", "FP and FN balanced", holds)
+    assert words in verdict.words
+
+
+def test_every_further_encoder_is_tested_for_both() -> None:
+    found = judge([panel(letter, HIGH) for letter in "abcde"])
+    assert [(v.panel, v.claim) for v in found] == [
+        ("a", "FP above FN"),
+        ("b", "FP above FN"),
+        *((letter, f"FP and FN {what}") for letter in "cde" for what in ("overlap", "balanced")),
+    ]
+
+
+def test_what_was_not_measured_is_said() -> None:
+    found = judge([panel("a", HIGH), panel("b", HIGH)])
+    assert [(v.panel, v.holds) for v in found[2:]] == [("c", None), ("d", None)]
+    assert "was not measured; give an encoder tuned on gold triplets" in found[2].words
+    assert [v.panel for v in judge([panel(letter, HIGH) for letter in "abc"])] == ["a", "b", "c", "c", "d"]
+
+
+def test_an_empty_group_cannot_be_tested() -> None:
+    found = judge([panel(letter, None, fn=0) for letter in "abc"])
+    assert {v.holds for v in found} == {None}
+    assert all("There is no FN here" in v.words for v in found[:-1])
