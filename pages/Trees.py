@@ -39,7 +39,7 @@ with page("Trees") as (shared, author):
     with side:
         draw_watch(shared, desk)
         st.button("All trees", icon=":material/list:", on_click=leave_tree, type="tertiary", key="all_trees")
-    draw_notice(screen)
+    draw_notice(desk)
     left, right = st.columns([5, 8], gap="medium")
     with left:
         node = tree.node(screen.selected)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
-from entail.errors import ActError, UnknownTreeError
+from entail.errors import ActError, LockedDatabaseError, UnknownTreeError
 from entail.trees import schema
-from entail.trees.database import Database
+from entail.trees.database import GLANCE, Database
 
 LONGEST_NAME = 60
 """Characters of an author's name."""
@@ -94,7 +95,8 @@ class Authors:
     def enter(self, name: str) -> str:
         """Return the name to work under: as it was first entered, whatever the case typed now.
 
-        In a database that can only be read an unknown name is returned, but not kept.
+        In a database that can only be read, or that somebody else is writing to now, an unknown name is
+        returned, but not kept; the first act of that author enters it.
 
         Raises:
             ActError: If the name cannot be used, see `clean_name`.
@@ -106,8 +108,11 @@ class Authors:
             )
         if found is not None or self._database.read_only:
             return found or clean
-        with self._database.writing() as connection:
-            return enter(connection, clean)
+        try:
+            with self._database.writing() as connection:
+                return enter(connection, clean)
+        except LockedDatabaseError:
+            return clean
 
     def names(self) -> list[str]:
         """Return all names, in alphabetical order."""
@@ -117,28 +122,17 @@ class Authors:
             )
 
     def seen(self, tree_id: str, author: str, node: str) -> None:
-        """Note that an author is on a node of a tree now; nothing is noted in a read-only database.
+        """Note that an author is on a node of a tree now.
+
+        Nothing is noted in a read-only database, nor while somebody else is writing: it is noted again soon.
 
         Raises:
             UnknownTreeError: If there is no such tree.
         """
         if self._database.read_only:
             return
-        table = schema.presence
-        with self._database.writing() as connection:
-            known = sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)
-            if not tree_id.isascii() or connection.scalar(known) is None:
-                raise UnknownTreeError(f"there is no tree {tree_id!r}")
-            values = {"node": node[:40], "at": datetime.now(UTC)}
-            name = enter(connection, author)
-            here = sa.update(table).where(table.c.tree_id == tree_id, table.c.author == name).values(values)
-            if connection.execute(here).rowcount:
-                return
-            try:
-                with connection.begin_nested():
-                    connection.execute(sa.insert(table).values(tree_id=tree_id, author=name, **values))
-            except sa.exc.IntegrityError:  # the same author, in another tab, at the same moment
-                connection.execute(here)
+        with suppress(LockedDatabaseError), self._database.writing(wait_seconds=GLANCE) as connection:
+            _note(connection, tree_id, author, node)
 
     def here(self, *, within_seconds: float = 60) -> list[Presence]:
         """Return who was seen within the last seconds, the latest first."""
@@ -151,3 +145,20 @@ class Authors:
         )
         with self._database.reading() as connection:
             return [Presence(*row) for row in connection.execute(rows)]
+
+
+def _note(connection: sa.Connection, tree_id: str, author: str, node: str) -> None:
+    table = schema.presence
+    known = sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)
+    if not tree_id.isascii() or connection.scalar(known) is None:
+        raise UnknownTreeError(f"there is no tree {tree_id!r}")
+    values = {"node": node[:40], "at": datetime.now(UTC)}
+    name = enter(connection, author)
+    here = sa.update(table).where(table.c.tree_id == tree_id, table.c.author == name).values(values)
+    if connection.execute(here).rowcount:
+        return
+    try:
+        with connection.begin_nested():
+            connection.execute(sa.insert(table).values(tree_id=tree_id, author=name, **values))
+    except sa.exc.IntegrityError:  # the same author, in another tab, at the same moment
+        connection.execute(here)

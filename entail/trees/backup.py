@@ -260,7 +260,7 @@ def _swap(staged: Path | None, models: Path, *, keep: bool) -> None:
 
 def _fill(database: Database, archive: Archive, progress: ProgressCallback | None) -> dict[str, int]:
     """Make the tables as they were when the backup was made, fill them, and bring them up to date."""
-    with database.writing() as connection:
+    with database.writing(wait_seconds=database.wait_seconds) as connection:
         schema.metadata.drop_all(connection)
         sa.Table("alembic_version", sa.MetaData()).drop(connection)
         migrate(connection, archive.revision)

@@ -1,13 +1,16 @@
-"""Opening a database: SQLite in a file, or PostgreSQL by URL; every failure says what to do."""
+"""Opening a database: SQLite in a file, or PostgreSQL by URL; who waits how long for whom."""
 
 from __future__ import annotations
 
 import json
+import math
+import os
 import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,15 +19,29 @@ from urllib.parse import quote, unquote
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
-from entail.errors import DamagedDatabaseError, DatabaseError
+from entail.errors import DatabaseError, LockedDatabaseError
 from entail.settings import load_settings
+from entail.trees.failures import explained
 from entail.trees.schema import REVISION
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 """Alembic's folder of migrations, which ships with the package."""
 
-_WRITING = "entail_writing"
+ACT_WAIT = 3.0
+"""Seconds that an act waits for somebody else who writes, before its author is told."""
+
+GLANCE = 0.2
+"""Seconds that is waited where a wait is not worth its while."""
+
+_WRITING = "entail_writing"  # the option of a connection that says for how many seconds its writer waits
 _MIGRATION_LOCK = 0x656E7461696C  # "entail", as PostgreSQL's advisory lock number
+
+
+@dataclass
+class _Queue:
+    """When somebody last waited for a writer in vain, by the monotonic clock."""
+
+    gave_up: float = -math.inf
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,11 +52,14 @@ class Database:
         engine: SQLAlchemy's engine.
         url: Where it is, without a password.
         read_only: Whether the file can be read but not written; every act is then refused.
+        wait_seconds: How long who must write waits for a lock.
     """
 
     engine: sa.Engine
     url: str
     read_only: bool = False
+    wait_seconds: float = 10.0
+    _queue: _Queue = field(default_factory=_Queue, compare=False)
 
     def __repr__(self) -> str:
         return f"Database({self.url!r}{', read_only=True' if self.read_only else ''})"
@@ -63,10 +83,17 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
+    def writing(self, *, wait_seconds: float | None = None) -> Iterator[sa.Connection]:
         """Give a connection in a transaction: committed (and on the disk) on leaving, or nothing is.
 
+        Readers never wait. A writer waits for another for `ACT_WAIT` seconds; right after somebody did so in
+        vain only for a glance, so that ten keys pressed in a row do not wait ten times.
+
+        Args:
+            wait_seconds: How long to wait instead.
+
         Raises:
+            LockedDatabaseError: If somebody else went on writing for so long.
             DatabaseError: If the database cannot be written.
         """
         if self.read_only:
@@ -74,12 +101,21 @@ class Database:
                 f"nothing was saved: the database {self.url} can only be read; make the file and its folder "
                 "writable for this user, then restart"
             )
-        with (
-            explained(self.url),
-            self.engine.connect().execution_options(**{_WRITING: True}) as connection,
-            connection.begin(),
-        ):
-            yield connection
+        wait = wait_seconds
+        if wait is None:
+            hopeless = time.monotonic() - self._queue.gave_up < ACT_WAIT
+            wait = min(GLANCE if hopeless else ACT_WAIT, self.wait_seconds)
+        try:
+            with (
+                explained(self.url),
+                self.engine.connect().execution_options(**{_WRITING: wait}) as connection,
+                connection.begin(),
+            ):
+                yield connection
+        except LockedDatabaseError:
+            if wait > GLANCE:
+                self._queue.gave_up = time.monotonic()
+            raise
 
     def close(self) -> None:
         """Close all connections."""
@@ -93,10 +129,12 @@ def open_database(url: str | None = None, *, wait_seconds: float = 10.0, read_on
 
     Args:
         url: `sqlite:///file`, `postgresql://user:password@host/name`; by default the settings'.
-        wait_seconds: How long to wait for a lock that another process holds, or for a server.
+        wait_seconds: How long to wait for a server, or for another process's lock when tables have to be
+            made; acts are less patient, see `Database.writing`.
         read_only: Open for reading only; nothing is made, migrated or locked.
 
     Raises:
+        LockedDatabaseError: If tables have to be made while another process is writing.
         DatabaseError: If it cannot be opened, or was written by a newer version.
         DamagedDatabaseError: If the file is damaged, or no database at all.
     """
@@ -111,7 +149,8 @@ def open_database(url: str | None = None, *, wait_seconds: float = 10.0, read_on
             isolation_level="READ COMMITTED",  # so that a writer who waited for a row reads what is new
             pool_pre_ping=True,
         )
-        database = Database(engine, shown, read_only=read_only)
+        sa.event.listen(engine, "begin", _limit_wait)
+        database = Database(engine, shown, read_only=read_only, wait_seconds=wait_seconds)
         try:
             _bring_up(database)
         except BaseException:
@@ -180,7 +219,7 @@ def _open_sqlite(url: URL, shown: str, wait_seconds: float, *, read_only: bool) 
             f"the folder {path.parent} for the database cannot be made ({error.strerror}); "
             "set ENTAIL_DATA_DIR to a folder that this user may write"
         ) from error
-    database = Database(_sqlite_engine(url, wait_seconds), shown)
+    database = Database(_sqlite_engine(url, wait_seconds), shown, wait_seconds=wait_seconds)
     try:
         if _writable(database):
             _bring_up(database)
@@ -227,20 +266,39 @@ def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
-        writing = connection.get_execution_options().get(_WRITING)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+        wait: float | None = connection.get_execution_options().get(_WRITING)
+        _set_wait(connection.connection.driver_connection, wait_seconds if wait is None else wait)
+        connection.exec_driver_sql("BEGIN" if wait is None else "BEGIN IMMEDIATE")
 
     return engine
 
 
+def _set_wait(connection: object, seconds: float) -> None:
+    assert isinstance(connection, sqlite3.Connection)
+    connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
+
+
+def _limit_wait(connection: sa.Connection) -> None:
+    """Let a transaction that writes to PostgreSQL wait for a lock no longer than its option says."""
+    wait: float | None = connection.get_execution_options().get(_WRITING)
+    if wait is not None:
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * wait))}")
+
+
 def _writable(database: Database) -> bool:
-    """See whether the file can be written; a damaged or locked one raises."""
+    """See whether the file can be written; a damaged one raises, one that somebody is writing to can be."""
     try:
         with database.engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert isinstance(raw, sqlite3.Connection)
             raw.execute("PRAGMA journal_mode = WAL")
-            raw.execute("BEGIN IMMEDIATE")
+            _set_wait(raw, GLANCE)
+            try:
+                raw.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+                return database.file is not None and os.access(database.file, os.W_OK)
             raw.execute(
                 "PRAGMA user_version = 0"
             )  # BEGIN alone is content with a file that cannot be written
@@ -267,7 +325,7 @@ def _bring_up(database: Database) -> None:
             f"the tables of {database.url} are of revision {revision or 'none'}, expected {REVISION}, and it "
             "can only be read here; who may write it brings them up to date by starting entail"
         )
-    with database.writing() as connection:
+    with database.writing(wait_seconds=database.wait_seconds) as connection:
         migrate(connection)
 
 
@@ -295,6 +353,7 @@ def migrate(connection: sa.Connection, revision: str = "head") -> None:
     config.set_main_option("path_separator", "os")
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL lock_timeout = 0")  # another's migration takes what it takes
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
     found = schema_revision(connection)
     for wanted in (found, revision):
@@ -311,57 +370,3 @@ def migrate(connection: sa.Connection, revision: str = "head") -> None:
         )
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
-
-
-@contextmanager
-def explained(url: str) -> Iterator[None]:
-    """Turn what a driver raises into a `DatabaseError` that says what to do."""
-    try:
-        yield
-    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
-        raise _explain(error, url) from error
-    except UnicodeEncodeError as error:
-        raise DatabaseError(
-            f"nothing was saved: half a character (a lone surrogate) in {error.object!r}"
-        ) from error
-
-
-def _explain(error: Exception, url: str) -> DatabaseError:
-    original = getattr(error, "orig", None) or error
-    reason = " ".join(str(original).split())
-    if isinstance(original, sqlite3.Error):
-        for sign, meaning in _SQLITE_MEANINGS.items():
-            if sign in reason.lower():
-                kind = DamagedDatabaseError if sign in _DAMAGED else DatabaseError
-                return kind(f"the database {url} {meaning} (SQLite says: {reason})")
-        return DatabaseError(f"the database {url} could not answer (SQLite says: {reason})")
-    if isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError):
-        return DatabaseError(
-            f"the database server at {url} does not answer: see that it runs, that ENTAIL_DATABASE_URL is "
-            f"right, and that this user may connect ({_short(reason)})"
-        )
-    return DatabaseError(f"the database {url} could not answer ({_short(reason)}); see `entail doctor`")
-
-
-_DAMAGED = ("not a database", "malformed")
-
-_SQLITE_MEANINGS = {
-    "readonly": "can only be read; make the file and its folder writable for this user, then restart",
-    "locked": "is locked by another process; close that one (or wait for it) and try again, nothing was lost",
-    "not a database": (
-        "is not an SQLite database or is damaged; bring back a backup with `entail restore FILE --replace`, "
-        "which keeps the damaged file"
-    ),
-    "malformed": (
-        "is damaged; bring back a backup with `entail restore FILE --replace`, which keeps the damaged file"
-    ),
-    "disk i/o": "could not be read or written: see that the disk works and has room",
-    "full": "could not be written: the disk is full; make room and try again, nothing was lost",
-    "unable to open": "cannot be opened: see that its folder exists and that this user may read and write it",
-    "no such table": "does not have the tables of this version; see `entail doctor`",
-    "no such column": "does not have the tables of this version; see `entail doctor`",
-}
-
-
-def _short(reason: str) -> str:
-    return reason if len(reason) <= 300 else reason[:299] + "…"

@@ -34,7 +34,7 @@ def seed_sample(database: Database) -> None:
     corpus = sample_corpus()
     acts = [unfold(tree, corpus=corpus) for tree in sample_trees()]
     try:
-        with database.writing() as connection:
+        with database.writing(wait_seconds=database.wait_seconds) as connection:
             if connection.scalar(_SEEDED) is not None:
                 return
             insert_corpus(

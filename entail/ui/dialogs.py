@@ -34,7 +34,10 @@ def _close_after(done: bool, desk: Desk) -> None:
     if done:
         desk.screen.dialog = None
         st.rerun()
-    if desk.screen.notice:
+    if desk.screen.notice and desk.screen.notice[0] == "locked":
+        st.warning(label(desk.screen.notice[1]), icon=":material/lock_clock:")
+        desk.screen.notice = None
+    elif desk.screen.notice:
         st.error(label(desk.screen.notice[1]))
         if desk.screen.notice[0] == "conflict":
             # The page below stands still while a dialog is open: what was just said is what is known now,

@@ -104,8 +104,11 @@ def _draw_fact(shared: Workspace, author: str | None, corpus: CorpusInfo, premis
 
 def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
     """Draw the field that adds facts, one a line."""
-    with st.form(f"grow-{corpus.id}", clear_on_submit=True):
-        text = st.text_area("Add facts", placeholder="One fact a line", height=100)
+    with st.form(f"grow-{corpus.id}"):
+        # Emptied by the new version that it makes, so that what could not be saved stays there.
+        text = st.text_area(
+            "Add facts", placeholder="One fact a line", height=100, key=f"grow-{corpus.id}-{corpus.version}"
+        )
         if st.form_submit_button("Add"):
             lines = [line for line in text.splitlines() if line.strip()]
             _change(author, lambda who: shared.corpora.add(corpus.id, lines, author=who))

@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import streamlit as st
 
-from entail.errors import ConflictError, EntailError
+from entail.errors import ConflictError, EntailError, LockedDatabaseError
 from entail.trees.acts import Accept, Act, Evidence, Finish, Reject, Reorder
 from entail.trees.log import TreeLog
 from entail.trees.replay import History
 from entail.trees.suggestions import Candidate
 from entail.trees.tree import ROOT
+from entail.trees.wording import describe
 from entail.ui.author import Visitor
 from entail.ui.commands import PAGE, Command, moved
+
+LOCKED = (
+    "Somebody else is writing to the database just now, so this was not saved. Nothing was lost, and what "
+    "you typed is kept: try again in a moment."
+)
+"""What is said where an act finds the database locked."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An act that could not be saved for now, because somebody else was writing; equal if it does the same.
+
+    Attributes:
+        what: The act, or `undo` or `redo`.
+        words: The same in words.
+        do: Tries it; what it is based on is what its author saw.
+    """
+
+    what: Act | str
+    words: str = field(compare=False)
+    do: Callable[[], History] = field(compare=False)
 
 
 @dataclass
@@ -31,7 +54,8 @@ class Screen:
         collapsed: Nodes whose premises the graph hides.
         show_rejected: Whether the graph shows rejected premises.
         dialog: Name of the dialog to open in this run.
-        notice: What stood in the way of the last act: (`error`, `conflict` or `stale`, words).
+        notice: What stood in the way of the last act: (`error`, `conflict`, `locked` or `stale`, words).
+        kept: Acts that are not saved yet, because somebody else was writing; the oldest first.
         saved: When the last act was confirmed.
     """
 
@@ -45,6 +69,7 @@ class Screen:
     show_rejected: bool = False
     dialog: str | None = None
     notice: tuple[str, str] | None = None
+    kept: tuple[Kept, ...] = ()
     saved: datetime | None = None
 
     def select(self, node_id: str) -> None:
@@ -107,16 +132,25 @@ class Desk:
                 order = moved(self.history.tree, command.target, command.step)
                 parent = self.history.tree.node(command.target).parent
                 if order and parent:
-                    self.act(Reorder(node=parent, order=order))
+                    self.act(Reorder(node=parent, order=order), keep=True)
 
-    def act(self, act: Act, *, evidence: Evidence | None = None) -> bool:
-        """Put an act into the log; return whether it was taken."""
+    def act(self, act: Act, *, evidence: Evidence | None = None, keep: bool = False) -> bool:
+        """Put an act into the log; return whether it was taken.
+
+        With `keep`, one that finds somebody else writing is kept on the screen, to be tried again.
+        """
         author, screen = self.author, self.screen
         if author is None:
             screen.dialog = "name"
             return False
+        base, words = screen.seen, describe(act, self.history.texts)
         return self._try(
-            lambda: self.log.act(screen.tree_id, act, author=author, base=screen.seen, evidence=evidence)
+            Kept(
+                act,
+                words,
+                lambda: self.log.act(screen.tree_id, act, author=author, base=base, evidence=evidence),
+            ),
+            keep=keep,
         )
 
     def take_back(self, verb: str) -> bool:
@@ -125,34 +159,54 @@ class Desk:
         if author is None:
             screen.dialog = "name"
             return False
+        if verb == "undo" and screen.kept and not isinstance(screen.kept[-1].what, str):
+            # The last act is one that was never saved.
+            screen.notice = ("stale", f"Taken back before it was saved: {screen.kept[-1].words}.")
+            screen.kept = screen.kept[:-1]
+            return True
         do = self.log.undo if verb == "undo" else self.log.redo
-        return self._try(lambda: do(screen.tree_id, author=author))
+        kept = Kept(verb, f"{verb} of your last act", lambda: do(screen.tree_id, author=author))
+        return self._try(kept, keep=True)
+
+    def try_again(self) -> None:
+        """Try the acts that were kept, the oldest first, up to the first that is not taken."""
+        for kept in self.screen.kept:
+            if not self._try(kept, keep=True):
+                return
 
     def _judge(self, command: Command) -> None:
         premise = next((c.premise for c in self.shown if c.premise.key == command.target), None)
         if premise is None:
             return
         kind = Accept if command.verb == "accept" else Reject
-        self.act(kind(node=self.screen.selected, premise=premise), evidence=self.evidence)
+        self.act(kind(node=self.screen.selected, premise=premise), evidence=self.evidence, keep=True)
 
     def _finish(self) -> None:
         open_ = tuple(c.premise for c in self.looked_at if c.judgement is None and c.in_tree is None)
-        self.act(Finish(node=self.screen.selected, premises=open_), evidence=self.evidence)
+        self.act(Finish(node=self.screen.selected, premises=open_), evidence=self.evidence, keep=True)
 
-    def _try(self, do: object) -> bool:
-        assert callable(do)
+    def _try(self, act: Kept, *, keep: bool) -> bool:
         screen = self.screen
         try:
-            history: History = do()
-        except ConflictError as error:
-            # The author now sees the newer version with the change named; the same act again is based on it.
-            screen.notice = ("conflict", str(error))
+            history = act.do()
+        except LockedDatabaseError:
+            if keep and act not in screen.kept:
+                screen.kept += (act,)
+            screen.notice = ("locked", LOCKED)
             return False
         except EntailError as error:
-            screen.notice = ("error", str(error))
+            # After a conflict the author sees the newer version with the change named; the same act again is
+            # based on it.
+            screen.kept = _without(act, screen.kept)
+            screen.notice = ("conflict" if isinstance(error, ConflictError) else "error", str(error))
             return False
+        screen.kept = _without(act, screen.kept)
         screen.seen, screen.notice = history.seq, None
         screen.saved = history.events[-1].at
         if screen.selected not in history.tree.nodes:
             screen.select(ROOT)
         return True
+
+
+def _without(act: Kept, kept: tuple[Kept, ...]) -> tuple[Kept, ...]:
+    return tuple(other for other in kept if other != act)

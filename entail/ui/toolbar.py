@@ -44,15 +44,14 @@ def draw_toolbar(desk: Desk) -> None:
             )
 
 
-def draw_notice(screen: Screen) -> None:
+def draw_notice(desk: Desk) -> None:
     """Draw what stood in the way of the last act, until it is dismissed or another act succeeds."""
-    if screen.notice is None:
+    screen = desk.screen
+    if screen.kept:
+        _draw_kept(desk)
+    if screen.notice is None or (screen.kept and screen.notice[0] == "locked"):
         return
     kind, words = screen.notice
-
-    def dismiss() -> None:
-        screen.notice = None
-
     with st.container(horizontal=True, vertical_alignment="center"):
         if kind == "conflict":
             st.warning(
@@ -61,6 +60,28 @@ def draw_notice(screen: Screen) -> None:
             )
         elif kind == "stale":
             st.info(label(words), icon=":material/update:")
+        elif kind == "locked":
+            st.warning(label(words), icon=":material/lock_clock:")
         else:
             st.error(label(words), icon=":material/error:")
-        st.button("Dismiss", on_click=dismiss, type="tertiary", key="dismiss")
+        st.button("Dismiss", on_click=_dismiss, args=(screen,), type="tertiary", key="dismiss")
+
+
+def _draw_kept(desk: Desk) -> None:
+    lines = "".join(f"  \n• {label(kept.words)}" for kept in desk.screen.kept)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.warning(
+            f"Not saved yet, because somebody else is writing to the database:{lines}  \n"
+            "Nothing was lost: it is kept here. Try again in a moment.",
+            icon=":material/lock_clock:",
+        )
+        st.button("Try again", on_click=desk.try_again, icon=":material/refresh:", key="try_again")
+        st.button("Drop", on_click=_drop, args=(desk.screen,), type="tertiary", key="drop_kept")
+
+
+def _dismiss(screen: Screen) -> None:
+    screen.notice = None
+
+
+def _drop(screen: Screen) -> None:
+    screen.kept, screen.notice = (), None

@@ -6,7 +6,7 @@ import contextlib
 import shutil
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from entail.errors import DamagedDatabaseError, DatabaseError
+from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseError
 from entail.trees import database as database_module
 from entail.trees import schema
 from entail.trees.acts import Create, Write
@@ -254,22 +254,124 @@ def test_a_newer_database(blank_url: str) -> None:
         open_database(blank_url)
 
 
-def test_a_locked_database(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'x.db'}"
-    tree = fill(url)
-    patient = open_database(url, wait_seconds=0.1)
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """Give another process's connection to the database x.db of this test."""
+    fill(f"sqlite:///{tmp_path / 'x.db'}")
     other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
+    yield other
+    other.close()
+
+
+def test_a_locked_database_can_be_read_and_says_why_it_cannot_be_written(
+    tmp_path: Path, writer: sqlite3.Connection
+) -> None:
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    patient = open_database(url, wait_seconds=0.1)
     log = TreeLog(patient)
-    with pytest.raises(DatabaseError, match="locked by another process"):
+    tree = log.trees()[0].id
+    writer.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LockedDatabaseError, match=r"locked by another process.*nothing was lost.*try again"):
         log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
     assert log.history(tree).seq == 1, "reading goes on"
-    with pytest.raises(DatabaseError, match="locked by another process"):
-        open_database(url, wait_seconds=0.1)
-    other.execute("ROLLBACK")
-    other.close()
+    writer.execute("ROLLBACK")
     assert log.act(tree, Write(node="n1", text="a"), author="Ann", base=1).seq == 2
     patient.close()
+
+
+def test_a_database_that_is_locked_now_can_be_opened(tmp_path: Path, writer: sqlite3.Connection) -> None:
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    writer.execute("BEGIN IMMEDIATE")
+    database = open_database(url)
+    assert not database.read_only
+    assert [tree.hypothesis for tree in TreeLog(database).trees()] == ["h"]
+    database.close()
+
+
+def test_tables_cannot_be_made_while_it_is_locked(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    other.execute("PRAGMA journal_mode = WAL")
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LockedDatabaseError, match="locked by another process"):
+        open_database(f"sqlite:///{tmp_path / 'x.db'}", wait_seconds=0.1)
+    other.close()
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Give a list that grows by the seconds that each transaction is ready to wait."""
+    noted: list[float] = []
+    set_wait = database_module._set_wait
+
+    def note(connection: object, seconds: float) -> None:
+        noted.append(seconds)
+        set_wait(connection, seconds)
+
+    monkeypatch.setattr(database_module, "_set_wait", note)
+    return noted
+
+
+def test_an_act_waits_a_few_seconds_and_those_right_after_it_for_a_glance(
+    tmp_path: Path, writer: sqlite3.Connection, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr(database_module.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(database_module, "ACT_WAIT", 0.5)
+    monkeypatch.setattr(database_module, "GLANCE", 0.01)
+    database = open_database(f"sqlite:///{tmp_path / 'x.db'}")
+    log = TreeLog(database)
+    tree = log.trees()[0].id
+    waits.clear()
+    writer.execute("BEGIN IMMEDIATE")
+    for later in (0.0, 0.4, 0.2):
+        clock[0] += later
+        with pytest.raises(LockedDatabaseError):
+            log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
+    writer.execute("ROLLBACK")
+    clock[0] += 10
+    log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
+    assert waits == [0.5, 0.01, 0.5, 0.5]
+    database.close()
+
+
+def test_who_looks_on_and_who_is_new_need_not_wait_at_all(
+    tmp_path: Path, writer: sqlite3.Connection, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "ACT_WAIT", 0.05)
+    database = open_database(f"sqlite:///{tmp_path / 'x.db'}")
+    authors, log = Authors(database), TreeLog(database)
+    tree = log.trees()[0].id
+    waits.clear()
+    writer.execute("BEGIN IMMEDIATE")
+    authors.seen(tree, "Ann", "n1")
+    assert waits == [database_module.GLANCE]
+    assert authors.here() == []
+    assert authors.enter(" Bob ") == "Bob"
+    writer.execute("ROLLBACK")
+    assert authors.names() == ["Ann"]
+    log.act(tree, Write(node="n1", text="a"), author="Bob", base=1)
+    assert authors.names() == ["Ann", "Bob"]
+    database.close()
+
+
+def test_a_wait_is_a_few_seconds() -> None:
+    assert database_module.GLANCE < 1 < database_module.ACT_WAIT < 5
+
+
+@pytest.mark.postgres
+def test_a_server_that_is_locked_says_so(new_postgres_url: Callable[[], str]) -> None:
+    # The limit on statements is for the day when this fails: it would wait for ever.
+    url = f"{new_postgres_url()}?options=-c%20statement_timeout%3D5000"
+    database = open_database(url, wait_seconds=0.2)
+    log = TreeLog(database)
+    tree = log.create(Create(hypothesis="h"), author="Ann")
+    with database.writing() as other:
+        other.execute(sa.select(schema.trees).with_for_update()).all()
+        with pytest.raises(LockedDatabaseError, match="locked by another process"):
+            log.act(tree, Write(node="n1", text="a"), author="Ann", base=1)
+        assert log.history(tree).seq == 1
+    assert log.act(tree, Write(node="n1", text="a"), author="Ann", base=1).seq == 2
+    database.close()
 
 
 def test_a_full_disk(sqlite: Database) -> None:

@@ -1,13 +1,18 @@
 """The pages in trouble: a database that fails while one is at work, long lists, colleagues who are faster."""
 
 import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.errors import DatabaseError, FormatError
+from entail.trees import database as database_module
 from entail.trees.acts import Create
 from entail.trees.log import TreeLog
+from entail.trees.seed import SAMPLE_ID
 from entail.ui.authoring import take_place, take_press
 from entail.ui.exchange import import_trees
 from entail.ui.keyboard import KeyPress
@@ -131,3 +136,92 @@ def test_a_key_that_finds_the_database_in_trouble_is_answered_not_raised(
     monkeypatch.setattr(TreeLog, "history", locked)
     take_press(place, KeyPress("u", 1, ""))
     assert place.screen.notice == ("error", LOCKED)
+
+
+# --- another process that is writing ---
+
+Held = Callable[[], AbstractContextManager[None]]
+
+
+@pytest.fixture
+def held(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Held:
+    """Give a context in which another process holds the lock on the database; acts give up at once."""
+    monkeypatch.setattr(database_module, "ACT_WAIT", 0.02)
+    assert shared.database.file is not None
+    file = shared.database.file
+
+    @contextmanager
+    def hold() -> Iterator[None]:
+        other = sqlite3.connect(file, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+        other.close()
+
+    return hold
+
+
+def warnings(app: AppTest) -> str:
+    return re.sub(r"\\(.)", r"\1", "\n".join(str(warning.value) for warning in app.warning))
+
+
+def test_a_click_that_finds_the_database_locked_is_kept(app: AppTest, shared: Workspace, held: Held) -> None:
+    tree_id = shared.log.create(Create(hypothesis="the sun is a star"), author="Ada", corpus_id=SAMPLE_ID)
+    app = named(app)
+    app.session_state["tree"], app.session_state["retriever"] = tree_id, "tfidf"
+    app = app.switch_page("pages/Trees.py").run()
+    with held():
+        app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
+        assert not app.exception
+        assert "Not saved yet, because somebody else is writing" in warnings(app)
+        assert "Nothing was lost" in warnings(app)
+        assert [b for b in app.button if (b.key or "").startswith("accept-")], "reading goes on"
+    app = app.button(key="try_again").click().run()
+    assert not app.warning
+    assert [event.act.kind for event in shared.log.history(tree_id).events] == ["create", "accept"]
+
+
+def test_words_typed_stay_in_a_dialog_that_finds_the_database_locked(
+    app: AppTest, shared: Workspace, held: Held
+) -> None:
+    tree_id = shared.log.create(Create(hypothesis="ice is cold"), author="Ada")
+    app = named(app)
+    app.session_state["tree"] = tree_id
+    app = app.switch_page("pages/Trees.py").run()
+    app = app.button(key="tool-write").click().run()
+    app.text_area[0].set_value("ice is frozen water")
+    with held():
+        app = next(b for b in app.button if b.label == "Write" and b.key != "tool-write").click().run()
+        assert "what you typed is kept" in warnings(app)
+        assert app.text_area[0].value == "ice is frozen water"
+    next(b for b in app.button if b.label == "Write" and b.key != "tool-write").click().run()
+    tree = shared.log.history(tree_id).tree
+    assert [tree.nodes[node].text for node in tree.root.children] == ["ice is frozen water"]
+
+
+def test_facts_typed_stay_when_they_find_the_database_locked(
+    app: AppTest, shared: Workspace, held: Held
+) -> None:
+    app = named(app).switch_page("pages/Corpora.py").run()
+    app.text_area[0].set_value("glass can break")
+    with held():
+        app = next(b for b in app.button if b.label == "Add").click().run()
+        assert "locked by another process" in errors(app)
+        assert app.text_area[0].value == "glass can break"
+    app = next(b for b in app.button if b.label == "Add").click().run()
+    assert shared.corpora.info(SAMPLE_ID).version == 2
+    assert app.text_area[0].value == ""
+
+
+def test_one_can_come_in_and_look_around_while_the_database_is_locked(
+    app: AppTest, shared: Workspace, held: Held
+) -> None:
+    with held():
+        app = named(app, "Bo")
+        assert not app.error
+        assert "sidebar_name" not in {field.key for field in app.text_input}
+        for page in PAGES:
+            app = app.switch_page(page).run()
+            assert not app.exception
+            assert not app.error
+    assert shared.authors.names() == ["EntailmentBank"]
