@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from entail.version import __version__
 
 if TYPE_CHECKING:
+    from entail.aeenc.bias import bias
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank import read_trees, write_trees
     from entail.data.records import Corpus, ExplanationTree, Premise, Step
@@ -33,6 +34,7 @@ _HOMES = {
     "Premise": "entail.data.records",
     "Step": "entail.data.records",
     "TreeLog": "entail.trees.log",
+    "bias": "entail.aeenc.bias",
     "compare": "entail.evaluation.comparison",
     "convert": "entail.trees.formats.convert",
     "evaluate_premises": "entail.evaluation.premises",
@@ -54,6 +56,7 @@ __all__ = [
     "Step",
     "TreeLog",
     "__version__",
+    "bias",
     "compare",
     "convert",
     "evaluate_premises",

@@ -34,6 +34,12 @@ from entail.metrics import GoldRanks, Positions, Values, query_values, resamples
 SAMPLES = 10_000
 """Resamples and random flips unless others are asked for."""
 
+LEVEL = 0.95
+"""Level of every interval unless another is asked for."""
+
+SEED = 0
+"""What everything random is drawn from unless another seed is given."""
+
 BINS = 20
 """Bins of equal width in which `separation` compares two distributions."""
 
@@ -88,9 +94,9 @@ def paired_difference(
     second: ArrayLike,
     *,
     weights: ArrayLike | None = None,
-    level: float = 0.95,
+    level: float = LEVEL,
     samples: int = SAMPLES,
-    seed: int = 0,
+    seed: int = SEED,
 ) -> PairedDifference:
     """Compare the values of two rankings, one a query, in the same order of queries.
 
@@ -120,9 +126,9 @@ def compare_rankings(
     second: GoldRanks,
     *,
     ks: Sequence[int],
-    level: float = 0.95,
+    level: float = LEVEL,
     samples: int = SAMPLES,
-    seed: int = 0,
+    seed: int = SEED,
 ) -> dict[str, PairedDifference]:
     """Compare two rankings of the same relevant items by every measure of `metrics.summary`, under its names.
 
@@ -252,9 +258,9 @@ def separation(
     upper: NDArray[np.bool_],
     lower: NDArray[np.bool_],
     query: Positions,
-    level: float = 0.95,
+    level: float = LEVEL,
     samples: int = 2000,
-    seed: int = 0,
+    seed: int = SEED,
 ) -> Separation | None:
     """Compare two groups of pairs by one value a pair; None where a group has no pair.
 
@@ -317,7 +323,7 @@ def separation(
     )
 
 
-def interval(draws: Values, *, level: float = 0.95) -> tuple[float, float]:
+def interval(draws: Values, *, level: float = LEVEL) -> tuple[float, float]:
     """Return the interval between quantiles of a figure's draws; nan are left out.
 
     >>> interval(np.arange(101.0), level=0.5)

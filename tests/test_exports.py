@@ -16,6 +16,7 @@ PUBLIC = [
     "Step",
     "TreeLog",
     "__version__",
+    "bias",
     "compare",
     "convert",
     "evaluate_premises",

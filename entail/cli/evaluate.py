@@ -12,6 +12,9 @@ from entail.cli.console import Report, progress_bar, reports, table
 if TYPE_CHECKING:
     from entail.evaluation.effort import Effort
     from entail.evaluation.premises import PremiseEvaluation
+    from entail.significance import PairedDifference
+
+    Differences = dict[str, dict[str, PairedDifference]]
 
 app = typer.Typer(name="evaluate", help="Measure a retriever on given trees.")
 
@@ -27,9 +30,14 @@ def premises(
         Path, typer.Option(help="Gold trees: EntailmentBank JSONL, may be gzipped.", metavar="FILE")
     ],
     retriever: Annotated[
-        str,
-        typer.Option(help="tfidf, bm25, minilm, a folder under models/, or a Hub id.", metavar="NAME"),
-    ] = "minilm",
+        list[str] | None,
+        typer.Option(
+            help="tfidf, bm25, minilm, a folder under models/, or a Hub id. Say it again to compare others "
+            "with the first.  [default: minilm]",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
     effort: Annotated[bool, typer.Option(help="Also measure candidates read per accepted premise.")] = True,
     limit: Annotated[int | None, typer.Option(min=1, help="Take only the first trees.", metavar="N")] = None,
     out: Annotated[
@@ -40,31 +48,83 @@ def premises(
 
     Each parent of the trees is a query, ranked against the whole corpus. Two protocols: `paper` leaves the
     query's own text among the candidates, `query_excluded` takes it out.
+
+    Every further retriever is compared with the first, query by query: the difference of each figure, its
+    interval (bootstrap over queries, 95 %) and the p-value of a paired randomisation test.
     """
     from datetime import UTC, datetime
 
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank import read_trees
     from entail.evaluation.effort import measure_effort
-    from entail.evaluation.premises import evaluate_premises
+    from entail.evaluation.premises import compare_evaluations, evaluate_premises
     from entail.index.retriever import retriever as make_retriever
+    from entail.significance import LEVEL, SAMPLES, SEED
 
     started = datetime.now(UTC)
     candidates = read_corpus(corpus).corpus
     gold = list(read_trees(trees))[:limit]
+    measured: list[tuple[PremiseEvaluation, Effort | None]] = []
     with progress_bar() as progress:
-        index = make_retriever(retriever, candidates, progress=progress)
-        evaluation = evaluate_premises(candidates, gold, index, progress=progress)
-        work = measure_effort(candidates, gold, index, progress=progress) if effort else None
+        names = retriever or ["minilm"]
+        for index in [make_retriever(name, candidates, progress=progress) for name in names]:
+            evaluation = evaluate_premises(candidates, gold, index, progress=progress)
+            work = measure_effort(candidates, gold, index, progress=progress) if effort else None
+            measured.append((evaluation, work))
 
-    data: dict[str, Any] = {**evaluation.to_json(), "trees": len(gold)}
-    if work is not None:
-        data["effort"] = work.to_json()
+    (first, work), *others = measured
+    data = _as_json(first, work, trees=len(gold))
+    text = _as_text(first, work, trees=len(gold))
+    if others:
+        compared = [compare_evaluations(first, other) for other, _ in others]
+        data["comparison"] = {"level": LEVEL, "samples": SAMPLES, "seed": SEED}
+        data["others"] = [
+            {**_as_json(other, work, trees=len(gold)), "against_first": _differences_as_json(differences)}
+            for (other, work), differences in zip(others, compared, strict=True)
+        ]
+        text = "\n\n".join(
+            [text]
+            + [
+                f"{_as_text(other, work, trees=len(gold))}\n\n"
+                f"{_differences_as_text(first.retriever, other.retriever, differences)}"
+                for (other, work), differences in zip(others, compared, strict=True)
+            ]
+        )
     if out is not None:
         from entail.results import write_result
 
-        write_result(out, figures=data, seed=None, started=started)
-    return Report(data=data, text=_as_text(evaluation, work, trees=len(gold)))
+        write_result(out, figures=data, seed=SEED if others else None, started=started)
+    return Report(data=data, text=text)
+
+
+def _as_json(evaluation: PremiseEvaluation, work: Effort | None, *, trees: int) -> dict[str, Any]:
+    data: dict[str, Any] = {**evaluation.to_json(), "trees": trees}
+    if work is not None:
+        data["effort"] = work.to_json()
+    return data
+
+
+def _differences_as_json(found: Differences) -> dict[str, Any]:
+    return {
+        protocol: {measure: difference.to_json() for measure, difference in measures.items()}
+        for protocol, measures in found.items()
+    }
+
+
+def _differences_as_text(first: str, second: str, found: Differences) -> str:
+    parts = []
+    for protocol, measures in found.items():
+        rows = [
+            [name, d.first, d.second, f"{d.difference:+.3f}", f"{d.low:+.3f} to {d.high:+.3f}", _p(d.p)]
+            for name, d in measures.items()
+        ]
+        header = [protocol.replace("_", " "), first, second, "difference", "95 % interval", "p"]
+        parts.append(table(header, rows))
+    return f"{second} against {first}, over the same queries\n\n" + "\n\n".join(parts)
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _as_text(evaluation: PremiseEvaluation, work: Effort | None, *, trees: int) -> str:

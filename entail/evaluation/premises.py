@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from entail.data.records import Corpus, ExplanationTree, gold_children
-from entail.errors import DataError, ManifestMismatchError
+from entail.errors import DataError, ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, Manifest, PremiseIndex
 from entail.metrics import NOT_THERE, GoldRanks, Positions, ranks_of, summary
 from entail.progress import Meter, ProgressCallback
+from entail.significance import SAMPLES, SEED, PairedDifference, compare_rankings
 
 DEFAULT_KS = (10, 20, 30, 40, 50)
 """The cut-offs of the AE-Enc paper."""
@@ -178,6 +179,32 @@ def score_batches(
         some = slice(start, start + step)
         yield some, index.scores(queries[some])
         meter.add(len(queries[some]))
+
+
+def compare_evaluations(
+    first: PremiseEvaluation, second: PremiseEvaluation, *, samples: int = SAMPLES, seed: int = SEED
+) -> dict[str, dict[str, PairedDifference]]:
+    """Compare two retrievers over the same queries: protocol -> measure -> difference, interval and p-value.
+
+    The measures are those of `figures`, at the first evaluation's cut-offs; see `entail.significance`.
+
+    Raises:
+        RetrievalError: If the two are not of the same trees.
+    """
+    if first.queries != second.queries:
+        raise RetrievalError(
+            f"expected two evaluations of the same queries, found {len(first.queries)} with "
+            f"{first.retriever} and {len(second.queries)} others with {second.retriever}; measure both on "
+            "the same trees"
+        )
+    protocols = {
+        "paper": (first.paper, second.paper),
+        "query_excluded": (first.query_excluded, second.query_excluded),
+    }
+    return {
+        name: compare_rankings(one, two, ks=first.ks, samples=samples, seed=seed)
+        for name, (one, two) in protocols.items()
+    }
 
 
 def require_same_corpus(corpus: Corpus, index: PremiseIndex) -> None:

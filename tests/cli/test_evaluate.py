@@ -1,5 +1,6 @@
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,76 @@ def test_effort_can_be_left_out_and_trees_limited(
     assert "effort" not in found
     assert (found["trees"], found["queries"], found["missing"]["count"]) == (1, 2, 0)
     assert evaluate("--limit", "0", "--json") == 2
+
+
+def test_one_retriever_has_no_comparison(
+    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate("--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert not {"others", "comparison"} & set(found)
+    assert set(found) == {
+        "paper",
+        "query_excluded",
+        "queries",
+        "pairs",
+        "queries_in_corpus",
+        "missing",
+        "retriever",
+        "corpus",
+        "manifest",
+        "trees",
+        "effort",
+    }
+
+
+def test_further_retrievers_are_compared_with_the_first(
+    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert evaluate("--json") == 0
+    alone = json.loads(capsys.readouterr().out)
+    path = tmp_path / "both.json"
+    assert evaluate("--retriever", "bm25", "--retriever", "tfidf", "--json", "--out", str(path)) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: found[name] for name in alone} == alone
+    assert found["comparison"] == {"level": 0.95, "samples": 10_000, "seed": 0}
+    bm25, tfidf = found["others"]
+    assert (bm25["retriever"], tfidf["retriever"]) == ("bm25", "tfidf")
+    for protocol in ("paper", "query_excluded"):
+        assert set(bm25["against_first"][protocol]) == set(found[protocol])
+        for measure, difference in bm25["against_first"][protocol].items():
+            assert difference["first"] == pytest.approx(found[protocol][measure])
+            assert difference["second"] == pytest.approx(bm25[protocol][measure])
+            assert difference["difference"] == pytest.approx(difference["second"] - difference["first"])
+            assert difference["interval"][0] <= difference["interval"][1]
+            assert 0 < difference["p"] <= 1
+        assert {d["p"] for d in tfidf["against_first"][protocol].values()} == {1.0}
+        assert {d["difference"] for d in tfidf["against_first"][protocol].values()} == {0.0}
+    written = json.loads(path.read_text())
+    assert (written["figures"], written["seed"]) == (found, 0)
+
+
+def test_a_person_reads_the_comparison(
+    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate("--retriever", "bm25", "--no-effort") == 0
+    out = capsys.readouterr().out
+    assert "bm25 on facts: 8 premises" in out
+    assert "bm25 against tfidf, over the same queries" in out
+    assert re.search(r"^query excluded +tfidf +bm25 +difference +95 % interval +p$", out, re.MULTILINE)
+    assert re.search(
+        r"^MAP +0\.\d{3} +0\.\d{3} +[+-]0\.\d{3} +[+-]\S+ to [+-]\S+ +[01]\.\d{3}$", out, re.MULTILINE
+    )
+
+
+def test_a_wrong_name_stops_before_anything_is_measured(
+    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert evaluate("--retriever", "no/such-thing-here", "--progress") == 1
+    err = capsys.readouterr().err
+    assert "no/such-thing-here" in err
+    assert "ranking with" not in err
 
 
 def test_out_writes_a_result_file_with_the_same_figures(

@@ -8,7 +8,7 @@ import pytest
 
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
-from entail.evaluation.premises import evaluate_premises
+from entail.evaluation.premises import GoldQueries, compare_evaluations, evaluate_premises
 from entail.progress import Progress
 
 MakeIndex = Callable[..., Any]
@@ -94,6 +94,40 @@ def test_batches_change_nothing_and_bound_the_scores(
     assert parts.batches == [25, 25, 10]
     assert found.to_json() == expected.to_json()
     assert (seen[-1].done, seen[-1].total, seen[-1].unit) == (60, 60, "queries")
+
+
+def test_gold_queries_are_positions_in_the_corpus(facts: Corpus, tree_of: MakeTree) -> None:
+    gold = GoldQueries.of(facts, [tree_of("f3", [(["b", "nowhere"], "not a fact"), (["not a fact"], "f3")])])
+    assert gold.texts == ("not a fact", "f3")
+    assert gold.own.tolist() == [-1, 3]
+    assert [children.tolist() for children in gold.children] == [[facts.position("b"), -1], [-1]]
+    assert gold.missing == ("nowhere", "not a fact")
+    assert len(gold) == 2
+
+
+def test_two_retrievers_are_compared_by_both_protocols(
+    facts: Corpus, solar: ExplanationTree, listed: Any, listed_index: MakeIndex
+) -> None:
+    better = listed_index(facts, {"h": ["mid", "a"], "mid": ["b", "c"]})
+    first, second = (evaluate_premises(facts, [solar], index, ks=[10]) for index in (listed, better))
+    found = compare_evaluations(first, second, samples=200)
+    for protocol, figures in first.figures().items():
+        assert {name: d.first for name, d in found[protocol].items()} == pytest.approx(figures)
+        assert {name: d.second for name, d in found[protocol].items()} == pytest.approx(
+            second.figures()[protocol]
+        )
+    assert found["paper"]["MAP"].better == 2
+    assert found["paper"]["MAP"].p == 0.5  # of four flips two are as far from 0
+    assert found == compare_evaluations(first, second, samples=200)
+
+
+def test_evaluations_of_other_trees_are_not_compared(
+    facts: Corpus, solar: ExplanationTree, listed: Any, tree_of: MakeTree
+) -> None:
+    first = evaluate_premises(facts, [solar], listed)
+    second = evaluate_premises(facts, [tree_of("h", [(["a", "b"], "h")])], listed)
+    with pytest.raises(RetrievalError, match=r"same queries, found 2 with listed and 1 others"):
+        compare_evaluations(first, second)
 
 
 def test_an_index_of_another_corpus_is_refused(

@@ -1,0 +1,134 @@
+import csv
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.cli import main
+from entail.data.records import Corpus
+from entail.index.protocol import Floats, Hits, Manifest
+
+FACTS = ["=the sun is a star", "a star makes light", "the sun is near", "ice is cold", "water is wet"]
+HYPOTHESIS = "the sun makes light"
+
+Command = Callable[..., int]
+
+
+class LetterIndex:
+    """An encoder's index by the letters that two texts share."""
+
+    def __init__(self, name: str, corpus: Corpus, letters: str) -> None:
+        self.name, self.corpus, self.letters = name, corpus, letters
+        self.manifest = Manifest(f"{name}@1", len(letters), "inner_product", len(corpus), corpus.hash)
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        return self._vectors(queries) @ self._vectors(self.corpus.texts).T
+
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
+        raise NotImplementedError
+
+    def _vectors(self, texts: Sequence[str]) -> Floats:
+        counts = np.array([[1 + text.count(letter) for letter in self.letters] for text in texts], np.float32)
+        unit: Floats = counts / np.linalg.norm(counts, axis=1, keepdims=True)
+        return unit
+
+
+@pytest.fixture
+def bias(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    letters = {"minilm": "aeiou", "tuned": "stlr"}
+
+    def make(name: str, corpus: Corpus, **_: Any) -> LetterIndex:
+        return LetterIndex(name, corpus, letters[name])
+
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr("entail.aeenc.bias.retriever", make)
+    corpus, trees = tmp_path / "facts.txt", tmp_path / "trees.jsonl"
+    corpus.write_text("\n".join([HYPOTHESIS, *FACTS]))
+    sentences = {"sent1": FACTS[0], "sent2": FACTS[1], "sent3": FACTS[3], "sent4": "a fact of nowhere"}
+    row = {
+        "id": "T1",
+        "hypothesis": HYPOTHESIS,
+        "context": " ".join(f"{name}: {text}" for name, text in sentences.items()),
+        "proof": "sent1 & sent2 & sent3 & sent4 -> hypothesis; ",
+        "meta": {"triples": sentences, "intermediate_conclusions": {}},
+    }
+    trees.write_text(json.dumps(row))
+    return lambda *arguments: main(["bias", "--corpus", str(corpus), "--trees", str(trees), *arguments])
+
+
+def test_one_json_object(bias: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bias("--retriever", "minilm", "--retriever", "tuned", "--k", "3", "--json") == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert err == ""
+    assert (found["k"], found["trees"], found["queries"], found["premises"]) == (3, 1, 1, 6)
+    assert found["retrievers"] == ["minilm", "tuned"]
+    assert found["missing"]["texts"] == ["a fact of nowhere"]
+    for rule in ("all", "outside_tree"):
+        assert found["rules"][rule]["counts"]["TP"] + found["rules"][rule]["counts"]["FN"] == 3
+        assert [panel["retriever"] for panel in found["rules"][rule]["panels"]] == [None, "minilm", "tuned"]
+    assert found["rules"]["all"]["counts"]["FP"] == 3 - found["rules"]["all"]["counts"]["TP"]
+
+
+def test_minilm_and_twenty_are_what_is_taken(bias: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bias("--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["retrievers"] == ["minilm"]
+    assert found["k"] == 6  # of 20, cut to the corpus
+
+
+def test_a_person_reads_counts_panels_and_verdicts(bias: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bias("--k", "2", "--retriever", "minilm", "--retriever", "tuned") == 0
+    out = capsys.readouterr().out
+    assert "6 premises, 1 trees, 1 queries, the first 2 of minilm" in out
+    assert "false positives are  TP  FN  FP" in out
+    assert "(c) cosine, tuned" in out
+    assert '(a) token overlap: "FP above FN" ' in out
+    assert '(d): "FP and FN balanced" was not measured' in out
+    assert "1 gold premises are not in the corpus" in out
+
+
+def test_groups_that_are_empty_leave_a_dash(bias: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bias("--k", "6") == 0
+    out = capsys.readouterr().out
+    assert "There is no FN here" in out
+    row = next(line for line in out.splitlines() if line.startswith("(b) cosine, minilm  FN"))
+    assert row.split()[4:] == ["0", "-", "-", "-", "-", "-"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz"])
+def test_csv_has_every_pair_and_no_formula(bias: Command, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"pairs.{suffix}"
+    assert bias("--k", "4", "--retriever", "minilm", "--retriever", "tuned", "--csv", str(path)) == 0
+    data = gzip.decompress(path.read_bytes()) if suffix.endswith("gz") else path.read_bytes()
+    rows = list(csv.DictReader(data.decode().splitlines()))
+    pairs = len({(row["query"], row["premise"]) for row in rows})
+    assert len(rows) == 2 * pairs >= 8
+    assert {row["group_all"] for row in rows} <= {"TP", "FN", "FP"}
+    assert {row["retriever"] for row in rows} == {"minilm", "tuned"}
+    assert "'=the sun is a star" in {row["premise"] for row in rows}
+    assert all(-1 <= float(row["cosine"]) <= 1.001 and 0 <= float(row["overlap"]) <= 1 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--retriever", "minilm", "--retriever", "tfidf"], "'tfidf' has no vectors"),
+        (["--retriever", "bm25"], "'bm25' has no vectors"),
+        (["--k", "0"], "k of 1 or more"),
+        (["--csv", "nowhere/at/all.csv"], "no folder nowhere/at"),
+        (["--corpus", "nowhere.txt"], "nowhere.txt"),
+    ],
+)
+def test_bad_input_is_a_clear_error(
+    bias: Command, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert bias("--json", *arguments) == 1
+    out, err = capsys.readouterr()
+    assert message in json.loads(out)["error"]["message"]
+    assert "Traceback" not in err
+    assert "unexpected" not in err
