@@ -1,27 +1,23 @@
-"""Texts to unit vectors, by a sentence-transformers model that is loaded when it is first needed."""
+"""Texts to unit vectors, by weights that are loaded when they are first needed."""
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve, verify
-from entail.errors import EncoderError, EntailError, SettingsError
+from entail.encoders.device import Precision, device_name, dtype_of
+from entail.encoders.towers import Tower, Towers, load_towers
+from entail.errors import EncoderError
 from entail.progress import Meter, ProgressCallback
-from entail.settings import load_settings
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
 
 Floats = NDArray[np.float32]
-Precision = Literal["auto", "fp32", "fp16", "bf16"]
 
 
 @runtime_checkable
@@ -60,6 +56,8 @@ class Encoder(Protocol):
 class BiEncoder:
     """An `Encoder` over any sentence-transformers model or PEFT adapter on one.
 
+    A plain BERT is run by torch alone (`entail.encoders.bert`), which is there in a third of the time.
+
     The weights are loaded on the first text, or by `load`; one copy serves any number of threads, one
     batch at a time. Nothing is printed.
 
@@ -91,7 +89,7 @@ class BiEncoder:
         self._batch_size = batch_size
         self._lock = threading.RLock()
         self._fetching = threading.Lock()
-        self._model: SentenceTransformer | None = None
+        self._towers: Towers | None = None
 
     def __repr__(self) -> str:
         return f"BiEncoder({self._entry.name!r}, loaded={self.loaded})"
@@ -123,7 +121,7 @@ class BiEncoder:
         known = self.entry.dimension
         if known is not None:
             return known
-        return _dimension(self.load())
+        return self._loaded().dimension
 
     @property
     def symmetric(self) -> bool:
@@ -131,27 +129,27 @@ class BiEncoder:
         return self.entry.symmetric
 
     @property
+    def device(self) -> str:
+        """Where it encodes, `cpu`, `cuda`, `cuda:1` ...; imports torch.
+
+        Raises:
+            SettingsError: If the device asked for is not there.
+        """
+        return device_name(self._device)
+
+    @property
     def loaded(self) -> bool:
         """Whether the weights are in memory."""
-        return self._model is not None
+        return self._towers is not None
 
-    def load(self) -> SentenceTransformer:
-        """Bring the weights into memory, once, and return the model.
+    def load(self) -> None:
+        """Bring the weights into memory, once.
 
         Raises:
             EncoderError: If the weights are not what they should be or cannot be loaded.
             SettingsError: If the device is not there.
         """
-        with self._lock:
-            if self._model is None:
-                model = _load(self.entry, device=self._device, precision=self._precision)
-                expected, found = self.entry.dimension, _dimension(model)
-                if expected is not None and expected != found:
-                    raise EncoderError(
-                        f"{self.name}: its configuration says vectors of length {expected}, it makes {found}"
-                    )
-                self._model = model
-            return self._model
+        self._loaded()
 
     def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
         """Return unit vectors by the query route, shape (texts, d).
@@ -159,40 +157,42 @@ class BiEncoder:
         Raises:
             EncoderError: If the model cannot be loaded, or makes a vector that is not finite or is zero.
         """
-        return self._encode(
-            texts, "encode_query", Meter(len(texts), "encoding queries", unit="sentences", report=progress)
-        )
+        return self._encode(texts, "query", progress)
 
     def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
         """Return unit vectors by the document route, shape (texts, d); raises as `encode_queries`."""
-        return self._encode(
-            texts,
-            "encode_document",
-            Meter(len(texts), "encoding premises", unit="sentences", report=progress),
-        )
+        return self._encode(texts, "premise", progress)
 
-    def _encode(self, texts: Sequence[str], route: str, meter: Meter) -> Floats:
+    def _encode(self, texts: Sequence[str], tower: Tower, progress: ProgressCallback | None) -> Floats:
         if isinstance(texts, str):
             raise TypeError("expected a list of texts, found one text")
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         if not texts:
             return vectors
+        what = "encoding queries" if tower == "query" else "encoding premises"
+        meter = Meter(len(texts), what, unit="sentences", report=progress)
         meter.add(0)
-        model = self.load()
+        towers = self._loaded()
         for chunk in _chunks(texts, self._batch_size):
             with self._lock:
-                encode = getattr(model, route)
-                found = encode(
-                    [texts[i] for i in chunk],
-                    batch_size=self._batch_size,
-                    show_progress_bar=False,
-                    convert_to_numpy=True,
-                )
-            vectors[chunk] = _unit(np.asarray(found, dtype=np.float32), self.name)
+                found = towers.encode([texts[i] for i in chunk], tower)
+            vectors[chunk] = _unit(found, self.name)
             meter.add(len(chunk))
             # A lock let go and taken again at once starves others: let a waiting query in.
             time.sleep(0.0005)
         return vectors
+
+    def _loaded(self) -> Towers:
+        with self._lock:
+            if self._towers is None:
+                towers = _load(self.entry, device=self._device, precision=self._precision)
+                expected, found = self.entry.dimension, towers.dimension
+                if expected is not None and expected != found:
+                    raise EncoderError(
+                        f"{self.name}: its configuration says vectors of length {expected}, it makes {found}"
+                    )
+                self._towers = towers
+            return self._towers
 
 
 def _chunks(texts: Sequence[str], batch_size: int) -> Iterator[list[int]]:
@@ -217,74 +217,8 @@ def _unit(vectors: Floats, name: str) -> Floats:
     return unit
 
 
-def _dimension(model: SentenceTransformer) -> int:
-    found = model.get_embedding_dimension()
-    if found is None:
-        raise EncoderError("the model does not say how long its vectors are")
-    return int(found)
-
-
-def _load(entry: EncoderEntry, *, device: str | None, precision: Precision) -> SentenceTransformer:
+def _load(entry: EncoderEntry, *, device: str | None, precision: Precision) -> Towers:
     verify(entry)
-    whole = entry.base or entry
-    verify(whole)
-    import torch
-
-    place = _device(device)
-    auto = "fp16" if place.startswith("cuda") else "fp32"
-    dtype = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[
-        auto if precision == "auto" else precision
-    ]
-    try:
-        with _silence():
-            from sentence_transformers import SentenceTransformer
-
-            model = SentenceTransformer(
-                str(whole.path),
-                device=place,
-                trust_remote_code=False,
-                local_files_only=True,
-                model_kwargs={"use_safetensors": True, "dtype": torch.float32},
-            )
-            if entry.base is not None:
-                model.load_adapter(str(entry.path))
-            return model.to(dtype).eval()
-    except EntailError:
-        raise
-    except Exception as error:  # whatever a foreign folder brings about, its user gets one kind of error
-        raise EncoderError(
-            f"{entry.name}: cannot be loaded as a sentence-transformers model: {error}"
-        ) from error
-
-
-def _device(asked: str | None) -> str:
-    import torch
-
-    name = asked or load_settings().device
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise SettingsError(f"expected a device such as auto, cpu, cuda or cuda:1, found {name!r}") from error
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise SettingsError(
-            f"device {name!r} was asked for, torch sees {torch.cuda.device_count()} GPUs; use cpu"
-        )
-    return name
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Keep transformers from drawing bars and reporting while weights are loaded."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # not typed there
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
+    verify(entry.base or entry)
+    place = device_name(device)
+    return load_towers(entry, device=place, dtype=dtype_of(precision, place))

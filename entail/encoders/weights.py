@@ -86,8 +86,8 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is of any type
 
 def dimension(folder: Path) -> int | None:
     """Return the length of the folder's vectors as its configuration says it, None if it does not."""
-    modules = _modules(folder)
-    for module in reversed(modules):
+    stages = modules(folder)
+    for module in reversed(stages):
         config = read_json(folder / str(module.get("path", "")) / "config.json")
         if not isinstance(config, dict):
             continue
@@ -101,14 +101,14 @@ def dimension(folder: Path) -> int | None:
             flags = sum(value is True for key, value in config.items() if key.startswith("pooling_mode_"))
             parts = len(mode) if isinstance(mode, list) else flags or 1
             return size * parts if isinstance(size, int) else None
-    config = None if modules else read_json(folder / "config.json")
+    config = None if stages else read_json(folder / "config.json")
     size = config.get("hidden_size") if isinstance(config, dict) else None
     return size if isinstance(size, int) else None
 
 
 def symmetric(folder: Path) -> bool:
     """Say whether a text has the same vector as query and as premise: no routes and no prompts."""
-    if any(str(module.get("type", "")).endswith((".Router", ".Asym")) for module in _modules(folder)):
+    if any(str(module.get("type", "")).endswith((".Router", ".Asym")) for module in modules(folder)):
         return False
     config = read_json(folder / "config_sentence_transformers.json")
     prompts = config.get("prompts") if isinstance(config, dict) else None
@@ -126,9 +126,10 @@ def licence(folder: Path) -> str | None:
     return found.group(1) if found else None
 
 
-def _modules(folder: Path) -> list[dict[str, Any]]:
-    modules = read_json(folder / "modules.json")
-    return [m for m in modules if isinstance(m, dict)] if isinstance(modules, list) else []
+def modules(folder: Path) -> list[dict[str, Any]]:
+    """Return the modules of a sentence-transformers folder as `modules.json` names them, in order."""
+    told = read_json(folder / "modules.json")
+    return [module for module in told if isinstance(module, dict)] if isinstance(told, list) else []
 
 
 def _files(folder: Path) -> Iterator[Path]:

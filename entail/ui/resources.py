@@ -113,7 +113,8 @@ class Shelf:
     def _warm(self, name: str) -> None:
         time.sleep(WARM_AFTER)
         try:
-            self.encoder(name).load()
+            # The first text takes longer than those after it.
+            self.encoder(name).encode_queries(["a text"])
         except EntailError:
             return  # whoever searches with it is told
         # What was imported stays: the collector need not walk half a million objects that never go.

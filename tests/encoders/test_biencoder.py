@@ -13,6 +13,7 @@ from entail.data.bundled import sample_corpus
 from entail.encoders import biencoder as module
 from entail.encoders.biencoder import BiEncoder, Encoder
 from entail.encoders.catalogue import EncoderEntry, resolve
+from entail.encoders.stock import sentence_transformer
 from entail.errors import EncoderError, SettingsError
 from entail.index.shipped import shipped_vectors
 from entail.progress import Progress
@@ -66,7 +67,6 @@ def test_nothing_is_loaded_before_the_first_text(encoder: BiEncoder) -> None:
     assert not encoder.loaded
     encoder.encode_queries(["ice"])
     assert encoder.loaded
-    assert encoder.load() is encoder.load()
 
 
 def test_progress_counts_every_sentence_and_starts_at_none(encoder: BiEncoder) -> None:
@@ -102,6 +102,19 @@ def test_an_adapter_moves_the_vectors_of_its_base(tiny_adapter: Path, tiny: Path
     model = SentenceTransformer(str(tiny), device="cpu")
     model.load_adapter(str(tiny_adapter))
     np.testing.assert_allclose(found, model.encode(TEXTS, normalize_embeddings=True), atol=1e-5)
+
+
+def test_the_real_model_is_at_hand_to_train_it(tiny_adapter: Path) -> None:
+    model = sentence_transformer(tiny_adapter)
+    assert type(model).__name__ == "SentenceTransformer"
+    found = model.encode(TEXTS, normalize_embeddings=True)
+    np.testing.assert_allclose(found, BiEncoder(tiny_adapter).encode_queries(TEXTS), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["no-such-encoder", "./no/such/folder"])
+def test_the_real_model_of_nothing_is_an_encoder_error(name: str) -> None:
+    with pytest.raises(EncoderError):
+        sentence_transformer(name)
 
 
 def test_a_dense_layer_sets_the_dimension(save_tiny: Callable[..., Path], tmp_path: Path) -> None:
@@ -140,7 +153,7 @@ def test_a_torn_weight_file_is_an_encoder_error(tiny: Path, tmp_path: Path) -> N
     folder = Path(shutil.copytree(tiny, tmp_path / "torn"))
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(EncoderError, match="torn: cannot be loaded"):
+    with pytest.raises(EncoderError, match=r"torn: cannot be loaded, model\.safetensors is torn"):
         BiEncoder(folder).load()
 
 
@@ -167,7 +180,7 @@ def test_the_device_comes_from_the_settings(tiny: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("ENTAIL_DEVICE", "cuda:98")
     with pytest.raises(SettingsError, match="cuda:98"):
         BiEncoder(tiny).load()
-    assert BiEncoder(tiny, device="cpu").load().device.type == "cpu"
+    assert BiEncoder(tiny, device="cpu").device == "cpu"
 
 
 def test_bf16_is_close_and_has_a_revision_of_its_own(encoder: BiEncoder, tiny: Path) -> None:
@@ -215,7 +228,7 @@ def test_loading_leaves_the_bars_of_transformers_as_they_were(tiny: Path) -> Non
     from transformers.utils import logging
 
     before = (logging.is_progress_bar_enabled(), logging.get_verbosity())
-    BiEncoder(tiny).load()
+    sentence_transformer(tiny)
     assert (logging.is_progress_bar_enabled(), logging.get_verbosity()) == before
 
 

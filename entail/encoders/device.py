@@ -1,0 +1,44 @@
+"""Where and in which precision an encoder runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from entail.errors import SettingsError
+from entail.settings import load_settings
+
+if TYPE_CHECKING:
+    import torch
+
+Precision = Literal["auto", "fp32", "fp16", "bf16"]
+
+
+def device_name(asked: str | None = None) -> str:
+    """Return the device asked for, by default `ENTAIL_DEVICE`; `auto` is a GPU where there is one.
+
+    Raises:
+        SettingsError: If the name is no device's, or the device is not there.
+    """
+    import torch
+
+    name = asked or load_settings().device
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise SettingsError(f"expected a device such as auto, cpu, cuda or cuda:1, found {name!r}") from error
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise SettingsError(
+            f"device {name!r} was asked for, torch sees {torch.cuda.device_count()} GPUs; use cpu"
+        )
+    return name
+
+
+def dtype_of(precision: Precision, device: str) -> torch.dtype:
+    """Return a precision as torch calls it; `auto` is fp32 on a processor and fp16 on a GPU."""
+    import torch
+
+    if precision == "auto":
+        precision = "fp16" if device.startswith("cuda") else "fp32"
+    return {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision]

@@ -1,0 +1,94 @@
+"""Any sentence-transformers model, run by sentence-transformers itself."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.encoders.catalogue import EncoderEntry, fetch, resolve, verify
+from entail.encoders.device import device_name
+from entail.errors import EncoderError, EntailError
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+
+def sentence_transformer(
+    encoder: str | Path | EncoderEntry, *, device: str | None = None
+) -> SentenceTransformer:
+    """Return the real model behind a name, in fp32, its adapter loaded: to train or to export it.
+
+    Args:
+        encoder: A catalogue name, a folder, or an entry; a Hub model is fetched first.
+        device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
+
+    Raises:
+        EncoderError: If the name leads nowhere, or the weights cannot be verified or loaded.
+        SettingsError: If the device is not there.
+    """
+    entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
+    verify(entry)
+    whole = entry.base or entry
+    verify(whole)
+    place = device_name(device)
+    import torch
+
+    try:
+        with _silent():
+            from sentence_transformers import SentenceTransformer
+
+            model = SentenceTransformer(
+                str(whole.path),
+                device=place,
+                trust_remote_code=False,
+                local_files_only=True,
+                model_kwargs={"use_safetensors": True, "dtype": torch.float32},
+            )
+            if entry.base is not None:
+                model.load_adapter(str(entry.path))
+            return model
+    except EntailError:
+        raise
+    except Exception as error:  # whatever a foreign folder brings about, its user gets one kind of error
+        raise EncoderError(
+            f"{entry.name}: cannot be loaded as a sentence-transformers model: {error}"
+        ) from error
+
+
+class StockTowers:
+    """Towers of a sentence-transformers model: its query route and its document route."""
+
+    def __init__(self, entry: EncoderEntry, *, device: str, dtype: torch.dtype) -> None:
+        self._model = sentence_transformer(entry, device=device).to(dtype).eval()
+        found = self._model.get_embedding_dimension()
+        if found is None:
+            raise EncoderError(f"{entry.name}: the model does not say how long its vectors are")
+        self.dimension = int(found)
+
+    def encode(self, texts: Sequence[str], tower: Literal["query", "premise"]) -> NDArray[np.float32]:
+        """Return vectors of any length, shape (texts, d)."""
+        encode = self._model.encode_query if tower == "query" else self._model.encode_document
+        found = encode(list(texts), batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True)
+        return np.asarray(found, dtype=np.float32)
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep transformers from drawing bars and reporting while weights are loaded."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # not typed there
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there

@@ -1,0 +1,306 @@
+"""A plain BERT run by torch alone gives the vectors of sentence-transformers; all else is left to that."""
+
+import gc
+import json
+import shutil
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.bundled import sample_corpus
+from entail.encoders.bert import Bert, shared_bert
+from entail.encoders.bert_folder import BertConfig, read_bert
+from entail.encoders.biencoder import BiEncoder
+from entail.encoders.catalogue import resolve
+from entail.encoders.towers import BertTowers
+from entail.errors import EncoderError
+
+VARIED = [
+    "",
+    "a",
+    "  ice   is cold ",
+    "ICE Is Cold",
+    "no end of words " * 120,
+    "x" * 300,
+    "né café Ünïcode e\u0301 中文字 日本語 😀 \u200bzero",
+    "ไทย हिन्दी العربية עברית \u202eback",
+    "control\x00\x01\x1f tab\tnew\nline\r\u2028",
+    "[MASK] and [SEP] of [CLS], [mask], [UNK], [PAD]",
+    "¼ ½ \uff21\uff42\uff43 ﬁ ß İ",
+    "don't stop-it, (really)? $5.00!",
+]
+
+
+@pytest.fixture(autouse=True)
+def _processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
+
+
+@pytest.fixture
+def folder(tiny: Path, tmp_path: Path) -> Path:
+    """A copy of `tiny` to be changed."""
+    return Path(shutil.copytree(tiny, tmp_path / "changed"))
+
+
+def expected(folder: Path, texts: list[str]) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(folder), device="cpu").encode(texts, normalize_embeddings=True)
+
+
+def change(path: Path, **changes: Any) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(content | changes), encoding="utf-8")
+
+
+def config_of(folder: Path) -> BertConfig:
+    config = read_bert(folder)
+    assert config is not None
+    return config
+
+
+def by_torch_alone(encoder: BiEncoder) -> bool:
+    encoder.load()
+    return isinstance(encoder._towers, BertTowers)
+
+
+def test_the_packaged_encoder_is_that_of_sentence_transformers_on_texts_of_every_kind() -> None:
+    encoder = BiEncoder("minilm", batch_size=8)
+    assert by_torch_alone(encoder)
+    path = resolve("minilm").path
+    assert path is not None
+    texts = [*VARIED, *sample_corpus().texts[::200]]
+    found = encoder.encode_premises(texts)
+    np.testing.assert_allclose(found, expected(path, texts), atol=1e-5)
+    np.testing.assert_array_equal(found, encoder.encode_queries(texts))
+
+
+def test_a_tiny_bert_is_that_of_sentence_transformers(tiny: Path) -> None:
+    encoder = BiEncoder(tiny)
+    assert by_torch_alone(encoder)
+    np.testing.assert_allclose(encoder.encode_queries(VARIED), expected(tiny, VARIED), atol=1e-5)
+
+
+def test_a_text_alone_and_a_text_among_longer_ones_have_one_vector(tiny: Path) -> None:
+    bert = Bert(config_of(tiny), name="tiny", device="cpu", dtype=_fp32())
+    together = bert.encode(VARIED).numpy()
+    assert together.shape == (len(VARIED), 8)
+    for text, vector in zip(VARIED, together, strict=True):
+        np.testing.assert_allclose(bert.encode([text])[0].numpy(), vector, atol=1e-5)
+
+
+def test_the_first_token_is_taken_where_the_folder_says_so(folder: Path) -> None:
+    before = BiEncoder(folder).encode_queries(VARIED)
+    change(folder / "1_Pooling" / "config.json", pooling_mode="cls")
+    encoder = BiEncoder(folder)
+    assert by_torch_alone(encoder)
+    found = encoder.encode_queries(VARIED)
+    np.testing.assert_allclose(found, expected(folder, VARIED), atol=1e-5)
+    assert np.abs(found - before).max() > 0.01
+
+
+def test_flags_of_older_files_are_read(folder: Path) -> None:
+    flags = {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False, "word_embedding_dimension": 8}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(flags), encoding="utf-8")
+    assert config_of(folder).pooling == "cls"
+    np.testing.assert_allclose(BiEncoder(folder).encode_queries(VARIED), expected(folder, VARIED), atol=1e-5)
+
+
+@pytest.mark.parametrize("longest", [3, 7])
+def test_a_long_text_is_cut_where_the_folder_says(folder: Path, longest: int) -> None:
+    change(folder / "sentence_bert_config.json", max_seq_length=longest)
+    assert config_of(folder).longest == longest
+    np.testing.assert_allclose(BiEncoder(folder).encode_queries(VARIED), expected(folder, VARIED), atol=1e-5)
+    one = BiEncoder(folder).encode_queries(["ice is cold the moon is hot", "ice is cold the moon is a rock"])
+    np.testing.assert_allclose(one[0], one[1], atol=1e-6)
+
+
+def test_case_and_accents_are_kept_where_the_folder_says(folder: Path) -> None:
+    tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    tokenizer["normalizer"] |= {"lowercase": False, "strip_accents": True}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+    assert read_bert(folder) is None, "the two files contradict each other"
+    change(folder / "tokenizer_config.json", do_lower_case=False, strip_accents=True)
+    texts = ["Ice is COLD", "ice is cold", "icé"]
+    found = BiEncoder(folder).encode_queries(texts)
+    assert by_torch_alone(BiEncoder(folder))
+    np.testing.assert_allclose(found, expected(folder, texts), atol=1e-5)
+
+
+def test_weights_saved_below_a_head_are_found(folder: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    before = BiEncoder(folder).encode_queries(VARIED)
+    tensors = load_file(folder / "model.safetensors")
+    renamed = {f"bert.{name}": tensor for name, tensor in tensors.items()}
+    save_file(renamed, folder / "model.safetensors", metadata={"format": "pt"})
+    np.testing.assert_array_equal(BiEncoder(folder).encode_queries(VARIED), before)
+
+
+NOT_PLAIN: dict[str, tuple[str, dict[str, Any]]] = {
+    "another architecture": ("config.json", {"model_type": "roberta"}),
+    "another activation": ("config.json", {"hidden_act": "relu"}),
+    "relative positions": ("config.json", {"position_embedding_type": "relative_key"}),
+    "a decoder": ("config.json", {"is_decoder": True}),
+    "quantised": ("config.json", {"quantization_config": {"bits": 8}}),
+    "no sizes": ("config.json", {"hidden_size": None}),
+    "heads that do not divide": ("config.json", {"num_attention_heads": 3}),
+    "more tokens than positions": ("sentence_bert_config.json", {"max_seq_length": 65}),
+    "lower-casing of its own": ("sentence_bert_config.json", {"do_lower_case": True}),
+    "another length for queries": ("sentence_bert_config.json", {"query_length": 8}),
+    "model options": ("sentence_bert_config.json", {"model_args": {"attn_implementation": "eager"}}),
+    "another output": ("sentence_bert_config.json", {"module_output_name": "other"}),
+    "another pooling": ("1_Pooling/config.json", {"pooling_mode": "max"}),
+    "two poolings": ("1_Pooling/config.json", {"pooling_mode": ["mean", "cls"]}),
+    "another size": ("1_Pooling/config.json", {"embedding_dimension": 9}),
+    "a prompt": ("config_sentence_transformers.json", {"prompts": {"query": "ask: "}}),
+    "a default prompt": ("config_sentence_transformers.json", {"default_prompt_name": "query"}),
+    "cut vectors": ("config_sentence_transformers.json", {"truncate_dim": 4}),
+    "another tokenizer": ("tokenizer_config.json", {"tokenizer_class": "DistilBertTokenizer"}),
+    "padding on the left": ("tokenizer_config.json", {"padding_side": "left"}),
+    "other special tokens": ("tokenizer_config.json", {"mask_token": "<mask>"}),
+    "more special tokens": ("tokenizer_config.json", {"extra_special_tokens": ["[ICE]"]}),
+    "another pre-tokenizer": ("tokenizer.json", {"pre_tokenizer": {"type": "Whitespace"}}),
+    "no normalizer": ("tokenizer.json", {"normalizer": None}),
+    "no special tokens round a text": ("tokenizer.json", {"post_processor": None}),
+    "nonsense for a model": ("tokenizer.json", {"model": [1]}),
+    "a word as a token of its own": (
+        "tokenizer.json",
+        {"added_tokens": [{"id": 5, "content": "ice", "special": False}]},
+    ),
+}
+
+
+@pytest.mark.parametrize(("file", "changes"), NOT_PLAIN.values(), ids=NOT_PLAIN.keys())
+def test_what_is_not_plain_is_left_to_sentence_transformers(
+    folder: Path, file: str, changes: dict[str, Any]
+) -> None:
+    assert read_bert(folder) is not None
+    change(folder / file, **changes)
+    assert read_bert(folder) is None
+
+
+@pytest.mark.parametrize("file", ["modules.json", "config.json", "tokenizer.json", "model.safetensors"])
+def test_a_folder_without_one_of_its_files_is_not_plain(folder: Path, file: str) -> None:
+    (folder / file).unlink()
+    assert read_bert(folder) is None
+
+
+def test_a_vocabulary_beyond_the_weights_is_not_plain(folder: Path) -> None:
+    change(folder / "config.json", vocab_size=config_of(folder).vocabulary - 1)
+    assert read_bert(folder) is None
+
+
+def test_further_modules_are_not_plain(save_tiny: Callable[..., Path], tmp_path: Path) -> None:
+    wide = save_tiny(tmp_path / "wide", dense=5)
+    assert read_bert(wide) is None
+    encoder = BiEncoder(wide)
+    assert not by_torch_alone(encoder)
+    np.testing.assert_allclose(encoder.encode_queries(VARIED), expected(wide, VARIED), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("file", "changes"),
+    [NOT_PLAIN["another activation"], NOT_PLAIN["another pooling"], NOT_PLAIN["lower-casing of its own"]],
+)
+def test_what_is_left_to_sentence_transformers_is_encoded_by_it(
+    folder: Path, file: str, changes: dict[str, Any]
+) -> None:
+    change(folder / file, **changes)
+    encoder = BiEncoder(folder)
+    assert not by_torch_alone(encoder)
+    np.testing.assert_allclose(encoder.encode_queries(VARIED), expected(folder, VARIED), atol=1e-5)
+
+
+def edit_tensors(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "model.safetensors")
+    edit(tensors)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def test_a_missing_tensor_is_named(folder: Path) -> None:
+    edit_tensors(folder, lambda tensors: tensors.pop("encoder.layer.0.output.dense.bias"))
+    with pytest.raises(
+        EncoderError, match=r"changed: .*'encoder\.layer\.0\.output\.dense\.bias', found none"
+    ):
+        BiEncoder(folder).load()
+
+
+def test_a_tensor_of_another_shape_is_named_with_both(folder: Path) -> None:
+    name = "encoder.layer.0.attention.self.key.weight"
+    edit_tensors(folder, lambda tensors: tensors.update({name: tensors[name][:4].contiguous()}))
+    with pytest.raises(EncoderError, match=r"key\.weight' of shape \(8, 8\), found \(4, 8\)"):
+        BiEncoder(folder).load()
+
+
+def test_weights_in_half_precision_are_read(folder: Path) -> None:
+    before = BiEncoder(folder).encode_queries(VARIED)
+    edit_tensors(folder, lambda tensors: tensors.update({n: t.half() for n, t in tensors.items()}))
+    found = BiEncoder(folder).encode_queries(VARIED)
+    np.testing.assert_allclose(found, expected(folder, VARIED), atol=1e-5)
+    np.testing.assert_allclose(found, before, atol=2e-2)
+
+
+def test_weights_written_anew_do_not_change_what_is_loaded(folder: Path) -> None:
+    encoder = BiEncoder(folder)
+    before = encoder.encode_queries(VARIED)
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.truncate(10)
+    np.testing.assert_array_equal(encoder.encode_queries(VARIED), before)
+
+
+def _fp32() -> Any:
+    import torch
+
+    return torch.float32
+
+
+def test_one_copy_of_the_weights_serves_all_and_goes_with_the_last(tiny: Path) -> None:
+    import torch
+
+    config = config_of(tiny)
+    found: list[Bert] = []
+
+    def load() -> None:
+        found.append(shared_bert(config, name="t", revision="t@1", device="cpu", dtype=torch.float32))
+
+    threads = [threading.Thread(target=load) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(bert) for bert in found}) == 1
+    rough = shared_bert(config, name="t", revision="t@1", device="cpu", dtype=torch.bfloat16)
+    other = shared_bert(config, name="t", revision="t@2", device="cpu", dtype=torch.float32)
+    assert len({bert.words.data_ptr() for bert in (*found, rough, other)}) == 3
+    gone = weakref.ref(found[0])
+    found.clear()
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_first_query_imports_neither_transformers_nor_sentence_transformers(tmp_path: Path) -> None:
+    heavy = ["transformers", "sentence_transformers", "sklearn", "scipy", "pandas", "peft", "huggingface_hub"]
+    code = (
+        "import sys\n"
+        "from entail.data.bundled import sample_corpus\n"
+        "from entail.index.retriever import retriever\n"
+        "index = retriever('minilm', sample_corpus())\n"
+        "index.search(['a query that nobody typed before'], k=3)\n"
+        "assert index._encoder.loaded\n"
+        f"print([m for m in {heavy} if m in sys.modules])"
+    )
+    environment = {"ENTAIL_DATA_DIR": str(tmp_path), "ENTAIL_DEVICE": "cpu", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
+    )
+    assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr
