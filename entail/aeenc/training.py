@@ -96,7 +96,7 @@ class TowerEncoder:
     @property
     def premise_revision(self) -> str:
         """The base's where the premise tower is frozen."""
-        return self._base.premise_revision if self._premises is None else self.revision
+        return self._base.revision if self._premises is None else self.revision
 
     @property
     def dimension(self) -> int:
@@ -130,7 +130,7 @@ def train_aeenc(
     out: Path | None = None,
     work: Path | None = None,
     resume: bool = True,
-    device: str = "auto",
+    device: str | None = None,
     cache_dir: Path | None = None,
     progress: ProgressCallback | None = None,
     watch: Watch | None = None,
@@ -148,7 +148,7 @@ def train_aeenc(
         out: Folder for the encoder; None keeps nothing.
         work: Folder for checkpoints; default: `out`'s name with `.training`.
         resume: Whether to go on from a checkpoint that is there.
-        device: `auto`, `cpu`, `cuda` ...
+        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
         cache_dir: Where premise vectors are cached; default: the settings' folder.
         progress: Told how far it is.
         watch: Told of every step, evaluation and warning.
@@ -166,7 +166,7 @@ def train_aeenc(
     known = Judgements.of_trees(trees) if judgements is None else judgements
     first = _first_pairs(corpus, config, trees, known)
     base = fetch(resolve(config.base))
-    frozen = BiEncoder(base, device=None if device == "auto" else device)
+    frozen = BiEncoder(base, device=device)
     cache = load_settings().vectors_dir if cache_dir is None else cache_dir
     base_premises = premise_vectors(corpus, frozen, cache_dir=cache, progress=progress)
 

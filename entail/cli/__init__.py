@@ -42,7 +42,9 @@ _PARTS = (
     "bias",
     "convert",
     "evaluate",
+    "sample",
     "storage",
+    "train",
     "version",
 )
 

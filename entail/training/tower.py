@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from entail.encoders.biencoder import sentence_transformer
 from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.device import device_name
+from entail.encoders.stock import sentence_transformer
 from entail.errors import TrainingError
 from entail.index.protocol import Floats
 
@@ -172,15 +174,14 @@ def _tidy_adapter(folder: Path, *, base: str) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def training_device(asked: str) -> str:
-    """Return a torch device for training: `auto` takes this process's GPU, where there is one."""
-    import os
+def training_device(asked: str | None = None) -> str:
+    """Return the device of this process: one of several that `torchrun` started takes the GPU of its number.
 
-    import torch
-
-    if asked == "auto":
-        asked = "cuda" if torch.cuda.is_available() else "cpu"
-    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if asked == "cuda" else asked
+    Raises:
+        SettingsError: If the device is not there.
+    """
+    found = device_name(asked)
+    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if found == "cuda" else found
 
 
 def cast_precision(asked: Literal["auto", "fp32", "bf16"], device: str) -> Precision:

@@ -1,0 +1,92 @@
+"""``entail train ...``: trains an encoder from files or from what a team decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from entail.aeenc.config import AeencConfig
+from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.options import options_of
+
+if TYPE_CHECKING:
+    from entail.aeenc.training import AeencTraining
+
+app = typer.Typer(name="train", help="Train an encoder.")
+
+
+@app.command()
+@reports
+@options_of(AeencConfig)
+def aeenc(
+    *,
+    out: Annotated[Path, typer.Option(help="Folder for the encoder, such as models/mine.", metavar="FOLDER")],
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="Premises: txt, csv, jsonl or json, may be gzipped.", metavar="FILE"),
+    ] = None,
+    trees: Annotated[
+        Path | None,
+        typer.Option(help="Gold trees to learn from: EntailmentBank JSONL, may be gzipped.", metavar="FILE"),
+    ] = None,
+    from_log: Annotated[
+        str | None,
+        typer.Option(
+            help="Learn from what was accepted and rejected in the app instead: the corpus's name.",
+            metavar="CORPUS",
+        ),
+    ] = None,
+    dev: Annotated[
+        Path | None, typer.Option(help="Trees to choose the best weights on (MAP).", metavar="FILE")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Take only the first trees.", metavar="N")] = None,
+    resume: Annotated[bool, typer.Option(help="Go on from a checkpoint that is there.")] = True,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = None,
+    config: AeencConfig,
+) -> Report:
+    """Train a bi-encoder on what explains and what only looks alike (AE-Enc).
+
+    The defaults are the paper's. Several processes: `torchrun --nproc-per-node 2 -m entail train aeenc ...`.
+    """
+    from entail.aeenc.training import train_aeenc
+    from entail.cli.training_data import training_data
+
+    data = training_data(corpus=corpus, trees=trees, from_log=from_log, dev=dev, limit=limit)
+    with progress_bar() as progress:
+        training = train_aeenc(
+            data.corpus,
+            config,
+            trees=data.trees,
+            judgements=data.judgements,
+            dev=data.dev,
+            out=out,
+            resume=resume,
+            device=device,
+            progress=progress,
+        )
+    return Report(data=training.to_json(), text=_as_text(training))
+
+
+def _as_text(training: AeencTraining) -> str:
+    counts, fitted = training.counts, training.fitted
+    parts = [
+        f"learnt from {counts['queries']:,} queries, {counts['positives']:,} positives, "
+        f"{counts['negatives']:,} hard negatives by name, in {fitted.seconds:,.0f} s"
+    ]
+    if fitted.evaluations:
+        names = list(fitted.evaluations[0].figures)
+        rows: list[list[Any]] = [[e.epoch, *(e.figures[n] for n in names)] for e in fitted.evaluations]
+        parts.append(table(["epoch", *names], rows))
+    if fitted.best:
+        parts.append(f"kept the weights of epoch {fitted.best.epoch}, dev MAP {fitted.best.score:.4f}")
+    if training.missing:
+        parts.append(
+            f"{len(training.missing):,} gold premises are not in the corpus; "
+            f"the first: {training.missing[0]!r}"
+        )
+    parts.extend(f"warning: {warning}" for warning in training.warnings)
+    if training.folder:
+        parts.append(f"wrote {training.folder}")
+    return "\n\n".join(parts)
