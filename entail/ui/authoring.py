@@ -74,9 +74,15 @@ def take_press(place: Place, press: KeyPress) -> None:
         # candidates that its author has not seen.
         desk.screen.notice = ("stale", f"Key {press.key}: the list changed meanwhile, so nothing was done.")
         return
-    command = command_for(press.key, tree=desk.history.tree, selected=desk.screen.selected, shown=desk.shown)
-    if command is not None:
-        desk.run(command)
+    screen, tree = desk.screen, desk.history.tree
+    command = command_for(
+        press.key, tree=tree, selected=screen.selected, shown=desk.shown, collapsed=screen.collapsed
+    )
+    if command is None:
+        return
+    if command.verb == "select":  # who goes into a collapsed node wants to see where
+        screen.collapsed -= {node.id for node in tree.ancestors(command.target)}
+    desk.run(command)
 
 
 def stamp(desk: Desk) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from entail.trees.suggestions import Candidate
@@ -18,7 +18,7 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("f", "finish: reject the others shown so far"),
     ("u / r", "undo / redo your own last act"),
     ("↑ ↓", "previous / next node"),
-    ("← →", "to the conclusion above / the first premise below"),
+    ("← →", "to the conclusion above / the first premise below; in the outline first collapse / expand"),
     ("w", "write a premise of your own"),
     ("c", "conclude: put an intermediate conclusion over premises"),
     ("e", "edit the node's sentence"),
@@ -69,7 +69,14 @@ _DIALOGS = {
 }
 
 
-def command_for(key: str, *, tree: Tree, selected: str, shown: Sequence[Candidate]) -> Command | None:
+def command_for(
+    key: str,
+    *,
+    tree: Tree,
+    selected: str,
+    shown: Sequence[Candidate],
+    collapsed: Collection[str] = frozenset(),
+) -> Command | None:
     """Return what a key means now, None where it means nothing (a digit without a candidate)."""
     digit = key.removeprefix("shift+")
     if digit.isdigit():
@@ -80,7 +87,7 @@ def command_for(key: str, *, tree: Tree, selected: str, shown: Sequence[Candidat
     if key in _DIALOGS:
         return Command("dialog", _DIALOGS[key])
     if key in ("up", "down", "left", "right"):
-        node = neighbour(tree, selected, key)
+        node = neighbour(tree, selected, key, collapsed=collapsed)
         return Command("select", node) if node != selected else None
     simple = {
         "u": Command("undo"),
@@ -95,13 +102,18 @@ def command_for(key: str, *, tree: Tree, selected: str, shown: Sequence[Candidat
     return simple.get(key)
 
 
-def neighbour(tree: Tree, selected: str, key: str) -> str:
-    """Return the node to which an arrow key leads from the selected one, itself at an edge."""
+def neighbour(tree: Tree, selected: str, key: str, *, collapsed: Collection[str] = frozenset()) -> str:
+    """Return the node to which an arrow key leads from the selected one, itself at an edge.
+
+    Up and down pass over what is folded away below a collapsed node; right goes into it.
+    """
     if key == "left":
         return tree.node(selected).parent or selected
     if key == "right":
         return next(iter(tree.node(selected).children), selected)
-    order = [node.id for start in (ROOT, *tree.loose) for node in tree.walk(start)]
+    folded = {node.id for id in collapsed if id in tree.nodes for node in tree.walk(id) if node.id != id}
+    walk = (node.id for start in (ROOT, *tree.loose) for node in tree.walk(start))
+    order = [id for id in walk if id == selected or id not in folded]
     at = order.index(selected) + (1 if key == "down" else -1)
     return order[min(max(at, 0), len(order) - 1)]
 

@@ -24,7 +24,10 @@ MAX_LINES = 7
 """Where a text in a box is cut; all of it stands in the tooltip."""
 
 _VIS = "lib/vis-9.1.2/vis-network.min.js"
-_SCRIPTS = ("outbox.js", "graph_meeting.js", "graph_paint.js", "graph_view.js", "graph_panel.js", "graph.js")
+_SCRIPTS = (
+    *("outbox.js", "meeting.js", "elements.js", "graph_paint.js", "graph_view.js", "graph_panel.js"),
+    "graph.js",
+)
 
 Verb = Literal["select", "open", "toggle"]
 
@@ -210,7 +213,7 @@ def _library_js() -> str:
             vis.partition("//# sourceMappingURL")[0],
             "})(vis, {}, undefined);",
             f"const STYLE = {json.dumps(style)};",
-            f"const CSS = {json.dumps(_asset('graph.css'))};",
+            f"const CSS = {json.dumps(_asset('tools.css') + _asset('graph.css'))};",
             *map(_asset, _SCRIPTS),
         )
     )
@@ -233,5 +236,5 @@ def _library() -> ComponentRenderer:
 @cache
 def _mount() -> ComponentRenderer:
     """Return one graph on the page; it travels with each change of the tree, so it is small."""
-    js = "\n".join(map(_asset, ("graph_meeting.js", "graph_mount.js")))
+    js = "\n".join(map(_asset, ("meeting.js", "graph_mount.js")))
     return st.components.v2.component("entail_graph", js=js)

@@ -113,7 +113,7 @@ def test_the_newcomers_story(
     dialog.get_by_role("button", name="Conclude").click()
     expect(dialog).to_have_count(0)
     page.get_by_text("Outline", exact=True).click()
-    expect(page.get_by_role("button", name="moonlight is reflected sunlight")).to_be_visible()
+    expect(page.get_by_role("treeitem", name="moonlight is reflected sunlight")).to_be_visible()
     tree = log.history(tree_id).tree
     (conclusion,) = tree.root.children
     assert tree.nodes[conclusion].text == "moonlight is reflected sunlight"
@@ -126,7 +126,7 @@ def test_the_newcomers_story(
     expect(rows(colleague)).to_have_count(10)
     say_name(colleague, "Bo")
     colleague.get_by_text("Outline", exact=True).click()
-    expect(colleague.get_by_role("button", name="moonlight is reflected sunlight")).to_be_visible()
+    expect(colleague.get_by_role("treeitem", name="moonlight is reflected sunlight")).to_be_visible()
     before = log.history(tree_id).seq
     press(colleague, "4")
     expect(rows(colleague).nth(3)).to_contain_text("accepted here")

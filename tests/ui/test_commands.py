@@ -78,6 +78,21 @@ def test_arrows_walk_the_outline(start: str, key: str, end: str) -> None:
     assert neighbour(small_tree(), start, key) == end
 
 
+@pytest.mark.parametrize(
+    ("start", "key", "end"),
+    [
+        ("n4", "down", "n3"),
+        ("n3", "up", "n4"),
+        ("n4", "right", "n2"),
+        ("n2", "down", "n3"),  # selected, and folded away since
+        ("n2", "up", "n4"),
+        ("n2", "left", "n4"),
+    ],
+)
+def test_arrows_pass_over_what_is_folded_away(start: str, key: str, end: str) -> None:
+    assert neighbour(small_tree(), start, key, collapsed={"n4", "n99"}) == end
+
+
 def test_moving_among_siblings_stops_at_the_edges() -> None:
     tree = small_tree()
     assert moved(tree, "n4", 1) == ("n3", "n4")

@@ -8,7 +8,9 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Corpus
 from entail.trees.acts import Create
 from entail.trees.seed import SAMPLE_ID
+from entail.ui.outline import OutlineEvent
 from entail.ui.resources import Workspace
+from entail.ui.views import follow
 
 HOSTILE = "ice <script>alert(1)</script> is **cold** :red[x] $y$"
 
@@ -181,7 +183,8 @@ def test_selecting_in_the_outline_shows_that_nodes_candidates(
     app = on_tree(named(app), own)
     app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
     app = app.segmented_control(key="view").set_value("Outline").run()
-    app = app.button(key=f"outline-{own}-n2").click().run()
+    follow(app.session_state["screens"][own], OutlineEvent("select", "n2"))
+    app = app.run()
     offered = [b.key for b in app.button if (b.key or "").startswith("accept-")]
     assert len(offered) == 2  # neither its own text nor the hypothesis above
     assert all(f"{own}-n2-" in (key or "") for key in offered)

@@ -285,6 +285,6 @@ const draw = ({ data, parentElement, setTriggerValue }) => {
 };
 
 export default function ({ parentElement }) {
-  meetingPoint().resolve(draw);
+  meetingPoint("graph").resolve(draw);
   return whenGone(parentElement, takeNoRoom(parentElement));
 }

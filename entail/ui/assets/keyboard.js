@@ -34,9 +34,9 @@ const belongsTo = (element, key) => {
   if (element.isContentEditable || element.matches("textarea, select, [role=textbox], [role=combobox]")) return true;
   if (element.matches("input") && !TYPED.has(element.type)) return true;
   const plain = key.replace("shift+", "");
-  if (PRESSING.has(plain)) return element.matches("button, a, summary, input, [role=button], [role=link]");
+  if (PRESSING.has(plain)) return element.matches("button, a, summary, input, [role=button], [role=link], [role=treeitem]");
   if (MOVING.has(plain)) {
-    return element.closest("[role=slider], [role=tablist], [role=listbox], [role=menu], [role=grid], [role=radiogroup], " +
+    return element.closest("[role=slider], [role=tablist], [role=listbox], [role=menu], [role=grid], [role=radiogroup], [role=tree], " +
       "input[type=range], input[type=radio], input[type=number]") !== null;
   }
   return false;

@@ -1,0 +1,318 @@
+"""The outline in a real Chromium: clicks and keys reach Python, and it stays a tree to walk meanwhile."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from entail.trees import appearance
+
+pytestmark = pytest.mark.browser
+
+APP = Path(__file__).parent / "apps" / "outline_app.py"
+ORDER = ["n1", "n1.1", "n1.3", "n1.4", "n1.5", "n1.2", "n1.6"]
+
+
+@pytest.fixture(scope="module")
+def app(start_app: Callable[..., str]) -> str:
+    return start_app(APP)
+
+
+@pytest.fixture(scope="module")
+def one_context(browser: Browser, browser_context_args: dict[str, Any]) -> Iterator[BrowserContext]:
+    context = browser.new_context(**browser_context_args)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def context(one_context: BrowserContext) -> BrowserContext:
+    """One for all tests here, so that Streamlit's own scripts are fetched once."""
+    return one_context
+
+
+class Outline:
+    """Hands and eyes on the outline of a page."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.tree = page.get_by_role("tree", name="Outline of the explanation tree")
+        self.rows = self.tree.get_by_role("treeitem")
+        self.field = page.get_by_label("Find in tree")
+
+    def row(self, node: str) -> Locator:
+        return self.tree.locator(f'[data-node="{node}"]')
+
+    def shows(self, *nodes: str) -> None:
+        """Wait until just these rows are to be seen, in this order."""
+        expect(self.tree.locator("[role=treeitem]:visible")).to_have_count(len(nodes))
+        found = [row.get_attribute("data-node") for row in self.rows.all()]
+        assert found == list(nodes)
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def focus_is_at(self, node: str) -> None:
+        expect(self.row(node)).to_be_focused()
+
+    def twist(self, node: str) -> None:
+        self.row(node).locator(".twist").click()
+
+    def said(self, **values: str) -> None:
+        """Wait until Python says so."""
+        for name, value in values.items():
+            expect(self.page.get_by_text(re.compile(rf"\b{name}={re.escape(value)};"))).to_be_visible()
+
+    def tick(self, name: str) -> None:
+        self.page.get_by_text(name, exact=True).click()
+
+
+@pytest.fixture
+def story(context: BrowserContext, app: str) -> Iterator[Outline]:
+    """The outline of a tree of five nodes below the hypothesis and a loose one, drawn."""
+    page = context.new_page()
+    page.goto(app)
+    outline = Outline(page)
+    outline.shows(*ORDER)
+    outline.said(selected="n1")
+    yield outline
+    page.close()
+
+
+def test_a_click_selects_in_python(story: Outline) -> None:
+    story.row("n1.3").click()
+    story.said(selected="n1.3", events="select:n1.3")
+    expect(story.tree.get_by_role("treeitem", selected=True)).to_have_attribute("data-node", "n1.3")
+    story.focus_is_at("n1.3")
+
+
+def test_the_tree_says_what_it_is(story: Outline) -> None:
+    deep = story.tree.get_by_role("treeitem", name="turned away from the sun (Premise)", level=4)
+    expect(deep).to_have_attribute("aria-posinset", "1")
+    expect(deep).to_have_attribute("aria-setsize", "2")
+    assert deep.get_attribute("aria-expanded") is None
+    expect(
+        story.tree.get_by_role(
+            "treeitem", name=re.compile(r"at night \(Intermediate conclusion\).*finished"), expanded=True
+        )
+    ).to_have_attribute("data-node", "n1.3")
+    apart = story.tree.get_by_role("group", name=re.compile("Not connected"))
+    expect(apart.get_by_role("treeitem")).to_have_text(re.compile("never used so far"))
+    expect(apart.get_by_role("treeitem")).to_have_attribute("aria-level", "1")
+    expect(story.tree.locator("[tabindex='0']")).to_have_count(1)
+    shapes = {
+        kind: story.tree.locator(f'[data-kind="{kind}"] .shape').first.inner_html()
+        for kind in ("hypothesis", "intermediate", "premise")
+    }
+    assert len(set(shapes.values())) == 3
+
+
+def test_arrows_walk_what_is_to_be_seen_and_python_follows(story: Outline) -> None:
+    story.row("n1").click()
+    for keys, node in (
+        (["ArrowDown"], "n1.1"),
+        (["ArrowRight"], "n1.3"),
+        (["ArrowRight", "ArrowRight"], "n1.4"),  # a premise leads no further
+        (["ArrowDown"], "n1.5"),
+        (["ArrowDown"], "n1.2"),
+        (["ArrowUp"], "n1.5"),
+        (["ArrowLeft"], "n1.3"),
+        (["End"], "n1.6"),
+        (["ArrowDown"], "n1.6"),
+        (["Home"], "n1"),
+        (["ArrowUp"], "n1"),
+    ):
+        story.press(*keys)
+        story.focus_is_at(node)
+        story.said(selected=node)
+        story.focus_is_at(node)  # also when Python has answered
+
+
+def test_left_collapses_and_right_expands(story: Outline) -> None:
+    story.row("n1.3").click()
+    story.said(selected="n1.3")
+    story.press("ArrowLeft")
+    story.said(collapsed="n1.3", selected="n1.3")
+    story.shows("n1", "n1.1", "n1.3", "n1.2", "n1.6")
+    expect(story.row("n1.3")).to_have_attribute("aria-expanded", "false")
+    story.press("ArrowDown")
+    story.said(selected="n1.2")
+    story.press("ArrowUp", "ArrowRight")
+    story.said(collapsed="", selected="n1.3")
+    story.shows(*ORDER)
+    story.press("ArrowLeft", "ArrowLeft")
+    story.said(collapsed="n1.3", selected="n1.1")
+
+
+def test_enter_and_double_click_open(story: Outline) -> None:
+    story.row("n1.1").click()
+    story.press("ArrowLeft")
+    story.said(collapsed="n1.1")
+    story.press("Enter")
+    story.said(collapsed="", selected="n1.1")
+    story.press("Enter")  # what is open stays open
+    story.row("n1.3").click()
+    story.press("ArrowLeft", "ArrowUp")
+    story.said(collapsed="n1.3", selected="n1.1")
+    story.row("n1.3").dblclick()
+    story.said(collapsed="", selected="n1.3")
+    story.shows(*ORDER)
+
+
+def test_the_sign_at_a_row_folds_and_leaves_the_selection(story: Outline) -> None:
+    story.row("n1.4").click()
+    story.said(selected="n1.4")
+    story.twist("n1.1")
+    story.said(collapsed="n1.1", selected="n1.4")
+    story.shows("n1", "n1.1", "n1.2", "n1.6")
+    expect(story.row("n1.1")).to_have_attribute("aria-selected", "true")  # stands for what it hides
+    story.focus_is_at("n1.1")
+    story.twist("n1.1")
+    story.said(collapsed="", selected="n1.4")
+    expect(story.row("n1.4")).to_have_attribute("aria-selected", "true")
+    story.focus_is_at("n1.4")
+    story.twist("n1.1")
+    story.row("n1.1").click()
+    story.said(collapsed="n1.1", selected="n1.1")
+    story.press("ArrowRight")
+    story.said(collapsed="", selected="n1.1")
+    story.focus_is_at("n1.1")
+
+
+def test_collapse_all_and_expand_all(story: Outline) -> None:
+    story.page.get_by_role("button", name="Collapse all").click()
+    story.said(collapsed="n1.1 n1.3")
+    story.shows("n1", "n1.1", "n1.2", "n1.6")
+    story.page.get_by_role("button", name="Expand all").click()
+    story.said(collapsed="")
+    story.shows(*ORDER)
+
+
+def test_the_page_has_its_keys_while_the_focus_is_elsewhere_and_all_others_always(story: Outline) -> None:
+    story.press("ArrowDown", "Home", "Enter")
+    story.said(pressed="down home enter", events="")
+    story.row("n1.1").click()
+    story.said(selected="n1.1")
+    story.press("ArrowDown", "Home", "Enter", "u", "1", "Shift+ArrowDown", "Control+End")
+    story.said(pressed="down home enter u 1", selected="n1")
+    story.press("Tab")
+    expect(story.tree.locator(":focus")).to_have_count(0)
+
+
+def test_quick_fingers_lose_nothing_while_python_is_busy(story: Outline) -> None:
+    story.tick("slow")
+    story.row("n1").click()
+    story.press(*["ArrowDown"] * 5, "ArrowUp", "ArrowLeft", "ArrowLeft")
+    story.focus_is_at("n1.3")
+    walked = [*ORDER[1:6], "n1.5", "n1.3"]
+    said = " ".join([*(f"select:{node}" for node in walked), "collapse:n1.3"])
+    story.said(events=said, selected="n1.3", collapsed="n1.3")
+    story.focus_is_at("n1.3")
+
+
+def test_the_focus_stays_while_the_tree_grows_and_goes_on_where_a_row_goes(story: Outline) -> None:
+    story.row("n1.2").click()
+    story.said(selected="n1.2")
+    for name in ("grown", "pruned"):
+        # By script, as when a colleague does it: the focus is in the tree.
+        story.page.get_by_role("checkbox", name=name).evaluate("box => box.click()")
+        if name == "grown":
+            expect(story.row("n4")).to_be_visible()
+            story.shows(*ORDER[:5], "n4", "n1.2", "n1.6")
+            story.focus_is_at("n1.2")
+    expect(story.row("n1.2")).to_have_count(0)
+    story.said(selected="n1")
+    story.focus_is_at("n1")
+
+
+def test_find_shows_what_holds_the_words_and_what_is_above(story: Outline) -> None:
+    story.twist("n1.1")
+    story.said(collapsed="n1.1")
+    story.field.fill("SOURCE of")
+    story.shows("n1", "n1.1", "n1.3", "n1.5")
+    expect(story.tree.locator("mark")).to_have_text("source of")
+    expect(story.page.get_by_role("status")).to_have_text("1")
+    expect(story.row("n1.1")).to_have_attribute("aria-expanded", "true")
+    story.field.press("Enter")
+    story.focus_is_at("n1.5")
+    story.said(selected="n1.5", pressed="")
+    story.field.fill("nothing says this")
+    expect(story.page.get_by_role("status")).to_have_text("none")
+    story.field.press("Escape")
+    expect(story.field).to_have_value("")
+    story.shows("n1", "n1.1", "n1.2", "n1.6")
+    story.said(collapsed="n1.1", pressed="")
+
+
+def test_rejected_premises_lead_to_their_node(story: Outline) -> None:
+    story.tick("rejected")
+    rejected = story.tree.get_by_role(
+        "treeitem", name=re.compile(r"kind of solid \(Rejected premise\).*by Ada"), level=3
+    )
+    rejected.click()
+    story.said(selected="n1.1")
+    expect(rejected).to_be_focused()
+    expect(story.row("n1.1")).to_have_attribute("aria-selected", "true")
+    expect(story.page.get_by_label("Legend")).to_contain_text("Rejected premise")
+    story.press("ArrowDown")
+    story.said(selected="n1.3")
+
+
+def test_words_of_others_are_text_and_never_run(story: Outline) -> None:
+    expect(story.row("n1.1")).to_contain_text(
+        '<b>bold</b> fact <img src=x onerror="window.harmed=1"><script>'
+    )
+    story.field.fill("<b>")
+    expect(story.tree.locator("mark")).to_have_text("<b>")
+    expect(story.tree.locator("img, b, script")).to_have_count(0)
+    assert story.page.evaluate("window.harmed") is None
+
+
+def test_theme_of_the_page_is_the_outlines(story: Outline) -> None:
+    shape = story.row("n1.4").locator(".shape rect")
+    for scheme, theme in (("dark", appearance.DARK), ("light", appearance.LIGHT)):
+        story.page.emulate_media(color_scheme=scheme)
+        fill = theme.looks["premise"].fill
+        red, green, blue = (int(fill[at : at + 2], 16) for at in (1, 3, 5))
+        expect(shape).to_have_css("fill", f"rgb({red}, {green}, {blue})")
+
+
+def test_comes_back_as_it_was_left(story: Outline) -> None:
+    story.twist("n1.3")
+    story.said(collapsed="n1.3")
+    story.tick("away")
+    expect(story.tree).to_have_count(0)
+    story.tick("away")
+    story.shows("n1", "n1.1", "n1.3", "n1.2", "n1.6")
+    story.row("n1.2").click()
+    story.said(selected="n1.2")
+
+
+def test_two_hundred_nodes_in_a_narrow_window(context: BrowserContext, app: str) -> None:
+    page = context.new_page()
+    page.set_viewport_size({"width": 420, "height": 800})
+    page.goto(f"{app}/?nodes=200")
+    outline = Outline(page)
+    expect(outline.rows).to_have_count(201)
+    assert outline.tree.evaluate("tree => tree.scrollWidth <= tree.clientWidth")
+    wrapped = "all => all.filter(one => one.clientHeight > 30).map(one => one.clientWidth)"
+    assert min(outline.tree.locator(".sentence").evaluate_all(wrapped)) > 150
+    outline.row("n1").click()
+    outline.press("End")
+    last = outline.rows.last.get_attribute("data-node") or ""
+    outline.focus_is_at(last)
+    outline.said(selected=last)
+    hidden = """row => { const [a, b] = [row, row.closest("[role=tree]")].map(x => x.getBoundingClientRect());
+      return a.top < b.top - 1 || a.bottom > b.bottom + 1; }"""
+    expect(outline.row(last)).to_be_in_viewport()
+    assert not outline.row(last).evaluate(hidden)
+    assert outline.row("n1").evaluate(hidden)
+    page.locator("body").press("g")  # another way to select: the outline follows, the page stays where it is
+    outline.said(selected="n1.5")
+    expect(outline.row("n1.5")).to_have_attribute("aria-selected", "true")
+    assert not outline.row("n1.5").evaluate(hidden)
+    page.close()
