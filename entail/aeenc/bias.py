@@ -313,9 +313,7 @@ def _in_the_querys_trees(
     corpus: Corpus, trees: Iterable[ExplanationTree], gold: GoldQueries, query: Positions, premise: Positions
 ) -> NDArray[np.bool_]:
     """Tell which pairs' premises are the query itself, or stand in the proof of a tree where it stands."""
-    together: dict[str, set[int | None]] = {
-        text: {int(own)} for text, own in zip(gold.texts, gold.own, strict=True)
-    }
+    together: dict[str, set[int | None]] = {text: set() for text in gold.texts}
     for tree in trees:
         texts = {fold(text) for pair in tree.pairs for text in pair}
         positions = {corpus.position(text) for text in texts}
