@@ -18,7 +18,7 @@ from entail.settings import MAX_UPLOAD_MB
 Source = bytes | str | os.PathLike[str]
 """A path, or the bytes of an upload."""
 
-MAX_BYTES = MAX_UPLOAD_MB * 1024 * 1024
+MAX_BYTES = MAX_UPLOAD_MB * 1_000_000  # as browsers count
 """Most that is read from one file, packed or unpacked."""
 
 _GZIP = b"\x1f\x8b"

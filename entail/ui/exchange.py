@@ -5,8 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from entail.errors import EntailError
+from entail.settings import MAX_UPLOAD_MB
 from entail.ui.resources import Workspace, gold
 from entail.ui.words import label
+
+
+def upload_limit() -> int:
+    """Return the largest upload in MB: what the readers take, or less where the web server takes less."""
+    return min(MAX_UPLOAD_MB, int(st.get_option("server.maxUploadSize")))
 
 
 def draw_import(shared: Workspace, author: str | None) -> None:
@@ -17,7 +23,9 @@ def draw_import(shared: Workspace, author: str | None) -> None:
             st.success(notice)
         ids = {corpus.id: corpus.name for corpus in shared.corpora.corpora()}
         corpus_id = st.selectbox("Facts from", list(ids), format_func=ids.__getitem__, key="import_corpus")
-        file = st.file_uploader("EntailmentBank JSONL (.jsonl or .jsonl.gz)", key="import_file")
+        file = st.file_uploader(
+            "EntailmentBank JSONL (.jsonl or .jsonl.gz)", key="import_file", max_upload_size=upload_limit()
+        )
         if file is None or not st.button("Import", key="import_go", disabled=shared.database.read_only):
             return
         if author is None:

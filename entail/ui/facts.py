@@ -10,6 +10,7 @@ from entail.errors import EntailError
 from entail.trees.corpora import CorpusChange
 from entail.trees.corpus_versions import CorpusInfo
 from entail.trees.wording import quote
+from entail.ui.exchange import upload_limit
 from entail.ui.resources import Workspace
 from entail.ui.words import label
 
@@ -25,6 +26,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         file = st.file_uploader(
             "Text (one fact a line), CSV, TSV, JSON or JSONL, also gzipped",
             key="corpus_file",
+            max_upload_size=upload_limit(),
             help="Also official EntailmentBank files and worldtree_corpus_sentences_extended.json. "
             "A CSV or JSONL needs a column called text, sentence, premise or fact, or name it below.",
         )

@@ -28,6 +28,11 @@ _STYLE = """
   mark { background: color-mix(in srgb, #e69f00 35%, transparent); color: inherit; border-radius: 2px; }
   .entail-sentence { font-size: 1.02rem; line-height: 1.45; overflow-wrap: anywhere; white-space: pre-wrap; }
   .entail-quiet { opacity: .72; font-size: .86rem; }
+  /* Why a file was refused, which Streamlit tells screen readers and a mouse that rests on it. */
+  .stFileChip[aria-invalid="true"] { flex-wrap: wrap; height: auto; max-width: 100%; }
+  .stFileChip[aria-invalid="true"] > [role="alert"] { position: static; width: 100%; height: auto;
+      margin: .3rem 0 0; clip: auto; clip-path: none; overflow: visible; white-space: normal;
+      font-size: .86rem; }
 </style>
 """
 

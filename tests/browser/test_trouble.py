@@ -69,8 +69,8 @@ def test_a_locked_database_says_so_and_what_was_done_is_kept(
         expect(page.get_by_text("Not saved yet, because somebody else is writing")).to_be_visible()
         # Reading goes on.
         expect(rows(page)).to_have_count(10)
-        page.get_by_text("Outline", exact=True).click()
-        expect(page.get_by_placeholder("Words in a sentence")).to_be_visible()
+        page.get_by_text("History", exact=True).click()
+        expect(page.get_by_text("beginning the tree")).to_be_visible()
         # What is typed into a dialog stays there.
         page.locator("body").press("w")
         dialog = page.get_by_role("dialog")
@@ -85,3 +85,27 @@ def test_a_locked_database_says_so_and_what_was_done_is_kept(
     expect(rows(page).nth(0)).to_contain_text("accepted here")
     expect(page.get_by_text("Not saved yet")).to_have_count(0)
     assert [event.act.kind for event in log.history(tree_id).events] == ["create", "write", "accept"]
+
+
+def test_an_upload_over_the_limit_is_refused_in_words_and_the_page_goes_on(
+    page: Page, start_app: Any, folder: Path, tmp_path: Path
+) -> None:
+    big = tmp_path / "big.txt"
+    with big.open("wb") as file:
+        file.truncate(200_000_001)  # takes no room on the disk; the browser looks at its length only
+    small = tmp_path / "small.txt"
+    small.write_text("glass is a brittle solid\nbrittle things break when hit\n")
+    page.goto(f"{start_app(ROOT / 'streamlit_app.py', data_dir=folder)}/Corpora")
+    say_name(page, "Ada")
+    field, read = page.locator('input[type="file"]'), page.get_by_role("button", name="Read")
+    expect(page.get_by_text("200MB per file")).to_be_visible()
+    field.set_input_files(big)
+    told = page.get_by_role("alert").filter(has_text="must be 200.0MB or smaller")
+    expect(told).to_be_visible()
+    box = told.bounding_box()
+    assert box is not None
+    assert min(box["width"], box["height"]) > 10, "it can be seen, not only heard"
+    expect(read).to_be_disabled()
+    field.set_input_files(small)
+    read.click()
+    expect(page.get_by_text(re.compile("2 premises"))).to_be_visible()

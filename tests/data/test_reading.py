@@ -115,7 +115,7 @@ def test_the_limit_is_named_with_what_was_found(tmp_path: Path) -> None:
     for source in (b"1" * 1234, path):
         with pytest.raises(FormatError, match=r"at most 1,000 bytes, found 1,234"):
             read_text(source, max_bytes=1000)
-    assert MAX_BYTES == 200 * 1024 * 1024
+    assert MAX_BYTES == 200_000_000
 
 
 def test_the_limit_holds_for_what_is_unpacked() -> None:

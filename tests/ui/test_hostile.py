@@ -2,19 +2,26 @@
 
 import re
 import sqlite3
+import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from entail.data.reading import MAX_BYTES
 from entail.errors import DatabaseError, FormatError
+from entail.settings import MAX_UPLOAD_MB
 from entail.trees import database as database_module
 from entail.trees.acts import Create
 from entail.trees.log import TreeLog
 from entail.trees.seed import SAMPLE_ID
 from entail.ui.authoring import take_place, take_press
-from entail.ui.exchange import import_trees
+from entail.ui.exchange import import_trees, upload_limit
 from entail.ui.keyboard import KeyPress
 from entail.ui.resources import Workspace
 
@@ -29,6 +36,10 @@ def named(app: AppTest, name: str = "Ada") -> AppTest:
 def errors(app: AppTest) -> str:
     """Return what the page says is wrong, without Markdown's escapes."""
     return re.sub(r"\\(.)", r"\1", "\n".join(str(error.value) for error in app.error))
+
+
+def accepts(app: AppTest) -> list[Any]:
+    return [button for button in app.button if (button.key or "").startswith("accept-")]
 
 
 def opens(app: AppTest) -> int:
@@ -138,6 +149,20 @@ def test_a_key_that_finds_the_database_in_trouble_is_answered_not_raised(
     assert place.screen.notice == ("error", LOCKED)
 
 
+@pytest.mark.parametrize(("server", "promised"), [(200, 200), (500, 200), (5, 5)])
+def test_the_page_promises_what_both_the_server_and_the_readers_take(
+    monkeypatch: pytest.MonkeyPatch, server: int, promised: int
+) -> None:
+    monkeypatch.setattr(st, "get_option", {"server.maxUploadSize": server}.__getitem__)
+    assert upload_limit() == promised
+    assert promised * 1_000_000 <= MAX_BYTES
+
+
+def test_the_server_is_configured_to_take_what_the_readers_take() -> None:
+    config = Path(__file__).parents[2] / ".streamlit" / "config.toml"
+    assert tomllib.loads(config.read_text(encoding="utf-8"))["server"]["maxUploadSize"] == MAX_UPLOAD_MB
+
+
 # --- another process that is writing ---
 
 Held = Callable[[], AbstractContextManager[None]]
@@ -170,12 +195,17 @@ def test_a_click_that_finds_the_database_locked_is_kept(app: AppTest, shared: Wo
     app = named(app)
     app.session_state["tree"], app.session_state["retriever"] = tree_id, "tfidf"
     app = app.switch_page("pages/Trees.py").run()
+    for _ in range(100):  # the index is built behind the page
+        if accepts(app):
+            break
+        time.sleep(0.2)
+        app = app.run()
     with held():
-        app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
+        app = accepts(app)[0].click().run()
         assert not app.exception
         assert "Not saved yet, because somebody else is writing" in warnings(app)
         assert "Nothing was lost" in warnings(app)
-        assert [b for b in app.button if (b.key or "").startswith("accept-")], "reading goes on"
+        assert accepts(app), "reading goes on"
     app = app.button(key="try_again").click().run()
     assert not app.warning
     assert [event.act.kind for event in shared.log.history(tree_id).events] == ["create", "accept"]
