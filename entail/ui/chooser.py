@@ -32,7 +32,8 @@ def draw_chooser(shared: Workspace, author: str | None) -> None:
 def draw_start(shared: Workspace, author: str | None) -> None:
     """Draw the form that starts a tree: a corpus, and a hypothesis typed or picked."""
     corpora = shared.corpora.corpora()
-    examples = [tree.hypothesis for tree in shared.log.trees() if tree.example]
+    trees = shared.log.trees()
+    examples = [tree.hypothesis for tree in trees if tree.example]
     with st.container(border=True):
         st.markdown("**Start a tree**")
         if not corpora:
@@ -46,9 +47,40 @@ def draw_start(shared: Workspace, author: str | None) -> None:
             text = st.text_input(
                 "The claim to explain", key="start_text", max_chars=2000, placeholder="One sentence"
             )
-        corpus = st.selectbox("Facts from", corpora, format_func=_corpus_line, key="start_corpus")
+        corpus = pick_corpus(corpora, trees, author, key="start_corpus")
         if st.button("Start", type="primary", key="start", disabled=shared.database.read_only):
             _start(shared, author, text, corpus)
+
+
+def usual_corpus(
+    corpora: Sequence[CorpusInfo], trees: Sequence[TreeSummary], author: str | None
+) -> CorpusInfo:
+    """Return the corpus of the tree that the author worked on last, else the largest; there is one at least.
+
+    Of `trees` the last changed comes first, as `TreeLog.trees` returns them.
+    """
+    known = {corpus.id: corpus for corpus in corpora}
+    used = (known.get(tree.corpus_id or "") for tree in trees if author in tree.authors)
+    return next(filter(None, used), None) or max(corpora, key=lambda corpus: corpus.count)
+
+
+def pick_corpus(
+    corpora: Sequence[CorpusInfo], trees: Sequence[TreeSummary], author: str | None, *, key: str
+) -> CorpusInfo:
+    """Draw the list of corpora and return the one that is picked: the author's usual one until they pick."""
+    touched = f"{key}:touched"
+
+    def touch() -> None:
+        st.session_state[touched] = True
+
+    # The author may become known, or start a tree, after the list was drawn first.
+    if not st.session_state.get(touched):
+        st.session_state[key] = usual_corpus(corpora, trees, author).id
+    ids = {corpus.id: corpus for corpus in corpora}
+    picked = st.selectbox(
+        "Facts from", list(ids), format_func=lambda id: _corpus_line(ids[id]), key=key, on_change=touch
+    )
+    return ids[picked]
 
 
 def _corpus_line(corpus: CorpusInfo) -> str:

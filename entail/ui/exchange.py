@@ -6,6 +6,7 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.settings import MAX_UPLOAD_MB
+from entail.ui.chooser import pick_corpus
 from entail.ui.resources import Workspace, gold
 from entail.ui.words import label
 
@@ -21,8 +22,10 @@ def draw_import(shared: Workspace, author: str | None) -> None:
     with st.expander("Import trees", icon=":material/upload_file:", expanded=notice is not None):
         if notice:
             st.success(notice)
-        ids = {corpus.id: corpus.name for corpus in shared.corpora.corpora()}
-        corpus_id = st.selectbox("Facts from", list(ids), format_func=ids.__getitem__, key="import_corpus")
+        corpora = shared.corpora.corpora()
+        corpus_id = (
+            pick_corpus(corpora, shared.log.trees(), author, key="import_corpus").id if corpora else None
+        )
         file = st.file_uploader(
             "EntailmentBank JSONL (.jsonl or .jsonl.gz)", key="import_file", max_upload_size=upload_limit()
         )

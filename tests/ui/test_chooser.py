@@ -1,0 +1,54 @@
+"""Which corpus a new tree is begun with."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Corpus
+from entail.trees.acts import Create, Write
+from entail.trees.seed import SAMPLE_ID
+from entail.ui.chooser import usual_corpus
+from entail.ui.resources import Workspace
+
+
+@pytest.fixture
+def small(shared: Workspace) -> str:
+    """Return the id of a small corpus, the first by its name."""
+    return shared.corpora.add_corpus(Corpus.of("aaa", ["snow is ice", "fire is hot"]), author="Bo").id
+
+
+def usual(shared: Workspace, author: str | None) -> str:
+    return usual_corpus(shared.corpora.corpora(), shared.log.trees(), author).id
+
+
+def test_the_usual_corpus_is_the_one_worked_on_last_else_the_largest(shared: Workspace, small: str) -> None:
+    assert shared.corpora.corpora()[0].id == small, "by name it would be the first"
+    assert [usual(shared, who) for who in (None, "Ada", "Bo")] == [SAMPLE_ID] * 3
+    first = shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=small)
+    assert [usual(shared, who) for who in (None, "Ada", "Bo")] == [SAMPLE_ID, small, SAMPLE_ID]
+    shared.log.create(Create(hypothesis="b"), author="Ada", corpus_id=SAMPLE_ID)
+    shared.log.create(Create(hypothesis="no facts"), author="Ada", corpus_id=None)
+    assert usual(shared, "Ada") == SAMPLE_ID
+    shared.log.act(first, Write(node="n1", text="c"), author="Ada", base=1)
+    assert usual(shared, "Ada") == small
+
+
+@pytest.mark.parametrize("key", ["start_corpus", "import_corpus"])
+def test_the_list_of_corpora_follows_who_is_at_work_until_one_is_picked(
+    app: AppTest, shared: Workspace, small: str, key: str
+) -> None:
+    shared.log.create(Create(hypothesis="a"), author="Ada", corpus_id=small)
+    app = app.run()
+    assert app.selectbox(key=key).value == SAMPLE_ID
+    app = app.text_input(key="sidebar_name").set_value("Ada").run()
+    assert app.selectbox(key=key).value == small
+    app = app.selectbox(key=key).set_value(SAMPLE_ID).run()
+    app = app.button(key="leave").click().run().text_input(key="sidebar_name").set_value("Ada").run()
+    assert app.selectbox(key=key).value == SAMPLE_ID
+
+
+def test_what_was_picked_before_the_name_was_said_stays(app: AppTest, shared: Workspace, small: str) -> None:
+    app = app.run().selectbox(key="start_corpus").set_value(small).run()
+    app = app.text_input(key="sidebar_name").set_value("Ada").run()
+    app = app.text_input(key="start_text").set_value("ice floats").run().button(key="start").click().run()
+    assert not app.exception
+    assert {tree.corpus_id for tree in shared.log.trees() if not tree.example} == {small}
