@@ -17,7 +17,7 @@ def upload_limit() -> int:
 
 
 def draw_import(shared: Workspace, author: str | None) -> None:
-    """Draw the field that takes official EntailmentBank JSONL and makes a tree of every row."""
+    """Draw the field that takes EntailmentBank JSONL, a tree a row, or GraphML, a tree a file."""
     notice = st.session_state.pop("import_notice", None)
     with st.expander("Import trees", icon=":material/upload_file:", expanded=notice is not None):
         if notice:
@@ -27,7 +27,9 @@ def draw_import(shared: Workspace, author: str | None) -> None:
             pick_corpus(corpora, shared.log.trees(), author, key="import_corpus").id if corpora else None
         )
         file = st.file_uploader(
-            "EntailmentBank JSONL (.jsonl or .jsonl.gz)", key="import_file", max_upload_size=upload_limit()
+            "EntailmentBank JSONL (.jsonl, .jsonl.gz) or GraphML (.graphml)",
+            key="import_file",
+            max_upload_size=upload_limit(),
         )
         if file is None or not st.button("Import", key="import_go", disabled=shared.database.read_only):
             return
@@ -46,14 +48,13 @@ def draw_import(shared: Workspace, author: str | None) -> None:
 
 
 def import_trees(shared: Workspace, content: bytes, *, name: str, author: str, corpus_id: str | None) -> int:
-    """Make a tree of every row; all of them or, when one cannot be read, none.
+    """Make a tree of every row; all of them or, when one cannot be read, none. The name says the format.
 
     Raises:
-        DataError: If the file or a row is malformed; its line is named.
+        DataError: If the file or a row is malformed, with its line, or the name has an unknown ending.
     """
-    from entail.data.entailment_bank import read_trees
-    from entail.trees.unfold import unfold
+    from entail.trees.formats.convert import read_acts
 
     corpus = shared.corpora.corpus(corpus_id) if corpus_id else None
-    acts = [unfold(tree, corpus=corpus) for tree in read_trees(content, name=name)]
+    acts = read_acts(content, name=name, corpus=corpus)
     return len(shared.log.create_all(acts, author=author, corpus_id=corpus_id))

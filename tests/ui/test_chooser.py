@@ -1,13 +1,21 @@
-"""Which corpus a new tree is begun with."""
+"""Which corpus a new tree is begun with, and trees that come in from files."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
-from entail.trees.acts import Create, Write
+from entail.errors import DataError
+from entail.trees.acts import Create, GivenNode, Write
+from entail.trees.formats.graphml import to_graphml
 from entail.trees.seed import SAMPLE_ID
+from entail.trees.unfold import grow
 from entail.ui.chooser import usual_corpus
+from entail.ui.exchange import import_trees
 from entail.ui.resources import Workspace
+
+GIVEN = Create(
+    hypothesis="snow is cold", nodes=(GivenNode("snow is ice", -1), GivenNode("ice is <cold>", -1))
+)
 
 
 @pytest.fixture
@@ -52,3 +60,32 @@ def test_what_was_picked_before_the_name_was_said_stays(app: AppTest, shared: Wo
     app = app.text_input(key="start_text").set_value("ice floats").run().button(key="start").click().run()
     assert not app.exception
     assert {tree.corpus_id for tree in shared.log.trees() if not tree.example} == {small}
+
+
+def test_a_tree_comes_in_as_graphml(shared: Workspace, small: str) -> None:
+    content = to_graphml(grow(GIVEN)).encode()
+    assert import_trees(shared, content, name="my tree.GraphML", author="Ada", corpus_id=small) == 1
+    (summary,) = (tree for tree in shared.log.trees() if not tree.example)
+    assert (summary.created_by, summary.corpus_id) == ("Ada", small)
+    tree = shared.log.history(summary.id).tree
+    assert [tree.nodes[node].text for node in tree.root.children] == ["snow is ice", "ice is <cold>"]
+    own = shared.corpora.corpus(small).premises[0]
+    assert [tree.nodes[node].key for node in tree.root.children] == [own.key, None], "it knows its own"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.graphml", b"<graphml", "x.graphml: expected GraphML, found something else"),
+        ("x.graphml", b'<!DOCTYPE x [<!ENTITY a "b">]><graphml/>', "without a document type"),
+        ("x.csv", b"a,b", "ends in one of .graphml, .jsonl to read"),
+        ("x", b"", "ends in one of .graphml, .jsonl to read"),
+    ],
+)
+def test_a_file_that_is_no_tree_is_refused_whole(
+    shared: Workspace, name: str, content: bytes, message: str
+) -> None:
+    before = len(shared.log.trees())
+    with pytest.raises(DataError, match=message):
+        import_trees(shared, content, name=name, author="Ada", corpus_id=None)
+    assert len(shared.log.trees()) == before

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from entail.data.reading import Source, source_name
+from entail.data.records import Corpus
+from entail.data.text import premise_key
 from entail.data.writing import write_text
 from entail.errors import DataError, FormatError
 from entail.trees.acts import Create
@@ -19,9 +22,9 @@ from entail.trees.formats.svg import to_svg
 from entail.trees.tree import Tree
 from entail.trees.unfold import grow
 
-_READERS: dict[str, Callable[[Path], list[Create]]] = {
-    ".jsonl": from_jsonl,
-    ".graphml": lambda file: [from_graphml(file)],
+_READERS: dict[str, Callable[[Source, str, Corpus | None], list[Create]]] = {
+    ".jsonl": lambda source, name, corpus: from_jsonl(source, name=name, corpus=corpus),
+    ".graphml": lambda source, name, corpus: [_found_in(corpus, from_graphml(source, name=name))],
 }
 _ONE: dict[str, Callable[[Tree], str]] = {
     ".dot": to_dot,
@@ -71,9 +74,8 @@ def convert(
         DataError: If there is no such row, or a file cannot be written.
     """
     source, target = Path(source), Path(target)
-    read = _READERS[_suffix(source, sorted(_READERS), "read")]
     suffix = _suffix(target, sorted({*_ONE, *_MANY}), "write")
-    acts = read(source)
+    acts = read_acts(source)
     if row is not None:
         if not 1 <= row <= len(acts):
             raise DataError(f"{source}: expected a row from 1 to {len(acts)}, found {row}")
@@ -89,6 +91,33 @@ def convert(
     for path, text in texts.items():
         write_text(path, text)
     return Converted(len(trees), tuple(texts))
+
+
+def read_acts(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> list[Create]:
+    """Return the acts that begin an authored tree with each tree of a file, by what its name ends in.
+
+    Args:
+        source: `.jsonl` (official EntailmentBank), `.jsonl.gz` or `.graphml`: a path, or what is in it.
+        name: How the file is called, for bytes.
+        corpus: Where the premises come from; those that it holds are known as its own.
+
+    Raises:
+        FormatError: If the name has an unknown ending, or the source is malformed.
+        ProofError: If a proof is not sound.
+    """
+    shown = source_name(source, name)
+    return _READERS[_suffix(Path(shown), sorted(_READERS), "read")](source, shown, corpus)
+
+
+def _found_in(corpus: Corpus | None, act: Create) -> Create:
+    """Say of each node whether it is a premise of the corpus, as `unfold` does."""
+    if corpus is None:
+        return act
+    nodes = tuple(
+        replace(node, key=premise_key(node.text) if corpus.position(node.text) is not None else None)
+        for node in act.nodes
+    )
+    return replace(act, nodes=nodes)
 
 
 def _suffix(path: Path, known: list[str], what: str) -> str:
