@@ -206,12 +206,21 @@ def test_the_page_has_its_keys_while_the_focus_is_elsewhere_and_all_others_alway
 def test_quick_fingers_lose_nothing_while_python_is_busy(story: Outline) -> None:
     story.tick("slow")
     story.row("n1").click()
+    story.tree.evaluate("""tree => {
+      window.walked = [];
+      const note = (changes) => changes.filter(({ target }) => target.ariaSelected === "true")
+        .forEach(({ target }) => window.walked.push(target.dataset.node));
+      new MutationObserver(note).observe(tree, { subtree: true, attributeFilter: ["aria-selected"] });
+    }""")
     story.press(*["ArrowDown"] * 5, "ArrowUp", "ArrowLeft", "ArrowLeft")
+    story.page.emulate_media(color_scheme="dark")  # draws once more what Python said before
     story.focus_is_at("n1.3")
     walked = [*ORDER[1:6], "n1.5", "n1.3"]
     said = " ".join([*(f"select:{node}" for node in walked), "collapse:n1.3"])
     story.said(events=said, selected="n1.3", collapsed="n1.3")
     story.focus_is_at("n1.3")
+    steps = story.page.evaluate("window.walked.filter((node, at, all) => node !== all[at - 1])")
+    assert steps == walked  # and never back
 
 
 def test_the_focus_stays_while_the_tree_grows_and_goes_on_where_a_row_goes(story: Outline) -> None:
@@ -237,6 +246,10 @@ def test_find_shows_what_holds_the_words_and_what_is_above(story: Outline) -> No
     expect(story.tree.locator("mark")).to_have_text("source of")
     expect(story.page.get_by_role("status")).to_have_text("1")
     expect(story.row("n1.1")).to_have_attribute("aria-expanded", "true")
+    story.field.fill("place on the moon")
+    story.shows("n1", "n1.1", "n1.3")
+    assert story.row("n1.3").get_attribute("aria-expanded") is None  # nothing below it to be seen
+    story.field.fill("source of")
     story.field.press("Enter")
     story.focus_is_at("n1.5")
     story.said(selected="n1.5", pressed="")

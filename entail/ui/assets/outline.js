@@ -90,12 +90,12 @@ class TreeOutline {
     const rows = [...this.rows.values()];
     for (const row of [...rows].reverse()) {
       row.matches = words !== "" && row.lower.includes(words);
-      row.kept = row.matches || row.below.some(({ kept }) => kept);
+      row.kept = !words || row.matches || row.below.some(({ kept }) => kept);
     }
     for (const row of rows) {
       const parent = this.rows.get(row.parent);
-      row.open = words ? row.below.some(({ kept }) => kept) : row.below.length > 0 && !this.collapsed.has(row.id);
-      row.shown = words ? row.kept : !parent || (parent.shown && parent.open);
+      row.open = row.below.some(({ kept }) => kept) && (words !== "" || !this.collapsed.has(row.id));
+      row.shown = row.kept && (!parent || (parent.shown && parent.open));
     }
     this.shown = rows.filter(({ shown }) => shown);
     const marked = this.nearestShown(this.rows.get(this.selected));

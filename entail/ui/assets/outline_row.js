@@ -36,7 +36,7 @@ class Row {
     const item = this.element;
     item.hidden = !this.shown;
     if (!this.shown) return;
-    if (this.below.length) item.setAttribute("aria-expanded", this.open);
+    if (this.below.some(({ kept }) => kept)) item.setAttribute("aria-expanded", this.open);
     else item.removeAttribute("aria-expanded");
     item.setAttribute("aria-selected", selected);
     item.setAttribute("aria-posinset", place);
