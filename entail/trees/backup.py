@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -100,6 +100,9 @@ def restore(
 ) -> Restored:
     """Fill an empty database from a backup, and put its models into the data folder: all or nothing.
 
+    The models are written beside the old ones, the database is filled in one transaction, and the folders
+    change places just before it is committed; whichever step fails, both are as they were.
+
     With `replace` what is there goes: a backup of it is written beside the database first, and a damaged
     database file is kept under another name.
 
@@ -137,9 +140,11 @@ def restore(
                     database.close()
                     damaged = _move_aside(url)
                     database = open_database(url)
-            with _staged_models(archive, models) as staged:
-                rows = _fill(database, archive, progress)
-                _swap(staged, models, keep=before is None)
+            with (
+                _staged_models(archive, models) as staged,
+                _swap(staged, models, keep=before is None) as put_in_place,
+            ):
+                rows = _fill(database, archive, progress, last=put_in_place)
         finally:
             database.close()
     return Restored(rows, sum(name.startswith("models/") for name in archive.parts), before, damaged)
@@ -242,24 +247,55 @@ def _staged_models(archive: Archive, models: Path) -> Iterator[Path | None]:
         shutil.rmtree(staged, ignore_errors=True)
 
 
-def _swap(staged: Path | None, models: Path, *, keep: bool) -> None:
+@contextmanager
+def _swap(staged: Path | None, models: Path, *, keep: bool) -> Iterator[Callable[[], None]]:
+    """Give a function that puts the staged models in place of the old; what fails here puts those back.
+
+    With `keep` the old models stay beside the new ones afterwards.
+    """
+    old = models.with_name(f"models.before-restore-{_stamp()}")
+
+    def put_in_place() -> None:
+        try:
+            if models.exists():
+                models.rename(old)
+            if staged is not None:
+                staged.rename(models)
+        except OSError as error:
+            raise DataError(
+                f"nothing was restored: the models cannot be put into {models} ({error.strerror}); let this "
+                "user write there and try again"
+            ) from error
+
     try:
-        if models.exists():
-            old = models.with_name(f"models.before-restore-{_stamp()}")
-            models.rename(old)
-            if not keep:
-                shutil.rmtree(old)
-        if staged is not None:
-            staged.rename(models)
+        yield put_in_place
+    except BaseException as error:
+        _put_back(old, staged, models, error)
+        raise
+    if not keep:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _put_back(old: Path, staged: Path | None, models: Path, why: BaseException) -> None:
+    try:
+        if staged is not None and not staged.exists() and models.exists():
+            models.rename(staged)
+        if old.exists():
+            old.rename(models)
     except OSError as error:
         raise DataError(
-            f"the database was restored, but not the models in {models} ({error.strerror}); let this user "
-            "write there and restore once more with --replace"
-        ) from error
+            f"the database was not restored ({why}), and the models that belong to it could not be put back "
+            f"({error.strerror}); they are whole in {old}: rename that folder to {models.name}"
+        ) from why
 
 
-def _fill(database: Database, archive: Archive, progress: ProgressCallback | None) -> dict[str, int]:
-    """Make the tables as they were when the backup was made, fill them, and bring them up to date."""
+def _fill(
+    database: Database, archive: Archive, progress: ProgressCallback | None, *, last: Callable[[], None]
+) -> dict[str, int]:
+    """Make the tables as they were when the backup was made, fill them, and bring them up to date.
+
+    `last` is called when nothing but the commit is left to do; if it fails, nothing is committed.
+    """
     with database.writing(wait_seconds=database.wait_seconds) as connection:
         schema.metadata.drop_all(connection)
         sa.Table("alembic_version", sa.MetaData()).drop(connection)
@@ -295,6 +331,7 @@ def _fill(database: Database, archive: Archive, progress: ProgressCallback | Non
             raise FormatError(
                 f"what it holds is damaged, so nothing was restored: {wrong[0]}", source=archive.name
             )
+        last()
     return {table.name: archive.parts[part].lines for part, table in parts.items()}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import zipfile
 from collections.abc import Callable, Mapping
 from hashlib import sha256
@@ -14,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 from entail.data.records import Corpus, Premise
-from entail.errors import DamagedDatabaseError, DatabaseError, DataError, FormatError
+from entail.errors import DamagedDatabaseError, DatabaseError, DataError, EntailError, FormatError
 from entail.progress import Progress
 from entail.trees import archive as archive_module
 from entail.trees import backup as backup_module
@@ -502,20 +503,103 @@ def test_models_that_cannot_be_written_are_not_blamed_on_the_backup(saved: Path,
     assert read(new_url(tmp_path))["trees"] == []
 
 
-def test_models_that_cannot_be_put_in_place_are_said_to_be_missing(
-    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def change(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
-        parts["models/x/config.json"] = b"{}"
+Break = Callable[[pytest.MonkeyPatch, Path], None]
+
+
+def _no_way_out(patch: pytest.MonkeyPatch, models: Path) -> None:
+    """Let the old models refuse to be renamed."""
+    _refuse(patch, lambda path, target: path == models)
+
+
+def _no_way_in(patch: pytest.MonkeyPatch, models: Path) -> None:
+    """Let the new models refuse to be renamed, once the old ones are out of the way."""
+    _refuse(patch, lambda path, target: path.name.startswith(".models-") and target == models)
+
+
+def _no_commit(patch: pytest.MonkeyPatch, models: Path) -> None:
+    """Let the database refuse to be committed, once the models are in place."""
+    opened = backup_module.open_database
+
+    def fail(_connection: sa.Connection) -> None:
+        if (models / "x" / "config.json").read_text() == "new":
+            raise sqlite3.OperationalError("database or disk is full")
+
+    def open_and_break(url: str | None = None) -> Database:
+        database = opened(url)
+        sa.event.listen(database.engine, "commit", fail)
+        return database
+
+    patch.setattr(backup_module, "open_database", open_and_break)
+
+
+def _refuse(patch: pytest.MonkeyPatch, when: Callable[[Path, Path], bool]) -> None:
+    rename = Path.rename
 
     def refuse(path: Path, target: Path) -> Path:
-        raise PermissionError(13, "Permission denied")
+        if when(path, target):
+            raise PermissionError(13, "Permission denied")
+        return rename(path, target)
+
+    patch.setattr(Path, "rename", refuse)
+
+
+@pytest.mark.parametrize(
+    ("break_it", "message", "old_models"),
+    [
+        (_no_way_out, "nothing was restored: the models cannot be put into", True),
+        (_no_way_in, "nothing was restored: the models cannot be put into", True),
+        (_no_way_in, "nothing was restored: the models cannot be put into", False),
+        (_no_commit, "disk is full", True),
+        (_no_commit, "disk is full", False),
+    ],
+)
+def test_whatever_fails_the_database_and_the_models_are_as_they_were(
+    saved: Path, own_data_folder: Path, tmp_path: Path, break_it: Break, message: str, old_models: bool
+) -> None:
+    def change(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        parts["models/x/config.json"] = b"new"
 
     rewrite(saved, change)
-    monkeypatch.setattr(Path, "rename", refuse)
-    with pytest.raises(DataError, match="the database was restored, but not the models"):
-        restore(saved, url=new_url(tmp_path))
-    assert len(read(new_url(tmp_path))["trees"]) == 2
+    url, models = new_url(tmp_path), own_data_folder / "models"
+    database = open_database(url)
+    TreeLog(database).create(Create(hypothesis="made before"), author="Ann")
+    database.close()
+    before = read(url)
+    if old_models:
+        (models / "x").mkdir(parents=True)
+        (models / "x" / "config.json").write_text("old")
+    with pytest.MonkeyPatch.context() as patch:
+        break_it(patch, models)
+        with pytest.raises(EntailError, match=message):
+            restore(saved, url=url, replace=True)
+    assert read(url) == before
+    assert [path.read_text() for path in models.rglob("*.json")] == ["old"] * old_models
+    assert [path.name for path in own_data_folder.glob("*models*")] == ["models"] * old_models
+    restore(saved, url=url, replace=True)
+    assert len(read(url)["trees"]) == 2
+    assert (models / "x" / "config.json").read_text() == "new"
+    assert [path.name for path in own_data_folder.glob("*models*")] == ["models"]
+
+
+def test_models_that_cannot_even_be_put_back_are_named(
+    saved: Path, own_data_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(parts: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        parts["models/x"] = b"new"
+
+    rewrite(saved, change)
+    models = own_data_folder / "models"
+    models.mkdir(parents=True)
+    (models / "x").write_text("old")
+    _refuse(monkeypatch, lambda path, target: target == models)
+    with pytest.raises(
+        DataError, match=r"they are whole in .*models.before-restore-.*rename that folder"
+    ) as told:
+        restore(saved, url=new_url(tmp_path), replace=True)
+    assert "cannot be put into" in str(told.value)
+    (kept,) = own_data_folder.glob("models.before-restore-*")
+    assert (kept / "x").read_text() == "old"
+    assert read(new_url(tmp_path))["trees"] == []
 
 
 def test_large_tables_go_in_pieces(sqlite: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
