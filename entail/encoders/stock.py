@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.encoders.catalogue import EncoderEntry, fetch, resolve, verify
+from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
 from entail.encoders.device import device_name
 from entail.errors import EncoderError, EntailError
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 
 def sentence_transformer(
-    encoder: str | Path | EncoderEntry, *, device: str | None = None
+    encoder: str | Path | EncoderEntry, *, tower: Tower = "query", device: str | None = None
 ) -> SentenceTransformer:
-    """Return the real model behind a name, in fp32, its adapter loaded: to train or to export it.
+    """Return the real model of one tower, in fp32, its adapter loaded: to train or to export it.
 
     Args:
         encoder: A catalogue name, a folder, or an entry; a Hub model is fetched first.
+        tower: Which one, where an adapter is on one of them only or each has its own.
         device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
 
     Raises:
@@ -37,6 +38,7 @@ def sentence_transformer(
     whole = entry.base or entry
     verify(whole)
     place = device_name(device)
+    adapter = entry.adapter(tower)
     import torch
 
     try:
@@ -50,9 +52,9 @@ def sentence_transformer(
                 local_files_only=True,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
-            if entry.base is not None:
-                model.load_adapter(str(entry.path))
-            return model
+            if adapter is not None:
+                model.load_adapter(str(adapter))
+            return model.float()
     except EntailError:
         raise
     except Exception as error:  # whatever a foreign folder brings about, its user gets one kind of error
@@ -62,18 +64,25 @@ def sentence_transformer(
 
 
 class StockTowers:
-    """Towers of a sentence-transformers model: its query route and its document route."""
+    """Towers by sentence-transformers and PEFT: the query route of one model, the document route of the same.
+
+    Where the towers have different adapters there are two models: what an adapter of an unusual kind does to
+    its base is not always undone by switching it off.
+    """
 
     def __init__(self, entry: EncoderEntry, *, device: str, dtype: torch.dtype) -> None:
-        self._model = sentence_transformer(entry, device=device).to(dtype).eval()
-        found = self._model.get_embedding_dimension()
+        self._query = sentence_transformer(entry, device=device).to(dtype).eval()
+        self._premise = self._query
+        if entry.adapter("query") != entry.adapter("premise"):
+            self._premise = sentence_transformer(entry, tower="premise", device=device).to(dtype).eval()
+        found = self._query.get_embedding_dimension()
         if found is None:
             raise EncoderError(f"{entry.name}: the model does not say how long its vectors are")
         self.dimension = int(found)
 
-    def encode(self, texts: Sequence[str], tower: Literal["query", "premise"]) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
         """Return vectors of any length, shape (texts, d)."""
-        encode = self._model.encode_query if tower == "query" else self._model.encode_document
+        encode = self._query.encode_query if tower == "query" else self._premise.encode_document
         found = encode(list(texts), batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(found, dtype=np.float32)
 

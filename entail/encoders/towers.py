@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.encoders.bert import Bert, shared_bert
+from entail.encoders.bert import Bert, LowRank, shared_bert
 from entail.encoders.bert_folder import read_bert
-from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower
+from entail.encoders.lora import read_lora, read_lora_config
 from entail.encoders.stock import StockTowers
 
 if TYPE_CHECKING:
     import torch
-
-Tower = Literal["query", "premise"]
 
 
 class Towers(Protocol):
@@ -33,10 +33,17 @@ class Towers(Protocol):
 
 
 class BertTowers:
-    """Towers of one BERT."""
+    """Towers of one BERT, each with an adapter of its own or none.
 
-    def __init__(self, bert: Bert) -> None:
+    Args:
+        bert: The weights, which others may use too.
+        query: Adapter of the query tower, empty for the weights as they are.
+        premise: Adapter of the premise tower.
+    """
+
+    def __init__(self, bert: Bert, *, query: LowRank, premise: LowRank) -> None:
         self.bert = bert
+        self._adapters: Mapping[Tower, LowRank] = {"query": query, "premise": premise}
 
     @property
     def dimension(self) -> int:
@@ -45,7 +52,7 @@ class BertTowers:
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
         """Return vectors of any length, shape (texts, d)."""
-        found: NDArray[np.float32] = self.bert.encode(texts).cpu().numpy()
+        found: NDArray[np.float32] = self.bert.encode(texts, self._adapters[tower]).cpu().numpy()
         return found
 
 
@@ -55,10 +62,20 @@ def load_towers(entry: EncoderEntry, *, device: str, dtype: torch.dtype) -> Towe
     Raises:
         EncoderError: If they cannot be loaded.
     """
-    config = read_bert(entry.path) if entry.path is not None and entry.base is None else None
-    if config is None:
-        return StockTowers(entry, device=device, dtype=dtype)
+    return _bert_towers(entry, device, dtype) or StockTowers(entry, device=device, dtype=dtype)
+
+
+def _bert_towers(entry: EncoderEntry, device: str, dtype: torch.dtype) -> BertTowers | None:
+    whole = entry.base or entry
+    config = read_bert(whole.path) if whole.path is not None else None
+    folders = {folder for tower in TOWERS if (folder := entry.adapter(tower)) is not None}
+    loras = {folder: read_lora_config(folder) for folder in folders}
+    if config is None or None in loras.values():
+        return None
     bert = shared_bert(
-        config, name=entry.name, revision=entry.revision or str(entry.path), device=device, dtype=dtype
+        config, name=whole.name, revision=whole.revision or str(whole.path), device=device, dtype=dtype
     )
-    return BertTowers(bert)
+    adapters: dict[Path | None, LowRank | None] = {None: {}}
+    adapters |= {folder: read_lora(lora, bert, name=entry.name) for folder, lora in loras.items() if lora}
+    query, premise = (adapters[entry.adapter(tower)] for tower in TOWERS)
+    return None if query is None or premise is None else BertTowers(bert, query=query, premise=premise)

@@ -84,6 +84,22 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is of any type
         raise EncoderError(f"{path.parent.name}/{path.name}: expected JSON, found {error}") from error
 
 
+def read_adapter(folder: Path, name: str) -> dict[str, Any] | None:
+    """Return the configuration of a PEFT adapter, None if the folder holds none.
+
+    Raises:
+        EncoderError: If it is no JSON object, or its weights are missing.
+    """
+    config = read_json(folder / "adapter_config.json")
+    if config is None:
+        return None
+    if not isinstance(config, dict):
+        raise EncoderError(f"{name}: expected an object in adapter_config.json, found {str(config)[:60]!r}")
+    if not (folder / "adapter_model.safetensors").is_file():
+        raise EncoderError(f"{name}: expected adapter_model.safetensors, found adapter_config.json alone")
+    return config
+
+
 def dimension(folder: Path) -> int | None:
     """Return the length of the folder's vectors as its configuration says it, None if it does not."""
     stages = modules(folder)
@@ -108,11 +124,16 @@ def dimension(folder: Path) -> int | None:
 
 def symmetric(folder: Path) -> bool:
     """Say whether a text has the same vector as query and as premise: no routes and no prompts."""
-    if any(str(module.get("type", "")).endswith((".Router", ".Asym")) for module in modules(folder)):
+    if routed(folder):
         return False
     config = read_json(folder / "config_sentence_transformers.json")
     prompts = config.get("prompts") if isinstance(config, dict) else None
     return not (isinstance(prompts, dict) and any(prompts.values()))
+
+
+def routed(folder: Path) -> bool:
+    """Say whether queries and premises go different ways through a whole model."""
+    return any(str(module.get("type", "")).endswith((".Router", ".Asym")) for module in modules(folder))
 
 
 def licence(folder: Path) -> str | None:

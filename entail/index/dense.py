@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -48,7 +49,7 @@ class DenseIndex:
     def __init__(
         self, encoder: Encoder, corpus: Corpus, vectors: Floats, *, queries: QueryVectors | None = None
     ) -> None:
-        size, dimension = expected = (len(corpus), encoder.dimension)
+        expected = (len(corpus), encoder.dimension)
         if vectors.shape != expected:
             raise ManifestMismatchError(
                 f"expected vectors of shape {expected} (premises of {corpus.name!r}, dimension of "
@@ -58,22 +59,53 @@ class DenseIndex:
             raise RetrievalError(
                 "expected finite premise vectors, found NaN or infinity; encode the corpus again"
             )
-        if queries is not None and queries.encoder.revision != encoder.revision:
-            raise ManifestMismatchError(
-                f"expected query vectors of {encoder.revision}, found those of {queries.encoder.revision}"
-            )
         import faiss
 
-        self._encoder = encoder
         self._corpus = corpus
-        self._queries = QueryVectors(encoder) if queries is None else queries
-        self._manifest = Manifest(encoder.revision, dimension, "inner_product", size, corpus.hash)
+        self._take(encoder, queries)
         self._lock = threading.Lock()
-        self._index: Any = faiss.IndexFlatIP(dimension)
+        self._index: Any = faiss.IndexFlatIP(encoder.dimension)
         self._index.add(np.ascontiguousarray(vectors, dtype=np.float32))
         # FAISS's own memory seen as an array, so that `scores` needs no second copy.
         numbers = faiss.rev_swig_ptr(self._index.get_xb(), vectors.size)
         self._vectors: Floats = numbers.reshape(vectors.shape)
+
+    def by(self, encoder: Encoder, *, queries: QueryVectors | None = None) -> DenseIndex:
+        """Return an index that ranks by another encoder, over the same vectors and under the same lock.
+
+        Args:
+            encoder: One with the premise tower that these vectors were made by.
+            queries: Query vectors shared with other indexes of that encoder; default: its own.
+
+        Raises:
+            ManifestMismatchError: If it has another premise tower; names both.
+        """
+        held, dimension = self._manifest.premise_revision, self._manifest.dimension
+        if (encoder.premise_revision, encoder.dimension) != (held, dimension):
+            raise ManifestMismatchError(
+                f"expected an encoder whose premise vectors are those of {held} (dimension {dimension}), "
+                f"found {encoder.name!r}, whose are those of {encoder.premise_revision} "
+                f"(dimension {encoder.dimension}); encode the corpus with it"
+            )
+        other = copy.copy(self)
+        other._take(encoder, queries)
+        return other
+
+    def _take(self, encoder: Encoder, queries: QueryVectors | None) -> None:
+        if queries is not None and queries.encoder.revision != encoder.revision:
+            raise ManifestMismatchError(
+                f"expected query vectors of {encoder.revision}, found those of {queries.encoder.revision}"
+            )
+        self._encoder = encoder
+        self._queries = QueryVectors(encoder) if queries is None else queries
+        self._manifest = Manifest(
+            revision=encoder.revision,
+            dimension=encoder.dimension,
+            metric="inner_product",
+            count=len(self._corpus),
+            corpus_hash=self._corpus.hash,
+            premise_revision=encoder.premise_revision,
+        )
 
     def __repr__(self) -> str:
         return f"DenseIndex({self.name!r}, {len(self._corpus)} premises of {self._corpus.name!r})"

@@ -18,11 +18,13 @@ class Manifest:
     """What an index holds, so that it is never asked for anything else (design decision 7).
 
     Attributes:
-        revision: Revision of the encoder, or name and settings of a lexical retriever.
+        revision: Revision of the encoder that ranks, or name and settings of a lexical retriever.
         dimension: Length of a vector; 0 for a lexical index.
         metric: `inner_product`, `tfidf_cosine` or `bm25`.
         count: Number of premises.
         corpus_hash: `Corpus.hash` of what was indexed.
+        premise_revision: What the premise vectors were made by, where that is not `revision`: encoders that
+            differ in their query tower alone share them.
     """
 
     revision: str
@@ -30,6 +32,11 @@ class Manifest:
     metric: str
     count: int
     corpus_hash: str
+    premise_revision: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.premise_revision:
+            object.__setattr__(self, "premise_revision", self.revision)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from entail.data.records import Corpus
@@ -35,6 +36,7 @@ def retriever(
     *,
     encoder: Encoder | None = None,
     queries: QueryVectors | None = None,
+    beside: Iterable[PremiseIndex] = (),
     cache_dir: Path | None = None,
     progress: ProgressCallback | None = None,
     device: str | None = None,
@@ -47,6 +49,8 @@ def retriever(
         encoder: The encoder behind `name`, where there is one in memory already; a name of a lexical
             retriever needs none.
         queries: Query vectors to share with other indexes of the encoder.
+        beside: Indexes in memory already: one of this corpus whose premise vectors are the encoder's is
+            shared, and nothing is read or encoded.
         cache_dir: Where premise vectors are cached; default: the settings' folder.
         progress: Told how far the encoding of premises is.
         device: For an encoder made here; default: `ENTAIL_DEVICE`.
@@ -69,6 +73,11 @@ def retriever(
                 f"no retriever is called {name!r}; known are: {', '.join(retriever_names())}, any folder "
                 "under models/ and any model on the Hugging Face Hub as organisation/model"
             ) from error
+    for other in beside:
+        held = other.manifest
+        same = (held.corpus_hash, held.premise_revision) == (corpus.hash, encoder.premise_revision)
+        if isinstance(other, DenseIndex) and same:
+            return other.by(encoder, queries=queries)
     folder = load_settings().vectors_dir if cache_dir is None else cache_dir
     vectors = premise_vectors(corpus, encoder, cache_dir=folder, progress=progress)
     return DenseIndex(encoder, corpus, vectors, queries=queries)

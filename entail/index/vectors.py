@@ -1,6 +1,6 @@
-"""Premise vectors, cached on disk by encoder revision and corpus, so that only new lines are encoded.
+"""Premise vectors, cached on disk by premise tower and corpus, so that only new lines are encoded.
 
-One entry is a folder `<cache>/<revision>/<corpus hash>/` with
+One entry is a folder `<cache>/<premise revision>/<corpus hash>/` with
 
 - `vectors.npy`: shape (premises, d), fp16, which halves the disk and moves dev MAP by less than 0.0002,
 - `keys.txt`: the premises' keys in order, one a line,
@@ -60,11 +60,12 @@ def premise_vectors(
     """
     if not corpus.premises:
         raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
-    expected = Manifest(encoder.revision, encoder.dimension, "inner_product", len(corpus), corpus.hash)
-    shipped = shipped_vectors(encoder.revision)
+    revision = encoder.premise_revision
+    expected = Manifest(revision, encoder.dimension, "inner_product", len(corpus), corpus.hash)
+    shipped = shipped_vectors(revision)
     if shipped is not None and all(key in shipped.premises for key in corpus.keys):
         return unit(np.stack([shipped.premises[key] for key in corpus.keys]))
-    shelf = cache_dir / slug(encoder.revision)
+    shelf = cache_dir / slug(revision)
     entry = shelf / corpus.hash
     with _locked(shelf, corpus.hash):
         held = read_entry(entry, expected)
@@ -138,7 +139,7 @@ def _gather(
         if not missing:
             break
         manifest, vectors, keys = _read(entry) or (None, None, ())
-        if manifest is None or vectors is None or manifest.revision != encoder.revision:
+        if manifest is None or vectors is None or manifest.revision != encoder.premise_revision:
             continue
         found = {key: vectors[row] for row, key in enumerate(keys) if key in missing}
         known.update(found)

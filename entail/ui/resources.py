@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import logging
 import threading
@@ -81,6 +82,7 @@ class Shelf:
         self._lock = threading.Lock()
         self._shelf: OrderedDict[tuple[str, str], Building] = OrderedDict()
         self._encoders: dict[str, BiEncoder] = {}
+        self._making: dict[tuple[str, str], threading.Lock] = {}
         self._warmed: set[str] = set()
 
     def take(self, name: str, corpus: Corpus, *, wait: float = 1.0) -> Building:
@@ -131,6 +133,19 @@ class Shelf:
                 self._encoders[name] = BiEncoder(resolve(name))
             return self._encoders[name]
 
+    def _alone(self, corpus: Corpus, encoder: BiEncoder | None) -> contextlib.AbstractContextManager[object]:
+        """Let encoders with one premise tower take turns: the second finds the first one's vectors."""
+        if encoder is None:
+            return contextlib.nullcontext()
+        place = (corpus.hash, encoder.premise_revision)
+        with self._lock:
+            return self._making.setdefault(place, threading.Lock())
+
+    def _held(self, corpus: Corpus) -> list[PremiseIndex]:
+        with self._lock:
+            buildings = [found for (_, content), found in self._shelf.items() if content == corpus.hash]
+        return [found.index for found in buildings if found.index is not None]
+
     def _build(self, building: Building, name: str, corpus: Corpus) -> None:
         from entail.index.retriever import retriever
 
@@ -139,9 +154,15 @@ class Shelf:
 
         try:
             encoder = None if name in ("tfidf", "bm25") else self.encoder(name)
-            building.index = retriever(
-                name, corpus, encoder=encoder, cache_dir=load_settings().vectors_dir, progress=report
-            )
+            with self._alone(corpus, encoder):
+                building.index = retriever(
+                    name,
+                    corpus,
+                    encoder=encoder,
+                    beside=self._held(corpus),
+                    cache_dir=load_settings().vectors_dir,
+                    progress=report,
+                )
         except EntailError as error:
             building.error = error
         except Exception as error:

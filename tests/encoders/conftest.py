@@ -1,5 +1,6 @@
 """A sentence-transformers model small enough to be made anew in every run."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,23 +62,35 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _save_tiny(tmp_path_factory.mktemp("models") / "tiny")
 
 
+def _save_adapter(folder: Path, base: Path, *, seed: int = 1, half: bool = False, **options: Any) -> Path:
+    """Write a PEFT adapter that moves the base's vectors, as `SentenceTransformer.save_pretrained` does."""
+    import torch
+    from peft import LoraConfig
+    from safetensors.torch import load_file, save_file
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(base), device="cpu")
+    torch.manual_seed(seed)
+    model.add_adapter(LoraConfig(**{"r": 2, "target_modules": ["query", "value"], **options}))
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad and "lora_A" not in name:
+            torch.nn.init.normal_(parameter, std=0.3 if base.name == "tiny" else 0.02)
+    model.save_pretrained(str(folder), create_model_card=False)
+    if half:
+        weights = folder / "adapter_model.safetensors"
+        save_file({name: tensor.half() for name, tensor in load_file(weights).items()}, weights)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def save_adapter() -> Callable[..., Path]:
+    return _save_adapter
+
+
 @pytest.fixture(scope="session")
 def tiny_adapter(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A PEFT adapter on `tiny` that moves its vectors; `entail.json` names the base by its path."""
-    import json
-
-    import torch
-    from peft import LoraConfig
-    from sentence_transformers import SentenceTransformer
-
-    folder = tmp_path_factory.mktemp("models") / "tuned"
-    model = SentenceTransformer(str(tiny), device="cpu")
-    model.add_adapter(LoraConfig(r=2, target_modules=["query", "value"]))
-    torch.manual_seed(1)
-    for name, parameter in model.named_parameters():
-        if "lora_B" in name:
-            torch.nn.init.normal_(parameter)
-    model.save_pretrained(str(folder), create_model_card=False)
+    folder = _save_adapter(tmp_path_factory.mktemp("models") / "tuned", tiny)
     card = {"method": "siamese", "base": str(tiny), "licence": "apache-2.0"}
     (folder / "entail.json").write_text(json.dumps(card), encoding="utf-8")
     return folder

@@ -197,7 +197,7 @@ def test_threads_share_one_copy_and_get_the_same_vectors(tiny: Path, monkeypatch
 
     def counting(*args: object, **options: object) -> object:
         loads.append(args)
-        return load(*args, **options)  # type: ignore[arg-type]
+        return load(*args, **options)  # type: ignore[arg-type]  # handed on as they came
 
     monkeypatch.setattr(module, "_load", counting)
     encoder = BiEncoder(tiny, batch_size=1)

@@ -17,10 +17,15 @@ class CountingEncoder:
     def __init__(self, name: str = "stub", *, dimension: int = 16, symmetric: bool = True) -> None:
         self.name = name
         self.revision = f"{name}@1"
+        self.premises_by: str | None = None
         self.dimension = dimension
         self.symmetric = symmetric
         self.queries: list[str] = []
         self.premises: list[str] = []
+
+    @property
+    def premise_revision(self) -> str:
+        return self.premises_by or self.revision
 
     def vector(self, text: str) -> Floats:
         seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

@@ -29,6 +29,7 @@ def _of(vectors: list[list[float]]) -> DenseIndex:
 
     class Silent:
         name, revision, symmetric = "silent", "silent@1", False
+        premise_revision = revision
         dimension = len(vectors[0])
 
         def encode_queries(self, texts: object, **_: object) -> Any:
@@ -211,3 +212,41 @@ def test_searching_leaves_the_threads_of_others_alone(encoder: Any) -> None:
         assert faiss.omp_get_max_threads() == 3
     finally:
         faiss.omp_set_num_threads(before)
+
+
+def test_another_query_tower_ranks_the_same_vectors(encoder: Any, asymmetric_encoder: Any) -> None:
+    index = _index(encoder)
+    asymmetric_encoder.premises_by = encoder.revision
+    other = index.by(asymmetric_encoder)
+    assert other._index is index._index
+    assert other._vectors is index._vectors
+    assert other._lock is index._lock
+    assert (index.name, other.name) == ("stub", "routed")
+    queries = np.stack([asymmetric_encoder.vector("query: a query")])
+    np.testing.assert_allclose(other.scores(["a query"]), queries @ index._vectors.T, atol=1e-6)
+    assert (
+        other.search(["a query"], k=3).positions.tolist() != index.search(["a query"], k=3).positions.tolist()
+    )
+    assert (other.manifest.revision, other.manifest.premise_revision) == ("routed@1", "stub@1")
+    assert (index.manifest.revision, index.manifest.premise_revision) == ("stub@1", "stub@1")
+
+
+def test_an_encoder_with_another_premise_tower_is_refused_with_both(encoder: Any, other_encoder: Any) -> None:
+    with pytest.raises(ManifestMismatchError, match=r"stub@1 \(dimension 16\), found 'other'.*other@1"):
+        _index(encoder).by(other_encoder)
+
+
+def test_an_encoder_of_another_dimension_is_refused_with_both(encoder: Any, other_encoder: Any) -> None:
+    other_encoder.premises_by, other_encoder.dimension = encoder.revision, 8
+    with pytest.raises(ManifestMismatchError, match=r"\(dimension 16\), found 'other'.*\(dimension 8\)"):
+        _index(encoder).by(other_encoder)
+
+
+def test_query_vectors_of_another_encoder_are_refused_there_too(
+    encoder: Any, asymmetric_encoder: Any
+) -> None:
+    asymmetric_encoder.premises_by = encoder.revision
+    with pytest.raises(
+        ManifestMismatchError, match="expected query vectors of routed@1, found those of stub@1"
+    ):
+        _index(encoder).by(asymmetric_encoder, queries=QueryVectors(encoder))

@@ -81,6 +81,29 @@ def test_another_revision_is_encoded_anew(encoder: Any, other_encoder: Any, cach
     assert other_encoder.premises == TEXTS
 
 
+def test_encoders_with_one_premise_tower_share_their_vectors(
+    encoder: Any, other_encoder: Any, cache_dir: Path
+) -> None:
+    found = premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
+    other_encoder.premises_by = encoder.revision
+    grown = Corpus.of("grown", [*CORPUS.texts, "one more"])
+    np.testing.assert_array_equal(premise_vectors(CORPUS, other_encoder, cache_dir=cache_dir), found)
+    premise_vectors(grown, other_encoder, cache_dir=cache_dir)
+    assert other_encoder.premises == ["one more"]
+    assert [shelf.name for shelf in cache_dir.iterdir()] == ["stub@1"]
+
+
+def test_an_entry_that_says_nothing_of_towers_is_read(encoder: Any, cache_dir: Path) -> None:
+    premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
+    file = _entry(cache_dir) / "manifest.json"
+    told = json.loads(file.read_text(encoding="utf-8"))
+    del told["premise_revision"]
+    file.write_text(json.dumps(told), encoding="utf-8")
+    encoder.premises.clear()
+    premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
+    assert encoder.premises == []
+
+
 def test_progress_counts_what_has_to_be_encoded(encoder: Any, cache_dir: Path) -> None:
     premise_vectors(CORPUS, encoder, cache_dir=cache_dir)
     seen: list[Progress] = []
@@ -191,7 +214,8 @@ def test_every_field_of_a_manifest_guards() -> None:
         {"corpus_hash": "i"},
     ):
         with pytest.raises(ManifestMismatchError, match=f"x: holds {next(iter(change))} "):
-            check_manifest(replace(expected, **change), expected, where="x")  # type: ignore[arg-type]
+            other = replace(expected, **change)  # type: ignore[arg-type]  # any field, of its own type
+            check_manifest(other, expected, where="x")
 
 
 def test_only_the_last_used_entries_are_kept(encoder: Any, cache_dir: Path) -> None:

@@ -1,10 +1,16 @@
 """The shelf of indexes: what is built, shared, and said when it cannot be."""
 
+import threading
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from entail.data.bundled import sample_corpus
 from entail.data.records import Corpus
 from entail.errors import EntailError
 from entail.index import retriever as retriever_module
+from entail.index.dense import DenseIndex
 from entail.ui.resources import Shelf
 
 CORPUS = Corpus.of("two", ["ice is cold", "fire is hot"])
@@ -42,3 +48,37 @@ def test_whatever_goes_wrong_is_told_and_can_be_tried_again(
     assert isinstance(building.error, EntailError)
     assert type(error).__name__ in str(building.error)
     assert shelf.take("tfidf", CORPUS, wait=30).index is not None
+
+
+def test_encoders_with_one_premise_tower_share_one_index_though_both_are_asked_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "models"))
+    folder = tmp_path / "models" / "tuned"
+    folder.mkdir(parents=True)
+    (folder / "adapter_config.json").write_text("{}", encoding="utf-8")
+    (folder / "adapter_model.safetensors").write_bytes(b"never read")
+    card = '{"base": "minilm", "towers": "single"}'
+    (folder / "entail.json").write_text(card, encoding="utf-8")
+    shelf, corpus = Shelf(), sample_corpus()
+    begun, wait = threading.Event(), threading.Event()
+    dense = DenseIndex.__init__
+
+    def slow(*args: Any, **options: Any) -> None:
+        begun.set()
+        wait.wait(30)
+        dense(*args, **options)
+
+    monkeypatch.setattr(DenseIndex, "__init__", slow)
+    first = shelf.take("minilm", corpus, wait=0)
+    assert begun.wait(30)
+    second = shelf.take("tuned", corpus, wait=0.2)
+    assert not second.done.is_set()
+    wait.set()
+    assert first.done.wait(30)
+    assert second.done.wait(30)
+    assert isinstance(first.index, DenseIndex)
+    assert isinstance(second.index, DenseIndex)
+    assert second.index.name == "tuned"
+    assert second.index._index is first.index._index

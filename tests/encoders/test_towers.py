@@ -1,0 +1,380 @@
+"""An adapter is on both towers, on the query tower alone, or each has its own; one base serves all."""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import entail
+from entail.data.bundled import sample_corpus
+from entail.encoders.biencoder import BiEncoder
+from entail.encoders.catalogue import Tower, catalogue, resolve
+from entail.encoders.lora import read_lora_config
+from entail.encoders.stock import sentence_transformer
+from entail.encoders.towers import BertTowers
+from entail.errors import EncoderError
+
+TEXTS = ["ice is cold", "", "the moon is a kind of rock", "water " * 90, "a star is hot", "fire"]
+KINDS = ["siamese", "single", "dual"]
+
+Save = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
+
+
+def by_peft(base: Path, adapter: Path | None, texts: Sequence[str] = TEXTS) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(base), device="cpu")
+    if adapter is not None:
+        model.load_adapter(str(adapter))
+        model.float()
+    return model.encode(list(texts), normalize_embeddings=True)
+
+
+def card(folder: Path, **fields: Any) -> Path:
+    (folder / "entail.json").write_text(json.dumps(fields), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def make(save_adapter: Save, tiny: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Write an encoder of a kind, its base `tiny` or another."""
+
+    def _make(kind: str, *, base: Path = tiny, name: str = "tuned", said: Any = None, **options: Any) -> Path:
+        folder = save_adapter(tmp_path / name, base, **options)
+        if kind == "dual":
+            save_adapter(folder / "premise_tower", base, seed=2, **options)
+        return card(folder, method="aeenc", base=said or str(base), towers=kind)
+
+    return _make
+
+
+def towers_of(encoder: BiEncoder) -> BertTowers:
+    encoder.load()
+    assert isinstance(encoder._towers, BertTowers)
+    return encoder._towers
+
+
+def expected(kind: str, base: Path, folder: Path, texts: Sequence[str] = TEXTS) -> tuple[Any, Any]:
+    premise = {"siamese": folder, "single": None, "dual": folder / "premise_tower"}[kind]
+    return by_peft(base, folder, texts), by_peft(base, premise, texts)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"r": 3, "lora_alpha": 5, "use_rslora": True, "target_modules": ["query", "key", "value", "dense"]},
+        {"target_modules": "all-linear", "exclude_modules": ".*pooler.*", "lora_dropout": 0.5, "half": True},
+        {"target_modules": r".*attention\.self\.key", "init_lora_weights": "gaussian"},
+        {"target_modules": ["output.dense", "key"], "rank_pattern": {"key": 1}},
+        {"target_modules": ["value"], "layers_to_transform": [0]},
+    ],
+    ids=["two", "all", "as trained here", "by pattern", "ranks", "layers"],
+)
+def test_vectors_are_those_of_peft(
+    make: Callable[..., Path], tiny: Path, kind: str, options: dict[str, Any]
+) -> None:
+    folder = make(kind, **options)
+    encoder = BiEncoder(folder)
+    towers_of(encoder)
+    queries, premises = expected(kind, tiny, folder)
+    np.testing.assert_allclose(encoder.encode_queries(TEXTS), queries, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_premises(TEXTS), premises, atol=1e-5)
+    assert np.abs(queries - by_peft(tiny, None)).max() > 0.01
+    assert bool(np.abs(queries - premises).max() < 1e-6) == (kind == "siamese")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"use_dora": True},
+        {"bias": "lora_only"},
+        {"modules_to_save": ["intermediate.dense"]},
+        {"alpha_pattern": {"query": 32}},
+        {"target_modules": ["query", "word_embeddings"]},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_adapters_are_left_to_peft(
+    make: Callable[..., Path], tiny: Path, kind: str, options: dict[str, Any]
+) -> None:
+    folder = make(kind, **options)
+    encoder = BiEncoder(folder)
+    encoder.load()
+    assert not isinstance(encoder._towers, BertTowers)
+    queries, premises = expected(kind, tiny, folder)
+    for _ in range(2):  # there and back
+        np.testing.assert_allclose(encoder.encode_queries(TEXTS), queries, atol=1e-5)
+        np.testing.assert_allclose(encoder.encode_premises(TEXTS), premises, atol=1e-5)
+    assert np.abs(queries - by_peft(tiny, None)).max() > 0.01
+    assert bool(np.abs(queries - premises).max() < 1e-6) == (kind == "siamese")
+
+
+def test_the_packaged_base_takes_an_adapter_as_peft_does(make: Callable[..., Path]) -> None:
+    base = resolve("minilm").path
+    assert base is not None
+    options = {"r": 16, "lora_alpha": 32, "target_modules": "all-linear", "half": True}
+    folder = make("dual", base=base, said="minilm", **options)
+    encoder = BiEncoder(folder)
+    towers_of(encoder)
+    texts = [*TEXTS, *sample_corpus().texts[::400]]
+    queries, premises = expected("dual", base, folder, texts)
+    np.testing.assert_allclose(encoder.encode_queries(texts), queries, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_premises(texts), premises, atol=1e-5)
+    assert np.abs(queries - premises).max() > 0.01
+
+
+def test_an_adapter_on_a_base_that_is_not_plain_is_left_to_peft(
+    make: Callable[..., Path], save_tiny: Save, tmp_path: Path
+) -> None:
+    wide = save_tiny(tmp_path / "tiny", dense=5)
+    folder = make("single", base=wide)
+    encoder = BiEncoder(folder)
+    queries, premises = expected("single", wide, folder)
+    np.testing.assert_allclose(encoder.encode_queries(TEXTS), queries, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_premises(TEXTS), premises, atol=1e-5)
+    assert encoder.dimension == 5
+
+
+def test_all_encoders_on_one_base_hold_one_copy_of_it(make: Callable[..., Path], tiny: Path) -> None:
+    encoders = [BiEncoder(tiny), *(BiEncoder(make(kind, name=kind)) for kind in KINDS)]
+    berts = [towers_of(encoder).bert for encoder in encoders]
+    assert len({bert.words.data_ptr() for bert in berts}) == 1
+    assert len({weight.data_ptr() for bert in berts for weight, _ in bert.linears.values()}) == 4
+    alone = BiEncoder(tiny).encode_queries(TEXTS)
+    for encoder in encoders:
+        encoder.encode_queries(TEXTS)
+    np.testing.assert_array_equal(encoders[0].encode_queries(TEXTS), alone)
+
+
+def test_another_precision_is_another_copy(make: Callable[..., Path], tiny: Path) -> None:
+    whole, rough = BiEncoder(make("single")), BiEncoder(make("single", name="again"), precision="bf16")
+    assert towers_of(whole).bert is not towers_of(rough).bert
+    assert rough.premise_revision == BiEncoder(tiny, precision="bf16").revision
+    cosines = (whole.encode_queries(TEXTS) * rough.encode_queries(TEXTS)).sum(axis=1)
+    assert cosines.min() > 0.99
+
+
+def test_premise_vectors_are_bound_to_the_premise_tower(make: Callable[..., Path], tiny: Path) -> None:
+    base = BiEncoder(tiny)
+    single, siamese, dual = (BiEncoder(make(kind, name=kind)) for kind in ("single", "siamese", "dual"))
+    assert base.premise_revision == base.revision
+    assert single.premise_revision == base.revision
+    assert siamese.premise_revision == siamese.revision
+    assert dual.premise_revision == dual.revision
+    assert len({base.revision, single.revision, siamese.revision, dual.revision}) == 4
+    assert [encoder.symmetric for encoder in (base, single, siamese, dual)] == [True, False, True, False]
+    assert (single.entry.towers, dual.entry.towers) == ("single", "dual")
+
+
+def test_the_same_weights_on_another_tower_are_another_revision(
+    make: Callable[..., Path], tiny: Path
+) -> None:
+    folder = make("single")
+    single = resolve(folder).revision
+    card(folder, base=str(tiny), towers="siamese")
+    siamese = resolve(folder).revision
+    assert single != siamese
+    card(folder, base=str(tiny))
+    assert resolve(folder).revision == siamese
+    card(folder, base=str(tiny), figures={"MAP": 0.5})
+    assert resolve(folder).revision == siamese
+
+
+def test_a_changed_premise_tower_is_another_revision(
+    make: Callable[..., Path], save_adapter: Save, tiny: Path
+) -> None:
+    folder = make("dual")
+    before = resolve(folder).revision
+    save_adapter(folder / "premise_tower", tiny, seed=3)
+    assert resolve(folder).revision != before
+
+
+def test_a_checkpoint_from_another_base_is_refused_with_both(make: Callable[..., Path], tiny: Path) -> None:
+    folder = make("single")
+    found = resolve(tiny).revision
+    card(folder, base=str(tiny), towers="single", base_revision="minilm@53aa51172d14")
+    with pytest.raises(EncoderError, match=f"minilm@53aa51172d14.*{found}: a checkpoint from another base"):
+        resolve(folder)
+    card(folder, base=str(tiny), towers="single", base_revision=found)
+    assert resolve(folder).base == resolve(tiny)
+
+
+def test_a_base_that_is_called_differently_is_the_same_by_its_digest(
+    make: Callable[..., Path], tiny: Path, tmp_path: Path
+) -> None:
+    folder = make("single")
+    moved = Path(shutil.copytree(tiny, tmp_path / "elsewhere"))
+    card(folder, base=str(moved), towers="single", base_revision=resolve(tiny).revision)
+    assert resolve(folder).base == resolve(moved)
+
+
+@pytest.mark.parametrize("kind", ["siamese", "single"])
+def test_a_premise_tower_that_is_not_said_is_refused(
+    make: Callable[..., Path], tiny: Path, kind: str
+) -> None:
+    folder = card(make("dual"), base=str(tiny), towers=kind)
+    with pytest.raises(EncoderError, match=f"towers '{kind}' and premise_tower"):
+        resolve(folder)
+
+
+def test_a_dual_encoder_without_its_premise_tower_is_refused(make: Callable[..., Path]) -> None:
+    folder = make("dual")
+    shutil.rmtree(folder / "premise_tower")
+    with pytest.raises(EncoderError, match="towers 'dual' without premise_tower"):
+        resolve(folder)
+
+
+def test_a_premise_tower_without_weights_is_refused(make: Callable[..., Path]) -> None:
+    folder = make("dual")
+    (folder / "premise_tower" / "adapter_model.safetensors").unlink()
+    with pytest.raises(EncoderError, match=r"premise_tower: expected adapter_model\.safetensors"):
+        resolve(folder)
+
+
+@pytest.mark.parametrize("kind", ["single", "dual"])
+def test_towers_of_a_whole_model_are_routes_or_refused(tiny: Path, tmp_path: Path, kind: str) -> None:
+    folder = card(Path(shutil.copytree(tiny, tmp_path / "whole")), towers=kind)
+    with pytest.raises(EncoderError, match=f"towers are {kind}, found a model without; save it as a Router"):
+        resolve(folder)
+
+
+def test_a_whole_model_with_routes_stays_a_router(tiny: Path, save_tiny: Save, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Router
+
+    parts = [
+        list(SentenceTransformer(str(f), device="cpu")) for f in (tiny, save_tiny(tmp_path / "two", seed=5))
+    ]
+    router = Router.for_query_document(query_modules=parts[0], document_modules=parts[1])
+    model = SentenceTransformer(modules=[router], device="cpu")
+    model.save_pretrained(str(tmp_path / "routed"), create_model_card=False)
+    encoder = BiEncoder(card(tmp_path / "routed", towers="dual"))
+    np.testing.assert_allclose(encoder.encode_queries(TEXTS), by_peft(tiny, None), atol=1e-5)
+    np.testing.assert_allclose(encoder.encode_premises(TEXTS), by_peft(tmp_path / "two", None), atol=1e-5)
+    assert not encoder.symmetric
+    assert encoder.premise_revision == encoder.revision
+
+
+def edit_tensors(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(folder / "adapter_model.safetensors")
+    edit(tensors)
+    save_file(tensors, folder / "adapter_model.safetensors")
+
+
+QUERY = "base_model.model.encoder.layer.0.attention.self.query"
+
+
+def _drop(*names: str) -> Callable[[dict[str, Any]], object]:
+    return lambda tensors: [tensors.pop(name) for name in names]
+
+
+def _cut(name: str, rows: int) -> Callable[[dict[str, Any]], object]:
+    return lambda tensors: tensors.update({name: tensors[name][:rows].contiguous()})
+
+
+def _widen(name: str) -> Callable[[dict[str, Any]], object]:
+    return lambda tensors: tensors.update({name: tensors[name].repeat(1, 2)})
+
+
+def _move(tensors: dict[str, Any]) -> None:
+    for name in [name for name in tensors if "query" in name]:
+        tensors[name.replace("layer.0", "layer.7")] = tensors.pop(name)
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (_drop(f"{QUERY}.lora_B.weight"), r"query\.lora_B\.weight', found none of that name"),
+        (
+            _drop(f"{QUERY}.lora_A.weight", f"{QUERY}.lora_B.weight"),
+            r"query\.lora_A\.weight', found none of that name",
+        ),
+        (_cut(f"{QUERY}.lora_A.weight", 1), r"query\.lora_A\.weight' of shape \(2, 8\), found \(1, 8\)"),
+        (_widen(f"{QUERY}.lora_A.weight"), r"query\.lora_A\.weight' of shape \(2, 8\), found \(2, 16\)"),
+        (_cut(f"{QUERY}.lora_B.weight", 4), r"query\.lora_B\.weight' of shape \(8, 2\), found \(4, 2\)"),
+        (_move, r"a base of 1 layers, found tensors of 'encoder\.layer\.7\.attention.*another base"),
+    ],
+    ids=["no B", "no pair", "rank", "inputs", "outputs", "layer"],
+)
+def test_a_damaged_adapter_is_refused_by_the_name_of_its_tensor(
+    make: Callable[..., Path], edit: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    folder = make("single")
+    edit_tensors(folder, edit)
+    with pytest.raises(EncoderError, match=f"tuned: .*{message}"):
+        BiEncoder(folder).load()
+
+
+def test_a_torn_adapter_is_refused(make: Callable[..., Path]) -> None:
+    path = make("dual") / "premise_tower" / "adapter_model.safetensors"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(EncoderError, match=r"tuned: cannot be loaded, adapter_model\.safetensors is torn"):
+        BiEncoder(path.parent.parent).load()
+
+
+def test_an_adapter_of_another_dimension_is_refused(make: Callable[..., Path], tiny: Path) -> None:
+    folder = card(make("single"), base="minilm", towers="single")
+    with pytest.raises(EncoderError, match=r"lora_A\.weight' of shape \(2, 384\), found \(2, 8\)"):
+        BiEncoder(folder).load()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("r", 0),
+        ("r", "2"),
+        ("lora_alpha", None),
+        ("peft_type", "IA3"),
+        ("init_lora_weights", "pissa"),
+        ("something_new", {"on": True}),
+    ],
+)
+def test_a_configuration_that_is_not_plain_lora_is_not_taken_for_it(
+    make: Callable[..., Path], field: str, value: object
+) -> None:
+    folder = make("single")
+    assert read_lora_config(folder) is not None
+    path = folder / "adapter_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {field: value}), encoding="utf-8")
+    assert read_lora_config(folder) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_real_model_of_each_tower_is_at_hand(make: Callable[..., Path], tiny: Path, kind: str) -> None:
+    folder = make(kind, half=True)
+    towers: list[Tower] = ["query", "premise"]
+    for tower, vectors in zip(towers, expected(kind, tiny, folder), strict=True):
+        model = sentence_transformer(folder, tower=tower)
+        np.testing.assert_allclose(model.encode(TEXTS, normalize_embeddings=True), vectors, atol=1e-5)
+
+
+def test_an_encoder_is_loaded_by_name(models_dir: Path, make: Callable[..., Path]) -> None:
+    shutil.copytree(make("single"), models_dir / "mine")
+    encoder = entail.load("mine", device="cpu")
+    assert encoder.loaded
+    assert encoder.name == "mine"
+    assert encoder.entry.card is not None
+    assert encoder.entry.card.method == "aeenc"
+    with pytest.raises(EncoderError, match="no encoder is called 'yours'"):
+        entail.load("yours")
+
+
+def test_the_catalogue_says_what_is_wrong_with_a_card(models_dir: Path, make: Callable[..., Path]) -> None:
+    card(Path(shutil.copytree(make("single"), models_dir / "bad")), towers="triple")
+    entry = catalogue()[-1]
+    assert entry.name == "bad"
+    assert "siamese, single, dual" in str(entry.problem)

@@ -1,0 +1,156 @@
+"""An adapter on the query tower alone: the index is the base's, nothing is encoded anew, ranks are new."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import entail
+from entail.data.bundled import sample_corpus, sample_trees
+from entail.data.records import Corpus
+from entail.encoders.biencoder import BiEncoder
+from entail.encoders.catalogue import resolve
+from entail.errors import EncoderError
+from entail.index.dense import DenseIndex
+from entail.index.retriever import retriever
+from entail.index.vectors import slug
+from entail.trees.suggestions import evidence_of, suggest
+from entail.trees.unfold import grow, unfold
+
+QUERY = "is a query that nobody typed before"
+
+
+@pytest.fixture(autouse=True)
+def _installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "models"))
+    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
+
+
+def write_adapter(folder: Path, *, width: int = 384, seed: int = 0) -> None:
+    """Write LoRA of rank 4 on the first two layers' query maps, as PEFT does."""
+    import torch
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True)
+    draw = torch.Generator().manual_seed(seed)
+    tensors = {}
+    for layer in range(2):
+        at = f"base_model.model.encoder.layer.{layer}.attention.self.query"
+        tensors[f"{at}.lora_A.weight"] = torch.randn(4, width, generator=draw).half()
+        tensors[f"{at}.lora_B.weight"] = (torch.randn(width, 4, generator=draw) * 0.2).half()
+    save_file(tensors, folder / "adapter_model.safetensors")
+    config = {"peft_type": "LORA", "r": 4, "lora_alpha": 4, "target_modules": ["query"], "bias": "none"}
+    config["layers_to_transform"] = [0, 1]
+    (folder / "adapter_config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Any:
+    def _make(towers: str, *, name: str = "x", **options: Any) -> str:
+        folder = tmp_path / "models" / name
+        write_adapter(folder, **options)
+        if towers == "dual":
+            write_adapter(folder / "premise_tower", seed=1)
+        card = {"method": "aeenc", "base": "minilm", "base_revision": resolve("minilm").revision}
+        (folder / "entail.json").write_text(json.dumps({**card, "towers": towers}), encoding="utf-8")
+        return f"models/{name}"
+
+    return _make
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The premises that any encoder was asked for."""
+    texts: list[str] = []
+    encode = BiEncoder.encode_premises
+
+    def spy(self: BiEncoder, some: Sequence[str], **options: Any) -> Any:
+        texts.extend(some)
+        return encode(self, some, **options)
+
+    monkeypatch.setattr(BiEncoder, "encode_premises", spy)
+    return texts
+
+
+def test_the_bundled_sample_is_searched_with_the_vectors_that_ship(make: Any, encoded: list[str]) -> None:
+    corpus = sample_corpus()
+    index, base = retriever(make("single"), corpus), retriever("minilm", corpus)
+    assert isinstance(index, DenseIndex)
+    assert index.name == "x"
+    mine, theirs = index.scores([QUERY]), base.scores([QUERY])
+    assert np.abs(mine - theirs).max() > 0.01
+    assert encoded == []
+    # A premise that is the query is not taken for its own query vector.
+    assert not np.allclose(index.encode([corpus.texts[3]]), base.encode([corpus.texts[3]]), atol=1e-2)  # type: ignore[attr-defined]
+
+
+def test_vectors_cached_by_the_base_are_not_encoded_again(
+    make: Any, encoded: list[str], tmp_path: Path
+) -> None:
+    corpus = Corpus.of("own", ["my own fact", "another fact of mine"])
+    retriever("minilm", corpus)
+    assert encoded == list(corpus.texts)
+    retriever(make("single"), corpus).search([QUERY], k=1)
+    assert encoded == list(corpus.texts)
+    base = resolve("minilm").revision
+    assert [place.name for place in (tmp_path / "data" / "vectors").iterdir()] == [slug(base or "")]
+
+
+def test_what_the_query_tower_encodes_first_the_base_finds(make: Any, encoded: list[str]) -> None:
+    corpus = Corpus.of("own", ["my own fact", "another fact of mine"])
+    index = retriever(make("single"), corpus)
+    base = retriever("minilm", corpus)
+    assert encoded == list(corpus.texts)
+    np.testing.assert_array_equal(index._vectors, base._vectors)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("towers", ["siamese", "dual"])
+def test_a_premise_tower_of_its_own_encodes_its_own(make: Any, encoded: list[str], towers: str) -> None:
+    corpus = Corpus.of("own", ["my own fact", "another fact of mine"])
+    base, index = retriever("minilm", corpus), retriever(make(towers), corpus)
+    assert encoded == 2 * list(corpus.texts)
+    assert np.abs(index._vectors - base._vectors).max() > 0.01  # type: ignore[attr-defined]
+
+
+def test_indexes_beside_each_other_hold_their_vectors_once(make: Any) -> None:
+    corpus = sample_corpus()
+    base = retriever("minilm", corpus)
+    other = Corpus.of("other", ["ice is cold"])
+    index = retriever(
+        make("single"), corpus, beside=[retriever("bm25", corpus), retriever("minilm", other), base]
+    )
+    assert isinstance(base, DenseIndex)
+    assert isinstance(index, DenseIndex)
+    assert index._index is base._index
+    assert index._lock is base._lock
+    assert (index.name, base.name) == ("x", "minilm")
+    assert retriever(make("siamese", name="y"), Corpus.of("one", ["a"]), beside=[base]) is not base
+
+
+def test_evidence_names_the_encoder_that_ranked(make: Any) -> None:
+    corpus = sample_corpus()
+    index = retriever(make("single"), corpus)
+    assert index.manifest.premise_revision == resolve("minilm").revision
+    tree = grow(unfold(sample_trees()[0]))
+    found = suggest(tree, "n1", corpus, index, k=3)
+    evidence = evidence_of(found, index, corpus_version=1, query=tree.node("n1").text)
+    assert (evidence.retriever, evidence.revision) == ("x", resolve("models/x").revision)
+    assert evidence.revision != resolve("minilm").revision
+
+
+def test_an_adapter_of_another_width_is_refused(make: Any) -> None:
+    index = retriever(make("single", width=8), sample_corpus())
+    with pytest.raises(EncoderError, match=r"lora_A\.weight' of shape \(4, 384\), found \(4, 8\)"):
+        index.search([QUERY], k=1)
+
+
+def test_trees_are_evaluated_with_it_by_name(make: Any) -> None:
+    corpus, trees = sample_corpus(), sample_trees()[:6]
+    found = entail.evaluate_premises(corpus, trees, retriever(make("single"), corpus))
+    base = entail.evaluate_premises(corpus, trees, retriever("minilm", corpus))
+    assert found.to_json()["queries"] == base.to_json()["queries"]
+    assert found.to_json()["paper"] != base.to_json()["paper"]
