@@ -183,6 +183,19 @@ class Desk:
 
     def _finish(self) -> None:
         open_ = tuple(c.premise for c in self.looked_at if c.judgement is None and c.in_tree is None)
+        if not open_:
+            why = (
+                "every candidate shown so far is judged already, or in the tree; key n shows more"
+                if self.looked_at
+                else "no candidates are shown"
+            )
+            kind = self.history.tree.node(self.screen.selected).kind
+            self.screen.notice = (
+                "stale",
+                f"Finishing this {kind} would reject the candidates that are shown and open, but {why}. "
+                "So nothing was done.",
+            )
+            return
         self.act(Finish(node=self.screen.selected, premises=open_), evidence=self.evidence, keep=True)
 
     def _try(self, act: Kept, *, keep: bool) -> bool:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -66,6 +67,27 @@ def test_a_key_about_a_list_not_yet_drawn_does_nothing_and_says_so(place: Place,
     act = place.shared.log.history(place.summary.id).events[-1].act
     assert isinstance(act, Finish)
     assert len(act.premises) == 12
+
+
+@pytest.mark.parametrize(
+    ("why", "indexed", "judged"),
+    [("no candidates are shown", False, False), ("judged already, or in the tree; key n", True, True)],
+)
+def test_finish_with_nothing_open_is_refused_with_the_reason(
+    place: Place, why: str, indexed: bool, judged: bool
+) -> None:
+    place = place if indexed else replace(place, building=Building())
+    if judged:
+        press(place, "1", stamp(set_desk(place)))
+        press(place, "f", stamp(set_desk(place)))
+    before = place.shared.log.history(place.summary.id)
+    press(place, "f", stamp(set_desk(place)))
+    after = place.shared.log.history(place.summary.id)
+    assert after.events == before.events
+    assert ("n1" in after.tree.finished) is judged
+    assert place.screen.notice is not None
+    assert place.screen.notice[0] == "stale"
+    assert why in place.screen.notice[1]
 
 
 @pytest.fixture
