@@ -6,6 +6,7 @@ Both see words only, so texts need not be folded: white space never joins or par
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ _CHUNK = 256
 """Queries whose scores are in memory at once while searching."""
 
 
-class _LexicalIndex:
+class _LexicalIndex(ABC):
     """What both have in common: a search is a ranking of all scores."""
 
     def __init__(self, corpus: Corpus, *, name: str, revision: str, metric: str) -> None:
@@ -58,9 +59,9 @@ class _LexicalIndex:
             np.concatenate([part.scores for part in parts]),
         )
 
+    @abstractmethod
     def scores(self, queries: Sequence[str]) -> Floats:
         """Return the similarity of every query to every premise, shape (queries, premises)."""
-        raise NotImplementedError
 
 
 class TfidfIndex(_LexicalIndex):

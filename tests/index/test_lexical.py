@@ -8,6 +8,7 @@ import pytest
 
 from entail.data.records import Corpus
 from entail.errors import CorpusError, RetrievalError
+from entail.index import lexical
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.protocol import Manifest, PremiseIndex
 
@@ -120,3 +121,11 @@ def test_an_empty_corpus_is_refused(kind: Any) -> None:
 def test_building_and_searching_print_nothing(kind: Any, capfd: pytest.CaptureFixture[str]) -> None:
     kind(CORPUS).search(["ice"], k=1)
     assert capfd.readouterr() == ("", "")
+
+
+def test_an_index_that_cannot_score_cannot_be_made() -> None:
+    class Nothing(lexical._LexicalIndex):
+        """Forgets to say how it scores."""
+
+    with pytest.raises(TypeError, match=r"abstract method '?scores"):
+        Nothing(CORPUS, name="x", revision="x", metric="x")  # type: ignore[abstract]  # that is the point
