@@ -97,11 +97,6 @@ _SAMPLE = "at night a side of the moon is turned away from the sun"
 _FIRST_HINT = "Premises that you accept appear here, below the hypothesis."
 
 
-def take_events(key: str) -> Iterator[GraphEvent]:
-    """Return the iterator that `draw_graph` returns without drawing anything, for the top of a page."""
-    return _events(inbox(key).drain())
-
-
 def prepare_graph() -> None:
     """Load what the first graph of a process needs, so that no page waits for it: for a thread at start."""
     import pyvis.network  # noqa: F401 - loaded for the first page

@@ -84,11 +84,6 @@ def listen(
     return _presses(box.drain())
 
 
-def take_presses(key: str) -> Iterator[KeyPress]:
-    """Return the iterator that `listen` returns without drawing anything, for the top of a page."""
-    return _presses(inbox(key).drain())
-
-
 def _presses(messages: Iterator[Mapping[str, Any]]) -> Iterator[KeyPress]:
     for message in messages:
         if isinstance(message.get("key"), str):

@@ -134,14 +134,12 @@ def page() -> None:
 
     from entail.trees.acts import Create, Event, GivenNode
     from entail.trees.replay import replay
-    from entail.ui.graph import draw_graph, take_events
+    from entail.ui.graph import draw_graph
     from entail.ui.inbox import inbox
 
     create = Create(hypothesis="the moon is cold", nodes=(GivenNode("no light makes cold", -1),))
     tree = replay([Event(seq=1, author="Ada", at=datetime(2026, 1, 1, tzinfo=UTC), act=create)]).tree
     inbox("graph").take(st.session_state.pop("sent", None))
-    if st.session_state.get("early"):
-        st.text(repr(tuple(take_events("graph"))))
     events = draw_graph(tree, selected="n99", collapsed={"n98"}, show_rejected=True, key="graph")
     st.text(repr(tuple(events)))
 
@@ -158,13 +156,6 @@ def test_events_come_in_order_and_once() -> None:
     assert not ran.exception
     assert ran.text[0].value == repr((GraphEvent("select", "n1"), GraphEvent("open", "n1.1")))
     assert ran.run().text[0].value == "()"
-
-
-def test_events_can_be_taken_before_drawing() -> None:
-    app = AppTest.from_function(page)
-    app.session_state["early"] = True
-    app.session_state["sent"] = {"mount": "a", "messages": [{"kind": "toggle", "node": "n1", "number": 1}]}
-    assert [text.value for text in app.run().text] == [repr((GraphEvent("toggle", "n1"),)), "()"]
 
 
 def test_what_the_browser_gets_is_whole_and_asks_for_nothing() -> None:
