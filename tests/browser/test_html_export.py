@@ -53,7 +53,8 @@ def show(page: Page, tree: Tree) -> list[str]:
 def test_the_graph_is_painted_and_the_switch_adds_what_was_rejected(page: Page, tree: Tree) -> None:
     happened = show(page, tree)
     for kind in ("hypothesis", "intermediate", "premise"):
-        assert page.evaluate(PAINTED, LIGHT.looks[kind].fill) > 500  # type: ignore[index]
+        fill = LIGHT.looks[kind].fill  # type: ignore[index]  # one of the kinds, as a str
+        assert page.evaluate(PAINTED, fill) > 500
     assert page.evaluate(PAINTED, LIGHT.looks["rejected"].fill) == 0
     page.get_by_label("Show rejected premises").check()
     page.wait_for_function(f"({PAINTED})('{LIGHT.looks['rejected'].fill}') > 500")

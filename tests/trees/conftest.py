@@ -41,7 +41,8 @@ class Story:
 
     def tell(self, author: str, act: AnyAct, *, base: int | None = None) -> str:
         """Do an act as the log would, and return the id a node made by it has."""
-        self.history.check_current(act, base=self.history.seq if base is None else base)  # type: ignore[arg-type]
+        seen = self.history.seq if base is None else base
+        self.history.check_current(act, base=seen)  # type: ignore[arg-type]  # undo and redo are told elsewhere
         return self._append(author, act)
 
     def _append(self, author: str, act: AnyAct) -> str:

@@ -59,7 +59,7 @@ THEMES = pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @THEMES
 @pytest.mark.parametrize("kind", KINDS)
 def test_texts_and_borders_have_contrast(theme: Theme, kind: str) -> None:
-    look = theme.looks[kind]  # type: ignore[index]
+    look = theme.looks[kind]  # type: ignore[index]  # one of the kinds, as a str
     assert contrast(look.text, look.fill) >= 4.5
     assert contrast(look.border, theme.background) >= 3
     assert contrast(look.border, look.fill) >= 3

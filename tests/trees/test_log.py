@@ -157,7 +157,7 @@ def test_a_refused_act_leaves_nothing(log: TreeLog, tree: str, database: Databas
     with pytest.raises(ActError, match="no node n7"):
         log.act(tree, Remove(node="n7"), author="Newcomer", base=1)
     with pytest.raises(ActError, match="methods of their own"):
-        log.act(tree, Undo(seq=1), author="Ann", base=1)  # type: ignore[arg-type]
+        log.act(tree, Undo(seq=1), author="Ann", base=1)  # type: ignore[arg-type]  # what is refused
     assert log.history(tree) == before
     assert examine(database).rows["authors"] == 1
 
