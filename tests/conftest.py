@@ -1,5 +1,10 @@
 """What all tests share."""
 
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 
 # The same examples on every machine, and no example fails for being slow on a busy one.
@@ -7,3 +12,94 @@ settings.register_profile(
     "entail", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("entail")
+
+
+SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
+
+
+def tiny_bert(folder: Path, *, dimension: int = 16, seed: int = 0) -> Path:
+    """Write a random BERT of one layer that knows `SYLLABLES`, as sentence-transformers saves it."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+    from transformers.utils import logging
+
+    plain = folder.with_name(f".{folder.name}-plain")
+    plain.mkdir(parents=True)
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *SYLLABLES]
+    (plain / "vocab.txt").write_text("\n".join(vocabulary), encoding="utf-8")
+    logging.disable_progress_bar()
+    try:
+        BertTokenizerFast(vocab=str(plain / "vocab.txt")).save_pretrained(plain)
+        torch.manual_seed(seed)
+        config = BertConfig(
+            vocab_size=len(vocabulary),
+            hidden_size=dimension,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=2 * dimension,
+            max_position_embeddings=32,
+            initializer_range=0.3,
+        )
+        BertModel(config).save_pretrained(plain)
+        modules: list[Any] = [Transformer(str(plain)), Pooling(dimension, "mean")]
+        SentenceTransformer(modules=modules, device="cpu").save_pretrained(
+            str(folder), create_model_card=False
+        )
+    finally:
+        logging.enable_progress_bar()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of models with two bases to train on: `tiny`, and `other` of other weights; change nothing in it."""
+    folder = tmp_path_factory.mktemp("models")
+    tiny_bert(folder / "tiny")
+    tiny_bert(folder / "other", seed=1)
+    return folder
+
+
+@pytest.fixture
+def tiny_home(tiny_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installation with the bases `tiny` and `other` alone; returns its `models/`."""
+    models = tmp_path / "models"
+    models.mkdir()
+    for base in ("tiny", "other"):
+        (models / base).symlink_to(tiny_models / base, target_is_directory=True)
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(models))
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
+    return models
+
+
+@pytest.fixture(scope="session")
+def grove() -> dict[str, Any]:
+    """Eight trees and the 40 sentences of their corpus, as rows of official JSONL (task 2) and as texts."""
+    draw = np.random.default_rng(0)
+
+    def sentence() -> str:
+        return " ".join(draw.choice(SYLLABLES, size=int(draw.integers(4, 8))))
+
+    rows, facts = [], []
+    for number in range(8):
+        leaves, conclusion, distractor = [sentence() for _ in range(3)], sentence(), sentence()
+        sentences = {f"sent{i}": text for i, text in enumerate([*leaves, distractor], start=1)}
+        rows.append(
+            {
+                "id": f"T{number}",
+                "context": " ".join(f"{name}: {text}" for name, text in sentences.items()),
+                "question": "",
+                "answer": "",
+                "hypothesis": sentence(),
+                "proof": f"sent1 & sent2 -> int1: {conclusion}; int1 & sent3 -> hypothesis; ",
+                "meta": {
+                    "triples": sentences,
+                    "intermediate_conclusions": {"int1": conclusion},
+                    "distractors": ["sent4"],
+                },
+            }
+        )
+        facts.extend([*leaves, conclusion, distractor])
+    return {"rows": rows, "facts": facts}

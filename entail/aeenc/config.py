@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
@@ -35,7 +36,10 @@ class AeencConfig:
     loss: Annotated[Loss, "triplet margin (TML), supervised contrastive (SCL), or softmax over negatives"] = (
         "triplet"
     )
-    margin: Annotated[float, "m of the triplet or of the contrastive loss, in cosine"] = 0.1
+    margin: Annotated[float, "m of the triplet loss, in cosine"] = 0.1
+    contrastive_margin: Annotated[
+        float, "m of the contrastive loss, in 1 - cosine; the paper gives m for triplets only"
+    ] = 0.5
     reduction: Annotated[Reduction, "triplets: mean over all, or sum over those of a query"] = "mean"
     temperature: Annotated[float, "tau of the softmax loss"] = 0.05
     alpha: Annotated[float, "weight of the squared distance to the frozen base's vectors; 0 for none"] = 0.1
@@ -59,11 +63,13 @@ class AeencConfig:
         bool, "premises of the other queries of a batch are negatives too, where the judgements say so"
     ] = False
     premises_per_step: Annotated[
-        int, "siamese and dual: at most so many premises are encoded a step, positives first"
+        int, "siamese and dual: at most so many premises are encoded a step, a quarter of them negatives"
     ] = 128
     epochs: Annotated[int, "epochs a round"] = 5
     batch_size: Annotated[int, "queries a step"] = 32
-    learning_rate: Annotated[float, "highest learning rate; adapters want about 5e-4"] = 1e-5
+    learning_rate: Annotated[
+        float | None, "highest learning rate; default: the paper's 1e-5 for every weight, 5e-4 for an adapter"
+    ] = None
     weight_decay: Annotated[float, "of AdamW"] = 0.0
     patience: Annotated[int, "stop after so many evaluations without a better dev MAP; 0 for never"] = 0
     precision: Annotated[Precision, "bf16 computes under autocast; auto takes it where it pays"] = "auto"
@@ -76,18 +82,18 @@ class AeencConfig:
             ("k", 1),
             ("epochs", 1),
             ("batch_size", 1),
-            ("premises_per_step", 2),
+            ("premises_per_step", 4),
             ("rounds", 0),
             ("live_k", 0),
             ("patience", 0),
         ):
             if getattr(self, name) < lowest:
                 raise TrainingError(f"{name}: expected at least {lowest}, found {getattr(self, name)}")
-        for name in ("temperature", "learning_rate"):
-            if not getattr(self, name) > 0:
-                raise TrainingError(f"{name}: expected more than 0, found {getattr(self, name)}")
-        for name in ("margin", "alpha", "weight_decay"):
-            if not getattr(self, name) >= 0:
+        for name, value in (("temperature", self.temperature), ("learning_rate", self.highest_rate)):
+            if not 0 < value < math.inf:
+                raise TrainingError(f"{name}: expected more than 0, found {value}")
+        for name in ("margin", "contrastive_margin", "alpha", "weight_decay"):
+            if not 0 <= getattr(self, name) < math.inf:
                 raise TrainingError(f"{name}: expected 0 or more, found {getattr(self, name)}")
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in get_args(choices):
@@ -104,6 +110,13 @@ class AeencConfig:
             raise TrainingError(
                 "expected something to learn from: gold, rounds of ACS, or live_k; found none"
             )
+
+    @property
+    def highest_rate(self) -> float:
+        """The learning rate at its highest."""
+        if self.learning_rate is not None:
+            return self.learning_rate
+        return 5e-4 if self.tuning == "lora" else 1e-5
 
     @property
     def epochs_in_all(self) -> int:

@@ -105,3 +105,13 @@ def drift(vectors: Tensor, base: Tensor) -> Tensor:
             say whether vectors are normalised here; ours are, so a term lies between 0 and 4.
     """
     return (vectors - base).square().sum(dim=1).mean()
+
+
+def variance(vectors: Tensor) -> float:
+    r"""Return :math:`\frac{n}{n-1} (1 - \|\bar{x}\|^2)` of n unit vectors: 0 when all have become one.
+
+    Args:
+        vectors: Shape (n, d), n of at least 2.
+    """
+    n = len(vectors)
+    return (1 - float(vectors.mean(dim=0).square().sum())) * n / (n - 1)

@@ -62,6 +62,29 @@ class TrainingPairs:
             digest.update(f"{query}\0{positives.tolist()}\0{negatives.tolist()}\n".encode())
         return digest.hexdigest()[:12]
 
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types, for `from_json`."""
+        return {
+            "corpus_hash": self.corpus_hash,
+            "queries": list(self.queries),
+            "positives": [positions.tolist() for positions in self.positives],
+            "negatives": [positions.tolist() for positions in self.negatives],
+            "dropped": dict(self.dropped),
+            "missing": list(self.missing),
+        }
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> TrainingPairs:
+        """Take back what `to_json` returned."""
+        return cls(
+            corpus_hash=told["corpus_hash"],
+            queries=tuple(told["queries"]),
+            positives=tuple(np.array(positions, dtype=np.int64) for positions in told["positives"]),
+            negatives=tuple(np.array(positions, dtype=np.int64) for positions in told["negatives"]),
+            dropped=told["dropped"],
+            missing=tuple(told["missing"]),
+        )
+
     def joined(self, *others: TrainingPairs) -> TrainingPairs:
         """Return the pairs of all, each once: how the rounds of iterative AE-Enc add up.
 
@@ -87,6 +110,32 @@ class TrainingPairs:
 
 
 _RULES = ("missing", "own_text", "both", "without_positive")
+
+
+def training_corpus(
+    corpus: Corpus, *, trees: Iterable[ExplanationTree] = (), judgements: Judgements | None = None
+) -> Corpus:
+    """Return a corpus and, after its premises, the judged sentences that it lacks, to learn from them too.
+
+    Intermediate conclusions, and what authors write themselves, stand in no corpus of facts: a third of what
+    explains something would be lost to training. Measure on the corpus that was given, not on this one.
+
+    >>> from entail.data.judgements import JudgedPair
+    >>> said = Judgements.of_pairs([JudgedPair("ice melts", "ice is cold", True)])
+    >>> training_corpus(Corpus.of("facts", ["fire is hot"]), judgements=said).texts
+    ('fire is hot', 'ice is cold')
+
+    Args:
+        corpus: The candidates.
+        trees: Gold trees: their children and distractors are added.
+        judgements: What a team judged: what was accepted or rejected is added.
+    """
+    trees = list(trees)
+    judged = [child for tree in trees for _, child in tree.pairs]
+    judged.extend(tree.text(sentence) for tree in trees for sentence in tree.distractors)
+    judged.extend(pair.premise for pair in (judgements.pairs() if judgements else ()))
+    new = [text for text in dict.fromkeys(judged) if corpus.position(text) is None]
+    return Corpus.of(corpus.name, [*corpus.premises, *new]) if new else corpus
 
 
 def gold_pairs(corpus: Corpus, trees: Iterable[ExplanationTree]) -> TrainingPairs:

@@ -3,6 +3,8 @@
 With `single` the premise tower is frozen: premise vectors are constants, a step encodes queries only, and
 every positive and every hard negative of a query takes part. With `siamese` and `dual` the premises of a
 batch are encoded with their gradient, `premises_per_step` of them.
+
+Texts are folded wherever they are encoded, as an index does with them.
 """
 
 from __future__ import annotations
@@ -15,18 +17,26 @@ import numpy as np
 from entail.aeenc import losses
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.pairs import TrainingPairs
+from entail.aeenc.sampling import SampleReport
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
 from entail.errors import TrainingError
 from entail.index.protocol import Floats, Ints
 from entail.training.batches import batches
+from entail.training.distributed import from_first
 from entail.training.tower import Tower
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Evaluate = Callable[[], tuple[float, Mapping[str, float]] | None]
-Resample = Callable[[int], TrainingPairs]
+Resample = Callable[[], tuple[TrainingPairs, SampleReport]]
+
+COLLAPSED = 0.1
+"""Share of the base's variance of query vectors, below which they have all but become one vector."""
+
+_ENOUGH_TO_JUDGE = 8
+_QUERIES_OF_BASE = 256
 
 
 class AeencTask:
@@ -40,9 +50,14 @@ class AeencTask:
         queries: The query tower.
         premises: The premise tower: the same object for siamese, another one for dual, None for single.
         base_premises: Unit vectors of all premises under the frozen base, shape (premises, d).
-        base_queries: The base's unit vector of a text, for the regularisation; shape (texts, d).
-        resample: Round -> the pairs it adds, by the weights as they are.
+        base_queries: The base's unit vectors of some texts, shape (texts, d).
+        resample: An ACS pass by the weights as they are: the pairs it adds, and its report.
         evaluate: What the best weights are chosen by.
+
+    Attributes:
+        pairs: What is learnt from at present.
+        samples: The report of each round's ACS pass.
+        warnings: What looked wrong, in words.
     """
 
     def __init__(
@@ -65,22 +80,24 @@ class AeencTask:
         self.queries, self.premises = queries, premises
         self.resample, self._evaluate, self._base_queries = resample, evaluate, base_queries
         self.base_premises = torch.from_numpy(base_premises).to(queries.device)
-        self._texts = [premise.text for premise in corpus.premises]
-        self._draw = np.random.default_rng((config.seed, 1))
-        self._round = -1
+        self._texts = [premise.folded for premise in corpus.premises]
+        self._epoch, self._round = 0, -1
+        self.samples: list[SampleReport] = []
+        self.warnings: list[str] = []
+        every = -(-len(pairs.queries) // _QUERIES_OF_BASE)
+        self._usual_variance = _variance(base_queries(pairs.queries[:: max(every, 1)]))
         self._take(pairs)
 
     def _take(self, pairs: TrainingPairs) -> None:
         import torch
 
         self.pairs = pairs
-        self._lengths = [self.queries.length(query) for query in pairs.queries]
+        self._lengths = self.queries.lengths(pairs.queries)
         self._base = (
             torch.from_numpy(self._base_queries(pairs.queries)).to(self.queries.device)
             if self.config.alpha
             else None
         )
-        # What may be a negative without having been sampled: everything the judgements say no to.
         self._accepted: list[Ints] = []
         self._rejected: list[Ints] = []
         for query in pairs.queries:
@@ -100,12 +117,24 @@ class AeencTask:
     # What the loop asks for.
 
     def begin_epoch(self, epoch: int) -> None:
-        """Sample anew at the start of a round; pairs add up."""
+        """Sample anew at the start of a round; pairs add up.
+
+        Raises:
+            TrainingError: If no query has both a positive and a negative, and none will follow.
+        """
+        self._epoch = epoch
         here = epoch // self.config.epochs
         if self.config.rounds and here != self._round:
+            # One process samples for all: the others might see equal scores in another order.
+            pairs, report = from_first(self._sampled)
             self._round = here
-            self._take(self.pairs.joined(self.resample(here)))
-        self._draw = np.random.default_rng((self.config.seed, 1, epoch))
+            self.samples.append(SampleReport(**report))
+            self._take(self.pairs.joined(TrainingPairs.from_json(pairs)))
+        require_both_classes(self.pairs, self.config, closed=self.judgements.closed, sampled=True)
+
+    def _sampled(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        pairs, report = self.resample()
+        return pairs.to_json(), report.to_json()
 
     def batches(self, epoch: int) -> Sequence[Ints]:
         """Deal the queries of an epoch."""
@@ -148,38 +177,39 @@ class AeencTask:
                         drift = drift + losses.drift(premises[side], base[side])
             total = total + self.config.alpha * drift
             terms["drift"] = float(drift.detach())
-        # 1 minus the squared length of the mean vector: 0 when all queries have become one.
-        terms["variance"] = 1 - float(vectors.detach().mean(dim=0).square().sum())
+        if len(batch) >= min(_ENOUGH_TO_JUDGE, max(2, len(self.pairs.queries))):
+            terms["variance"] = losses.variance(vectors.detach())
+            self._watch_collapse(terms["variance"])
         return total, terms
+
+    def _watch_collapse(self, variance: float) -> None:
+        if variance < COLLAPSED * self._usual_variance and not self.warnings:
+            self.warnings.append(
+                f"in epoch {self._epoch + 1} the queries of a batch have collapsed into nearly one vector "
+                f"(variance {variance:.4f}, under the base {self._usual_variance:.4f}); lower the learning "
+                "rate or raise alpha"
+            )
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
         """Measure on dev."""
         return self._evaluate()
 
     def state(self) -> dict[str, Any]:
-        """Return the round and the pairs sampled so far, which the weights of then gave."""
+        """Return what the weights of before gave: the pairs sampled so far, the reports, the warnings."""
         return {
+            "epoch": self._epoch,
             "round": self._round,
-            "dropped": dict(self.pairs.dropped),
-            "missing": list(self.pairs.missing),
-            "queries": list(self.pairs.queries),
-            "positives": [p.tolist() for p in self.pairs.positives],
-            "negatives": [n.tolist() for n in self.pairs.negatives],
+            "pairs": self.pairs.to_json(),
+            "samples": [report.to_json() for report in self.samples],
+            "warnings": list(self.warnings),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take them back."""
-        self._round = state["round"]
-        self._take(
-            TrainingPairs(
-                corpus_hash=self.corpus.hash,
-                queries=tuple(state["queries"]),
-                positives=tuple(np.array(p, dtype=np.int64) for p in state["positives"]),
-                negatives=tuple(np.array(n, dtype=np.int64) for n in state["negatives"]),
-                dropped=state["dropped"],
-                missing=tuple(state["missing"]),
-            )
-        )
+        self._epoch, self._round = state["epoch"], state["round"]
+        self.samples = [SampleReport(**report) for report in state["samples"]]
+        self.warnings = list(state["warnings"])
+        self._take(TrainingPairs.from_json(state["pairs"]))
 
     # Candidates and labels.
 
@@ -190,7 +220,7 @@ class AeencTask:
                 similarities, labels, margin=config.margin, reduction=config.reduction
             )
         if config.loss == "contrastive":
-            return losses.contrastive(similarities, labels, margin=config.margin)
+            return losses.contrastive(similarities, labels, margin=config.contrastive_margin)
         return losses.softmax(similarities, labels, temperature=config.temperature)
 
     def _candidates(self, batch: Ints, vectors: Tensor) -> tuple[Tensor, Tensor]:
@@ -210,7 +240,7 @@ class AeencTask:
             labels[row, torch.from_numpy(self.pairs.positives[i])] = 1
         columns = (labels != 0).any(dim=0).nonzero()[:, 0]
         if self.premises is not None:
-            columns = self._cut(labels, columns)
+            columns = self._cut(labels, columns, draw_by=int(batch[0]))
         labels = labels[:, columns]
         if self.config.in_batch and self.judgements.closed:
             labels = torch.where(labels == 0, torch.full_like(labels, -1), labels)
@@ -237,35 +267,54 @@ class AeencTask:
         found = torch.zeros_like(labels).scatter_(1, nearest.indices, marks)
         labels[found < 0] = -1
 
-    def _cut(self, labels: Tensor, columns: Tensor) -> Tensor:
-        """Keep as many premises as a step encodes: positives first, then negatives by lot."""
+    def _cut(self, labels: Tensor, columns: Tensor, *, draw_by: int) -> Tensor:
+        """Keep as many premises as a step encodes: positives first, but for a quarter; the rest by lot."""
         import torch
 
+        # A lot of its own for each batch of each epoch: a training that resumes draws the same again.
+        draw = np.random.default_rng((self.config.seed, 1, self._epoch, draw_by))
         positive = (labels[:, columns] > 0).any(dim=0).cpu().numpy()
         chosen = columns.cpu().numpy()
         first, rest = chosen[positive], chosen[~positive]
-        room = max(self.config.premises_per_step - len(first), 0)
-        if len(rest) > room:
-            rest = self._draw.choice(rest, size=room, replace=False)
+        room = self.config.premises_per_step
+        negatives = min(len(rest), max(room - len(first), room // 4))
+        rest = draw.permutation(rest)[:negatives]
+        first = draw.permutation(first)[: room - negatives]
         kept = np.sort(np.concatenate([first, rest]))
         return torch.from_numpy(kept).to(columns.device)
 
 
-def require_both_classes(pairs: TrainingPairs, *, negatives_follow: bool) -> None:
+def require_both_classes(
+    pairs: TrainingPairs, config: AeencConfig, *, closed: bool, sampled: bool = False
+) -> None:
     """Check that there is something to learn from.
 
     Args:
-        pairs: What is learnt from at first.
-        negatives_follow: Whether sampling will add negatives.
+        pairs: What is learnt from.
+        config: Says whether negatives follow while training.
+        closed: Whether the judgements say no to every premise they do not accept; authors reject by name,
+            and all they rejected is among the pairs from the first.
+        sampled: Whether the ACS pass of a round has been done.
 
     Raises:
-        TrainingError: If there is no positive, or no negative and none will follow.
+        TrainingError: If there is no positive, or no query has a negative beside it and none will follow.
     """
     counts = pairs.counts
     if not counts["positives"]:
         raise TrainingError("expected premises that explain a query, found none; accept some first")
-    if not counts["negatives"] and not negatives_follow:
-        raise TrainingError(
-            f"expected hard negatives, found none beside {counts['positives']} positives; reject some "
-            "candidates, give trees with distractors (task 2), or sample by ACS (rounds, live_k)"
-        )
+    follow = closed and (config.live_k or config.in_batch or (config.rounds and not sampled))
+    if counts["triplets"] or follow:
+        return
+    lost = pairs.dropped.get("without_positive", 0)
+    beside = f", and {lost} rejected for queries of which nothing is accepted" if lost else ""
+    raise TrainingError(
+        f"expected hard negatives, found none beside {counts['positives']} positives{beside}; reject some "
+        "candidates of the same queries, give trees with distractors (task 2), or sample by ACS (rounds, "
+        "live_k)"
+    )
+
+
+def _variance(vectors: Floats) -> float:
+    import torch
+
+    return losses.variance(torch.from_numpy(vectors)) if len(vectors) > 1 else 0.0

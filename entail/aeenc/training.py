@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import warnings
@@ -15,36 +16,36 @@ import numpy as np
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sampled_pairs
 from entail.aeenc.sampling import SampleReport, sample
+from entail.aeenc.saving import require_place, save_aeenc
 from entail.aeenc.task import AeencTask, require_both_classes
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree
+from entail.data.text import premise_key
 from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
 from entail.evaluation.premises import PremiseEvaluation, evaluate_premises
 from entail.index.dense import DenseIndex
 from entail.index.protocol import Floats
+from entail.index.queries import QueryVectors
 from entail.index.vectors import premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
-from entail.training.loop import Evaluated, Event, Fitted, Schedule, Watch, fit
-from entail.training.tower import Lora, Tower, cast_precision, training_device
-
-METHOD = "aeenc"
-
-COLLAPSED = 0.05
-"""Embedding variance below which the queries of a batch have all but become one vector."""
+from entail.training.distributed import from_first, world
+from entail.training.loop import Fitted, Schedule, fit
+from entail.training.task import Event, Watch
+from entail.training.tower import Lora, Tower, TowerEncoder, cast_precision, require_base, training_device
 
 
 @dataclass(frozen=True)
 class AeencTraining:
-    """What a training came to.
+    """What a training came to, all its resumptions together.
 
     Attributes:
         config: Its settings.
         fitted: Evaluations and times.
         counts: Pairs that it ended with.
-        dropped: Rule -> pairs that were left out.
+        dropped: Rule -> pairs that were left out, see `TrainingPairs`.
         missing: Gold premises that the corpus lacks.
         samples: The report of each round's ACS pass.
         warnings: What looked wrong, in words.
@@ -74,51 +75,6 @@ class AeencTraining:
         }
 
 
-class TowerEncoder:
-    """An `Encoder` over towers in training; the weights are those of the moment.
-
-    Args:
-        name: How to call it.
-        queries: The query tower.
-        premises: The premise tower; None where the base stays in its place.
-        base: The base, which then encodes premises.
-    """
-
-    def __init__(self, name: str, queries: Tower, premises: Tower | None, base: BiEncoder) -> None:
-        self.name, self._queries, self._premises, self._base = name, queries, premises, base
-        self.step = 0
-
-    @property
-    def revision(self) -> str:
-        """Bound to the step, so that no vector of other weights is taken for its own."""
-        return f"{self.name}@step-{self.step}"
-
-    @property
-    def premise_revision(self) -> str:
-        """The base's where the premise tower is frozen."""
-        return self._base.revision if self._premises is None else self.revision
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector, d."""
-        return self._queries.dimension
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether both towers are one."""
-        return self._premises is self._queries
-
-    def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
-        """Return unit vectors, shape (texts, d)."""
-        return self._queries.encode(texts)
-
-    def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
-        """Return unit vectors, shape (texts, d)."""
-        if self._premises is None:
-            return self._base.encode_premises(texts, progress=progress)
-        return self._premises.encode(texts)
-
-
 def train_aeenc(
     corpus: Corpus,
     config: AeencConfig,
@@ -130,6 +86,7 @@ def train_aeenc(
     out: Path | None = None,
     work: Path | None = None,
     resume: bool = True,
+    checkpoint_seconds: float = 30.0,
     device: str | None = None,
     cache_dir: Path | None = None,
     progress: ProgressCallback | None = None,
@@ -138,16 +95,21 @@ def train_aeenc(
 ) -> AeencTraining:
     """Train an encoder from gold trees, or from what authors accepted and rejected.
 
+    Called in each of several processes that `torchrun` started it trains one encoder on all of them; the
+    first alone evaluates, writes, and tells `progress` and `watch`.
+
     Args:
-        corpus: The premises.
+        corpus: The premises, candidates of ACS; see `training_corpus`.
         config: The settings.
         trees: Gold trees, which also are the oracle of ACS.
         judgements: What a team judged, instead of trees.
         dev: Trees to choose the best weights on (MAP, query excluded); without them the last are kept.
         dev_corpus: Candidates for `dev`; default: `corpus`.
-        out: Folder for the encoder; None keeps nothing.
+        out: Folder for the encoder; None keeps nothing. It is written whole at the end, over nothing but an
+            encoder of this method.
         work: Folder for checkpoints; default: `out`'s name with `.training`.
         resume: Whether to go on from a checkpoint that is there.
+        checkpoint_seconds: Seconds between two checkpoints, beside the one after every epoch.
         device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
         cache_dir: Where premise vectors are cached; default: the settings' folder.
         progress: Told how far it is.
@@ -155,7 +117,8 @@ def train_aeenc(
         stop: Asked after every step whether to stop there.
 
     Raises:
-        TrainingError: If there is nothing to learn from, the loss is not finite, or it was stopped.
+        TrainingError: If there is nothing to learn from, one class only, a loss that is not finite, a folder
+            that holds something else, another process at work in it, or it was stopped.
         CheckpointError: If a checkpoint is of another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
@@ -163,60 +126,35 @@ def train_aeenc(
 
     if bool(trees) == (judgements is not None):
         raise TrainingError("expected either trees or judgements to learn from")
+    if out is not None:
+        require_place(out)
+    rank, _ = world()
+    progress = None if rank else progress
     known = Judgements.of_trees(trees) if judgements is None else judgements
     first = _first_pairs(corpus, config, trees, known)
     base = fetch(resolve(config.base))
-    frozen = BiEncoder(base, device=device)
+    require_base(base)
+    place = training_device(device)
+    frozen = BiEncoder(base, device=place)
     cache = load_settings().vectors_dir if cache_dir is None else cache_dir
     base_premises = premise_vectors(corpus, frozen, cache_dir=cache, progress=progress)
 
     torch.manual_seed(config.seed)
-    place = training_device(device)
     towers = _towers(config, base, place)
     queries = towers["queries"]
     premises = towers.get("premises", queries if config.towers == "siamese" else None)
     encoder = TowerEncoder(out.name if out else "training", queries, premises, frozen)
-    samples: list[SampleReport] = []
-    complaints: list[str] = []
+    indexes = _Indexes(encoder, frozen, cache, progress)
 
-    def index(of: Corpus) -> DenseIndex:
-        encoder.step += 1
-        vectors = (
-            premise_vectors(of, frozen, cache_dir=cache, progress=progress)
-            if premises is None
-            else encoder.encode_premises(of.texts)
-        )
-        return DenseIndex(encoder, of, vectors)
-
-    def resample(round_: int) -> TrainingPairs:
-        found = sample(
-            corpus,
-            known,
-            index(corpus),
-            k=config.k,
-            start=known.roots if config.start == "hypotheses" and known.roots else None,
-        )
-        samples.append(found.report)
-        return sampled_pairs(corpus, found)
+    def resample() -> tuple[TrainingPairs, SampleReport]:
+        start = known.roots if config.start == "hypotheses" and known.roots else None
+        found = sample(corpus, known, indexes.of(corpus), k=config.k, start=start, progress=progress)
+        return sampled_pairs(corpus, found), found.report
 
     def evaluate() -> tuple[float, dict[str, float]] | None:
         if not dev:
             return None
-        measured = evaluate_premises(dev_corpus or corpus, dev, index(dev_corpus or corpus))
-        return dev_figures(measured)
-
-    def watched(event: Event) -> None:
-        if event.terms.get("variance", 1.0) < COLLAPSED and not complaints:
-            complaints.append(
-                f"at step {event.step} the queries of a batch have collapsed into nearly one vector "
-                f"(variance {event.terms['variance']:.3f}, expected above {COLLAPSED}); lower the learning "
-                "rate or raise alpha"
-            )
-            event = Event(
-                event.step, event.steps, event.epoch, event.terms, event.learning_rate, None, complaints[0]
-            )
-        if watch is not None:
-            watch(event)
+        return dev_figures(evaluate_premises(dev_corpus or corpus, dev, indexes.of(dev_corpus or corpus)))
 
     task = AeencTask(
         config,
@@ -226,25 +164,37 @@ def train_aeenc(
         queries=queries,
         premises=premises,
         base_premises=base_premises,
-        base_queries=lambda texts: frozen.encode_queries(list(texts)),
+        base_queries=_base_queries(frozen, corpus, base_premises),
         resample=resample,
         evaluate=evaluate,
     )
+    told = 0
+
+    def watched(event: Event) -> None:
+        nonlocal told
+        if len(task.warnings) > told:
+            told = len(task.warnings)
+            event = dataclasses.replace(event, warning=task.warnings[-1])
+        if watch is not None:
+            watch(event)
+
     fitted = fit(
         task,
         {f"{name}.{key}": p for name, tower in towers.items() for key, p in tower.parameters.items()},
         Schedule(
             epochs=config.epochs_in_all,
-            learning_rate=config.learning_rate,
+            learning_rate=config.highest_rate,
             weight_decay=config.weight_decay,
+            checkpoint_seconds=checkpoint_seconds,
             seed=config.seed,
         ),
         folder=work or (out.with_name(f"{out.name}.training") if out else None),
         fingerprint={
             "base": str(base.revision),
             "corpus": corpus.hash[:12],
-            "data": _digest(first, known),
-            "config": _config_digest(config),
+            "data": _digest(first.digest, known.closed, known.accepted, known.rejected, known.roots),
+            "dev": _digest((dev_corpus or corpus).hash, [tree.pairs for tree in dev]),
+            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
         },
         resume=resume,
         patience=config.patience or None,
@@ -258,12 +208,12 @@ def train_aeenc(
         counts=task.pairs.counts,
         dropped=dict(task.pairs.dropped),
         missing=task.pairs.missing,
-        samples=tuple(samples),
-        warnings=tuple(complaints),
+        samples=tuple(task.samples),
+        warnings=tuple(task.warnings),
         folder=out,
     )
     if out is not None:
-        save_aeenc(out, training, towers, base)
+        from_first(lambda: save_aeenc(out, training, towers, base))
     return training
 
 
@@ -277,23 +227,39 @@ def dev_figures(measured: PremiseEvaluation) -> tuple[float, dict[str, float]]:
     return chosen["query_excluded.MAP"], chosen
 
 
-def save_aeenc(out: Path, training: AeencTraining, towers: Mapping[str, Tower], base: EncoderEntry) -> None:
-    """Write the query tower, `entail.json`, and for dual the premise tower beside it."""
-    config, best = training.config, training.fitted.best
-    about = {
-        "method": METHOD,
-        "base": base.name,
-        "base_revision": base.revision,
-        "towers": config.towers,
-        "licence": base.licence or "apache-2.0",
-        "config": asdict(config),
-        "trained_on": {**training.counts, "missing": len(training.missing)},
-        "dev": dict(best.figures) if best else None,
-        "epoch": best.epoch if best else None,
-    }
-    towers["queries"].save(out, card=about)
-    if "premises" in towers:
-        towers["premises"].save(out / "premise_tower", card=about)
+class _Indexes:
+    """Indexes over the towers as they are; with frozen premises one set of vectors a corpus serves always."""
+
+    def __init__(
+        self, encoder: TowerEncoder, frozen: BiEncoder, cache: Path, progress: ProgressCallback | None
+    ) -> None:
+        self._encoder, self._frozen, self._cache, self._progress = encoder, frozen, cache, progress
+        self._kept: dict[str, DenseIndex] = {}
+
+    def of(self, corpus: Corpus) -> DenseIndex:
+        """Return an index that ranks by the weights of this moment."""
+        self._encoder.moved()
+        if self._encoder.premise_revision != self._frozen.premise_revision:
+            vectors = self._encoder.encode_premises(corpus.texts, progress=self._progress)
+            return DenseIndex(self._encoder, corpus, vectors)
+        if corpus.hash not in self._kept:
+            vectors = premise_vectors(corpus, self._frozen, cache_dir=self._cache, progress=self._progress)
+            self._kept[corpus.hash] = DenseIndex(self._frozen, corpus, vectors)
+        return self._kept[corpus.hash].by(self._encoder)
+
+
+def _base_queries(
+    frozen: BiEncoder, corpus: Corpus, base_premises: Floats
+) -> Callable[[Sequence[str]], Floats]:
+    """Return what gives the base's query vectors: those of premises are known, others encoded once."""
+    remembered = QueryVectors(frozen, capacity=1 << 20)
+
+    def encode(texts: Sequence[str]) -> Floats:
+        places = ((text, corpus.position(text)) for text in texts)
+        also = {premise_key(text): base_premises[place] for text, place in places if place is not None}
+        return remembered.encode(texts, also=also)
+
+    return encode
 
 
 def _towers(config: AeencConfig, base: EncoderEntry, device: str) -> dict[str, Tower]:
@@ -309,29 +275,20 @@ def _first_pairs(
     pairs = gold_pairs(corpus, trees) if trees else judged_pairs(corpus, known)
     if trees and not config.gold:
         nothing = tuple(np.empty(0, dtype=np.int64) for _ in pairs.queries)
-        pairs = TrainingPairs(
-            pairs.corpus_hash, pairs.queries, pairs.positives, nothing, pairs.dropped, pairs.missing
-        )
-    require_both_classes(pairs, negatives_follow=bool(config.rounds or config.live_k or config.in_batch))
+        pairs = dataclasses.replace(pairs, negatives=nothing)
+    require_both_classes(pairs, config, closed=known.closed)
     if pairs.missing:
         warnings.warn(
-            f"{len(pairs.missing)} gold premises are not in corpus {corpus.name!r}; "
-            f"the first: {pairs.missing[0]!r}",
+            f"{len(pairs.missing)} gold premises are not in corpus {corpus.name!r} and are not learnt from; "
+            f"the first: {pairs.missing[0]!r}; training_corpus() adds them",
             stacklevel=3,
         )
     return pairs
 
 
-def _digest(pairs: TrainingPairs, known: Judgements) -> str:
-    said = json.dumps(
-        [pairs.digest, known.closed, [[q, list(p)] for q, p in {**known.accepted}.items()]],
-        ensure_ascii=False,
-    )
+def _digest(*parts: object) -> str:
+    def plain(value: object) -> object:
+        return dict(value) if isinstance(value, Mapping) else str(value)
+
+    said = json.dumps(parts, default=plain, ensure_ascii=False)
     return hashlib.sha256(said.encode()).hexdigest()[:12]
-
-
-def _config_digest(config: AeencConfig) -> str:
-    return hashlib.sha256(json.dumps(asdict(config), sort_keys=True).encode()).hexdigest()[:12]
-
-
-__all__ = ["AeencTraining", "Evaluated", "TowerEncoder", "dev_figures", "save_aeenc", "train_aeenc"]

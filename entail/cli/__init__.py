@@ -26,10 +26,12 @@ of a module but the standard library, typer and `entail.cli.console`, so that ``
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -85,4 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Two OpenMP threads beside another busy process are five times slower without; read when torch loads.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     given = sys.argv[1:] if arguments is None else arguments
-    return console.run(build_app(), given or ["--help"])
+    with contextlib.ExitStack() as stack:
+        if os.environ.get("RANK", "0") != "0":
+            # Of several processes that torchrun started for one command the first says what came of it.
+            stack.enter_context(contextlib.redirect_stdout(stack.enter_context(Path(os.devnull).open("w"))))
+        return console.run(build_app(), given or ["--help"])

@@ -34,6 +34,13 @@ def sample(
             metavar="CORPUS",
         ),
     ] = None,
+    extend: Annotated[
+        bool | None,
+        typer.Option(
+            "--extend/--no-extend",
+            help="Judged sentences that are not in the corpus are candidates, too; default: with --from-log.",
+        ),
+    ] = None,
     retriever: Annotated[
         str,
         typer.Option(help="tfidf, bm25, minilm, a folder under models/, or a Hub id.", metavar="NAME"),
@@ -59,7 +66,7 @@ def sample(
     from entail.data.judgements import Judgements
     from entail.index.retriever import retriever as make_retriever
 
-    data = training_data(corpus=corpus, trees=trees, from_log=from_log)
+    data = training_data(corpus=corpus, trees=trees, from_log=from_log, extend=extend)
     judgements = data.judgements or Judgements.of_trees(data.trees)
     with progress_bar() as progress:
         index = make_retriever(retriever, data.corpus, progress=progress)

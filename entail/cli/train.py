@@ -41,6 +41,14 @@ def aeenc(
     dev: Annotated[
         Path | None, typer.Option(help="Trees to choose the best weights on (MAP).", metavar="FILE")
     ] = None,
+    extend: Annotated[
+        bool | None,
+        typer.Option(
+            "--extend/--no-extend",
+            help="Learn from judged sentences that are not in the corpus, too; default: with --from-log. "
+            "What is measured is measured on the corpus as given.",
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Take only the first trees.", metavar="N")] = None,
     resume: Annotated[bool, typer.Option(help="Go on from a checkpoint that is there.")] = True,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = None,
@@ -53,7 +61,7 @@ def aeenc(
     from entail.aeenc.training import train_aeenc
     from entail.cli.training_data import training_data
 
-    data = training_data(corpus=corpus, trees=trees, from_log=from_log, dev=dev, limit=limit)
+    data = training_data(corpus=corpus, trees=trees, from_log=from_log, dev=dev, limit=limit, extend=extend)
     with progress_bar() as progress:
         training = train_aeenc(
             data.corpus,
@@ -61,6 +69,7 @@ def aeenc(
             trees=data.trees,
             judgements=data.judgements,
             dev=data.dev,
+            dev_corpus=data.given,
             out=out,
             resume=resume,
             device=device,
@@ -83,8 +92,8 @@ def _as_text(training: AeencTraining) -> str:
         parts.append(f"kept the weights of epoch {fitted.best.epoch}, dev MAP {fitted.best.score:.4f}")
     if training.missing:
         parts.append(
-            f"{len(training.missing):,} gold premises are not in the corpus; "
-            f"the first: {training.missing[0]!r}"
+            f"{len(training.missing):,} gold premises are not in the corpus and were not learnt from "
+            f"(--extend adds them); the first: {training.missing[0]!r}"
         )
     parts.extend(f"warning: {warning}" for warning in training.warnings)
     if training.folder:

@@ -15,9 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """A corpus, and either trees or judgements; trees to choose on."""
+    """What samplers and trainers read.
+
+    Attributes:
+        corpus: The candidates to learn from, extended where that was asked for.
+        given: The corpus as it was given, to measure on.
+        trees: Gold trees, none with `judgements`.
+        judgements: What a team judged, None with `trees`.
+        dev: Trees to choose the best weights on.
+    """
 
     corpus: Corpus
+    given: Corpus
     trees: tuple[ExplanationTree, ...]
     judgements: Judgements | None
     dev: tuple[ExplanationTree, ...]
@@ -30,13 +39,24 @@ def training_data(
     from_log: str | None,
     dev: Path | None = None,
     limit: int | None = None,
+    extend: bool | None = None,
 ) -> TrainingData:
     """Read what to learn from.
+
+    Args:
+        corpus: File of premises; with `from_log` instead of the team's corpus.
+        trees: File of gold trees.
+        from_log: Name of the team's corpus, whose decisions are learnt from.
+        dev: File of trees to choose on.
+        limit: Take the first trees only.
+        extend: Add judged sentences that the corpus lacks (`training_corpus`); default: with `from_log`, in
+            whose corpus no conclusion and no statement of an author stands.
 
     Raises:
         SettingsError: If it is not said what to learn from, or said twice.
         EntailError: If a file or the database cannot be read.
     """
+    from entail.aeenc.pairs import training_corpus
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank import read_trees
 
@@ -56,8 +76,12 @@ def training_data(
             known = ", ".join(info.name for info in store.corpora()) or "none"
             raise CorpusError(f"no corpus is called {from_log!r}; here are: {known}")
         premises = read_corpus(corpus).corpus if corpus else store.corpus(info.id)
-        return TrainingData(premises, (), judgements_of(TreeLog(database), corpus_id=info.id), chosen)
+        judgements = judgements_of(TreeLog(database), corpus_id=info.id)
+        whole = premises if extend is False else training_corpus(premises, judgements=judgements)
+        return TrainingData(whole, premises, (), judgements, chosen)
     if corpus is None:
         raise SettingsError("expected --corpus FILE beside --trees; give the premises")
     assert trees is not None
-    return TrainingData(read_corpus(corpus).corpus, tuple(read_trees(trees))[:limit], None, chosen)
+    premises, gold = read_corpus(corpus).corpus, tuple(read_trees(trees))[:limit]
+    whole = training_corpus(premises, trees=gold) if extend else premises
+    return TrainingData(whole, premises, gold, None, chosen)

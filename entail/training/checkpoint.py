@@ -14,7 +14,7 @@ from entail.errors import CheckpointError
 if TYPE_CHECKING:
     from torch import Tensor
 
-_FORMAT = "1"
+_FORMAT = "2"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
     """
     from safetensors.torch import save_file
 
-    partial = file.with_name(f".{file.name}.{os.getpid()}")
+    # One name for all: what a killed process left half written is written over.
+    partial = file.with_name(f".{file.name}.partial")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         save_file(
@@ -75,12 +76,17 @@ def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint
         with safe_open(str(file), framework="pt") as opened:
             header = opened.metadata() or {}
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
-        found = json.loads(header["fingerprint"])
+        format_, found = header["format"], json.loads(header["fingerprint"])
         state = json.loads(header["state"])
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise CheckpointError(
             f"{file.name}: expected a checkpoint, found a damaged file ({error}); remove it to begin anew"
         ) from error
+    if format_ != _FORMAT:
+        raise CheckpointError(
+            f"{file.name}: expected a checkpoint of format {_FORMAT}, found format {format_}, of another "
+            "version of entail; go on with that version, or begin anew without resuming"
+        )
     differing = [
         f"{name}: expected {fingerprint.get(name)!r}, found {found.get(name)!r}"
         for name in sorted({*fingerprint, *found})

@@ -2,22 +2,29 @@
 
 A method says what a batch is and what its loss terms are (`Task`); the loop does the rest. A run that is
 killed at any moment and resumed ends with the weights of an uninterrupted one, bit for bit on a processor:
-batches depend on seed and epoch alone, and a checkpoint holds everything else that is random or remembered.
+batches depend on seed and epoch alone, dropout on seed and step, and a checkpoint holds what is remembered.
+
+Of several processes (`torchrun`) each takes its share of a batch, and gradients are averaged; the first one
+evaluates, writes and reports, while the others wait.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from entail.errors import TrainingError
+import numpy as np
+
+from entail.errors import CheckpointError, TrainingError
 from entail.progress import Meter, ProgressCallback
 from entail.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from entail.training.distributed import average, world
+from entail.training.distributed import average, from_first, world
+from entail.training.task import Evaluated, Event, Task, Watch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,7 +45,8 @@ class Schedule:
         weight_decay: Of AdamW.
         max_gradient_norm: Longer gradients are cut to this length.
         evaluate_every: Epochs between two evaluations; the last is always evaluated.
-        checkpoint_seconds: Seconds between two checkpoints; 0 writes one after every step.
+        checkpoint_seconds: Seconds between two checkpoints; 0 writes one after every step. One is written
+            after every epoch in any case.
         seed: Of batches and dropout.
     """
 
@@ -53,86 +61,13 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    """One evaluation while training.
-
-    Attributes:
-        epoch: Epochs done, 0 for the untrained weights.
-        score: What the best weights are chosen by; higher is better.
-        figures: Whatever else was measured.
-        seconds: Of training so far, evaluations included.
-    """
-
-    epoch: int
-    score: float
-    figures: Mapping[str, float]
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Event:
-    """What a step tells whoever watches: loss terms, learning rate, diagnostics, or a warning in words."""
-
-    step: int
-    steps: int
-    epoch: int
-    terms: Mapping[str, float] = field(default_factory=dict)
-    learning_rate: float = 0.0
-    evaluated: Evaluated | None = None
-    warning: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
-        return asdict(self)
-
-
-Watch = Callable[[Event], None]
-
-
-class Task(Protocol):
-    """What a method gives to the loop."""
-
-    def begin_epoch(self, epoch: int) -> None:
-        """Prepare the data of an epoch; what depends on the weights is remembered by `state`."""
-        ...
-
-    def batches(self, epoch: int) -> Sequence[Any]:
-        """Return the batches of an epoch; the same again for the same epoch and state."""
-        ...
-
-    def steps(self, epochs: int) -> int:
-        """Return how many batches there will be in all, for the schedule."""
-        ...
-
-    def share(self, batch: Any, *, rank: int, size: int) -> Any:  # noqa: ANN401 - the task's own
-        """Return the part of a batch that one of several processes takes."""
-        ...
-
-    def loss(self, batch: Any) -> tuple[Tensor, Mapping[str, float]]:  # noqa: ANN401 - the task's own
-        """Return the loss to go down on, and terms and diagnostics by name."""
-        ...
-
-    def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
-        """Measure the weights as they are; None where there is nothing to measure on."""
-        ...
-
-    def state(self) -> Mapping[str, Any]:
-        """Return what the task must remember in a checkpoint, of JSON's types."""
-        ...
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take back what `state` returned."""
-        ...
-
-
-@dataclass(frozen=True)
 class Fitted:
     """What a training came to.
 
     Attributes:
         best: The evaluation whose weights are kept; None without evaluations, then the last are kept.
         evaluations: All of them.
-        steps: Steps done.
+        steps: Steps done, over all resumptions.
         seconds: Wall time, over all resumptions.
         resumed: Times it was resumed.
     """
@@ -167,18 +102,22 @@ def fit(
         fingerprint: What a checkpoint must be of to be resumed from.
         resume: Whether to go on from a checkpoint that is there.
         patience: Evaluations without a better score after which it stops; None goes through.
-        progress: Told how many steps are done.
+        progress: Told how many of the steps that are left are done.
         watch: Told of every step.
         stop: Asked after every step whether to stop here; a checkpoint is written first.
 
     Raises:
-        TrainingError: If the loss is not finite, there is nothing to train on, or `stop` said so.
+        TrainingError: If the loss is not finite, there is nothing to train on, `stop` said so, or another
+            process trains into this folder.
         CheckpointError: If the checkpoint is of another training, damaged, or cannot be written.
     """
-    run = _Run(task, parameters, schedule, folder=folder, fingerprint=fingerprint or {})
-    if resume and folder is not None and (folder / CHECKPOINT).is_file():
-        run.resume()
-    return run.go(patience=patience, progress=progress, watch=watch or (lambda event: None), stop=stop)
+    with _alone(folder):
+        run = _Run(task, parameters, schedule, folder=folder, fingerprint=fingerprint or {})
+        if resume and folder is not None and (folder / CHECKPOINT).is_file():
+            run.resume()
+        if run.rank or watch is None:
+            watch = _ignore
+        return run.go(patience=patience, progress=None if run.rank else progress, watch=watch, stop=stop)
 
 
 class _Run:
@@ -208,9 +147,9 @@ class _Run:
         self.evaluations: list[Evaluated] = []
         self.best: Evaluated | None = None
         self.best_weights: dict[str, Tensor] = {}
+        self.total: int | None = None
         self.before = 0.0
         self.start = time.perf_counter()
-        torch.manual_seed(schedule.seed + 7919 * self.rank)
 
     @property
     def seconds(self) -> float:
@@ -229,7 +168,6 @@ class _Run:
         schedule = self.schedule
         if self.step == 0 and not self.evaluations:
             self._evaluate(0, watch, steps=0)
-        total: int | None = None
         meter: Meter | None = None
         saved = time.perf_counter()
         for epoch in range(self.epoch, schedule.epochs):
@@ -238,17 +176,18 @@ class _Run:
             if self.next_batch == 0:
                 self.task.begin_epoch(epoch)
             dealt = self.task.batches(epoch)
-            if total is None or meter is None:
-                total = self.task.steps(schedule.epochs)
-                meter = Meter(max(total, 1), "training", unit="steps", report=progress)
-                meter.add(self.step)
+            if self.total is None:
+                self.total = self.task.steps(schedule.epochs)
+            if meter is None:
+                left = max(self.total - self.step, 1)
+                meter = Meter(left, "training", unit="steps", report=progress)
             for at in range(self.next_batch, len(dealt)):
-                rate = schedule.learning_rate * _factor(self.step, total, schedule.warmup)
-                terms = self._step(dealt[at], rate)
+                rate = schedule.learning_rate * _factor(self.step, self.total, schedule.warmup)
+                terms, stopped = self._step(dealt[at], rate, stop)
                 self.step, self.epoch, self.next_batch = self.step + 1, epoch, at + 1
-                watch(Event(self.step, total, epoch, terms, rate))
+                watch(Event(self.step, self.total, epoch, terms, rate))
                 meter.add(1)
-                if stop is not None and stop():
+                if stopped:
                     self._save()
                     raise TrainingError(f"stopped on request after step {self.step}; resume to go on")
                 if time.perf_counter() - saved >= schedule.checkpoint_seconds:
@@ -256,7 +195,7 @@ class _Run:
                     saved = time.perf_counter()
             self.epoch, self.next_batch = epoch + 1, 0
             if (epoch + 1) % schedule.evaluate_every == 0 or epoch + 1 == schedule.epochs:
-                self._evaluate(epoch + 1, watch, steps=total)
+                self._evaluate(epoch + 1, watch, steps=self.total)
             self._save()
             saved = time.perf_counter()
         if self.step == 0:
@@ -266,46 +205,54 @@ class _Run:
                 self.parameters[name].copy_(weights)
         return Fitted(self.best, tuple(self.evaluations), self.step, self.seconds, self.resumed)
 
-    def _step(self, batch: Any, rate: float) -> dict[str, float]:  # noqa: ANN401 - the task's own
+    def _step(
+        self,
+        batch: Any,  # noqa: ANN401 - the task's own
+        rate: float,
+        stop: Callable[[], bool] | None,
+    ) -> tuple[dict[str, float], bool]:
+        """Go one step down; return its terms, and whether to stop here."""
         import torch
 
+        # Dropout depends on seed, step and process alone, whatever else drew in between.
+        draw = np.random.SeedSequence((self.schedule.seed, self.rank, self.step))
+        torch.manual_seed(int(draw.generate_state(1)[0]))
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad(set_to_none=True)
         loss, terms = self.task.loss(self.task.share(batch, rank=self.rank, size=self.size))
-        value = float(loss.detach())
+        if loss.requires_grad and bool(torch.isfinite(loss)):
+            loss.backward()  # type: ignore[no-untyped-call]  # not typed there
+        told = torch.tensor([float(loss.detach()), float(stop is not None and stop())], device=loss.device)
+        if self.size > 1:
+            for parameter in self.parameters.values():
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+        gradients = [p.grad for p in self.parameters.values() if p.grad is not None]
+        # In one message, so that all processes go on, stop or fail together.
+        average([*gradients, told], size=self.size)
+        value, wish = told.tolist()
         if not math.isfinite(value):
             raise TrainingError(
                 f"the loss became {value} at step {self.step + 1} (learning rate {rate:g}); the last "
                 "checkpoint is from before it: lower the learning rate, or train in fp32"
             )
-        if loss.requires_grad:
-            loss.backward()  # type: ignore[no-untyped-call]  # not typed there
-        gradients = [p.grad for p in self.parameters.values() if p.grad is not None]
-        if self.size > 1:
-            for parameter in self.parameters.values():
-                if parameter.grad is None:
-                    parameter.grad = torch.zeros_like(parameter)
-            average([p.grad for p in self.parameters.values() if p.grad is not None], size=self.size)
         norm = 0.0
         if gradients:
-            norm = float(
-                torch.nn.utils.clip_grad_norm_(
-                    list(self.parameters.values()), self.schedule.max_gradient_norm
-                )
-            )
+            longest = self.schedule.max_gradient_norm
+            norm = float(torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), longest))
         if not math.isfinite(norm):
             raise TrainingError(
                 f"the gradient became {norm} at step {self.step + 1}; lower the learning rate or use fp32"
             )
         self.optimizer.step()
-        return {"loss": value, "gradient_norm": norm, **terms}
+        return {"loss": value, "gradient_norm": norm, **terms}, wish > 0
 
     def _evaluate(self, epoch: int, watch: Watch, *, steps: int) -> None:
-        measured = self.task.evaluate()
+        measured, seconds = from_first(lambda: (self.task.evaluate(), self.seconds))
         if measured is None:
             return
-        evaluated = Evaluated(epoch, measured[0], dict(measured[1]), self.seconds)
+        evaluated = Evaluated(epoch, measured[0], dict(measured[1]), seconds)
         self.evaluations.append(evaluated)
         # Weights that were never trained are no result, however well they do.
         if epoch and (self.best is None or evaluated.score > self.best.score):
@@ -328,13 +275,11 @@ class _Run:
         for name, parameter in self.parameters.items():
             for part, value in self.optimizer.state.get(parameter, {}).items():
                 tensors[f"adam.{part}.{name}"] = torch.as_tensor(value)
-        tensors["random.cpu"] = torch.get_rng_state()
-        if torch.cuda.is_available():
-            tensors["random.cuda"] = torch.cuda.get_rng_state()
         state = {
             "epoch": self.epoch,
             "next_batch": self.next_batch,
             "step": self.step,
+            "total": self.total,
             "resumed": self.resumed,
             "seconds": self.seconds,
             "evaluations": [asdict(e) for e in self.evaluations],
@@ -368,10 +313,39 @@ class _Run:
         self.best = None if state["best"] is None else self.evaluations[state["best"]]
         self.epoch, self.next_batch, self.step = state["epoch"], state["next_batch"], state["step"]
         self.before, self.resumed = state["seconds"], state["resumed"] + 1
+        self.total = state["total"]
         self.task.restore(state["task"])
-        torch.set_rng_state(tensors["random.cpu"])
-        if "random.cuda" in tensors and torch.cuda.is_available():
-            torch.cuda.set_rng_state(tensors["random.cuda"])
+
+
+def _ignore(event: Event) -> None:
+    """Watch nothing."""
+
+
+@contextlib.contextmanager
+def _alone(folder: Path | None) -> Iterator[None]:
+    """Keep a second training out of a folder; the system lets go of the lock when a process is killed."""
+    if folder is None or world()[0]:
+        yield
+        return
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / ".lock")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise TrainingError(
+            f"another process is training into {folder.name!r} at this moment; wait for it, or train into "
+            "another folder"
+        ) from error
+    except OSError as error:
+        raise CheckpointError(
+            f"the folder {folder.name!r} for checkpoints cannot be written: {error}"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _factor(step: int, total: int, warmup: float) -> float:

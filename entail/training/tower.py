@@ -1,4 +1,8 @@
-"""A tower in training: a sentence-transformers model whose LoRA adapter, or all of it, learns."""
+"""A tower in training: a sentence-transformers model whose LoRA adapter, or all of it, learns.
+
+What is written is what `entail.encoders` loads: an adapter, a whole model, or one with a route for queries
+and one for premises (`save_routes`).
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,21 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from entail.data.text import fold
+from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.device import device_name
 from entail.encoders.stock import sentence_transformer
 from entail.errors import TrainingError
 from entail.index.protocol import Floats
+from entail.progress import Meter, ProgressCallback
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -43,7 +50,7 @@ class Lora:
 
 
 class Tower:
-    """One encoder that learns.
+    """One encoder that learns; dropout is on, as the base's configuration has it.
 
     Args:
         base: A whole model, the start.
@@ -53,30 +60,31 @@ class Tower:
 
     Raises:
         EncoderError: If the base cannot be loaded.
-        TrainingError: If the base is an adapter itself.
+        TrainingError: If the base is an adapter itself, or encodes queries and premises differently.
     """
 
     def __init__(
         self, base: EncoderEntry, *, lora: Lora | None, device: str, precision: Precision = "fp32"
     ) -> None:
-        if base.base is not None:
-            raise TrainingError(
-                f"expected a whole model as base, found the adapter {base.name!r}; take {base.base.name!r}"
-            )
+        require_base(base)
         self.base, self.lora, self.device, self.precision = base, lora, device, precision
         self.model: SentenceTransformer = sentence_transformer(base, device=device)
         if lora is not None:
             _add_adapter(self.model, lora)
+        # Loading leaves the layers in evaluation and the model around them in training.
+        self.model.train()
         self.parameters: dict[str, Parameter] = {
             name: parameter
             for name, parameter in self.model.named_parameters()
             if parameter.requires_grad and ".pooler." not in name
         }
 
-    def length(self, text: str) -> int:
-        """Return the number of tokens of a text, cut to what the model reads."""
-        tokens = self.model.tokenizer(text, truncation=True, max_length=self.model.max_seq_length)
-        return len(tokens["input_ids"])
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, cut to what the model reads."""
+        if not texts:
+            return []
+        tokens = self.model.tokenizer(list(texts), truncation=True, max_length=self.model.max_seq_length)
+        return [len(ids) for ids in tokens["input_ids"]]
 
     def vectors(self, texts: Sequence[str]) -> Tensor:
         """Return unit vectors with their gradient, shape (texts, d), fp32."""
@@ -90,21 +98,24 @@ class Tower:
             found = self.model(features)["sentence_embedding"]
         return torch.nn.functional.normalize(found.float(), dim=-1)
 
-    def encode(self, texts: Sequence[str], *, batch_size: int = 64) -> Floats:
+    def encode(
+        self, texts: Sequence[str], *, batch_size: int = 64, progress: ProgressCallback | None = None
+    ) -> Floats:
         """Return unit vectors without gradient and dropout, shape (texts, d); like lengths go together."""
         import torch
 
         order = np.argsort([len(text) for text in texts], kind="stable")
         out: Floats = np.empty((len(texts), self.dimension), dtype=np.float32)
-        training = self.model.training
+        meter = Meter(len(texts), "encoding", unit="sentences", report=progress)
         self.model.eval()
         try:
             with torch.inference_mode():
                 for at in range(0, len(texts), batch_size):
                     some = order[at : at + batch_size]
                     out[some] = self.vectors([texts[i] for i in some]).cpu().numpy()
+                    meter.add(len(some))
         finally:
-            self.model.train(training)
+            self.model.train()
         return out
 
     @property
@@ -114,20 +125,17 @@ class Tower:
         assert found is not None
         return int(found)
 
-    def save(self, folder: Path, *, card: Mapping[str, Any]) -> None:
-        """Write the adapter (fp16), or the whole model, and `entail.json` into a folder.
+    def save(self, folder: Path) -> None:
+        """Write the adapter (fp16), or the whole model, into a folder that is not there or empty.
 
         Raises:
             OSError: If the folder cannot be written.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        with contextlib.redirect_stdout(None):
+        with _without_bars():
             self.model.save_pretrained(str(folder), create_model_card=False)
         if self.lora is not None:
             _tidy_adapter(folder, base=self.base.name)
-        (folder / "entail.json").write_text(
-            json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
 
     @contextlib.contextmanager
     def _autocast(self) -> Iterator[None]:
@@ -136,6 +144,103 @@ class Tower:
         enabled = self.precision == "bf16"
         with torch.autocast(torch.device(self.device).type, dtype=torch.bfloat16, enabled=enabled):
             yield
+
+
+class TowerEncoder:
+    """An `Encoder` over towers in training; the weights are those of the moment.
+
+    Args:
+        name: How to call it.
+        queries: The query tower.
+        premises: The premise tower; None where the base stays in its place.
+        base: The base, which then encodes premises.
+    """
+
+    def __init__(self, name: str, queries: Tower, premises: Tower | None, base: BiEncoder) -> None:
+        self.name, self._queries, self._premises, self._base = name, queries, premises, base
+        self._moment = 0
+
+    def moved(self) -> None:
+        """Say that the weights may have changed: what was encoded before is not taken for this encoder's."""
+        self._moment += 1
+
+    @property
+    def revision(self) -> str:
+        """Bound to the moment, see `moved`."""
+        return f"{self.name}@training-{self._moment}"
+
+    @property
+    def premise_revision(self) -> str:
+        """The base's where the premise tower is frozen."""
+        return self._base.premise_revision if self._premises is None else self.revision
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector, d."""
+        return self._queries.dimension
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both towers are one."""
+        return self._premises is self._queries
+
+    def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
+        """Return unit vectors, shape (texts, d)."""
+        return self._queries.encode(list(map(fold, texts)), progress=progress)
+
+    def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
+        """Return unit vectors, shape (texts, d)."""
+        if self._premises is None:
+            return self._base.encode_premises(texts, progress=progress)
+        return self._premises.encode(list(map(fold, texts)), progress=progress)
+
+
+def require_base(base: EncoderEntry) -> None:
+    """Check that an encoder can be trained on.
+
+    Raises:
+        TrainingError: If it is an adapter itself, or has routes or prompts.
+    """
+    if base.base is not None:
+        raise TrainingError(
+            f"expected a whole model as base, found the adapter {base.name!r}; take {base.base.name!r}"
+        )
+    if not base.symmetric:
+        raise TrainingError(
+            f"expected a base that encodes queries and premises alike, found {base.name!r}, which has routes "
+            "or prompts; take one without"
+        )
+
+
+def save_routes(folder: Path, queries: SentenceTransformer, premises: SentenceTransformer) -> None:
+    """Write two whole models as one: a Router, by whose routes `encode_query` and `encode_document` go.
+
+    Raises:
+        OSError: If the folder cannot be written.
+    """
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Router
+
+    for_queries: list[Any] = list(queries.children())
+    for_premises: list[Any] = list(premises.children())
+    router = Router.for_query_document(for_queries, for_premises)
+    folder.mkdir(parents=True, exist_ok=True)
+    both = SentenceTransformer(modules=[router], device="cpu")
+    with _without_bars():
+        both.save_pretrained(str(folder), create_model_card=False)
+
+
+@contextlib.contextmanager
+def _without_bars() -> Iterator[None]:
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
 
 
 def _add_adapter(model: SentenceTransformer, lora: Lora) -> None:
