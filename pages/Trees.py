@@ -8,6 +8,7 @@ from entail.ui.candidates import draw_candidates
 from entail.ui.chooser import draw_chooser, leave_tree
 from entail.ui.dialogs import open_dialog
 from entail.ui.export import draw_export
+from entail.ui.panes import panes
 from entail.ui.resources import gold, retriever_label, retrievers, shelf
 from entail.ui.shell import page
 from entail.ui.toolbar import draw_notice, draw_toolbar
@@ -40,8 +41,9 @@ with page("Trees") as (shared, author):
         draw_watch(shared, desk)
         st.button("All trees", icon=":material/list:", on_click=leave_tree, type="tertiary", key="all_trees")
     draw_notice(desk)
-    left, right = st.columns([5, 8], gap="medium")
-    with left:
+    with panes():
+        left, right = st.columns([5, 8], gap="medium")
+    with left, st.container(key="candidates"):
         node = tree.node(screen.selected)
         words = screen.query or node.text
         st.caption(
@@ -62,7 +64,7 @@ with page("Trees") as (shared, author):
                 revision=place.index.manifest.corpus_hash[:8],
             )
     with right:
-        with st.container(horizontal=True, horizontal_alignment="distribute"):
+        with st.container(key="tree-head", horizontal=True, horizontal_alignment="distribute"):
             view = st.segmented_control(
                 "View",
                 ("Graph", "Outline", "History"),
@@ -71,8 +73,10 @@ with page("Trees") as (shared, author):
                 key="view",
             )
             draw_export(shared, desk, place.corpus)
-        draw_toolbar(desk)
-        draw_view(view or "Graph", shared, desk)
+        with st.container(key="tools"):
+            draw_toolbar(desk)
+        with st.container(key="tree-body"):
+            draw_view(view or "Graph", shared, desk)
     if screen.dialog:
         open_dialog(screen.dialog, desk)
     shelf().warm()

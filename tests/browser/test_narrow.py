@@ -1,0 +1,78 @@
+"""The app on a narrow screen, as a phone has it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from entail.trees.database import open_database
+from entail.trees.log import TreeLog
+from entail.trees.seed import seed_sample
+
+ROOT = Path(__file__).parents[2]
+WIDE = """() => [document.documentElement, document.querySelector('[data-testid="stMain"]')]
+    .map((element) => element.scrollWidth - element.clientWidth)"""
+
+pytestmark = pytest.mark.browser
+
+
+def rows(page: Page) -> Locator:
+    return page.locator('[class*="st-key-row-"]')
+
+
+def test_both_halves_of_a_tree_are_in_reach_on_a_narrow_screen(
+    page: Page, start_app: Any, graph: Any, tmp_path: Path
+) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'data' / 'entail.db'}")
+    seed_sample(database)
+    tree = max(TreeLog(database).trees(), key=lambda tree: tree.premises)
+    database.close()
+    url = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path / "data")
+    page.set_viewport_size({"width": 420, "height": 900})
+    page.goto(f"{url}/Trees?tree={tree.id}")
+    switch = page.locator(".st-key-panes-switch")
+    write = page.get_by_role("button", name="Write", exact=True)
+
+    # The candidates first; the tools are in sight, the tree is one tap away.
+    expect(rows(page)).to_have_count(10)
+    expect(rows(page).first).to_be_in_viewport()
+    expect(write).to_be_in_viewport()
+    expect(graph.root).not_to_be_visible()
+    assert page.evaluate(WIDE) == [0, 0]
+
+    switch.get_by_text("Tree", exact=True).click()
+    expect(graph.root).to_be_in_viewport()
+    expect(rows(page).first).not_to_be_visible()
+    expect(write).to_be_in_viewport()
+    assert page.evaluate(WIDE) == [0, 0]
+    graph.tool("Fit the whole tree")
+    places = graph.see()
+    box = graph.root.locator(".canvas").bounding_box()
+    assert box is not None
+    assert all(0 <= x <= box["width"] and 0 <= y <= box["height"] for x, y in places.values())
+
+    # What is chosen in the tree is what the candidates are for.
+    other = next(id for id in json.loads(graph.root.get_attribute("data-positions") or "{}") if id != "n1")
+    graph.click(other)
+    switch.get_by_text("Candidates", exact=True).click()
+    expect(page.get_by_text("What explains this hypothesis")).to_have_count(0)
+    expect(rows(page).first).to_be_in_viewport()
+
+    # On a wide screen both are there, and nothing to switch.
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(graph.root).to_be_visible()
+    expect(rows(page).first).to_be_visible()
+    expect(switch).not_to_be_visible()
+
+
+def test_no_page_is_wider_than_a_narrow_screen(page: Page, start_app: Any, tmp_path: Path) -> None:
+    url = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path / "data")
+    page.set_viewport_size({"width": 420, "height": 900})
+    for path in ("", "Trees", "Compare", "Corpora"):
+        page.goto(f"{url}/{path}")
+        main = page.get_by_test_id("stMain")
+        expect(main.get_by_role("heading").first).to_be_visible()
+        expect(main.locator("button, input").first).to_be_visible()
+        assert page.evaluate(WIDE) == [0, 0], path
