@@ -40,9 +40,13 @@ def tiny_bert(folder: Path, *, dimension: int = 16, seed: int = 0) -> Path:
             num_attention_heads=2,
             intermediate_size=2 * dimension,
             max_position_embeddings=32,
-            initializer_range=0.3,
+            initializer_range=0.1,
         )
-        BertModel(config).save_pretrained(plain)
+        model = BertModel(config)
+        with torch.no_grad():
+            # So that sentences of other words point elsewhere, as a trained encoder has them.
+            model.embeddings.word_embeddings.weight.mul_(5)
+        model.save_pretrained(plain)
         modules: list[Any] = [Transformer(str(plain)), Pooling(dimension, "mean")]
         SentenceTransformer(modules=modules, device="cpu").save_pretrained(
             str(folder), create_model_card=False
@@ -54,7 +58,7 @@ def tiny_bert(folder: Path, *, dimension: int = 16, seed: int = 0) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of models with two bases to train on: `tiny`, and `other` of other weights; change nothing in it."""
+    """A folder of models with two bases to train on, `tiny` and `other`; change nothing in it."""
     folder = tmp_path_factory.mktemp("models")
     tiny_bert(folder / "tiny")
     tiny_bert(folder / "other", seed=1)

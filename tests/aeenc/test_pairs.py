@@ -1,17 +1,23 @@
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
-from entail.aeenc.pairs import gold_pairs, judged_pairs, read_pairs, write_pairs
+from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, read_pairs, write_pairs
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.errors import FormatError, TrainingError
 
 
-def corpus(*texts):
+def corpus(*texts: str) -> Corpus:
     return Corpus.of("small", texts or ("a", "b", "c", "q"))
 
 
-def tree(hypothesis="q", used=("a",), distractors=("c",)):
+def tree(
+    hypothesis: str = "q", used: Sequence[str] = ("a",), distractors: Sequence[str] = ("c",)
+) -> ExplanationTree:
     sentences = {f"sent{i}": text for i, text in enumerate((*used, *distractors))}
     names = list(sentences)
     return ExplanationTree(
@@ -23,26 +29,28 @@ def tree(hypothesis="q", used=("a",), distractors=("c",)):
     )
 
 
-def as_texts(pairs, of):
+def as_texts(pairs: TrainingPairs, of: Corpus) -> dict[str, Any]:
     return {
         query: ([of.premises[i].text for i in p], [of.premises[i].text for i in n])
         for query, p, n in zip(pairs.queries, pairs.positives, pairs.negatives, strict=True)
     }
 
 
-def test_gold_triplets_are_children_against_the_distractors_of_their_tree():
+def test_gold_triplets_are_children_against_the_distractors_of_their_tree() -> None:
     pairs = gold_pairs(corpus(), [tree(used=("a", "b"))])
     assert as_texts(pairs, corpus()) == {"q": (["a", "b"], ["c"])}
     assert pairs.counts == {"queries": 1, "positives": 2, "negatives": 1, "triplets": 2}
 
 
-def test_a_child_in_one_tree_is_no_negative_because_it_is_a_distractor_in_another():
-    pairs = gold_pairs(corpus(), [tree(used=("a",), distractors=("b",)), tree(used=("b",), distractors=("c",))])
+def test_a_child_in_one_tree_is_no_negative_because_it_is_a_distractor_in_another() -> None:
+    pairs = gold_pairs(
+        corpus(), [tree(used=("a",), distractors=("b",)), tree(used=("b",), distractors=("c",))]
+    )
     assert as_texts(pairs, corpus()) == {"q": (["a", "b"], ["c"])}
     assert pairs.dropped["both"] == 1
 
 
-def test_what_the_corpus_lacks_is_counted_and_named():
+def test_what_the_corpus_lacks_is_counted_and_named() -> None:
     pairs = gold_pairs(corpus("a", "c"), [tree(used=("a", "b"))])
     assert pairs.missing == ("b",)
     assert pairs.dropped["missing"] == 1
@@ -50,20 +58,20 @@ def test_what_the_corpus_lacks_is_counted_and_named():
         gold_pairs(corpus("x"), [tree(used=("a",), distractors=())])
 
 
-def test_a_query_equal_to_its_positive_is_left_out():
+def test_a_query_equal_to_its_positive_is_left_out() -> None:
     pairs = gold_pairs(corpus(), [tree(used=("q", "a"))])
     assert as_texts(pairs, corpus()) == {"q": (["a"], ["c"])}
     assert pairs.dropped["own_text"] == 1
 
 
-def test_negatives_of_a_query_that_has_no_positive_are_left_out():
+def test_negatives_of_a_query_that_has_no_positive_are_left_out() -> None:
     said = [JudgedPair("q", "a", True), JudgedPair("p", "b", False)]
     pairs = judged_pairs(corpus(), Judgements.of_pairs(said))
     assert pairs.queries == ("q",)
     assert pairs.dropped["without_positive"] == 1
 
 
-def test_pairs_judged_both_ways_are_neither():
+def test_pairs_judged_both_ways_are_neither() -> None:
     said = [JudgedPair("q", "a", True), JudgedPair("q", "a", False), JudgedPair("q", "b", True)]
     judgements = Judgements.of_pairs(said)
     assert judgements.contradictions == (("q", "a"),)
@@ -71,12 +79,12 @@ def test_pairs_judged_both_ways_are_neither():
     assert as_texts(judged_pairs(corpus(), judgements), corpus()) == {"q": (["b"], [])}
 
 
-def test_nothing_accepted_is_an_error():
+def test_nothing_accepted_is_an_error() -> None:
     with pytest.raises(TrainingError, match="accept some candidates"):
         judged_pairs(corpus(), Judgements.of_pairs([JudgedPair("q", "a", False)]))
 
 
-def test_rounds_add_up_and_a_pair_counts_once():
+def test_rounds_add_up_and_a_pair_counts_once() -> None:
     one = gold_pairs(corpus(), [tree(used=("a",), distractors=("c",))])
     two = gold_pairs(corpus(), [tree(used=("a", "b"), distractors=("c", "q"))])
     assert as_texts(one.joined(two), corpus()) == {"q": (["a", "b"], ["c", "q"])}
@@ -86,7 +94,7 @@ def test_rounds_add_up_and_a_pair_counts_once():
         one.joined(gold_pairs(corpus("a", "c"), [tree()]))
 
 
-def test_pairs_come_back_from_a_file(tmp_path):
+def test_pairs_come_back_from_a_file(tmp_path: Path) -> None:
     pairs = gold_pairs(corpus(), [tree(used=("a", "b"))])
     file = tmp_path / "pairs.jsonl.gz"
     write_pairs(file, corpus(), pairs)
@@ -95,7 +103,7 @@ def test_pairs_come_back_from_a_file(tmp_path):
     assert all(np.issubdtype(p.dtype, np.int64) for p in again.positives)
 
 
-def test_a_bad_line_is_named(tmp_path):
+def test_a_bad_line_is_named(tmp_path: Path) -> None:
     file = tmp_path / "pairs.jsonl"
     file.write_text('{"query": "q", "positives": ["a"], "negatives": []}\n{"query": "q"}\n', encoding="utf-8")
     with pytest.raises(FormatError, match="line 2"):

@@ -1,7 +1,10 @@
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
-from entail.aeenc.sampling import sample
+from entail.aeenc.sampling import Sample, sample
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.errors import ManifestMismatchError, SamplingError
@@ -15,25 +18,25 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, corpus, rankings):
+    def __init__(self, corpus: Corpus, rankings: dict[str, list[int]]) -> None:
         self.corpus, self.rankings, self.asked = corpus, rankings, []
         self.manifest = Manifest("scripted@1", 0, "inner_product", len(corpus), corpus.hash)
 
-    def search(self, queries, *, k):
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
         self.asked.extend(queries)
         rows = [self.rankings.get(q, list(range(len(self.corpus))))[:k] for q in queries]
         scores = np.tile(np.linspace(1, 0, max(map(len, rows)), dtype=np.float32), (len(rows), 1))
         return Hits(np.array(rows), scores)
 
-    def scores(self, queries):
+    def scores(self, queries: Sequence[str]) -> Any:
         raise NotImplementedError
 
 
-def corpus():
+def corpus() -> Corpus:
     return Corpus.of("small", TEXTS)
 
 
-def tree():
+def tree() -> ExplanationTree:
     return ExplanationTree(
         id="t",
         hypothesis="root",
@@ -44,11 +47,11 @@ def tree():
     )
 
 
-def found(sample_):
+def found(sample_: Sample) -> set[tuple[str, str, bool]]:
     return {(p.query, TEXTS[p.premise], p.positive) for p in sample_.pairs}
 
 
-def test_branches_are_queried_in_their_turn_and_their_pairs_kept():
+def test_branches_are_queried_in_their_turn_and_their_pairs_kept() -> None:
     index = Scripted(corpus(), {"root": [0, 3, 5], "mid": [1, 4, 2]})
     got = sample(corpus(), Judgements.of_trees([tree()]), index, k=3, start=["root"])
     assert index.asked == ["root", "mid"]
@@ -64,7 +67,7 @@ def test_branches_are_queried_in_their_turn_and_their_pairs_kept():
     assert {p.depth for p in got.pairs if p.query == "mid"} == {1}
 
 
-def test_an_intermediate_that_is_not_retrieved_hides_its_subtree_unless_one_starts_from_all_parents():
+def test_an_intermediate_that_is_not_retrieved_hides_its_subtree_unless_one_starts_from_all_parents() -> None:
     rankings = {"root": [3, 4, 5], "mid": [1, 4, 2]}
     judgements = Judgements.of_trees([tree()])
     hidden = sample(corpus(), judgements, Scripted(corpus(), rankings), k=3, start=judgements.roots)
@@ -74,14 +77,14 @@ def test_an_intermediate_that_is_not_retrieved_hides_its_subtree_unless_one_star
     assert hidden.report.without_positive == 1
 
 
-def test_what_nobody_judged_is_neither():
+def test_what_nobody_judged_is_neither() -> None:
     judgements = Judgements.of_pairs([JudgedPair("root", "mid", True), JudgedPair("root", "noise", False)])
     got = sample(corpus(), judgements, Scripted(corpus(), {}), k=6)
     assert found(got) == {("root", "mid", True), ("root", "noise", False)}
     assert got.report.dropped["unjudged"] == 4
 
 
-def test_a_circle_is_walked_once():
+def test_a_circle_is_walked_once() -> None:
     judgements = Judgements.of_pairs([JudgedPair("root", "mid", True), JudgedPair("mid", "root", True)])
     index = Scripted(corpus(), {})
     got = sample(corpus(), judgements, index, k=6, start=["root"])
@@ -90,21 +93,21 @@ def test_a_circle_is_walked_once():
     assert len(got.pairs) == 2
 
 
-def test_depth_is_bounded():
+def test_depth_is_bounded() -> None:
     judgements = Judgements.of_pairs([JudgedPair("root", "mid", True), JudgedPair("mid", "leaf a", True)])
     got = sample(corpus(), judgements, Scripted(corpus(), {}), k=6, start=["root"], max_depth=0)
     assert {p.query for p in got.pairs} == {"root"}
     assert got.report.dropped["too_deep"] == 1
 
 
-def test_a_query_equal_to_its_positive_is_dropped_and_counted():
+def test_a_query_equal_to_its_positive_is_dropped_and_counted() -> None:
     judgements = Judgements.of_pairs([JudgedPair("root", "root", True), JudgedPair("root", "mid", True)])
     got = sample(corpus(), judgements, Scripted(corpus(), {}), k=6)
     assert found(got) == {("root", "mid", True)}
     assert got.report.dropped["own_text_explains"] == 1
 
 
-def test_k_is_cut_to_the_corpus_and_the_report_adds_up():
+def test_k_is_cut_to_the_corpus_and_the_report_adds_up() -> None:
     got = sample(corpus(), Judgements.of_trees([tree()]), Scripted(corpus(), {}), k=1000)
     report = got.report
     assert report.k == len(TEXTS)
@@ -115,7 +118,7 @@ def test_k_is_cut_to_the_corpus_and_the_report_adds_up():
     assert got.revision == "scripted@1"
 
 
-def test_bad_requests_are_named():
+def test_bad_requests_are_named() -> None:
     judgements = Judgements.of_trees([tree()])
     index = Scripted(corpus(), {})
     with pytest.raises(SamplingError, match="at least 1"):

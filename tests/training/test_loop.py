@@ -1,5 +1,7 @@
 import json
 import math
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +14,9 @@ from entail.training.loop import CHECKPOINT, Schedule, fit
 class Line:
     """Learn y = 2 x with dropout on the way, so that the random generator matters."""
 
-    def __init__(self, *, batches=5, scores=None, poison_at=None):
+    def __init__(
+        self, *, batches: int = 5, scores: list[float] | None = None, poison_at: int | None = None
+    ) -> None:
         torch.manual_seed(3)
         self.layer = nn.Linear(4, 1)
         self.x = torch.randn(batches * 8, 4)
@@ -22,22 +26,22 @@ class Line:
         self.rounds = []
 
     @property
-    def parameters(self):
+    def parameters(self) -> dict[str, Any]:
         return dict(self.layer.named_parameters())
 
-    def begin_epoch(self, epoch):
+    def begin_epoch(self, epoch: int) -> None:
         self.rounds.append(epoch)
 
-    def batches(self, epoch):
+    def batches(self, epoch: int) -> list[Any]:
         return [(epoch, i) for i in range(self.count)]
 
-    def steps(self, epochs):
+    def steps(self, epochs: int) -> int:
         return epochs * self.count
 
-    def share(self, batch, *, rank, size):
+    def share(self, batch: Any, *, rank: int, size: int) -> Any:
         return batch
 
-    def loss(self, batch):
+    def loss(self, batch: Any) -> Any:
         self.seen += 1
         at = batch[1] * 8
         x = nn.functional.dropout(self.x[at : at + 8], p=0.3)
@@ -46,27 +50,27 @@ class Line:
             loss = loss * float("nan")
         return loss, {"mse": float(loss.detach())}
 
-    def evaluate(self):
+    def evaluate(self) -> Any:
         if self.scores is not None:
             return self.scores.pop(0), {}
         with torch.no_grad():
             return -float((self.layer(self.x) - self.y).square().mean()), {"norm": 1.0}
 
-    def state(self):
+    def state(self) -> Any:
         return {"rounds": self.rounds}
 
-    def restore(self, state):
+    def restore(self, state: Any) -> None:
         self.rounds = list(state["rounds"])
 
 
 SCHEDULE = Schedule(epochs=3, learning_rate=0.05, checkpoint_seconds=0)
 
 
-def weights(task):
+def weights(task: Any) -> Any:
     return torch.cat([p.detach().flatten() for p in task.parameters.values()])
 
 
-def test_it_learns_and_tells():
+def test_it_learns_and_tells() -> None:
     task, events = Line(), []
     fitted = fit(task, task.parameters, SCHEDULE, watch=events.append)
     assert fitted.steps == 15
@@ -79,7 +83,7 @@ def test_it_learns_and_tells():
     assert json.dumps(events[0].to_json())
 
 
-def test_the_learning_rate_rises_and_falls_to_nothing():
+def test_the_learning_rate_rises_and_falls_to_nothing() -> None:
     rates = []
     task = Line(batches=20)
     schedule = Schedule(epochs=2, learning_rate=1.0, warmup=0.25)
@@ -91,14 +95,14 @@ def test_the_learning_rate_rises_and_falls_to_nothing():
 
 
 @pytest.mark.parametrize("killed_after", [1, 5, 7, 14])
-def test_a_killed_run_resumes_to_the_same_weights_bit_for_bit(tmp_path, killed_after):
+def test_a_killed_run_resumes_to_the_same_weights_bit_for_bit(tmp_path: Path, killed_after: int) -> None:
     whole = Line()
     fit(whole, whole.parameters, SCHEDULE, folder=tmp_path / "whole", fingerprint={"base": "b"})
 
     class Killed(BaseException):
         pass
 
-    def kill(event):
+    def kill(event: Any) -> None:
         if event.step == killed_after + 1:
             raise Killed
 
@@ -115,7 +119,7 @@ def test_a_killed_run_resumes_to_the_same_weights_bit_for_bit(tmp_path, killed_a
     assert second.rounds == whole.rounds
 
 
-def test_a_run_that_was_done_stays_done(tmp_path):
+def test_a_run_that_was_done_stays_done(tmp_path: Path) -> None:
     first = Line()
     done = fit(first, first.parameters, SCHEDULE, folder=tmp_path)
     second = Line()
@@ -125,7 +129,7 @@ def test_a_run_that_was_done_stays_done(tmp_path):
     assert torch.equal(weights(first), weights(second))
 
 
-def test_the_best_weights_are_kept_not_the_last():
+def test_the_best_weights_are_kept_not_the_last() -> None:
     kept = []
     task = Line(scores=[0.0, 0.3, 0.9, 0.1])
     inner = task.evaluate
@@ -135,18 +139,18 @@ def test_the_best_weights_are_kept_not_the_last():
     assert torch.equal(weights(task), kept[2])
 
 
-def test_the_untrained_weights_never_count_as_best():
+def test_the_untrained_weights_never_count_as_best() -> None:
     task = Line(scores=[0.99, 0.1, 0.2, 0.3])
     assert fit(task, task.parameters, SCHEDULE).best.epoch == 3
 
 
-def test_patience_ends_it_early():
+def test_patience_ends_it_early() -> None:
     task = Line(scores=[0.0, 0.9, 0.1, 0.2])
     fitted = fit(task, task.parameters, SCHEDULE, patience=1)
     assert [e.epoch for e in fitted.evaluations] == [0, 1, 2]
 
 
-def test_a_loss_that_is_not_finite_stops_with_the_step(tmp_path):
+def test_a_loss_that_is_not_finite_stops_with_the_step(tmp_path: Path) -> None:
     task = Line(poison_at=4)
     with pytest.raises(TrainingError, match=r"nan at step 4 .*lower the learning rate"):
         fit(task, task.parameters, SCHEDULE, folder=tmp_path)
@@ -154,7 +158,7 @@ def test_a_loss_that_is_not_finite_stops_with_the_step(tmp_path):
     assert (tmp_path / CHECKPOINT).is_file()
 
 
-def test_a_stop_on_request_leaves_a_checkpoint_to_go_on_from(tmp_path):
+def test_a_stop_on_request_leaves_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:
     task = Line()
     with pytest.raises(TrainingError, match="stopped on request after step 2"):
         fit(task, task.parameters, SCHEDULE, folder=tmp_path, stop=lambda: task.seen == 2)
@@ -163,7 +167,7 @@ def test_a_stop_on_request_leaves_a_checkpoint_to_go_on_from(tmp_path):
     assert second.seen == 13
 
 
-def test_a_checkpoint_of_another_training_is_refused_naming_both_sides(tmp_path):
+def test_a_checkpoint_of_another_training_is_refused_naming_both_sides(tmp_path: Path) -> None:
     task = Line()
     fit(task, task.parameters, SCHEDULE, folder=tmp_path, fingerprint={"base": "minilm@1"})
     with pytest.raises(CheckpointError, match=r"base: expected 'minilm@2', found 'minilm@1'"):
@@ -171,19 +175,19 @@ def test_a_checkpoint_of_another_training_is_refused_naming_both_sides(tmp_path)
     fit(task, task.parameters, SCHEDULE, folder=tmp_path, fingerprint={"base": "minilm@2"}, resume=False)
 
 
-def test_a_damaged_checkpoint_says_so(tmp_path):
+def test_a_damaged_checkpoint_says_so(tmp_path: Path) -> None:
     (tmp_path / CHECKPOINT).write_bytes(b"half of it")
     task = Line()
     with pytest.raises(CheckpointError, match="damaged"):
         fit(task, task.parameters, SCHEDULE, folder=tmp_path)
 
 
-def test_a_full_disk_leaves_the_old_checkpoint(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_old_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = Line()
     fit(task, task.parameters, SCHEDULE, folder=tmp_path)
     before = (tmp_path / CHECKPOINT).read_bytes()
 
-    def full(*args, **kwargs):
+    def full(*args: Any, **kwargs: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("safetensors.torch.save_file", full)
@@ -193,7 +197,7 @@ def test_a_full_disk_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     assert {file.name for file in tmp_path.iterdir()} == {CHECKPOINT, ".lock"}
 
 
-def test_nothing_to_train_is_an_error():
+def test_nothing_to_train_is_an_error() -> None:
     task = Line(batches=0)
     with pytest.raises(TrainingError, match="found none"):
         fit(task, task.parameters, SCHEDULE)

@@ -1,0 +1,226 @@
+"""What cannot be learnt from, or not as asked, is said in words."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.aeenc.config import AeencConfig
+from entail.aeenc.pairs import gold_pairs, training_corpus
+from entail.aeenc.training import train_aeenc
+from entail.data.judgements import JudgedPair, Judgements
+from entail.data.records import Corpus, ExplanationTree, Step
+from entail.encoders.biencoder import BiEncoder
+from entail.errors import CheckpointError, ManifestMismatchError, TrainingError
+from entail.index.dense import DenseIndex
+from entail.training.task import Event
+
+Trees = tuple[ExplanationTree, ...]
+
+SETTINGS = AeencConfig(
+    base="tiny", rank=4, epochs=2, rounds=1, batch_size=8, k=8, learning_rate=0.02, precision="fp32"
+)
+
+
+def said(*pairs: tuple[str, str, bool]) -> Judgements:
+    return Judgements.of_pairs(JudgedPair(*pair) for pair in pairs)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rank": 0},
+        {"k": 0},
+        {"epochs": 0},
+        {"batch_size": 0},
+        {"premises_per_step": 3},
+        {"rounds": -1},
+        {"temperature": 0.0},
+        {"learning_rate": 0.0},
+        {"learning_rate": float("nan")},
+        {"alpha": -0.1},
+        {"margin": float("inf")},
+        {"contrastive_margin": -1.0},
+        {"loss": "hinge"},
+        {"towers": "three"},
+        {"live_k": 5, "towers": "dual"},
+        {"gold": False, "rounds": 0},
+    ],
+)
+def test_a_setting_that_cannot_be_is_named(changes: dict[str, Any]) -> None:
+    with pytest.raises(TrainingError, match=next(iter(changes))):
+        AeencConfig(**changes)
+
+
+def test_the_learning_rate_is_that_of_what_is_tuned() -> None:
+    assert AeencConfig().highest_rate == 5e-4
+    assert AeencConfig(tuning="full").highest_rate == 1e-5
+    assert AeencConfig(learning_rate=0.1).highest_rate == 0.1
+
+
+def test_something_to_learn_from_is_needed_and_not_twice(facts: Corpus, trees: Trees) -> None:
+    with pytest.raises(TrainingError, match="either trees or judgements"):
+        train_aeenc(facts, SETTINGS)
+    with pytest.raises(TrainingError, match="either trees or judgements"):
+        train_aeenc(facts, SETTINGS, trees=trees, judgements=said())
+
+
+def test_no_positives(facts: Corpus) -> None:
+    with pytest.raises(TrainingError, match="expected accepted premises, found none"):
+        train_aeenc(facts, SETTINGS, judgements=said(("ba be", facts.texts[0], False)))
+    bare = ExplanationTree(id="t", hypothesis="ba be", sentences={"sent1": facts.texts[0]})
+    with pytest.raises(TrainingError, match="expected trees with proofs"):
+        train_aeenc(facts, SETTINGS, trees=[bare])
+
+
+@pytest.mark.parametrize(
+    "changes", [{"rounds": 1}, {"rounds": 0, "live_k": 5}, {"rounds": 0, "in_batch": True}]
+)
+def test_authors_who_never_reject_give_no_negatives_however_one_samples(
+    facts: Corpus, changes: dict[str, Any]
+) -> None:
+    """Only trees say no to what nobody looked at."""
+    accepted = [("ba be", text, True) for text in facts.texts[:3]]
+    with pytest.raises(TrainingError, match="expected hard negatives, found none beside 3 positives"):
+        train_aeenc(facts, replace(SETTINGS, **changes), judgements=said(*accepted))
+
+
+def test_rejections_of_other_queries_are_no_negatives(facts: Corpus) -> None:
+    judgements = said(("ba be", facts.texts[0], True), ("bi bo", facts.texts[1], False))
+    with pytest.raises(TrainingError, match="and 1 rejected for queries of which nothing is accepted"):
+        train_aeenc(facts, SETTINGS, judgements=judgements)
+
+
+def test_gold_without_distractors_needs_a_round(home: Path, facts: Corpus, trees: Trees) -> None:
+    bare = [replace(tree, distractors=()) for tree in trees]
+    with pytest.raises(TrainingError, match="give trees with distractors"):
+        train_aeenc(facts, replace(SETTINGS, rounds=0), trees=bare)
+    assert train_aeenc(facts, SETTINGS, trees=bare).counts["negatives"] > 0
+
+
+def test_a_round_that_finds_no_negative_is_an_error(home: Path) -> None:
+    judgement = ExplanationTree(
+        id="t",
+        hypothesis="ba be",
+        sentences={"sent1": "da de", "sent2": "fa fe"},
+        steps=(Step(("sent1", "sent2"), "hypothesis"),),
+    )
+    with pytest.raises(TrainingError, match="found none beside 2 positives"):
+        train_aeenc(Corpus.of("two", ["da de", "fa fe"]), SETTINGS, trees=[judgement])
+
+
+def test_a_query_equal_to_its_positive_is_dropped_and_counted(home: Path, facts: Corpus) -> None:
+    query, other, wrong = facts.texts[:3]
+    judgements = said((query, query, True), (query, other, True), (query, wrong, False))
+    training = train_aeenc(facts, replace(SETTINGS, rounds=0), judgements=judgements)
+    assert training.dropped["own_text"] == 1
+    assert training.counts["positives"] == 1
+
+
+def test_missing_gold_is_warned_of_counted_and_named(home: Path, facts: Corpus, trees: Trees) -> None:
+    lost = trees[0].sentences["sent1"]
+    corpus = Corpus.of("fewer", [text for text in facts.texts if text != lost])
+    with pytest.warns(UserWarning, match=r"1 gold premises are not in corpus 'fewer'.*training_corpus"):
+        training = train_aeenc(corpus, SETTINGS, trees=trees, dev=trees)
+    assert training.missing == (lost,)
+    assert training.dropped["missing"] == 1
+    assert training.to_json()["missing"] == {"count": 1, "texts": [lost]}
+
+
+def test_a_training_corpus_has_all_that_was_judged_after_what_was_given(facts: Corpus, trees: Trees) -> None:
+    few = Corpus.of("few", facts.texts[:5])
+    whole = training_corpus(few, trees=trees)
+    assert whole.texts[:5] == few.texts
+    assert gold_pairs(whole, trees).missing == ()
+    assert gold_pairs(whole, trees).dropped["missing"] == 0
+    assert set(whole.texts) == set(facts.texts)
+    assert training_corpus(facts, trees=trees) is facts
+    judgements = said(
+        ("ba be", "of nowhere", True), ("ba be", "nor here", False), ("ba be", few.texts[0], True)
+    )
+    assert training_corpus(few, judgements=judgements).texts[5:] == ("of nowhere", "nor here")
+
+
+def test_k_beyond_the_corpus_is_cut(home: Path, facts: Corpus, trees: Trees) -> None:
+    training = train_aeenc(facts, replace(SETTINGS, k=10_000), trees=trees)
+    assert training.samples[0].k == len(facts)
+    live = replace(SETTINGS, rounds=0, live_k=10_000)
+    assert train_aeenc(facts, live, trees=trees).fitted.steps == 4
+
+
+def test_an_encoder_of_another_dimension_is_refused_by_an_index(home: Path, facts: Corpus) -> None:
+    encoder = BiEncoder("tiny")
+    with pytest.raises(ManifestMismatchError, match=r"\(40, 16\).*found \(40, 12\)"):
+        DenseIndex(encoder, facts, np.ones((40, 12), dtype=np.float32))
+
+
+def test_a_loss_that_is_nan_stops_with_what_to_do(home: Path, facts: Corpus, trees: Trees) -> None:
+    told: list[Event] = []
+    with pytest.raises(TrainingError, match=r"became (nan|inf) at step \d+.*lower the learning rate"):
+        train_aeenc(
+            facts,
+            replace(SETTINGS, learning_rate=1e30, epochs=20),
+            trees=trees,
+            out=home / "mine",
+            watch=told.append,
+        )
+    assert not (home / "mine").exists()
+
+
+def test_a_collapse_is_warned_of_with_the_evidence(
+    home: Path, facts: Corpus, trees: Trees, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All vectors as one: nothing but positives to be pulled near, at a rate beyond reason."""
+    told: list[Event] = []
+    settings = replace(
+        SETTINGS,
+        loss="contrastive",
+        contrastive_margin=0.0,
+        towers="siamese",
+        tuning="full",
+        alpha=0.0,
+        epochs=40,
+        learning_rate=0.02,
+    )
+    training = train_aeenc(facts, settings, trees=trees, watch=told.append)
+    assert len(training.warnings) == 1
+    assert "have collapsed into nearly one vector (variance 0.0" in training.warnings[0]
+    assert "lower the learning rate or raise alpha" in training.warnings[0]
+    assert [event.warning for event in told if event.warning] == list(training.warnings)
+    assert not train_aeenc(facts, SETTINGS, trees=trees).warnings
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"base": "other"}, r"base: expected 'other@\w+', found 'tiny@\w+'"),
+        ({"margin": 0.7}, "config.margin: expected '0.7', found '0.1'"),
+    ],
+)
+def test_a_checkpoint_of_another_training_is_refused(
+    home: Path, facts: Corpus, trees: Trees, changes: dict[str, Any], message: str
+) -> None:
+    train_aeenc(facts, SETTINGS, trees=trees, out=home / "mine")
+    with pytest.raises(CheckpointError, match=message):
+        train_aeenc(facts, replace(SETTINGS, **changes), trees=trees, out=home / "mine")
+
+
+def test_a_checkpoint_of_other_data_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
+    train_aeenc(facts, SETTINGS, trees=trees, dev=trees, out=home / "mine")
+    for changes, name in (({"trees": trees[:5]}, "data"), ({"dev": trees[:5]}, "dev")):
+        with pytest.raises(CheckpointError, match=f"{name}: expected"):
+            train_aeenc(facts, SETTINGS, **{"trees": trees, "dev": trees, **changes}, out=home / "mine")
+
+
+def test_a_base_that_is_an_adapter_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
+    train_aeenc(facts, SETTINGS, trees=trees, out=home / "mine")
+    with pytest.raises(TrainingError, match=r"found the adapter 'mine'; take 'tiny'"):
+        train_aeenc(facts, replace(SETTINGS, base="mine"), trees=trees)
+
+
+def test_a_base_with_routes_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
+    train_aeenc(facts, replace(SETTINGS, tuning="full"), trees=trees, out=home / "routed")
+    with pytest.raises(TrainingError, match="encodes queries and premises alike, found 'routed'"):
+        train_aeenc(facts, replace(SETTINGS, base="routed"), trees=trees)

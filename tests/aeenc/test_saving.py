@@ -1,0 +1,158 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import entail
+from entail.aeenc.config import AeencConfig
+from entail.aeenc.training import AeencTraining, train_aeenc
+from entail.data.records import Corpus, ExplanationTree
+from entail.encoders.biencoder import BiEncoder
+from entail.errors import EncoderError, TrainingError
+from entail.index.dense import DenseIndex
+from entail.training.tower import Tower, TowerEncoder
+
+Trees = tuple[ExplanationTree, ...]
+
+SETTINGS = AeencConfig(
+    base="tiny",
+    rank=4,
+    epochs=3,
+    rounds=1,
+    batch_size=8,
+    k=8,
+    margin=0.3,
+    learning_rate=0.02,
+    precision="fp32",
+)
+
+
+@pytest.fixture
+def in_memory(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Keep the towers that a training saves."""
+    import entail.aeenc.training as module
+
+    kept: dict[str, Any] = {}
+    save = module.save_aeenc
+
+    def keeping(out: Path, training: AeencTraining, towers: dict[str, Tower], base: Any) -> None:
+        kept.update(towers)
+        save(out, training, towers, base)
+
+    monkeypatch.setattr(module, "save_aeenc", keeping)
+    return kept
+
+
+@pytest.mark.parametrize("tuning", ["lora", "full"])
+@pytest.mark.parametrize("towers", ["single", "siamese", "dual"])
+def test_what_is_written_ranks_as_what_was_trained(
+    home: Path, facts: Corpus, trees: Trees, in_memory: dict[str, Any], towers: Any, tuning: Any
+) -> None:
+    config = replace(SETTINGS, towers=towers, tuning=tuning)
+    train_aeenc(facts, config, trees=trees, out=home / "mine")
+    base = BiEncoder("tiny")
+    premises = in_memory.get("premises", in_memory["queries"] if towers == "siamese" else None)
+    trained = TowerEncoder("mine", in_memory["queries"], premises, base)
+    expected = DenseIndex(trained, facts, trained.encode_premises(facts.texts))
+    loaded = entail.load("mine")
+    found = entail.retriever("mine", facts)
+    queries = [text for tree in trees for text in (tree.hypothesis, tree.intermediates["int1"])]
+    assert np.allclose(found.scores(queries), expected.scores(queries), atol=4e-3)
+    top = 3
+    agreeing = [
+        len(set(one) & set(other))
+        for one, other in zip(
+            found.search(queries, k=top).positions, expected.search(queries, k=top).positions, strict=True
+        )
+    ]
+    assert np.mean(agreeing) > top - 0.2
+    # It moved, and by the right tower.
+    assert not np.allclose(loaded.encode_queries(queries), base.encode_queries(queries), atol=1e-2)
+    same = np.allclose(loaded.encode_premises(facts.texts), base.encode_premises(facts.texts), atol=1e-6)
+    assert same == (towers == "single")
+    assert loaded.symmetric == (towers == "siamese")
+    assert (loaded.premise_revision == base.premise_revision) == (towers == "single" and tuning == "lora")
+
+
+def test_the_card_says_how_it_was_made(home: Path, facts: Corpus, trees: Trees) -> None:
+    training = train_aeenc(facts, replace(SETTINGS, seed=7), trees=trees, dev=trees, out=home / "mine")
+    entry = entail.load("mine").entry
+    assert entry.method == "aeenc"
+    assert entry.card is not None
+    assert entry.card.base == "tiny"
+    assert entry.card.base_revision == BiEncoder("tiny").revision
+    assert entry.card.config["seed"] == 7
+    assert training.fitted.best is not None
+    assert entry.card.figures["dev"] == training.fitted.best.figures
+    assert entry.card.figures["epoch"] == training.fitted.best.epoch
+    assert {file.name for file in (home / "mine").iterdir()} == {
+        "adapter_config.json",
+        "adapter_model.safetensors",
+        "entail.json",
+    }
+    assert str(home) not in (home / "mine" / "adapter_config.json").read_text(encoding="utf-8")
+
+
+def test_a_base_outside_the_models_is_found_again(
+    home: Path, tiny_models: Path, facts: Corpus, trees: Trees
+) -> None:
+    (home / "tiny").unlink()
+    base = tiny_models / "tiny"
+    train_aeenc(facts, replace(SETTINGS, base=str(base)), trees=trees, out=home / "mine")
+    assert entail.load("mine").entry.base is not None
+
+
+def test_on_another_base_it_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
+    train_aeenc(facts, SETTINGS, trees=trees, out=home / "mine")
+    card = json.loads((home / "mine" / "entail.json").read_text(encoding="utf-8"))
+    (home / "mine" / "entail.json").write_text(json.dumps({**card, "base": "other"}), encoding="utf-8")
+    with pytest.raises(EncoderError, match=r"expected its base to be tiny@\w+.*found other@"):
+        entail.load("mine")
+
+
+@pytest.mark.parametrize("what", ["notes", "model", "file"])
+def test_nothing_else_is_written_over(
+    home: Path, tiny_models: Path, facts: Corpus, trees: Trees, what: str
+) -> None:
+    out = home / "mine"
+    if what == "file":
+        out.write_text("mine", encoding="utf-8")
+    elif what == "notes":
+        out.mkdir()
+        (out / "notes.txt").write_text("mine", encoding="utf-8")
+    else:
+        out.symlink_to(tiny_models / "tiny", target_is_directory=True)
+    with pytest.raises(TrainingError, match="found something else in 'mine'"):
+        train_aeenc(facts, SETTINGS, trees=trees, out=out)
+    assert not (home / "mine.training").exists()  # said before anything was done
+
+
+def test_an_encoder_of_this_method_is_replaced_whole(home: Path, facts: Corpus, trees: Trees) -> None:
+    out = home / "mine"
+    train_aeenc(facts, replace(SETTINGS, towers="dual"), trees=trees, out=out)
+    train_aeenc(facts, SETTINGS, trees=trees, out=out, work=home / "elsewhere")
+    assert not (out / "premise_tower").exists()
+    assert entail.load("mine").entry.towers == "single"
+    assert not [path for path in home.iterdir() if path.name.startswith(".")]
+
+
+def test_a_full_disk_leaves_the_old_encoder(
+    home: Path, facts: Corpus, trees: Trees, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = home / "mine"
+    train_aeenc(facts, SETTINGS, trees=trees, out=out)
+    before = (out / "adapter_model.safetensors").read_bytes()
+
+    def full(tower: Tower, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        (folder / "adapter_model.safetensors").write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Tower, "save", full)
+    with pytest.raises(TrainingError, match=r"No space left.*goes on from the checkpoint"):
+        train_aeenc(facts, replace(SETTINGS, seed=1), trees=trees, out=out, work=home / "elsewhere")
+    assert (out / "adapter_model.safetensors").read_bytes() == before
+    assert not [path for path in home.iterdir() if path.name.startswith(".")]

@@ -1,0 +1,209 @@
+"""Every way to train, on a random BERT of one layer: does it learn what it says it learns?"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from entail.aeenc.config import AeencConfig
+from entail.aeenc.losses import contrastive, softmax, triplet_margin
+from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sampled_pairs
+from entail.aeenc.sampling import sample
+from entail.aeenc.training import AeencTraining, train_aeenc
+from entail.data.judgements import JudgedPair, Judgements
+from entail.data.records import Corpus, ExplanationTree
+from entail.encoders.biencoder import BiEncoder
+from entail.index.protocol import Floats
+from entail.index.retriever import retriever
+
+LOSSES = ("triplet", "contrastive", "softmax")
+TOWERS = ("single", "siamese", "dual")
+ALPHAS = (0.0, 0.3)
+ROUNDS = (0, 1, 2)
+SOURCES = ("gold", "judgements")
+# Every loss, architecture and number of rounds together; the rest in turn.
+WAYS = [
+    (loss, towers, ALPHAS[(i + j) % 2], rounds, SOURCES[(i + k) % 2])
+    for (i, loss), (j, towers), (k, rounds) in itertools.product(*map(enumerate, (LOSSES, TOWERS, ROUNDS)))
+]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a training came to, and its vectors of all queries (in order of text) and premises."""
+
+    training: AeencTraining | None
+    queries: Floats
+    premises: Floats
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How vectors stand to some pairs: their loss, and how far positives are above negatives."""
+
+    loss: float
+    margin: float
+
+
+def config(**changes: Any) -> AeencConfig:
+    settings = {
+        "base": "tiny",
+        "rank": 4,
+        "epochs": 4,
+        "batch_size": 8,
+        "k": 8,
+        "margin": 0.3,
+        "contrastive_margin": 0.9,
+        "temperature": 0.2,
+        "learning_rate": 0.01,
+        "precision": "fp32",
+        "rounds": 0,
+    }
+    return AeencConfig(**{**settings, **changes})
+
+
+def authors(trees: tuple[ExplanationTree, ...]) -> Judgements:
+    """Let a team judge as the trees do: their distractors and a fact of the next tree are rejected."""
+    said = []
+    for tree, other in zip(trees, [*trees[1:], trees[0]], strict=True):
+        for parent, child in tree.pairs:
+            said.append(JudgedPair(parent, child, True))
+            said.append(JudgedPair(parent, tree.text("sent4"), False))
+            said.append(JudgedPair(parent, other.text("sent1"), False))
+    return Judgements.of_pairs(said, roots=(tree.hypothesis for tree in trees))
+
+
+@pytest.fixture(scope="module")
+def runs(
+    tiny_models: Path,
+    trees: tuple[ExplanationTree, ...],
+    facts: Corpus,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[..., Run]]:
+    """Train once for each way that is asked for."""
+    kept: dict[Any, Run] = {}
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ENTAIL_MODELS_DIR", str(tiny_models))
+        patch.setenv("ENTAIL_DATA_DIR", str(home))
+        patch.setenv("ENTAIL_DEVICE", "cpu")
+
+        queries = queries_of(trees)
+
+        def vectors(name: str | Path) -> tuple[Floats, Floats]:
+            encoder = BiEncoder(name)
+            return encoder.encode_queries(queries), encoder.encode_premises(facts.texts)
+
+        def trained(source: str, changes: dict[str, Any]) -> Run:
+            out = home / f"run-{len(kept)}"
+            if source == "gold":
+                training = train_aeenc(facts, config(**changes), trees=trees, out=out)
+            else:
+                training = train_aeenc(facts, config(**changes), judgements=authors(trees), out=out)
+            return Run(training, *vectors(out))
+
+        def run(source: str = "gold", **changes: Any) -> Run:
+            key = (source, *sorted(changes.items()))
+            if key not in kept:
+                kept[key] = Run(None, *vectors("tiny")) if source == "base" else trained(source, changes)
+            return kept[key]
+
+        yield run
+
+
+def queries_of(trees: tuple[ExplanationTree, ...]) -> list[str]:
+    return sorted({parent for tree in trees for parent, _ in tree.pairs})
+
+
+def own_pairs(source: str, rounds: int, facts: Corpus, trees: tuple[ExplanationTree, ...]) -> TrainingPairs:
+    """Return what a training learns from, up to its first round."""
+    if source == "judgements":
+        return judged_pairs(facts, authors(trees))
+    pairs = gold_pairs(facts, trees)
+    if not rounds:
+        return pairs
+    found = sample(facts, Judgements.of_trees(trees), retriever("tiny", facts), k=config().k)
+    return pairs.joined(sampled_pairs(facts, found))
+
+
+def standing(run: Run, pairs: TrainingPairs, trees: tuple[ExplanationTree, ...], loss: str) -> Standing:
+    rows = {text: row for row, text in enumerate(queries_of(trees))}
+    similarities = torch.from_numpy(run.queries @ run.premises.T)
+    labels = torch.zeros(similarities.shape, dtype=torch.int8)
+    margins = []
+    for query, positives, negatives in zip(pairs.queries, pairs.positives, pairs.negatives, strict=True):
+        row = rows[query]
+        labels[row, positives], labels[row, negatives] = 1, -1
+        margins.append(float(similarities[row, positives].mean() - similarities[row, negatives].mean()))
+    used = config()
+    value, _ = {
+        "triplet": lambda: triplet_margin(similarities, labels, margin=used.margin),
+        "contrastive": lambda: contrastive(similarities, labels, margin=used.contrastive_margin),
+        "softmax": lambda: softmax(similarities, labels, temperature=used.temperature),
+    }[loss]()
+    return Standing(float(value), float(np.mean(margins)))
+
+
+def distance(one: Floats, other: Floats) -> float:
+    return float(np.square(one - other).sum(axis=1).mean())
+
+
+def test_every_way_is_tried_with_every_other_choice() -> None:
+    names = ("loss", "towers", "alpha", "rounds", "source")
+    choices = {"loss": LOSSES, "towers": TOWERS, "alpha": ALPHAS, "rounds": ROUNDS, "source": SOURCES}
+    for one, other in itertools.combinations(range(5), 2):
+        seen = {(way[one], way[other]) for way in WAYS}
+        assert seen == set(itertools.product(choices[names[one]], choices[names[other]]))
+
+
+@pytest.mark.parametrize(("loss", "towers", "alpha", "rounds", "source"), WAYS)
+def test_every_way_to_train_learns(
+    runs: Callable[..., Run],
+    facts: Corpus,
+    trees: tuple[ExplanationTree, ...],
+    loss: str,
+    towers: str,
+    alpha: float,
+    rounds: int,
+    source: str,
+) -> None:
+    run = runs(source, loss=loss, towers=towers, alpha=alpha, rounds=rounds)
+    assert len(run.training.samples) == rounds
+    pairs = own_pairs(source, rounds, facts, trees)
+    before, after = (standing(vectors, pairs, trees, loss) for vectors in (runs("base"), run))
+    assert after.loss < before.loss
+    assert after.margin > before.margin
+
+
+@pytest.mark.parametrize("towers", TOWERS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_regularisation_keeps_vectors_nearer_to_the_base(
+    runs: Callable[..., Run], loss: str, towers: str
+) -> None:
+    base = runs("base")
+    far = {"loss": loss, "towers": towers, "epochs": 8, "learning_rate": 0.03}
+    free, held = (runs(**far, alpha=alpha) for alpha in (0.0, 3.0))
+    assert distance(held.queries, base.queries) < distance(free.queries, base.queries)
+    if towers != "single":
+        assert distance(held.premises, base.premises) < distance(free.premises, base.premises)
+
+
+def test_each_architecture_trains_the_towers_it_says(
+    runs: Callable[..., Run], facts: Corpus, trees: tuple[ExplanationTree, ...]
+) -> None:
+    base = runs("base")
+    single, siamese, dual = (runs(towers=towers, loss="triplet", alpha=0.0) for towers in TOWERS)
+    assert np.array_equal(single.premises, base.premises)
+    assert all(distance(run.queries, base.queries) > 1e-3 for run in (single, siamese, dual))
+    assert all(distance(run.premises, base.premises) > 1e-3 for run in (siamese, dual))
+    # Conclusions are queries and premises: they have one vector under siamese, and two under dual.
+    conclusions = [tree.intermediates["int1"] for tree in trees]
+    query = [queries_of(trees).index(text) for text in conclusions]
+    premise = [facts.position(text) for text in conclusions]
+    assert np.allclose(siamese.queries[query], siamese.premises[premise], atol=1e-6)
+    assert not np.allclose(dual.queries[query], dual.premises[premise], atol=1e-3)
