@@ -41,6 +41,7 @@ from entail.version import __version__
 
 _PARTS = (
     "app",
+    "average",
     "bias",
     "convert",
     "evaluate",

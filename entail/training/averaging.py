@@ -1,0 +1,161 @@
+r"""Adapters of several trainings as one: the mean of what they add to the base, shrunk towards it.
+
+.. math:: \Delta W = c \sum_i w_i \, s_i B_i A_i
+
+With several seeds or losses this is a model soup (Wortsman et al. 2022a): nearly as good as the ensemble, at
+the cost of one encoder. With c < 1 it is a step back to the base (WiSE-FT, Wortsman et al. 2022b), which
+keeps more of what the base knew. The sum has the rank of all together; a lower one is its best
+approximation (SVD).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.encoders.catalogue import PREMISE_TOWER
+from entail.encoders.lora import read_lora_config
+from entail.encoders.weights import read_json
+from entail.errors import TrainingError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_A, _B = ".lora_A.weight", ".lora_B.weight"
+
+
+def average_adapters(
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    weights: Sequence[float] | None = None,
+    scale: float = 1.0,
+    rank: int | None = None,
+) -> float:
+    """Write one adapter, fp16, that adds the weighted mean of what several add.
+
+    Args:
+        folders: LoRA adapters on one base.
+        out: Folder for the adapter; made if need be.
+        weights: One an adapter, 1 in sum; default: all alike.
+        scale: c, 1 for the mean itself, 0 for the base.
+        rank: Rank of the result; default: that of all together, which is exact.
+
+    Returns:
+        Share of the sum's squared length that is lost by the lower rank, 0 where it is exact.
+
+    Raises:
+        TrainingError: If a folder is no plain LoRA adapter of one tower, they differ in base, towers or the
+            modules they are on, or a number cannot be.
+    """
+    import torch
+    from safetensors.torch import save_file
+
+    if not folders:
+        raise TrainingError("expected adapters to average, found none")
+    shares = [1 / len(folders)] * len(folders) if weights is None else list(weights)
+    if len(shares) != len(folders) or abs(sum(shares) - 1) > 1e-6:
+        raise TrainingError(
+            f"expected {len(folders)} weights, 1 in sum, found {len(shares)} with {sum(shares):g} in sum"
+        )
+    if scale < 0 or (rank is not None and rank < 1):
+        raise TrainingError(
+            f"expected a scale of 0 or more and a rank of at least 1, found {scale:g}, {rank}"
+        )
+    factors = [_factors(folder) for folder in folders]
+    first = factors[0]
+    for folder, found in zip(folders, factors, strict=True):
+        if found.keys() != first.keys():
+            raise TrainingError(
+                f"expected adapters on the same modules, but {folder.name} is on "
+                f"{len(found)} and {folders[0].name} on {len(first)}, not all the same"
+            )
+    _require_same([_about(folder) for folder in folders], [folder.name for folder in folders])
+
+    tensors: dict[str, Tensor] = {}
+    lost = whole = 0.0
+    for module in first:
+        a = torch.cat([found[module][0] for found in factors])  # (ranks, inputs)
+        b = torch.cat(
+            [found[module][1] * (scale * share) for found, share in zip(factors, shares, strict=True)], dim=1
+        )  # (outputs, ranks)
+        a, b, squares = _truncated(a, b, rank)
+        whole += float(squares.sum())
+        lost += float(squares[len(a) :].sum())
+        tensors[module + _A], tensors[module + _B] = a.to(torch.float16), b.to(torch.float16)
+    out.mkdir(parents=True, exist_ok=True)
+    save_file(
+        {name: tensor.contiguous() for name, tensor in tensors.items()}, out / "adapter_model.safetensors"
+    )
+    about = dict(read_json(folders[0] / "entail.json") or {})
+    about = {
+        name: about[name]
+        for name in ("method", "base", "base_revision", "towers", "licence")
+        if name in about
+    }
+    about["averaged"] = {
+        "encoders": [
+            {
+                "name": folder.name,
+                "weight": share,
+                "config": (read_json(folder / "entail.json") or {}).get("config"),
+            }
+            for folder, share in zip(folders, shares, strict=True)
+        ],
+        "scale": scale,
+    }
+    (out / "entail.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    config: dict[str, Any] = dict(read_json(folders[0] / "adapter_config.json"))
+    ranks = max(len(tensors[module + _A]) for module in first)
+    config |= {"r": ranks, "lora_alpha": ranks, "use_rslora": False, "rank_pattern": {}, "alpha_pattern": {}}
+    (out / "adapter_config.json").write_text(
+        json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
+    return lost / whole if whole else 0.0
+
+
+def _factors(folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return module -> (A, s B) of an adapter, in fp32."""
+    from safetensors.torch import load_file
+
+    config = read_lora_config(folder)
+    if config is None or (folder / PREMISE_TOWER).exists():
+        raise TrainingError(
+            f"{folder.name}: expected a plain LoRA adapter of one tower, found something else"
+        )
+    tensors = load_file(folder / "adapter_model.safetensors")
+    found: dict[str, tuple[Tensor, Tensor]] = {}
+    for name, a in tensors.items():
+        if name.endswith(_A):
+            module = name.removesuffix(_A)
+            found[module] = (a.float(), tensors[module + _B].float() * config.scale(len(a)))
+    return found
+
+
+def _truncated(a: Tensor, b: Tensor, rank: int | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Return factors of `b @ a` of at most a rank, and the squared singular values of the whole."""
+    import torch
+
+    qb, rb = torch.linalg.qr(b)
+    qa, ra = torch.linalg.qr(a.T)
+    u, values, v = torch.linalg.svd(rb @ ra.T)
+    kept = len(values) if rank is None else min(rank, len(values))
+    roots = values[:kept].sqrt()
+    return (roots[:, None] * (v[:kept] @ qa.T), (qb @ u[:, :kept]) * roots, values.square())
+
+
+def _about(folder: Path) -> Mapping[str, Any]:
+    told = read_json(folder / "entail.json") or {}
+    return {name: told.get(name) for name in ("base", "base_revision", "towers", "method")}
+
+
+def _require_same(about: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+    for told, name in zip(about, names, strict=True):
+        for field, value in told.items():
+            if value != about[0][field]:
+                raise TrainingError(
+                    f"expected adapters of one {field}, found {about[0][field]!r} in {names[0]} and "
+                    f"{value!r} in {name}"
+                )

@@ -1,0 +1,92 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from entail.errors import TrainingError
+from entail.training.averaging import average_adapters
+
+CONFIG = {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "bias": "none", "target_modules": ["query"]}
+MODULE = "base_model.model.encoder.layer.0.attention.self.query"
+
+
+def adapter(
+    folder: Path, *, seed: int, rank: int = 2, alpha: int = 4, module: str = MODULE, **about: str
+) -> Path:
+    folder.mkdir()
+    torch.manual_seed(seed)
+    tensors = {
+        f"{module}.lora_A.weight": torch.randn(rank, 6),
+        f"{module}.lora_B.weight": torch.randn(5, rank),
+    }
+    save_file(tensors, folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text(json.dumps(CONFIG | {"r": rank, "lora_alpha": alpha}))
+    told = {
+        "method": "aeenc",
+        "base": "minilm",
+        "base_revision": "minilm@1",
+        "towers": "single",
+        "config": {},
+    }
+    (folder / "entail.json").write_text(json.dumps(told | about))
+    return folder
+
+
+def added(folder: Path) -> torch.Tensor:
+    """What an adapter adds to the base's weights."""
+    tensors = load_file(folder / "adapter_model.safetensors")
+    config = json.loads((folder / "adapter_config.json").read_text())
+    (a,) = (t.float() for name, t in tensors.items() if "lora_A" in name)
+    (b,) = (t.float() for name, t in tensors.items() if "lora_B" in name)
+    assert len(a) <= config["r"]
+    return (config["lora_alpha"] / config["r"]) * (b @ a)
+
+
+def test_the_mean_is_exact_up_to_half_precision(tmp_path: Path) -> None:
+    one = adapter(tmp_path / "one", seed=1)
+    two = adapter(tmp_path / "two", seed=2, rank=1, alpha=3)
+    lost = average_adapters([one, two], tmp_path / "mean")
+    expected = (added(one) + added(two)) / 2
+    assert lost == pytest.approx(0, abs=1e-6)
+    np.testing.assert_allclose(added(tmp_path / "mean"), expected, atol=2e-2)
+
+
+def test_weights_and_scale(tmp_path: Path) -> None:
+    one, two = adapter(tmp_path / "one", seed=1), adapter(tmp_path / "two", seed=2)
+    average_adapters([one, two], tmp_path / "mean", weights=[0.75, 0.25], scale=0.5)
+    expected = 0.5 * (0.75 * added(one) + 0.25 * added(two))
+    np.testing.assert_allclose(added(tmp_path / "mean"), expected, atol=2e-2)
+    about = json.loads((tmp_path / "mean" / "entail.json").read_text())
+    assert about["averaged"]["scale"] == 0.5
+    assert [e["name"] for e in about["averaged"]["encoders"]] == ["one", "two"]
+    assert about["base_revision"] == "minilm@1"
+
+
+def test_a_lower_rank_is_the_best_approximation_and_says_what_is_lost(tmp_path: Path) -> None:
+    one = adapter(tmp_path / "one", seed=1)
+    lost = average_adapters([one], tmp_path / "low", rank=1)
+    values = np.linalg.svd(added(one).numpy(), compute_uv=False)
+    assert lost == pytest.approx(values[1] ** 2 / (values**2).sum(), rel=1e-3)
+    error = np.linalg.norm(added(tmp_path / "low") - added(one))
+    assert error == pytest.approx(values[1], rel=1e-2)
+
+
+def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
+    one = adapter(tmp_path / "one", seed=1)
+    with pytest.raises(TrainingError, match="found none"):
+        average_adapters([], tmp_path / "out")
+    with pytest.raises(TrainingError, match="1 in sum"):
+        average_adapters([one], tmp_path / "out", weights=[0.5])
+    with pytest.raises(TrainingError, match=r"'minilm@1' in one and 'minilm@2' in other"):
+        average_adapters(
+            [one, adapter(tmp_path / "other", seed=2, base_revision="minilm@2")], tmp_path / "out"
+        )
+    with pytest.raises(TrainingError, match="same modules"):
+        average_adapters([one, adapter(tmp_path / "key", seed=2, module=MODULE + "2")], tmp_path / "out")
+    (one / "adapter_config.json").write_text(json.dumps(CONFIG | {"use_dora": True}))
+    with pytest.raises(TrainingError, match="plain LoRA"):
+        average_adapters([one], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
