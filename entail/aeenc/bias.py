@@ -1,4 +1,4 @@
-r"""Similarity bias (Figure 3 of the AE-Enc paper): does a retriever prefer what merely looks like the query?
+"""Similarity bias (Figure 3 of the AE-Enc paper): does a retriever prefer what merely looks like the query?
 
 A query is a distinct parent text of gold trees, as in `entail.evaluation.premises`, and its own text stays
 among its candidates. The first of the given indexes, the pre-trained encoder's, fixes once and for all what a
@@ -20,15 +20,11 @@ Which others count as false positives is said in two ways by the paper, so both 
     A tree's sentences are what its proof uses (hypothesis, intermediate conclusions, premises); a distractor
     is not one of them, so it counts.
 
-Then every pair is measured by token overlap and by its cosine under each encoder. Token overlap is the
-Jaccard index of two sets of words, the share of all their words that both have, 0 where there are none. A
-word is a longest run of letters, digits and underscores (`\w+`) of the folded text in lower case, so "moon's"
-is two words.
+Then every pair is measured by token overlap (`entail.data.overlap`) and by its cosine under each encoder.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
@@ -38,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.aeenc.panels import GroupSummary, Panel, Verdict, judge
+from entail.data.overlap import jaccard, tokens
 from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold
 from entail.errors import RetrievalError
@@ -60,8 +57,6 @@ LEFT_OUT = -1
 
 RULES = ("all", "outside_tree")
 """The two rules for false positives."""
-
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -270,28 +265,10 @@ def encoder_indexes(
     return [retriever(name, corpus, progress=progress) for name in names]
 
 
-def token_overlap(one: str, other: str) -> float:
-    """Return the Jaccard index of the words of two texts; the rule is in the module's description.
-
-    >>> token_overlap("The Sun is a star", "a star is hot")
-    0.5
-    """
-    return _jaccard(_words(one), _words(other))
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(fold(text).lower()))
-
-
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    both = len(one & other)
-    return both / (len(one) + len(other) - both) if both else 0.0
-
-
 def _overlaps(corpus: Corpus, gold: GoldQueries, query: Positions, premise: Positions) -> Values:
-    asked = [_words(text) for text in gold.texts]
-    known = cache(lambda position: _words(corpus.texts[position]))
-    return np.array([_jaccard(asked[q], known(p)) for q, p in zip(query, premise, strict=True)])
+    asked = [tokens(text) for text in gold.texts]
+    known = cache(lambda position: tokens(corpus.texts[position]))
+    return np.array([jaccard(asked[q], known(p)) for q, p in zip(query, premise, strict=True)])
 
 
 def _cosines(

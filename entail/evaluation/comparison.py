@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,17 +23,25 @@ class ComparedPremise:
         ranks: Its rank with each retriever, 1 is best, over the whole corpus.
         scores: Its similarity with each.
         gold: Whether it is known to explain the query; None where nothing is known.
+        decision: What authors said of it as a premise of the query: True for accepted, False for rejected,
+            None where nobody looked at it, or they disagree.
     """
 
     premise: Premise
     ranks: tuple[int, int]
     scores: tuple[float, float]
     gold: bool | None
+    decision: bool | None = None
 
     @property
     def change(self) -> int:
         """Ranks gained with the second retriever; negative for ranks lost."""
         return self.ranks[0] - self.ranks[1]
+
+    @property
+    def weight(self) -> float:
+        """How much the change matters to a reader, see `rank_weight`."""
+        return rank_weight(*self.ranks)
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,11 @@ class Comparison:
         return tuple(sorted((r for r in self.rows if r.ranks[which] <= self.k), key=lambda r: r.ranks[which]))
 
     @property
+    def by_difference(self) -> tuple[ComparedPremise, ...]:
+        """All rows, those first on which the two differ most; of equal ones the better ranked first."""
+        return tuple(sorted(self.rows, key=lambda row: (-row.weight, min(row.ranks), row.ranks)))
+
+    @property
     def shared(self) -> int:
         """How many premises both have in their first k."""
         return sum(max(row.ranks) <= self.k for row in self.rows)
@@ -65,6 +79,17 @@ class Comparison:
         return sum(bool(row.gold) for row in self.side(which))
 
 
+def rank_weight(first: float, second: float) -> float:
+    """Return how much a change of rank matters, |1 / log2(1 + r) - 1 / log2(1 + r')|, 0 to 1.
+
+    It is what the change does to the gain of NDCG: from place 31 to 2 is much, from 1031 to 1002 nothing.
+
+    >>> round(rank_weight(31, 2), 2), round(rank_weight(1031, 1002), 2), rank_weight(math.inf, 1)
+    (0.43, 0.0, 1.0)
+    """
+    return abs(1 / math.log2(1 + first) - 1 / math.log2(1 + second))
+
+
 def compare(
     query: str,
     corpus: Corpus,
@@ -72,6 +97,7 @@ def compare(
     *,
     k: int = 20,
     gold: Collection[str] = (),
+    decisions: Mapping[str, bool] | None = None,
 ) -> Comparison:
     """Compare two retrievers over one corpus on one query; the query's own text is left out of both rankings.
 
@@ -81,6 +107,7 @@ def compare(
         indexes: The two retrievers.
         k: Depth of the comparison, cut to the size of the corpus.
         gold: Folded texts of premises known to explain the query; empty where nothing is known.
+        decisions: Folded text -> whether authors accepted it as a premise of the query.
 
     Returns:
         Ranks over the whole corpus, equal scores in order of position, for every premise in either's first k.
@@ -98,6 +125,7 @@ def compare(
                 f"{index.name} holds the corpus {index.manifest.corpus_hash[:12]} "
                 f"({index.manifest.count} premises), asked for {corpus.hash[:12]} ({len(corpus)} premises)"
             )
+    said = {} if decisions is None else decisions
     own = corpus.position(query)
     scores = [index.scores([query])[0] for index in indexes]
     ranks = [_ranks(column, own) for column in scores]
@@ -112,6 +140,7 @@ def compare(
             ranks=(int(ranks[0][i]), int(ranks[1][i])),
             scores=(float(scores[0][i]), float(scores[1][i])),
             gold=corpus.premises[i].folded in gold if gold else None,
+            decision=said.get(corpus.premises[i].folded),
         )
         for i in best
     )

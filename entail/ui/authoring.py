@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
+from typing import Protocol
 
 import streamlit as st
 
 from entail.data.records import Corpus
 from entail.errors import EntailError
 from entail.index.protocol import PremiseIndex
+from entail.progress import Progress
 from entail.trees.acts import Evidence
 from entail.trees.log import TreeSummary
 from entail.trees.suggestions import Candidate, evidence_of, suggest
@@ -135,8 +138,16 @@ def draw_building(place: Place) -> None:
     st.caption("The tree can be read and edited meanwhile. Each sentence is encoded once and kept.")
 
 
-def draw_progress(building: Building) -> None:
-    """Draw how far an index is, and go on by itself once it is there; or say what went wrong."""
+class Waited(Protocol):
+    """What a page waits for while it is made in another thread: an index, a comparison."""
+
+    progress: Progress | None
+    error: EntailError | None
+    done: threading.Event
+
+
+def draw_progress(building: Waited) -> None:
+    """Draw how far something is, and go on by itself once it is there; or say what went wrong."""
     if building.error is not None:
         st.error(label(str(building.error)))
         st.button("Try again", icon=":material/refresh:")
@@ -145,7 +156,7 @@ def draw_progress(building: Building) -> None:
 
 
 @st.fragment(run_every=0.4)
-def _poll(building: Building) -> None:
+def _poll(building: Waited) -> None:
     if building.done.is_set():
         st.rerun()
     progress = building.progress

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import streamlit as st
 
 from entail.evaluation.comparison import ComparedPremise, Comparison
-from entail.trees.formats.escaping import cell
 from entail.ui.resources import retriever_label
 from entail.ui.words import label, marked, words_of
 
@@ -20,13 +16,14 @@ _STYLE = """
   .cmp td.n { text-align: right; width: 2.2rem; font-variant-numeric: tabular-nums; opacity: .75; }
   .cmp td.m { width: 4.6rem; white-space: nowrap; font-variant-numeric: tabular-nums; font-size: .86rem; }
   .cmp tr.gold td { background: color-mix(in srgb, #e69f00 13%, transparent); }
+  .cmp .accepted { color: #0072b2; font-weight: 600; } .cmp .rejected { color: #c2699b; font-weight: 600; }
   .cmp .up { color: #0a8f6a; } .cmp .down { color: #c8541c; } .cmp .new { color: #8a5fc7; font-weight: 600; }
 </style>
 """
 
 
-def draw_comparison(comparison: Comparison) -> None:
-    """Draw the figures and both rankings; ranks on one side say where the other has the same premise."""
+def draw_found(comparison: Comparison) -> None:
+    """Draw what both have in common, and how many known premises each finds."""
     known = any(row.gold is not None for row in comparison.rows)
     cells = st.columns(3)
     cells[0].metric("In both", f"{comparison.shared} of {comparison.k}", border=True)
@@ -36,6 +33,10 @@ def draw_comparison(comparison: Comparison) -> None:
             str(comparison.found(which)) if known else "not known",
             border=True,
         )
+
+
+def draw_comparison(comparison: Comparison) -> None:
+    """Draw both rankings; ranks on one side say where the other has the same premise."""
     words = words_of(comparison.query)
     for which, column in enumerate(st.columns(2, gap="medium")):
         with column:
@@ -43,7 +44,8 @@ def draw_comparison(comparison: Comparison) -> None:
             rows = "".join(_row(row, which, comparison.k, words) for row in comparison.side(which))
             st.html(f'{_STYLE}<table class="cmp">{rows}</table>')
     st.caption(
-        "Highlighted: words shared with the query. Amber rows: premises of a reference tree. "
+        "Highlighted: words shared with the query. Amber rows with ★: premises of a reference tree. "
+        "✓ ✗: accepted, rejected by an author. "
         "▲ ▼ ranks gained or lost against the other side, “new”: not among its first "
         f"{comparison.k}."
     )
@@ -60,27 +62,11 @@ def _row(row: ComparedPremise, which: int, k: int, words: frozenset[str]) -> str
     else:
         moved = "="
     star = ' <span title="premise in a reference tree">★</span>' if row.gold else ""
+    if row.decision is not None:
+        said, sign = ("accepted", "✓") if row.decision else ("rejected", "✗")
+        star += f' <span class="{said}" title="{said} by an author">{sign}</span>'
     return (
         f'<tr class="{"gold" if row.gold else ""}"><td class="n">{row.ranks[which]}</td>'
         f"<td>{marked(row.premise.text, words)}{star}</td>"
         f'<td class="m">{row.scores[which]:.3f}<br>{moved}</td></tr>'
     )
-
-
-def comparison_csv(comparison: Comparison) -> str:
-    """Return every compared premise as CSV: text, gold, rank and score with each retriever, the change.
-
-    Texts stand as `cell` guards them.
-    """
-    out = io.StringIO()
-    writer = csv.writer(out)
-    first, second = comparison.names
-    writer.writerow(
-        ["premise", "gold", f"rank {first}", f"rank {second}", f"score {first}", f"score {second}", "change"]
-    )
-    for row in comparison.rows:
-        gold = "" if row.gold is None else int(row.gold)
-        writer.writerow(
-            [cell(row.premise.text), gold, *row.ranks, *(f"{s:.6f}" for s in row.scores), row.change]
-        )
-    return out.getvalue()

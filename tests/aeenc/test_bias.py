@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.aeenc.bias import GROUPS, RULES, SimilarityBias, bias, encoder_indexes, token_overlap
+from entail.aeenc.bias import GROUPS, RULES, SimilarityBias, bias, encoder_indexes
+from entail.data.overlap import token_overlap
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
 from entail.data.text import premise_key
 from entail.errors import DataError, ManifestMismatchError, RetrievalError

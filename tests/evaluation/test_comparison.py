@@ -77,3 +77,19 @@ def test_an_index_of_another_corpus_is_refused() -> None:
     other = dataclasses.replace(RIGHT, corpus_hash="0" * 64)
     with pytest.raises(RetrievalError, match=r"right holds the corpus 000000000000 \(5 premises\)"):
         compare("ice", CORPUS, (LEFT, other), k=3)
+
+
+def test_where_the_two_differ_most_comes_first() -> None:
+    found = compare("snow is cold", CORPUS, (LEFT, RIGHT), k=5)
+    assert next(row.premise.text for row in found.by_difference) == "ice is cold"  # 1 -> 4
+    weights = [row.weight for row in found.by_difference]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_what_authors_decided_stands_beside_what_is_gold() -> None:
+    said = {"ice is cold": False, "snow is ice": True}
+    found = compare("snow is cold", CORPUS, (LEFT, RIGHT), k=5, gold={"ice is cold"}, decisions=said)
+    rows = {row.premise.text: (row.gold, row.decision) for row in found.rows}
+    assert rows["ice is cold"] == (True, False)
+    assert rows["snow is ice"] == (False, True)
+    assert rows["fire is hot"] == (False, None)

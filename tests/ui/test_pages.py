@@ -204,24 +204,6 @@ def test_a_tree_without_a_corpus_can_be_written(app: AppTest, shared: Workspace)
     assert "no corpus" in texts(app)
 
 
-def test_compare_shows_both_sides_and_what_is_known(app: AppTest) -> None:
-    app = settled(app.switch_page("pages/Compare.py").run())
-    assert not app.exception
-    assert app.metric[0].label == "In both"
-    sides = [str(block.body) for block in app.get("html") if "cmp" in str(block.body)]
-    assert len(sides) == 2
-    assert any("★" in side for side in sides)
-
-
-def test_compare_takes_a_sentence_of_ones_own(app: AppTest) -> None:
-    app = settled(app.switch_page("pages/Compare.py").run())
-    app.selectbox(key="compare_right").set_value("bm25")
-    app = app.text_input(key="compare_query").set_value("why <b>ice</b> floats").run()
-    app = settled(app)
-    assert not app.exception
-    assert "not known" in [m.value for m in app.metric]
-
-
 def test_corpora_grow_are_corrected_and_say_so(app: AppTest, shared: Workspace) -> None:
     app = named(app).switch_page("pages/Corpora.py").run()
     assert not app.exception

@@ -1,0 +1,172 @@
+"""A whole split: every figure of both retrievers, the author's effort, the queries that gained or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from entail.data.text import fold
+from entail.evaluation.effort import Effort
+from entail.evaluation.split_comparison import (
+    PROTOCOLS,
+    MeasuredFigure,
+    QueryChange,
+    SplitComparison,
+    compare_split,
+    most_changed,
+)
+from entail.ui.authoring import draw_progress
+from entail.ui.compare_files import CSV, JSON, offer, queries_csv, split_json
+from entail.ui.compare_pair import Pair
+from entail.ui.compare_queries import draw_queries
+from entail.ui.compare_query import draw_query
+from entail.ui.compare_source import Source
+from entail.ui.compare_work import works
+from entail.ui.words import label
+
+PROTOCOL_NAMES = {"query_excluded": "Query left out", "paper": "As in the paper"}
+_MAIN = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@20", "Hit@50", "Recall@10")
+_ORDERS = ("Gained most", "Lost most", "All")
+
+
+def take_split(pair: Pair, source: Source) -> SplitComparison | None:
+    """Return the comparison over all trees; draw how far it is, and return None, while it is made."""
+    work = works().take(
+        ("split", pair.place, source.stamp),
+        lambda report: compare_split(source.corpus, source.trees, pair.indexes, progress=report),
+    )
+    if work.value is None:
+        draw_progress(work)
+    return work.value
+
+
+def draw_split(pair: Pair, source: Source, *, k: int) -> None:
+    """Draw the comparison over all trees, once it is made."""
+    split = take_split(pair, source)
+    if split is None:
+        return
+    st.caption(
+        f"{len(split.gold):,} claims with {split.evaluations[0].pairs:,} known premises in {split.trees:,} "
+        f"trees ({label(source.name)}), {len(split.corpus):,} candidates."
+        + (
+            f" {len(split.gold.missing):,} known premises are no candidates and count as never found."
+            if split.gold.missing
+            else ""
+        )
+    )
+    draw_effort(split.efforts, pair.names)
+    draw_figures(split, pair.names)
+    st.markdown("##### Claims that gained, claims that lost")
+    change = _pick_change(split, pair)
+    if change is not None:
+        draw_change(pair, split, change, k=k)
+    with st.container(horizontal=True):
+        offer("Claims (CSV)", lambda: queries_csv(split), name="queries.csv", kind=CSV)
+        offer("All figures (JSON)", lambda: split_json(split), name="split.json", kind=JSON)
+
+
+def draw_effort(efforts: tuple[Effort, Effort], names: tuple[str, str]) -> None:
+    """Draw what each retriever costs the simulated author."""
+    cells = st.columns(2)
+    first = efforts[0].reads_per_accepted
+    for which, cell in enumerate(cells):
+        reads = efforts[which].reads_per_accepted
+        delta = None
+        if which and reads is not None and first and round(reads / first, 2) != 1:
+            delta = f"{reads / first - 1:+.0%} against {names[0]}"
+        cell.metric(
+            f"Candidates read per accepted premise, {label(names[which])}",
+            "nothing accepted" if reads is None else f"{reads:.1f}",
+            delta=delta,
+            delta_color="inverse",
+            border=True,
+            height="stretch",
+            help=f"A simulated author, who gives a claim up after {efforts[which].limit} candidates.",
+        )
+    shares = [
+        f"{effort.missing_share:.0%} with {label(name)}" for effort, name in zip(efforts, names, strict=True)
+    ]
+    st.caption(f"Premises that this author looks for and never finds: {', '.join(shares)}.")
+
+
+def draw_figures(split: SplitComparison, names: tuple[str, str]) -> None:
+    """Draw the measures of both by both protocols, with intervals and paired significance."""
+    every = st.toggle("All cut-offs", key="compare_every")
+    for protocol in PROTOCOLS:
+        figures = [
+            figure
+            for figure in split.figures
+            if figure.protocol == protocol and (every or figure.measure in _MAIN)
+        ]
+        st.markdown(f"**{PROTOCOL_NAMES[protocol]}**")
+        st.dataframe(
+            figures_table(figures, names),
+            hide_index=True,
+            height=36 * (len(figures) + 1) + 4,
+            column_config={"measure": st.column_config.TextColumn("")},
+            key=f"figures-{protocol}",
+        )
+    st.caption(
+        "In brackets: 95 % bootstrap intervals over claims. p: paired randomisation test over claims, not "
+        "corrected for the number of measures; ● marks an interval of the difference without 0. The first "
+        "table leaves the claim's own text out of its ranking, as an author sees it."
+    )
+
+
+def figures_table(figures: Sequence[MeasuredFigure], names: tuple[str, str]) -> pd.DataFrame:
+    """Return the measures as a person reads them: figure, interval, difference, p."""
+
+    def within(interval: tuple[float, float]) -> str:
+        return f"[{interval[0]:.3f}, {interval[1]:.3f}]"
+
+    return pd.DataFrame(
+        {
+            "measure": [figure.measure for figure in figures],
+            names[0]: [f"{f.paired.first:.3f} {within(f.intervals[0])}" for f in figures],
+            names[1] if names[1] != names[0] else f"{names[1]} ": [
+                f"{f.paired.second:.3f} {within(f.intervals[1])}" for f in figures
+            ],
+            "difference": [
+                f"{'●' if f.paired.low > 0 or f.paired.high < 0 else '○'} {f.paired.difference:+.3f} "
+                f"[{f.paired.low:+.3f}, {f.paired.high:+.3f}]"
+                for f in figures
+            ],
+            "p": [f"{f.paired.p:.3f}" if f.paired.p >= 0.001 else "< 0.001" for f in figures],
+        }
+    )
+
+
+def _pick_change(split: SplitComparison, pair: Pair) -> QueryChange | None:
+    changes = split.changes["query_excluded"]
+    gained, lost = most_changed(changes, gained=True), most_changed(changes, gained=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        order = st.segmented_control(
+            "Order",
+            _ORDERS,
+            default=_ORDERS[0],
+            key="compare_order",
+            required=True,
+            label_visibility="collapsed",
+        )
+        st.caption(
+            f"{len(gained):,} gained with {label(pair.names[1])}, {len(lost):,} lost, "
+            f"{len(changes) - len(gained) - len(lost):,} stayed. Click on a row to see its rankings."
+        )
+    shown = {"Gained most": gained, "Lost most": lost}.get(order or "", changes)
+    if not shown:
+        st.info("No claim here.", icon=":material/balance:")
+        return None
+    return draw_queries(
+        shown, pair.names, key=f"changes-{order}-{hash((pair.place, len(shown), split.names))}"
+    )
+
+
+def draw_change(
+    pair: Pair, split: SplitComparison, change: QueryChange, *, k: int, heading: bool = True
+) -> None:
+    """Draw the rankings of one of the queries, its gold premises marked."""
+    gold = {fold(text): text for text in split.premises(change.place)}
+    with st.container(border=True):
+        draw_query(pair, change.query, k=k, gold=gold, heading=heading)

@@ -1,0 +1,131 @@
+"""Two retrievers over several queries, with ranks known by hand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.records import Corpus, ExplanationTree
+from entail.errors import DataError, ManifestMismatchError, RetrievalError
+from entail.evaluation.comparison import rank_weight
+from entail.evaluation.effort import measure_effort
+from entail.evaluation.premises import evaluate_premises
+from entail.evaluation.split_comparison import (
+    PROTOCOLS,
+    QueryChange,
+    SplitComparison,
+    compare_split,
+    most_changed,
+)
+from entail.metrics import average_precision, bootstrap_interval
+from entail.progress import Progress
+
+
+@pytest.fixture
+def indexes(facts: Corpus, listed_index: Any) -> tuple[Any, Any]:
+    """`h` wants a and mid, `mid` wants b and c; f0 ... fill the rest."""
+    first = listed_index(facts, {"h": ["f0", "f1", "a", "f2", "mid"], "mid": ["b", "c"]})
+    second = listed_index(facts, {"h": ["a", "mid"], "mid": ["f0", "b", "f1", "c"]})
+    return first, second
+
+
+@pytest.fixture
+def split(facts: Corpus, solar: ExplanationTree, indexes: tuple[Any, Any]) -> SplitComparison:
+    return compare_split(facts, [solar], indexes, ks=(1, 5))
+
+
+def test_ranks_and_average_precision_by_hand(split: SplitComparison) -> None:
+    by_query = {change.query: change for change in split.changes["query_excluded"]}
+    assert by_query["h"].ranks == ((3.0, 5.0), (1.0, 2.0))
+    assert by_query["h"].ap == (pytest.approx((1 / 3 + 2 / 5) / 2), 1.0)
+    assert by_query["mid"].ap == (1.0, pytest.approx((1 / 2 + 2 / 4) / 2))
+    assert by_query["h"].difference == pytest.approx(1 - (1 / 3 + 2 / 5) / 2)
+    assert by_query["h"].found == (2, 2)
+    assert split.premises(by_query["mid"].place) == ("b", "c")
+
+
+def test_figures_are_those_of_each_evaluation(
+    split: SplitComparison, facts: Corpus, solar: ExplanationTree, indexes: tuple[Any, Any]
+) -> None:
+    for which, index in enumerate(indexes):
+        alone = evaluate_premises(facts, [solar], index, ks=(1, 5)).figures()
+        for protocol in PROTOCOLS:
+            for measure, value in alone[protocol].items():
+                paired = split.figure(measure, protocol).paired
+                assert (paired.first, paired.second)[which] == pytest.approx(value)
+        assert split.efforts[which] == measure_effort(facts, [solar], index)
+
+
+def test_intervals_are_those_of_the_bootstrap_over_queries(split: SplitComparison) -> None:
+    ap = average_precision(split.evaluations[0].query_excluded)
+    assert split.figure("MAP").intervals[0] == pytest.approx(bootstrap_interval(ap))
+
+
+def test_the_same_retriever_twice_differs_nowhere(
+    facts: Corpus, solar: ExplanationTree, indexes: tuple[Any, Any]
+) -> None:
+    same = compare_split(facts, [solar], (indexes[0], indexes[0]))
+    assert {figure.paired.difference for figure in same.figures} == {0.0}
+    assert {figure.paired.p for figure in same.figures} == {1.0}
+    assert not most_changed(same.changes["paper"], gained=True)
+    assert not most_changed(same.changes["paper"], gained=False)
+
+
+def test_a_premise_that_is_no_candidate_is_never_found_and_named(
+    facts: Corpus, indexes: tuple[Any, Any], tree_of: Callable[..., ExplanationTree]
+) -> None:
+    split = compare_split(facts, [tree_of("h", [(["a", "elsewhere"], "h")])], indexes)
+    (change,) = split.changes["query_excluded"]
+    assert change.ranks[0] == (3.0, np.inf)
+    assert split.gold.missing == ("elsewhere",)
+    assert split.premises(0) == ("a",)
+
+
+def test_an_unknown_measure_names_those_there_are(split: SplitComparison) -> None:
+    with pytest.raises(RetrievalError, match="MAP, NDCG, MRR, NDCG@1"):
+        split.figure("Hit@10")
+
+
+def test_another_corpus_and_trees_without_proof_are_refused(
+    facts: Corpus, solar: ExplanationTree, indexes: tuple[Any, Any], tree_of: Callable[..., ExplanationTree]
+) -> None:
+    with pytest.raises(ManifestMismatchError):
+        compare_split(Corpus.of("other", ["a"]), [solar], indexes)
+    with pytest.raises(DataError, match="no tree has a proof"):
+        compare_split(facts, [tree_of("h", [])], indexes)
+
+
+def test_progress_tells_of_both_retrievers(
+    facts: Corpus, solar: ExplanationTree, indexes: tuple[Any, Any]
+) -> None:
+    seen: list[Progress] = []
+    compare_split(facts, [solar], indexes, progress=seen.append)
+    assert sum(progress.what.startswith("ranking") for progress in seen) >= 2
+    assert seen[-1].fraction == 1
+
+
+def change(
+    place: int, ap: tuple[float, float], ranks: tuple[tuple[float, ...], tuple[float, ...]]
+) -> QueryChange:
+    return QueryChange(place, f"q{place}", ap, (0, 0), len(ranks[0]), ranks)
+
+
+def test_the_most_changed_come_first_and_ties_go_to_what_moved_then_to_the_order_of_the_trees() -> None:
+    changes = [
+        change(0, (0.5, 0.6), ((2.0,), (2.0,))),
+        change(1, (0.1, 0.9), ((9.0,), (1.0,))),
+        change(2, (0.5, 0.6), ((9.0,), (2.0,))),
+        change(3, (0.9, 0.1), ((1.0,), (9.0,))),
+        change(4, (0.5, 0.5), ((2.0,), (2.0,))),
+        change(5, (0.5, 0.6), ((2.0,), (2.0,))),
+    ]
+    assert [c.place for c in most_changed(changes, gained=True)] == [1, 2, 0, 5]
+    assert [c.place for c in most_changed(changes, gained=True, most=2)] == [1, 2]
+    assert [c.place for c in most_changed(changes, gained=False)] == [3]
+
+
+def test_a_change_at_the_top_weighs_more_than_the_same_far_down() -> None:
+    assert rank_weight(1, 2) > rank_weight(11, 12) > rank_weight(1001, 1002) > 0
+    assert rank_weight(3, 40) == rank_weight(40, 3)
+    assert rank_weight(7, 7) == 0

@@ -1,0 +1,172 @@
+"""Which examples a tour tells, and in which words."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from entail.data.records import Corpus, ExplanationTree
+from entail.errors import RetrievalError
+from entail.evaluation.split_comparison import SplitComparison, compare_split
+from entail.evaluation.tour import Stop, choose_stops, headline, tell
+
+NAMES = ("Words", "Meaning")
+CORPUS = Corpus.of(
+    "facts",
+    [
+        "the moon is round and white",
+        "the moon is a moon of the earth",
+        "earth has a sky",
+        "moonlight is reflected sunlight",
+        "a mirror reflects light",
+        "ice floats",
+        "glass is a solid",
+    ],
+)
+Pair = tuple[Any, Any]
+
+
+@pytest.fixture
+def trees(tree_of: Callable[..., ExplanationTree]) -> list[ExplanationTree]:
+    return [
+        tree_of("the moon is bright", [(["moonlight is reflected sunlight"], "the moon is bright")]),
+        tree_of("a mirror is bright", [(["a mirror reflects light"], "a mirror is bright")]),
+        tree_of("ice is light", [(["ice floats"], "ice is light")]),
+        tree_of("glass is hard", [(["glass is a solid"], "glass is hard")]),
+    ]
+
+
+@pytest.fixture
+def indexes(listed_index: Any) -> Pair:
+    first = {
+        "the moon is bright": [
+            "the moon is a moon of the earth",
+            "the moon is round and white",
+            "earth has a sky",
+        ],
+        "a mirror is bright": ["glass is a solid", "a mirror reflects light"],
+        "ice is light": ["ice floats"],
+        "glass is hard": ["glass is a solid"],
+    }
+    second = {
+        "the moon is bright": ["moonlight is reflected sunlight"],
+        "a mirror is bright": ["a mirror reflects light"],
+        "ice is light": ["earth has a sky", "glass is a solid", "ice floats"],
+        "glass is hard": ["glass is a solid"],
+    }
+    return listed_index(CORPUS, first), listed_index(CORPUS, second)
+
+
+@pytest.fixture
+def split(trees: list[ExplanationTree], indexes: Pair) -> SplitComparison:
+    return compare_split(CORPUS, trees, indexes)
+
+
+def test_gains_come_before_losses_the_most_changed_first(split: SplitComparison, indexes: Pair) -> None:
+    stops = choose_stops(split, indexes)
+    assert [stop.change.query for stop in stops] == [
+        "the moon is bright",
+        "a mirror is bright",
+        "ice is light",
+    ]
+    assert [stop.better for stop in stops] == [1, 1, 0]
+    assert stops == choose_stops(split, indexes)
+
+
+def test_a_short_tour_still_tells_of_a_loss(split: SplitComparison, indexes: Pair) -> None:
+    stops = choose_stops(split, indexes, most=2)
+    assert [stop.change.query for stop in stops] == ["the moon is bright", "ice is light"]
+    assert [s.better for s in choose_stops(split, indexes, most=2, losses=0)] == [1, 1]
+
+
+def test_what_stands_before_the_premise_is_counted(split: SplitComparison, indexes: Pair) -> None:
+    moon = choose_stops(split, indexes)[0]
+    assert moon.premise == "moonlight is reflected sunlight"
+    assert moon.ranks == (4, 1)
+    assert (moon.before, moon.alike) == (3, 2)
+    assert moon.first_alike == "the moon is a moon of the earth"
+
+
+def test_the_sentence_says_what_was_counted(split: SplitComparison, indexes: Pair) -> None:
+    moon, mirror, ice = choose_stops(split, indexes)
+    assert tell(moon, NAMES) == (
+        "Words puts 2 sentences that share more words with the claim first, such as “the moon is a moon of "
+        "the earth”. Meaning finds the premise “moonlight is reflected sunlight” at place 1 instead of 4."
+    )
+    assert tell(mirror, NAMES).startswith("Words puts 1 other sentence first, none of which shares more")
+    assert tell(ice, NAMES).startswith("Here Words does better. ")
+    assert tell(ice, NAMES).endswith("Words finds the premise “ice floats” at place 1 instead of 3.")
+
+
+def test_with_several_premises_the_sentence_counts_the_first_page(
+    split: SplitComparison, indexes: Pair
+) -> None:
+    moon = choose_stops(split, indexes)[0]
+    three = dataclasses.replace(moon, change=dataclasses.replace(moon.change, premises=3, found=(0, 2)))
+    assert tell(three, NAMES).endswith(" Of the 3 known premises Meaning has 2 among its first 10, Words 0.")
+
+
+def test_no_premise_is_told_twice(
+    indexes: Pair, tree_of: Callable[..., ExplanationTree], listed_index: Any
+) -> None:
+    texts = ["ice is light", "ice is not heavy"]
+    trees = [tree_of(text, [(["ice floats"], text)]) for text in texts]
+    pair = (
+        listed_index(CORPUS, {text: ["earth has a sky", "ice floats"] for text in texts}),
+        listed_index(CORPUS, {text: ["ice floats"] for text in texts}),
+    )
+    split = compare_split(CORPUS, trees, pair)
+    assert [stop.premise for stop in choose_stops(split, pair)] == ["ice floats"]
+
+
+def test_two_that_agree_have_nothing_to_show(trees: list[ExplanationTree], indexes: Pair) -> None:
+    same = (indexes[0], indexes[0])
+    split = compare_split(CORPUS, trees, same)
+    assert choose_stops(split, same) == ()
+    assert any("cannot be said" in sentence for sentence in headline(split, NAMES))
+
+
+def test_the_querys_own_text_is_no_sentence_before_the_premise(
+    tree_of: Callable[..., ExplanationTree], listed_index: Any
+) -> None:
+    query = "earth has a sky"
+    pair = (
+        listed_index(CORPUS, {query: [query, "glass is a solid", "ice floats"]}),
+        listed_index(CORPUS, {query: [query, "ice floats"]}),
+    )
+    split = compare_split(CORPUS, [tree_of(query, [(["ice floats"], query)])], pair)
+    (stop,) = choose_stops(split, pair)
+    assert (stop.ranks, stop.before) == ((2, 1), 1)
+
+
+def test_headline_gives_both_figures_doubt_and_effort(split: SplitComparison) -> None:
+    told = headline(split, NAMES)
+    paired = split.figure("MAP").paired
+    assert told[0].startswith("Over 4 claims and 7 facts")
+    assert f"{paired.first:.3f} with Words and {paired.second:.3f} with Meaning" in told[0]
+    assert "cannot be said" in told[1]  # four claims say nothing
+    assert "2 claims are answered better by Meaning, 1 by Words, 1 equally well." in told
+    assert any("candidates for each premise accepted" in sentence for sentence in told)
+
+
+def test_headline_counts_what_no_search_can_find(
+    indexes: Pair, tree_of: Callable[..., ExplanationTree]
+) -> None:
+    split = compare_split(
+        CORPUS, [tree_of("ice is light", [(["ice floats", "nowhere"], "ice is light")])], indexes
+    )
+    assert any(sentence.startswith("1 known premise is no fact of") for sentence in headline(split, NAMES))
+
+
+def test_indexes_of_something_else_are_refused(split: SplitComparison, indexes: Pair) -> None:
+    other = indexes[1]
+    other.manifest = dataclasses.replace(other.manifest, revision="changed")
+    with pytest.raises(RetrievalError, match="changed"):
+        choose_stops(split, (indexes[0], other))
+
+
+def test_a_stop_is_frozen(split: SplitComparison, indexes: Pair) -> None:
+    stop: Stop = choose_stops(split, indexes)[0]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        stop.before = 0  # type: ignore[misc]

@@ -1,0 +1,231 @@
+"""The Compare page in its modes and states."""
+
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.bundled import sample_trees
+from entail.data.entailment_bank import write_trees
+from entail.data.records import Corpus, Premise
+from entail.trees.acts import Accept, Create, Reject
+from entail.ui.resources import Workspace
+
+PAGE = "pages/Compare.py"
+
+
+def words(app: AppTest) -> str:
+    """Return all words on the page."""
+    kinds = (app.markdown, app.caption, app.info, app.warning, app.error)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def settled(app: AppTest) -> AppTest:
+    """Run the page again until nothing is in the making, as the page itself does in a browser."""
+    for _ in range(150):
+        assert not app.exception
+        if not app.get("progress"):
+            return app
+        time.sleep(0.2)
+        app = app.run()
+    raise AssertionError("still in the making")
+
+
+def opened(app: AppTest, **address: str) -> AppTest:
+    """Open the page at an address."""
+    app = app.switch_page(PAGE)
+    for part, value in address.items():
+        app.query_params[part] = value
+    return settled(app.run())
+
+
+@pytest.fixture
+def one_tree(shared: Workspace) -> str:
+    """Return Ada's tree over four facts: one accepted, one rejected."""
+    facts = ["snow is a kind of ice", "ice is cold", "fire is hot", "a cold drink"]
+    corpus = Corpus.of("four", facts)
+    info = shared.corpora.add_corpus(corpus, author="Ada")
+    tree = shared.log.create(Create(hypothesis="snow is cold"), author="Ada", corpus_id=info.id)
+    shared.log.act(tree, Accept(node="n1", premise=Premise("ice is cold")), author="Ada", base=1)
+    shared.log.act(tree, Reject(node="n1", premise=Premise("a cold drink")), author="Ada", base=2)
+    return tree
+
+
+def corpus_of(shared: Workspace, name: str) -> str:
+    return next(corpus.id for corpus in shared.corpora.corpora() if corpus.name == name)
+
+
+def test_a_claim_is_drawn_as_slopes_first_and_side_by_side_on_demand(app: AppTest) -> None:
+    app = opened(app, left="tfidf", right="bm25")
+    assert app.metric[0].label == "In both"
+    assert app.get("vega_lite_chart")
+    assert "Where they differ most" in words(app)
+    app = settled(app.segmented_control(key="compare_view").set_value("Side by side").run())
+    sides = [str(block.body) for block in app.get("html") if "cmp" in str(block.body)]
+    assert len(sides) == 2
+    assert any("★" in side for side in sides)
+    app = settled(app.segmented_control(key="compare_view").set_value("Rows").run())
+    assert "nothing known" in set(app.dataframe[0].value["known"])
+
+
+def test_a_sentence_of_ones_own_is_compared_and_shown_as_text(app: AppTest) -> None:
+    app = opened(app, left="tfidf", right="bm25")
+    app = settled(app.text_input(key="compare_query").set_value("why <b>ice</b> floats").run())
+    assert "not known" in [metric.value for metric in app.metric]
+    assert "<b>" not in words(app)
+
+
+def test_authors_decisions_are_marked(app: AppTest, shared: Workspace, one_tree: str) -> None:
+    app = opened(app, left="tfidf", right="bm25", corpus=corpus_of(shared, "four"), query="snow is cold")
+    app = settled(app.segmented_control(key="compare_view").set_value("Rows").run())
+    table = app.dataframe[0].value
+    known = dict(zip(table["premise"], table["known"], strict=True))
+    assert known["ice is cold"] == "accepted by an author"
+    assert known["a cold drink"] == "rejected by an author"
+    assert known["fire is hot"] == "nothing known"
+
+
+def test_a_decision_made_meanwhile_is_seen_at_the_next_run(
+    app: AppTest, shared: Workspace, one_tree: str
+) -> None:
+    app = opened(app, left="tfidf", right="bm25", corpus=corpus_of(shared, "four"), query="snow is cold")
+    app = settled(app.segmented_control(key="compare_view").set_value("Rows").run())
+    shared.log.undo(one_tree, author="Ada")
+    table = settled(app.run()).dataframe[0].value
+    assert dict(zip(table["premise"], table["known"], strict=True))["a cold drink"] == "nothing known"
+
+
+def test_a_tree_shows_all_its_nodes(app: AppTest, shared: Workspace) -> None:
+    tree = max((t for t in shared.log.trees() if t.example), key=lambda tree: tree.steps)
+    app = opened(app, mode="tree", tree=tree.id, left="tfidf", right="bm25")
+    assert len(app.dataframe[0].value) == tree.steps
+    assert app.dataframe[0].value["query"].iloc[0] == tree.hypothesis
+    assert len(app.get("vega_lite_chart")) == 2
+
+
+def test_many_trees_give_figures_by_both_protocols_and_queries_by_difference(app: AppTest) -> None:
+    app = opened(app, mode="split", left="tfidf", right="bm25")
+    excluded, paper, changes = (frame.value for frame in app.dataframe)
+    assert list(excluded["measure"])[:2] == list(paper["measure"])[:2] == ["MAP", "NDCG"]
+    assert all("[" in cell for cell in excluded["TF-IDF"])
+    assert changes["difference"].is_monotonic_decreasing
+    assert (changes["difference"] > 0).all()
+    assert sum("Candidates read" in metric.label for metric in app.metric) == 2
+    app = settled(app.segmented_control(key="compare_order").set_value("Lost most").run())
+    assert (app.dataframe[2].value["difference"] < 0).all()
+    app = settled(app.toggle(key="compare_every").set_value(True).run())
+    assert "NDCG@40" in list(app.dataframe[0].value["measure"])
+
+
+def test_a_teams_own_trees_are_a_split_too(app: AppTest, shared: Workspace, one_tree: str) -> None:
+    corpus = corpus_of(shared, "four")
+    app = opened(app, mode="split", trees="team", corpus=corpus, left="tfidf", right="bm25")
+    assert "1 claims with 1 known premises in 1 trees" in words(app)
+
+
+def test_a_file_of_the_data_folder_brings_its_own_sentences(app: AppTest, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "splits"
+    folder.mkdir()
+    write_trees(sample_trees()[:3], folder / "three.jsonl")
+    app = opened(app, mode="split", trees="file", left="tfidf", right="bm25")
+    assert "in 3 trees (three\\.jsonl), 4,785 candidates" in words(app)
+    app = settled(app.radio(key="compare_candidates").set_value("Only the file's own sentences").run())
+    assert "4,785 candidates" not in words(app)
+
+
+def test_a_damaged_file_is_explained_with_its_line(app: AppTest, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "splits"
+    folder.mkdir()
+    (folder / "bad.jsonl").write_text('{"id": "x"}\n', encoding="utf-8")
+    app = opened(app, mode="split", trees="file", left="tfidf", right="bm25")
+    assert "line 1" in str(app.error[0].value)
+    assert "hypothesis" in str(app.error[0].value)
+
+
+def test_bias_needs_an_encoder_and_says_so(app: AppTest) -> None:
+    app = opened(app, mode="bias", left="tfidf", right="bm25")
+    assert "no cosine to look at" in words(app)
+
+
+def test_bias_is_drawn_with_its_verdict_by_both_rules(app: AppTest) -> None:
+    app = opened(app, mode="bias", left="tfidf", right="minilm")
+    assert app.get("vega_lite_chart")
+    assert "FP above FN" in words(app).replace("\\", "")
+    before = [metric.value for metric in app.metric]
+    app = settled(app.segmented_control(key="compare_rule").set_value("outside_tree").run())
+    after = [metric.value for metric in app.metric]
+    assert before[:2] == after[:2]
+    assert int(after[2].replace(",", "")) < int(before[2].replace(",", ""))
+    assert "at most 1,000 of each group" in words(app)
+
+
+def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
+    app = opened(app, mode="tour", left="tfidf", right="bm25")
+    assert "TF\\-IDF and BM25, in 7 examples" in words(app)
+    assert app.button(key="tour_back").disabled
+    seen = []
+    for _ in range(7):
+        app = settled(app.button(key="tour_next").click().run())
+        seen.append(words(app))
+        assert app.get("vega_lite_chart")
+    assert "1 of 7" in seen[0]
+    assert all("at place" in text for text in seen)
+    app = settled(app.button(key="tour_next").click().run())
+    assert "What it comes to" in words(app)
+    app = settled(app.button(key="tour_back").click().run())
+    assert "7 of 7" in words(app)
+
+
+def test_an_address_opens_what_it_names_and_is_kept_up(app: AppTest) -> None:
+    app = opened(app, mode="tour", left="bm25", right="tfidf", stop="2")
+    assert "2 of 7" in words(app)
+    assert app.selectbox(key="compare_left").value == "bm25"
+    app = settled(app.button(key="tour_next").click().run())
+    assert app.query_params["stop"] == "3"
+    assert app.query_params["mode"] == "tour"
+    app = settled(app.selectbox(key="compare_depth").set_value(50).run())
+    assert app.query_params["depth"] == "50"
+
+
+def test_what_an_address_asks_for_in_vain_is_said(app: AppTest) -> None:
+    app = opened(app, mode="tree", left="nobody", right="bm25", tree="ffffffff")
+    warned = " ".join(str(warning.value) for warning in app.warning)
+    assert "nobody" in warned
+    assert "ffffffff" in warned
+    assert app.get("vega_lite_chart")  # something is shown all the same
+
+
+def test_without_an_address_a_session_goes_on_where_it_was(app: AppTest) -> None:
+    app = opened(app, mode="tree", left="bm25", right="tfidf")
+    tree = app.selectbox(key="compare_tree").options[3]
+    app = settled(app.selectbox(key="compare_tree").select(tree).run())
+    app = app.switch_page("pages/Corpora.py").run()
+    app = settled(app.switch_page(PAGE).run())
+    assert app.segmented_control(key="compare_mode").value == "tree"
+    assert app.selectbox(key="compare_left").value == "bm25"
+
+
+@pytest.mark.parametrize(
+    ("mode", "words_there"), [("tree", "No tree over"), ("split", "No example tree"), ("query", "Type a")]
+)
+def test_a_corpus_without_trees_says_what_to_do(
+    app: AppTest, shared: Workspace, mode: str, words_there: str
+) -> None:
+    info = shared.corpora.add_corpus(Corpus.of("bare", ["ice is cold", "fire is hot"]), author="Ada")
+    app = opened(app, mode=mode, corpus=info.id, left="tfidf", right="bm25")
+    assert words_there in words(app)
+
+
+def test_the_same_on_both_sides_is_said(app: AppTest) -> None:
+    app = opened(app, left="tfidf", right="tfidf")
+    assert "Both sides are" in words(app)
+    assert "They agree" in words(app)
+
+
+def test_downloads_hold_what_is_shown(app: AppTest) -> None:
+    app = opened(app, left="tfidf", right="bm25")
+    labels = [button.label for button in app.get("download_button")]
+    assert labels == ["Ranks (CSV)", "Figures (JSON)"]
+    app = opened(app, mode="split", left="tfidf", right="bm25")
+    assert [button.label for button in app.get("download_button")] == ["Claims (CSV)", "All figures (JSON)"]
