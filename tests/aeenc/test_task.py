@@ -1,0 +1,137 @@
+"""Candidates and labels of a step, by hand."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from entail.aeenc.config import AeencConfig
+from entail.aeenc.pairs import TrainingPairs, judged_pairs
+from entail.aeenc.task import AeencTask
+from entail.data.judgements import JudgedPair, Judgements
+from entail.data.records import Corpus
+from entail.index.protocol import Floats
+
+FACTS = Corpus.of("facts", ["q", "near", "child", "far", "other"])
+# Cosine to q: itself 1, near .9, child .8, far .1, other .6; "other" belongs to no tree.
+ANGLES = {
+    "q": 0.0,
+    "near": np.arccos(0.9),
+    "child": np.arccos(0.8),
+    "far": np.arccos(0.1),
+    "other": np.arccos(0.6),
+}
+
+
+def unit(texts: Sequence[str]) -> Floats:
+    return np.array([[np.cos(ANGLES[t]), np.sin(ANGLES[t])] for t in texts], dtype=np.float32)
+
+
+class Given:
+    """A tower whose vectors are given."""
+
+    device = "cpu"
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        return [1] * len(texts)
+
+    def vectors(self, texts: Sequence[str]) -> torch.Tensor:
+        return torch.from_numpy(unit(texts)).requires_grad_()
+
+
+def closed(**accepted: tuple[str, ...]) -> Judgements:
+    return Judgements({q: dict.fromkeys(texts) for q, texts in accepted.items()}, closed=True)
+
+
+def task(
+    judgements: Judgements, pairs: TrainingPairs, *, towers: Any = "single", **settings: Any
+) -> AeencTask:
+    tower: Any = Given()
+    return AeencTask(
+        AeencConfig(rounds=0, towers=towers, alpha=0.0, **settings),
+        FACTS,
+        pairs,
+        judgements,
+        queries=tower,
+        premises=None if towers == "single" else tower,
+        base_premises=unit(FACTS.texts),
+        base_queries=unit,
+        resample=lambda: pytest.fail("nothing is sampled here"),
+        evaluate=lambda: None,
+    )
+
+
+def labels_of(made: AeencTask, *queries: int) -> list[dict[str, int]]:
+    batch = np.array(queries)
+    vectors = unit([made.pairs.queries[i] for i in queries])
+    columns, labels = made._candidates(batch, torch.from_numpy(vectors))
+    return [
+        {FACTS.texts[int(c)]: int(label) for c, label in zip(columns, row, strict=True)} for row in labels
+    ]
+
+
+def pairs(**positives: str) -> TrainingPairs:
+    return judged_pairs(FACTS, Judgements.of_pairs(JudgedPair(q, p, True) for q, p in positives.items()))
+
+
+def test_live_negatives_are_the_nearest_and_the_own_text_is_one_like_any_other() -> None:
+    made = task(closed(q=("child",)), pairs(q="child"), live_k=2)
+    assert labels_of(made, 0) == [{"q": -1, "near": -1, "child": 1}]
+    made = task(closed(q=("child",)), pairs(q="child"), live_k=3)
+    assert labels_of(made, 0) == [{"q": -1, "near": -1, "child": 1, "other": -1}]
+
+
+def test_a_child_is_never_a_negative_though_it_is_no_pair_either() -> None:
+    made = task(closed(q=("child", "near")), pairs(q="child"), live_k=2)
+    assert labels_of(made, 0) == [{"q": -1, "child": 1, "other": -1}]
+
+
+def test_a_pool_of_the_trees_leaves_the_rest_of_the_corpus_out() -> None:
+    judgements = closed(q=("child",), near=("far",))
+    made = task(judgements, pairs(q="child"), live_k=5, pool="trees")
+    assert labels_of(made, 0) == [{"q": -1, "near": -1, "child": 1, "far": -1}]
+
+
+def test_what_authors_did_not_reject_is_no_negative() -> None:
+    judgements = Judgements.of_pairs([JudgedPair("q", "child", True), JudgedPair("q", "far", False)])
+    made = task(judgements, judged_pairs(FACTS, judgements), live_k=5, in_batch=True)
+    assert labels_of(made, 0) == [{"child": 1, "far": -1}]
+
+
+def test_premises_of_the_other_queries_are_negatives_where_trees_judge() -> None:
+    judgements = closed(q=("child",), near=("far",))
+    made = task(judgements, pairs(q="child", near="far"), in_batch=True)
+    assert labels_of(made, 0, 1) == [{"child": 1, "far": -1}, {"child": -1, "far": 1}]
+
+
+def test_a_step_that_encodes_premises_takes_a_quarter_of_negatives_at_least() -> None:
+    judgements = Judgements.of_pairs(
+        [JudgedPair("q", text, True) for text in ("near", "child", "far", "other")]
+        + [JudgedPair("q", "q", False)]
+    )
+    made = task(judgements, judged_pairs(FACTS, judgements), towers="siamese", premises_per_step=4)
+    labels = labels_of(made, 0)[0]
+    assert labels["q"] == -1
+    assert sorted(labels.values()) == [-1, 1, 1, 1]
+    assert labels_of(made, 0) == [labels]  # the same lot again: a training that resumes draws it
+    lots = set()
+    for epoch in range(20):
+        made.begin_epoch(epoch)
+        lots.add(tuple(labels_of(made, 0)[0]))
+    assert len(lots) > 1
+
+
+def test_processes_share_a_batch_and_none_is_left_without() -> None:
+    made = task(closed(q=("child",)), pairs(q="child"), live_k=2)
+    batch = np.arange(5)
+    assert [made.share(batch, rank=rank, size=2).tolist() for rank in (0, 1)] == [[0, 2, 4], [1, 3]]
+    assert [made.share(batch[:1], rank=rank, size=2).tolist() for rank in (0, 1)] == [[0], [0]]
+
+
+def test_one_query_alone_is_no_collapse() -> None:
+    made = task(closed(q=("child",)), pairs(q="child"), live_k=2)
+    _, terms = made.loss(np.array([0]))
+    assert "variance" not in terms
+    assert not made.warnings

@@ -1,0 +1,96 @@
+from pathlib import Path
+
+import pytest
+
+from entail.data.records import Corpus, Premise
+from entail.trees.acts import Accept, Conclude, Create, Edit, Finish, Reject, Remove, Write
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import Database, open_database
+from entail.trees.decisions import judgements_of
+from entail.trees.log import TreeLog
+
+WARM, MELTS, COLD, HOT = "spring is warm", "warm snow melts", "ice is cold", "fire is hot"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return open_database(f"sqlite:///{tmp_path / 'entail.db'}")
+
+
+@pytest.fixture
+def log(database: Database) -> TreeLog:
+    return TreeLog(database)
+
+
+def act(log: TreeLog, tree: str, *acts: object) -> None:
+    for one in acts:
+        log.act(tree, one, author="Ann", base=log.history(tree).seq)  # type: ignore[arg-type]
+
+
+def test_what_stands_below_explains_and_what_was_rejected_does_not(log: TreeLog) -> None:
+    tree = log.create(Create(hypothesis="snow melts in spring"), author="Ann")
+    act(
+        log,
+        tree,
+        Accept(node="n1", premise=Premise(WARM)),  # n2
+        Accept(node="n1", premise=Premise(MELTS)),  # n3
+        Reject(node="n1", premise=Premise(COLD)),
+        Conclude(node="n1", premises=("n2", "n3"), text="snow melts then"),  # n5
+        Write(node="n1", text="it lies there till then"),
+        Finish(node="n1", premises=(Premise(COLD), Premise(HOT))),
+    )
+    judgements = judgements_of(log)
+    root = "snow melts in spring"
+    assert list(judgements.accepted[root]) == ["snow melts then", "it lies there till then"]
+    assert set(judgements.accepted["snow melts then"]) == {WARM, MELTS}
+    assert set(judgements.rejected[root]) == {COLD, HOT}
+    assert judgements.explains(root, "never looked at") is None
+    assert judgements.explains(root, WARM) is None  # it was hung lower down since
+    assert judgements.roots == (root,)
+    assert not judgements.closed
+
+
+def test_what_was_taken_back_is_neither(log: TreeLog) -> None:
+    tree = log.create(Create(hypothesis="snow melts"), author="Ann")
+    act(log, tree, Accept(node="n1", premise=Premise(WARM)), Reject(node="n1", premise=Premise(COLD)))
+    log.undo(tree, author="Ann")
+    act(log, tree, Remove(node="n2"))
+    assert judgements_of(log).queries == ()
+
+
+def test_a_rejection_stays_with_the_words_it_was_made_on(log: TreeLog) -> None:
+    tree = log.create(Create(hypothesis="snow melts"), author="Ann")
+    act(log, tree, Reject(node="n1", premise=Premise(COLD)), Edit(node="n1", text="snow stays"))
+    judgements = judgements_of(log)
+    assert judgements.explains("snow melts", COLD) is False
+    assert judgements.explains("snow stays", COLD) is None
+
+
+def test_two_authors_of_two_minds_say_nothing(log: TreeLog) -> None:
+    for author, verdict in (("Ann", Accept), ("Bob", Reject)):
+        tree = log.create(Create(hypothesis="snow melts"), author=author)
+        log.act(tree, verdict(node="n1", premise=Premise(WARM)), author=author, base=1)
+    judgements = judgements_of(log)
+    assert judgements.explains("snow melts", WARM) is None
+    assert judgements.contradictions == (("snow melts", WARM),)
+
+
+def test_only_trees_authored_here_on_this_corpus_count_archived_ones_too(
+    database: Database, log: TreeLog
+) -> None:
+    store = CorpusStore(database)
+    ours = store.add_corpus(Corpus.of("ours", [WARM, COLD]), author="Ann")
+    made = {
+        name: log.create(Create(hypothesis=name), author="Ann", corpus_id=corpus, example=name == "example")
+        for name, corpus in (
+            ("here", ours.id),
+            ("archived", ours.id),
+            ("example", ours.id),
+            ("elsewhere", None),
+        )
+    }
+    for tree in made.values():
+        act(log, tree, Accept(node="n1", premise=Premise(WARM)))
+    log.archive(made["archived"], author="Ann")
+    assert set(judgements_of(log, corpus_id=ours.id).queries) == {"here", "archived"}
+    assert set(judgements_of(log).queries) == {"here", "archived", "elsewhere"}
