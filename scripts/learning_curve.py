@@ -1,0 +1,155 @@
+"""From how many annotated trees on does AE-Enc pay? Train on nested subsets; write figures and a table.
+
+::
+
+    python scripts/learning_curve.py --corpus premises.txt.gz --train train.jsonl.gz --dev dev.jsonl.gz
+    python scripts/learning_curve.py ... --sizes 10 30 100 300 --seeds 0 1 2
+    python scripts/learning_curve.py --table  # only the table, from the figures that are there
+
+A team that starts from nothing has no dev trees to choose weights on: the last weights are kept, after a
+number of epochs that depends on the size alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+
+from entail.aeenc.config import AeencConfig
+from entail.aeenc.training import train_aeenc
+from entail.cli.console import progress_bar
+from entail.data.corpora import read_corpus
+from entail.data.entailment_bank import read_trees
+from entail.data.records import Corpus, ExplanationTree
+from entail.errors import EntailError
+from entail.evaluation.effort import measure_effort
+from entail.evaluation.premises import evaluate_premises
+from entail.index.retriever import retriever
+from entail.results import write_result
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+SIZES = (10, 30, 100, 300)
+STEPS = 250
+"""Steps at least, so that a few trees are gone through often enough to matter."""
+
+
+def subset(trees: Sequence[ExplanationTree], size: int, seed: int) -> list[ExplanationTree]:
+    """Draw trees; of one seed, a smaller subset lies within a larger one."""
+    order = np.random.default_rng(seed).permutation(len(trees))
+    return [trees[i] for i in order[:size]]
+
+
+def config_for(size: int, seed: int) -> AeencConfig:
+    """Return the settings for so many trees: about three queries each, 32 a step."""
+    return AeencConfig(
+        rounds=0,
+        gold=False,
+        live_k=100,
+        loss="triplet",
+        reduction="sum",
+        margin=0.2,
+        alpha=0.02,
+        epochs=max(8, round(STEPS * 32 / (3 * size))),
+        learning_rate=5e-4,
+        seed=seed,
+    )
+
+
+def measure(corpus: Corpus, dev: Sequence[ExplanationTree], name: str) -> dict[str, Any]:
+    """Measure a retriever by the query-excluded protocol, the paper's, and effort."""
+    index = retriever(name, corpus)
+    evaluation = evaluate_premises(corpus, dev, index)
+    return {**evaluation.figures(), "effort": measure_effort(corpus, dev, index).to_json()}
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the table page."""
+    yield "<!-- Made from aeenc_learning.json by `python scripts/learning_curve.py --table`; do not edit. -->"
+    yield from ("# AE-Enc: how many trees does it take?", "")
+    hardware = result["hardware"]
+    yield f"Query excluded, mean ± standard deviation over seeds. Commit `{result['commit']}`,"
+    yield f"{hardware['cpu']}, {hardware['cores']} cores, GPUs: {', '.join(hardware['gpus']) or 'none'}:"
+    yield from ("", f"    {result['command']}", "")
+    yield "| trees | MAP | Hit@10 | Hit@50 | read per accepted premise | less reading | training, s |"
+    yield "| ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    untrained = result["figures"]["untrained"]
+    before = untrained["effort"]["reads_per_accepted"]
+    for size, runs in {"0": {"0": untrained}, **result["figures"]["sizes"]}.items():
+        some = list(runs.values())
+        cells = [_spread([run["query_excluded"][m] for run in some]) for m in ("MAP", "Hit@10", "Hit@50")]
+        reads = [run["effort"]["reads_per_accepted"] for run in some]
+        seconds = [run["seconds"] for run in some if "seconds" in run]
+        yield (
+            f"| {size} | {' | '.join(cells)} | {mean(reads):.2f} | {1 - mean(reads) / before:.0%} | "
+            f"{f'{mean(seconds):,.0f}' if seconds else ''} |"
+        )
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if len(values) > 1 else "")
+
+
+def write_table(path: Path) -> Path:
+    """Write the table page from the result file."""
+    page = path.with_suffix(".md")
+    lines = markdown(json.loads(path.read_text(encoding="utf-8")))
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return page
+
+
+def _run(given: argparse.Namespace, path: Path) -> None:
+    started = datetime.now(UTC)
+    corpus = read_corpus(given.corpus).corpus
+    train, dev = list(read_trees(given.train)), list(read_trees(given.dev))
+    figures: dict[str, Any] = {"untrained": measure(corpus, dev, "minilm"), "sizes": {}}
+    for size in given.sizes:
+        for seed in given.seeds:
+            folder = given.work / f"learning-{size}-{seed}"
+            with progress_bar() as progress:
+                training = train_aeenc(
+                    corpus,
+                    config_for(size, seed),
+                    trees=subset(train, size, seed),
+                    out=folder,
+                    progress=progress,
+                )
+            run = {**measure(corpus, dev, str(folder.resolve())), "seconds": training.fitted.seconds}
+            figures["sizes"].setdefault(str(size), {})[str(seed)] = run
+            write_result(path, figures=figures, seed=None, started=started)
+
+
+def main() -> int:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", type=Path, help="candidate premises")
+    parser.add_argument("--train", type=Path, help="trees to learn from")
+    parser.add_argument("--dev", type=Path, help="trees to measure on")
+    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, metavar="N", help="numbers of trees")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="of the subsets")
+    parser.add_argument("--work", type=Path, default=Path("build/aeenc"), help="folder for weights")
+    parser.add_argument("--table", action="store_true", help="measure nothing, only write the table again")
+    given = parser.parse_args()
+    path = RESULTS / "aeenc_learning.json"
+    if not given.table:
+        if None in (given.corpus, given.train, given.dev):
+            parser.error("--corpus, --train and --dev are needed, or --table")
+        try:
+            _run(given, path)
+        except EntailError as error:
+            sys.exit(f"Error: {error}")
+    print(f"wrote {write_table(path)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
