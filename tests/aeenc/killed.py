@@ -4,7 +4,8 @@
 
 Every run is a child of its own, since importing what trains takes longer than training. A moment is `step:3`,
 `sample:2`, `evaluate:2`, `checkpoint:4` or `save:1`: the child kills itself there, the n-th time in this run;
-`after:0.3` lets the parent kill it that many seconds after its start. After the last moment it is left alone.
+`written:3` lets the parent kill it as soon as it has seen a third new checkpoint. After the last moment it is
+left alone.
 """
 
 import json
@@ -45,7 +46,7 @@ def run(trees: str, facts: str, out: Path, towers: Any, moment: str | None) -> N
     from entail.data.records import Corpus
 
     what, _, number = (moment or "").partition(":")
-    count = int(float(number or 0))
+    count = int(number or 0)
     steps = 0
 
     def watch(event: Any) -> None:
@@ -90,6 +91,26 @@ def run(trees: str, facts: str, out: Path, towers: Any, moment: str | None) -> N
     sys.stdout.flush()
 
 
+def wait(child: int) -> int:
+    return os.waitpid(child, 0)[1]
+
+
+def strike(child: int, out: Path, moment: str) -> int:
+    """Kill a child once its checkpoint has been replaced so many times."""
+    checkpoint = out.with_name(f"{out.name}.training") / "checkpoint.safetensors"
+    seen = {checkpoint.stat().st_mtime_ns} if checkpoint.exists() else set()
+    wanted = len(seen) + int(moment.removeprefix("written:"))
+    while len(seen) < wanted:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return status
+        if checkpoint.exists():
+            seen.add(checkpoint.stat().st_mtime_ns)
+        time.sleep(0.0005)
+    os.kill(child, signal.SIGKILL)
+    return wait(child)
+
+
 def main() -> int:
     import peft  # noqa: F401 - here, not in every child
     import sentence_transformers  # noqa: F401
@@ -102,13 +123,13 @@ def main() -> int:
         if not child:
             run(trees, facts, Path(out), towers, moment)
             os._exit(0)
-        if moment and moment.startswith("after:"):
-            time.sleep(float(moment.removeprefix("after:")))
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
+        status = strike(child, Path(out), moment) if moment and moment.startswith("written:") else wait(child)
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        if moment is None or not (killed or moment.startswith("after:")):
-            return os.waitstatus_to_exitcode(status) if moment is None else 70
+        if moment is None:
+            return os.waitstatus_to_exitcode(status)
+        if not killed:
+            sys.stderr.write(f"{moment}: done before it could be killed\n")
+            return 70
     return 0
 
 

@@ -139,6 +139,26 @@ def test_an_encoder_of_this_method_is_replaced_whole(home: Path, facts: Corpus, 
     assert not [path for path in home.iterdir() if path.name.startswith(".")]
 
 
+def test_a_move_that_fails_puts_the_old_encoder_back(
+    home: Path, facts: Corpus, trees: Trees, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = home / "mine"
+    train_aeenc(facts, SETTINGS, trees=trees, out=out)
+    before = (out / "adapter_model.safetensors").read_bytes()
+    replace_ = Path.replace
+
+    def failing(path: Path, target: Path) -> Path:
+        if path.name == ".mine.partial":
+            raise OSError(5, "Input/output error")
+        return replace_(path, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(TrainingError, match="Input/output error"):
+        train_aeenc(facts, replace(SETTINGS, seed=1), trees=trees, out=out, work=home / "elsewhere")
+    assert (out / "adapter_model.safetensors").read_bytes() == before
+    assert not [path for path in home.iterdir() if path.name.startswith(".")]
+
+
 def test_a_full_disk_leaves_the_old_encoder(
     home: Path, facts: Corpus, trees: Trees, monkeypatch: pytest.MonkeyPatch
 ) -> None:
