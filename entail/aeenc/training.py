@@ -44,9 +44,7 @@ class AeencTraining:
     Attributes:
         config: Its settings.
         fitted: Evaluations and times.
-        counts: Pairs that it ended with.
-        dropped: Rule -> pairs that were left out, see `TrainingPairs`.
-        missing: Gold premises that the corpus lacks.
+        pairs: The pairs that it ended with, those of all rounds.
         samples: The report of each round's ACS pass.
         warnings: What looked wrong, in words.
         folder: Where the encoder was written; None if it was not.
@@ -54,19 +52,32 @@ class AeencTraining:
 
     config: AeencConfig
     fitted: Fitted
-    counts: Mapping[str, int]
-    dropped: Mapping[str, int]
-    missing: tuple[str, ...]
+    pairs: TrainingPairs
     samples: tuple[SampleReport, ...]
     warnings: tuple[str, ...]
     folder: Path | None
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many queries, positives, negatives and triplets it ended with."""
+        return self.pairs.counts
+
+    @property
+    def dropped(self) -> Mapping[str, int]:
+        """Rule -> pairs that were left out, see `TrainingPairs`."""
+        return self.pairs.dropped
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Gold premises that the corpus lacks."""
+        return self.pairs.missing
+
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types, without the folder's place."""
+        """Return it of JSON's types, without the pairs' texts and the folder's place."""
         return {
             "config": asdict(self.config),
             "fitted": asdict(self.fitted),
-            "counts": dict(self.counts),
+            "counts": self.counts,
             "dropped": dict(self.dropped),
             "missing": {"count": len(self.missing), "texts": list(self.missing)},
             "samples": [report.to_json() for report in self.samples],
@@ -205,9 +216,7 @@ def train_aeenc(
     training = AeencTraining(
         config=config,
         fitted=fitted,
-        counts=task.pairs.counts,
-        dropped=dict(task.pairs.dropped),
-        missing=task.pairs.missing,
+        pairs=task.pairs,
         samples=tuple(task.samples),
         warnings=tuple(task.warnings),
         folder=out,
