@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 _BEFORE_PUNCTUATION = re.compile(r"\s+(?=[,.;:'])")
 _SPACES = re.compile(r"\s+")
 
 
+@lru_cache(maxsize=1 << 15)  # the same few thousand sentences are looked up again and again
 def fold(text: str) -> str:
     """Return the form under which a text is looked up; texts themselves are stored raw.
 

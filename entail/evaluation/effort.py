@@ -105,11 +105,20 @@ def measure_effort(
     index: PremiseIndex,
     *,
     limit: int = DEFAULT_LIMIT,
+    rankings: Mapping[str, Ints] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Effort:
     """Let the simulated author of this module build every tree, and sum up the effort.
 
     All nodes are searched first, in batches; the walk itself only looks ranks up.
+
+    Args:
+        corpus: The candidates.
+        trees: Gold trees.
+        index: The retriever.
+        limit: Candidates after which a node is given up.
+        rankings: What the index answers to every node, to `reading_depth`, where it was searched already.
+        progress: Told how far the search is.
 
     Raises:
         ManifestMismatchError: If the index was made from another corpus.
@@ -123,18 +132,24 @@ def measure_effort(
     if not queries:
         raise DataError("no tree has a proof, so there is nothing to build")
 
-    # What is in a tree is skipped, so `limit` candidates are still left of this many.
-    depth = limit + max(len({fold(tree.text(s)) for s in _sentences(tree)}) for tree in trees)
-    rankings: dict[str, Ints] = {}
-    meter = Meter(len(queries), f"searching with {index.name}", unit="queries", report=progress)
-    for start in range(0, len(queries), _QUERIES_AT_ONCE):
-        some = queries[start : start + _QUERIES_AT_ONCE]
-        rankings.update(zip(some, index.search(some, k=depth).positions, strict=True))
-        meter.add(len(some))
+    known = rankings
+    if known is None:
+        known = dict[str, Ints]()
+        depth = reading_depth(trees, limit=limit)
+        meter = Meter(len(queries), f"searching with {index.name}", unit="queries", report=progress)
+        for start in range(0, len(queries), _QUERIES_AT_ONCE):
+            some = queries[start : start + _QUERIES_AT_ONCE]
+            known.update(zip(some, index.search(some, k=depth).positions, strict=True))
+            meter.add(len(some))
 
     return sum(
-        (author_effort(corpus, tree, rankings, limit=limit) for tree in trees), Effort(0, 0, 0, 0, 0, limit)
+        (author_effort(corpus, tree, known, limit=limit) for tree in trees), Effort(0, 0, 0, 0, 0, limit)
     )
+
+
+def reading_depth(trees: Iterable[ExplanationTree], *, limit: int = DEFAULT_LIMIT) -> int:
+    """Return how many hits a node needs: what is in a tree is skipped, and `limit` are still left."""
+    return limit + max((len({fold(tree.text(s)) for s in _sentences(tree)}) for tree in trees), default=0)
 
 
 def author_effort(

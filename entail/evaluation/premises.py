@@ -13,7 +13,7 @@ first place of almost every ranking; so everything is reported by two protocols:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -136,22 +136,35 @@ def evaluate_premises(
     index: PremiseIndex,
     *,
     ks: Sequence[int] = DEFAULT_KS,
+    gold: GoldQueries | None = None,
+    on_scores: Callable[[slice, Floats], None] | None = None,
     progress: ProgressCallback | None = None,
 ) -> PremiseEvaluation:
     """Rank every gold child of every parent among the whole corpus, by both protocols.
 
     Scores are taken for some queries at a time, so memory does not grow with the number of trees.
 
+    Args:
+        corpus: The candidates.
+        trees: Gold trees.
+        index: The retriever.
+        ks: Cut-offs to report.
+        gold: The trees' queries, where they were looked up in this corpus already.
+        on_scores: Given every batch as `score_batches` yields it, so that nobody needs to score twice.
+        progress: Told how far the ranking is.
+
     Raises:
         ManifestMismatchError: If the index was made from another corpus.
         DataError: If no tree has a proof, so that there is nothing to find.
     """
     require_same_corpus(corpus, index)
-    gold = GoldQueries.of(corpus, trees)
+    gold = GoldQueries.of(corpus, trees) if gold is None else gold
     parts: list[tuple[GoldRanks, GoldRanks]] = []
     for some, scores in score_batches(
         index, gold.texts, what=f"ranking with {index.name}", progress=progress
     ):
+        if on_scores is not None:
+            on_scores(some, scores)
         children = gold.children[some]
         parts.append((ranks_of(scores, children), ranks_of(scores, children, excluded=gold.own[some])))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import RetrievalError
-from entail.evaluation.effort import Effort, measure_effort
+from entail.evaluation.effort import Effort, measure_effort, reading_depth
 from entail.evaluation.premises import (
     DEFAULT_KS,
     GoldQueries,
@@ -19,7 +19,8 @@ from entail.evaluation.premises import (
     compare_evaluations,
     evaluate_premises,
 )
-from entail.index.protocol import PremiseIndex
+from entail.index.protocol import Floats, Ints, PremiseIndex
+from entail.index.ranking import top_k
 from entail.metrics import NOT_THERE, GoldRanks, average_precision, query_values, resamples
 from entail.progress import ProgressCallback
 from entail.significance import SEED, PairedDifference, interval
@@ -185,9 +186,20 @@ def compare_split(
         ManifestMismatchError: If an index was made from another corpus.
         DataError: If no tree has a proof, so that there is nothing to find.
     """
-    first, second = (evaluate_premises(corpus, trees, index, ks=ks, progress=progress) for index in indexes)
+    gold, depth = GoldQueries.of(corpus, trees), reading_depth(trees)
+    evaluations, efforts = [], []
+    for index in indexes:
+        rankings: dict[str, Ints] = {}
+
+        def read(some: slice, scores: Floats, rankings: dict[str, Ints] = rankings) -> None:
+            rankings.update(zip(gold.texts[some], top_k(scores, depth).positions, strict=True))
+
+        evaluations.append(
+            evaluate_premises(corpus, trees, index, ks=ks, gold=gold, on_scores=read, progress=progress)
+        )
+        efforts.append(measure_effort(corpus, trees, index, rankings=rankings))
+    first, second = evaluations
     differences = compare_evaluations(first, second)
-    efforts = [measure_effort(corpus, trees, index, progress=progress) for index in indexes]
     figures = []
     for protocol in PROTOCOLS:
         ones, twos = (_intervals(_ranks(evaluation, protocol), ks) for evaluation in (first, second))
@@ -198,7 +210,7 @@ def compare_split(
     return SplitComparison(
         corpus=corpus,
         trees=len(trees),
-        gold=GoldQueries.of(corpus, trees),
+        gold=gold,
         evaluations=(first, second),
         efforts=(efforts[0], efforts[1]),
         figures=tuple(figures),

@@ -105,14 +105,14 @@ def draw_bias(table: pd.DataFrame, names: list[str]) -> alt.VConcatChart:
                 y=alt.Y(field, title="cosine", scale=span),
                 color=colour,
                 shape=alt.Shape("group:N", scale=scale["shape"], legend=legend),
-                opacity=alt.when(brush).then(alt.value(0.7)).otherwise(alt.value(0.04)),
+                opacity=alt.when(brush).then(alt.value(0.85)).otherwise(alt.value(0.04)),
                 tooltip=tip,
             )
             .properties(
                 name=f"scatter{i}",
                 height=260,
                 width="container",
-                title=f"{title}, against token overlap: drag to pick pairs",
+                title=f"({letter}) cosine against overlap, {name}",
             )
         )
         views.append(boxes(alt.X(field, title="cosine", scale=span, axis=ticks), title))

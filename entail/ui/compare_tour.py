@@ -107,7 +107,7 @@ def _draw_headline(split: SplitComparison, pair: Pair) -> None:
         (
             ("MAP", "Mean average precision"),
             ("Hit@10", "Known premises in the first 10"),
-            (None, "Read per accepted"),
+            (None, "Read per accepted premise"),
         ),
         strict=True,
     ):

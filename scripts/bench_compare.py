@@ -1,0 +1,163 @@
+"""Measures the Compare page over many trees and a large corpus, and writes docs/results/compare.json.
+
+The first trees that hold so many queries are compared over the whole corpus. All vectors are cached before
+anything is timed, those of the premises on disk, those of the queries in memory. Then:
+
+- by the library alone: figures with intervals and tests, Figure 3 and the tour, with each pair of retrievers;
+- in a real Chromium: from opening the address of a comparison that nobody made yet to its table, and again
+  when it was made; the same for Figure 3's chart, and for the slopes of one query.
+
+    python scripts/bench_compare.py --trees train.jsonl.gz --corpus premises.txt.gz [--queries 1000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench_app import FLAGS, start, stop
+from playwright.sync_api import Page, sync_playwright
+
+from entail.data.corpora import read_corpus
+from entail.data.entailment_bank import read_trees, write_trees
+from entail.data.records import Corpus, ExplanationTree, gold_children
+from entail.results import write_result
+
+ROOT = Path(__file__).parent.parent
+TARGET = 3.0
+"""Seconds in which 1,000 queries over 16,000 premises should be drawn from cached vectors."""
+
+
+def main() -> None:
+    """Run all measurements once and write them down."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--trees", type=Path, required=True, help="EntailmentBank JSONL, tasks 1 or 2")
+    parser.add_argument("--corpus", type=Path, required=True, help="the candidates")
+    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--right", default="minilm", help="retriever to compare with TF-IDF")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "compare.json")
+    options = parser.parse_args()
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        sys.exit("no Chromium on the PATH: install the package 'chromium'")
+    started = datetime.now(UTC)
+    corpus = read_corpus(options.corpus).corpus
+    trees = first_trees(read_trees(options.trees), options.queries)
+    with tempfile.TemporaryDirectory() as folder:
+        figures = {
+            "queries": len(gold_children(trees)),
+            "trees": len(trees),
+            "premises": len(corpus),
+            "retrievers": ["tfidf", options.right],
+            "library_seconds": library(corpus, trees, options.right, Path(folder), options.repeats),
+            "page_seconds": page_times(corpus, trees, options.right, Path(folder), chromium, options.repeats),
+        }
+    figures["target_seconds"] = TARGET
+    print(figures)
+    write_result(options.out, figures=figures, seed=0, started=started)
+
+
+def first_trees(trees: list[ExplanationTree], queries: int) -> list[ExplanationTree]:
+    """Return the first trees that together have so many distinct queries, or all."""
+    chosen: list[ExplanationTree] = []
+    seen: set[str] = set()
+    for tree in trees:
+        if len(seen) >= queries:
+            break
+        chosen.append(tree)
+        seen |= gold_children([tree]).keys()
+    return chosen
+
+
+def library(
+    corpus: Corpus, trees: list[ExplanationTree], right: str, folder: Path, repeats: int
+) -> dict[str, float]:
+    """Return the median seconds of each computation behind the page."""
+    from entail.aeenc.bias import bias
+    from entail.evaluation.premises import GoldQueries
+    from entail.evaluation.split_comparison import compare_split
+    from entail.evaluation.tour import choose_stops
+    from entail.index.dense import DenseIndex
+    from entail.index.retriever import retriever
+
+    os.environ["ENTAIL_DATA_DIR"] = str(folder)  # where the page finds the premise vectors, too
+    first, second = (retriever(name, corpus) for name in ("tfidf", right))
+    assert isinstance(second, DenseIndex)
+    second.encode(GoldQueries.of(corpus, trees).texts)
+    split = compare_split(corpus, trees, (first, second))
+
+    def panels() -> None:
+        _ = bias(corpus, trees, [second]).verdicts
+
+    return {
+        "split": timed(lambda: compare_split(corpus, trees, (first, second)).changes, repeats),
+        "bias": timed(panels, repeats),
+        "tour": timed(lambda: choose_stops(split, (first, second)), repeats),
+    }
+
+
+def timed(work: Callable[[], object], repeats: int) -> float:
+    """Return the median of some runs, in seconds."""
+    seconds = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - begun)
+    return round(statistics.median(seconds), 3)
+
+
+def page_times(
+    corpus: Corpus, trees: list[ExplanationTree], right: str, folder: Path, chromium: str, repeats: int
+) -> dict[str, float]:
+    """Return the median seconds from opening an address to what it shows; a fresh server each time."""
+    from entail.trees.corpora import CorpusStore
+    from entail.trees.database import open_database
+
+    database = open_database(f"sqlite:///{folder / 'entail.db'}")
+    corpus_id = CorpusStore(database).add_corpus(corpus, author="Bench").id
+    database.engine.dispose()
+    (folder / "splits").mkdir()
+    write_trees(trees, folder / "splits" / "trees.jsonl")
+    where = f"corpus={corpus_id}&trees=file&file=trees.jsonl"
+    figures, chart = '[data-testid="stDataFrame"] canvas', '[data-testid="stVegaLiteChart"] :is(svg, canvas)'
+    measured: dict[str, list[float]] = {}
+
+    def opened(page: Page, url: str, address: str, what: str, name: str) -> None:
+        begun = time.perf_counter()
+        page.goto(f"{url}/Compare?{address}")
+        page.locator(what).first.wait_for(timeout=120_000)
+        measured.setdefault(name, []).append(time.perf_counter() - begun)
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        for _ in range(repeats):
+            server, url = start(folder)
+            try:
+                page = browser.new_page(viewport={"width": 1400, "height": 1000})
+                # What is cached before the clock runs: both indexes, and the query vectors.
+                opened(page, url, f"mode=query&left=tfidf&right={right}&{where}&query=ice", chart, "cold")
+                opened(page, url, f"mode=split&left={right}&right={right}&{where}", figures, "vectors")
+                opened(page, url, f"mode=split&left=tfidf&right={right}&{where}", figures, "split")
+                opened(page, url, f"mode=split&left=tfidf&right={right}&{where}", figures, "split_again")
+                opened(page, url, f"mode=bias&left=tfidf&right={right}&{where}", chart, "bias")
+                opened(page, url, f"mode=query&left=tfidf&right={right}&{where}&query=ice", chart, "query")
+                page.close()
+            finally:
+                stop(server)
+        browser.close()
+    return {name: round(statistics.median(seconds), 3) for name, seconds in measured.items()}
+
+
+if __name__ == "__main__":
+    main()
