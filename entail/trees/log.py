@@ -6,7 +6,7 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
@@ -234,8 +234,8 @@ class TreeLog:
         """Put back the act that the author took back last; raises as `undo`."""
         return self._append(tree_id, author, History.plan_redo)
 
-    def evidence(self, tree_id: str) -> Mapping[int, Evidence]:
-        """Return what was shown when premises were judged, by seq.
+    def evidence(self, tree_id: str, *, seqs: Collection[int] | None = None) -> Mapping[int, Evidence]:
+        """Return what was shown when premises were judged, by seq; with `seqs` of these acts only.
 
         Raises:
             UnknownTreeError: If there is no such tree.
@@ -246,6 +246,8 @@ class TreeLog:
             .where(table.c.tree_id == tree_id, table.c.evidence.is_not(None))
             .order_by(table.c.seq)
         )
+        if seqs is not None:
+            rows = rows.where(table.c.seq.in_(list(seqs)))
         with self._database.reading() as connection:
             self._tree_row(connection, tree_id)
             found = {seq: evidence_from_json(payload) for seq, payload in connection.execute(rows)}

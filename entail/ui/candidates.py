@@ -6,9 +6,12 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from entail.trees.provenance import ranked
 from entail.trees.suggestions import Candidate
 from entail.trees.tree import Tree
+from entail.trees.wording import quote
 from entail.ui.commands import PAGE, Command
+from entail.ui.resources import retriever_name, revisions
 from entail.ui.screen import Desk
 from entail.ui.words import label, marked, words_of
 
@@ -23,8 +26,11 @@ def draw_candidates(desk: Desk, *, total: int, gold: Mapping[str, str], revision
             icon=":material/search_off:",
         )
     query_words = words_of(screen.query or tree.node(screen.selected).text)
+    provenance = _provenance(desk)
     for place, candidate in enumerate(desk.shown):
-        _draw(desk, tree, place, candidate, query_words, gold, revision)
+        _draw(
+            desk, tree, place, candidate, query_words, gold, revision, provenance.get(candidate.premise.key)
+        )
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.button(
             "Previous",
@@ -68,6 +74,7 @@ def _draw(
     query_words: frozenset[str],
     gold: Mapping[str, str],
     revision: str,
+    provenance: tuple[str, str] | None,
 ) -> None:
     screen, premise = desk.screen, candidate.premise
     digit = str((place + 1) % 10)
@@ -88,7 +95,10 @@ def _draw(
         )
         with st.container(gap=None):
             st.html(f'<div class="entail-sentence">{marked(premise.text, query_words)}</div>')
-            st.caption(" · ".join(_notes(candidate, tree, below, rejected, gold)))
+            notes = _notes(candidate, tree, below, rejected, gold)
+            if provenance:
+                notes.append(f"{label(provenance[0])} then")
+            st.caption(" · ".join(notes), help=provenance[1] if provenance else None)
         st.button(
             "",
             icon=":material/close:",
@@ -98,6 +108,30 @@ def _draw(
             args=(Command("reject", premise.key),),
             help=f"Reject (key Shift+{digit})",
         )
+
+
+def _provenance(desk: Desk) -> dict[str, tuple[str, str]]:
+    """Return who ranked the candidates that are judged, by key: in short, and with all that was recorded."""
+    judged = {c.premise.key: c.judgement for c in desk.shown if c.judgement is not None}
+    if not judged:
+        return {}
+    evidence = desk.log.evidence(desk.screen.tree_id, seqs={j.seq for j in judged.values()})
+    here = revisions()
+    told: dict[str, tuple[str, str]] = {}
+    for key, judgement in judged.items():
+        then = evidence.get(judgement.seq)
+        if then is None:
+            continue
+        words = ranked(then, key, here, called=retriever_name)
+        at = desk.history.event(judgement.seq).at.astimezone()
+        verdict = "Accepted" if judgement.accepted else "Rejected"
+        told[key] = (
+            words,
+            f"{verdict} by {label(judgement.author)}, {at:%d %b %Y %H:%M}: {label(words)} "
+            f"({label(then.revision)}), corpus version {then.corpus_version}, searched "
+            f"{label(quote(then.query))}.",
+        )
+    return told
 
 
 def _notes(

@@ -32,6 +32,7 @@ _log = logging.getLogger(__name__)
 
 _LABELS: Mapping[str, str] = {
     "minilm": "MiniLM (meaning)",
+    "aeenc-minilm": "AE-Enc MiniLM (debiased)",
     "tfidf": "TF-IDF (shared words)",
     "bm25": "BM25 (shared words)",
 }
@@ -189,6 +190,19 @@ def retrievers() -> list[str]:
 def retriever_label(name: str) -> str:
     """Return how a person calls a retriever."""
     return _LABELS.get(name, name)
+
+
+def retriever_name(name: str) -> str:
+    """Return the same within a sentence, without what it goes by."""
+    return retriever_label(name).partition(" (")[0]
+
+
+def revisions() -> dict[str, str | None]:
+    """Return the retrievers that are here with their revisions; lexical ones are what they are called."""
+    from entail.encoders.catalogue import catalogue
+    from entail.index.retriever import LEXICAL
+
+    return dict.fromkeys(LEXICAL) | {entry.name: entry.revision for entry in catalogue()}
 
 
 @st.cache_data(show_spinner=False, ttl=60)
