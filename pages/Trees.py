@@ -8,6 +8,8 @@ from entail.ui.candidates import draw_candidates
 from entail.ui.chooser import draw_chooser, leave_tree
 from entail.ui.dialogs import open_dialog
 from entail.ui.export import draw_export
+from entail.ui.learning import draw_learning, draw_offer
+from entail.ui.learning_dialog import draw_learning_dialog
 from entail.ui.panes import panes
 from entail.ui.resources import gold, retriever_label, retrievers, shelf
 from entail.ui.shell import page
@@ -54,6 +56,7 @@ with page("Trees") as (shared, author):
             if screen.query:
                 st.button("Node's own text", on_click=screen.search, args=(None,), type="tertiary", key="own")
         st.selectbox("Ranked by", retrievers(), format_func=retriever_label, key="retriever", width="stretch")
+        draw_offer(place)
         if place.index is None:
             authoring.draw_building(place)
         else:
@@ -63,6 +66,7 @@ with page("Trees") as (shared, author):
                 gold=gold(place.summary.corpus_id).get(node.folded, {}),
                 revision=place.index.manifest.corpus_hash[:8],
             )
+        draw_learning(place, desk)
     with right:
         with st.container(key="tree-head", horizontal=True, horizontal_alignment="distribute"):
             view = st.segmented_control(
@@ -77,6 +81,8 @@ with page("Trees") as (shared, author):
             draw_toolbar(desk)
         with st.container(key="tree-body"):
             draw_view(view or "Graph", shared, desk)
-    if screen.dialog:
+    if screen.dialog == "learn":
+        draw_learning_dialog(place, desk)
+    elif screen.dialog:
         open_dialog(screen.dialog, desk)
     shelf().warm()

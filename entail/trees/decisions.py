@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from entail.data.judgements import JudgedPair, Judgements
 from entail.trees.log import TreeLog
@@ -26,14 +26,15 @@ def judgements_of(log: TreeLog, *, corpus_id: str | None = None) -> Judgements:
         for summary in log.trees(corpus_id=corpus_id, archived=archived)
         if not summary.example
     ]
-    return Judgements.of_pairs(_pairs(trees), roots=(tree.nodes[ROOT].text for tree in trees))
+    pairs = (pair for tree in trees for pair in pairs_of(tree))
+    return Judgements.of_pairs(pairs, roots=(tree.nodes[ROOT].text for tree in trees))
 
 
-def _pairs(trees: Iterable[Tree]) -> Iterator[JudgedPair]:
-    for tree in trees:
-        for node in tree.nodes.values():
-            for child in node.children:
-                yield JudgedPair(node.text, tree.nodes[child].text, True)
-        for judgement in tree.judgements.values():
-            if not judgement.accepted:
-                yield JudgedPair(judgement.query, judgement.premise.text, False)
+def pairs_of(tree: Tree) -> Iterator[JudgedPair]:
+    """Yield what one tree says: its edges, then what was rejected; contradictions included."""
+    for node in tree.nodes.values():
+        for child in node.children:
+            yield JudgedPair(node.text, tree.nodes[child].text, True)
+    for judgement in tree.judgements.values():
+        if not judgement.accepted:
+            yield JudgedPair(judgement.query, judgement.premise.text, False)

@@ -1,0 +1,120 @@
+"""Whether a team decided enough, what a training would take in, and what it would be called."""
+
+from pathlib import Path
+
+import pytest
+
+from entail.data.records import Corpus
+from entail.errors import TrainingError
+from entail.trees.acts import Accept, Create, Finish, Reject, Write
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import open_database
+from entail.trees.learning import ENOUGH, Decided, check_name, decided, lesson_of, name_for
+from entail.trees.log import TreeLog
+
+FACTS = Corpus.of("facts", [f"fact {letter}" for letter in "abcdefgh"])
+A, B, C, D, E = FACTS.premises[:5]
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> tuple[TreeLog, str]:
+    database = open_database(f"sqlite:///{tmp_path / 'entail.db'}")
+    return TreeLog(database), CorpusStore(database).add_corpus(FACTS, author="Ann").id
+
+
+def grow(stores: tuple[TreeLog, str], hypothesis: str, *acts: object, example: bool = False) -> str:
+    log, corpus = stores
+    tree = log.create(Create(hypothesis=hypothesis), author="Ann", corpus_id=corpus, example=example)
+    for act in acts:
+        log.act(tree, act, author="Ann", base=log.history(tree).seq)  # type: ignore[arg-type]
+    return tree
+
+
+def test_rejections_count_where_something_is_accepted(stores: tuple[TreeLog, str]) -> None:
+    log, _ = stores
+    tree = grow(
+        stores,
+        "h",
+        Accept(node="n1", premise=A),  # n2
+        Reject(node="n1", premise=B),
+        Finish(node="n1", premises=(C, D)),
+        Reject(node="n2", premise=E),  # nothing explains it
+    )
+    assert decided(log.history(tree).tree) == Decided(accepted=1, rejected=3, nodes=1)
+
+
+def test_what_is_missing() -> None:
+    assert Decided(accepted=10, rejected=10, nodes=3) == ENOUGH
+    assert Decided(3, 12, 2).lacking(ENOUGH) == Decided(7, 0, 1)
+    assert (Decided(4, 5, 1) + Decided(6, 5, 2)).lacking(ENOUGH) == Decided()
+
+
+def test_a_lesson_says_what_it_takes_in_and_leaves_out(stores: tuple[TreeLog, str]) -> None:
+    log, corpus = stores
+    grow(
+        stores,
+        "h",
+        Accept(node="n1", premise=A),
+        Accept(node="n1", premise=B),
+        Write(node="n1", text="own words"),
+        Reject(node="n1", premise=C),
+        Reject(node="n1", premise=D),
+    )
+    grow(stores, "h", Reject(node="n1", premise=B))  # a colleague says otherwise
+    grow(stores, "another", Reject(node="n1", premise=E))
+    grow(stores, "untouched")
+    grow(stores, "an example", Accept(node="n1", premise=A), example=True)
+    lesson = lesson_of(log, FACTS, corpus_id=corpus)
+    assert lesson.trees == 3
+    assert lesson.pairs.counts == {"queries": 1, "positives": 2, "negatives": 2, "triplets": 4}
+    assert lesson.decided == Decided(2, 2, 1)
+    assert lesson.outside == ("own words",)
+    assert lesson.left_out == {
+        "accepted and also rejected for the same sentence": 1,
+        "rejected for sentences of which nothing is accepted": 1,
+    }
+    assert set(lesson.rows()) == {
+        ("h", "fact a", "explains it", True),
+        ("h", "own words", "explains it", False),
+        ("h", "fact c", "does not", True),
+        ("h", "fact d", "does not", True),
+        ("h", "fact b", "left out: judged both ways", True),
+        ("another", "fact e", "left out: nothing is accepted for it", True),
+    }
+
+
+def test_nothing_accepted(stores: tuple[TreeLog, str]) -> None:
+    log, corpus = stores
+    grow(stores, "h", Reject(node="n1", premise=B))
+    with pytest.raises(TrainingError, match="accept some candidates"):
+        lesson_of(log, FACTS, corpus_id=corpus)
+
+
+@pytest.mark.parametrize(
+    ("corpus", "taken", "name"),
+    [
+        ("EntailmentBank sample", (), "team-entailmentbank-sample-1"),
+        ("sky", ("team-sky-1", "Team-Sky-2"), "team-sky-3"),
+        ("Größe & Maß", (), "team-groe-ma-1"),
+        ("星", (), "team-corpus-1"),
+        ("../../etc", (), "team-etc-1"),
+        ("x" * 300, (), f"team-{'x' * 40}-1"),
+    ],
+)
+def test_names(corpus: str, taken: tuple[str, ...], name: str) -> None:
+    assert name_for(corpus, taken) == name
+    check_name(name, taken)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "../x", "a/b", "-x", ".x", "x y", "x.training", "x.", "é", "x" * 81, "x\n"]
+)
+def test_names_that_are_no_folder(name: str) -> None:
+    with pytest.raises(TrainingError, match="expected a name of letters"):
+        check_name(name, ())
+
+
+@pytest.mark.parametrize("name", ["minilm", "MiniLM", "bm25", "TEAM-sky-1"])
+def test_a_name_stands_for_one_encoder(name: str) -> None:
+    with pytest.raises(TrainingError, match="take another name"):
+        check_name(name, ("team-sky-1",))
