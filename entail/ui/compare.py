@@ -29,7 +29,7 @@ def draw_found(comparison: Comparison) -> None:
     cells[0].metric("In both", f"{comparison.shared} of {comparison.k}", border=True)
     for which in (0, 1):
         cells[which + 1].metric(
-            f"Known premises found by {label(retriever_label(comparison.names[which]))}",
+            f"{label(retriever_label(comparison.names[which]))}: known premises found",
             str(comparison.found(which)) if known else "not known",
             border=True,
         )

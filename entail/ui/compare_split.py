@@ -28,6 +28,7 @@ from entail.ui.words import label
 
 PROTOCOL_NAMES = {"query_excluded": "Query left out", "paper": "As in the paper"}
 _MAIN = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@20", "Hit@50", "Recall@10")
+_NAMED = 20
 _ORDERS = ("Gained most", "Lost most", "All")
 
 
@@ -50,12 +51,12 @@ def draw_split(pair: Pair, source: Source, *, k: int) -> None:
     st.caption(
         f"{len(split.gold):,} claims with {split.evaluations[0].pairs:,} known premises in {split.trees:,} "
         f"trees ({label(source.name)}), {len(split.corpus):,} candidates."
-        + (
-            f" {len(split.gold.missing):,} known premises are no candidates and count as never found."
-            if split.gold.missing
-            else ""
-        )
     )
+    if missing := split.gold.missing:
+        with st.expander(f"{len(missing):,} known premises are no candidates: they count as never found"):
+            st.markdown("\n".join(f"- {label(text, longest=300)}" for text in missing[:_NAMED]))
+            if len(missing) > _NAMED:
+                st.caption(f"{len(missing) - _NAMED:,} more are in the download of all figures.")
     draw_effort(split.efforts, pair.names)
     draw_figures(split, pair.names)
     st.markdown("##### Claims that gained, claims that lost")

@@ -106,6 +106,9 @@ def test_a_tree_shows_all_its_nodes(app: AppTest, shared: Workspace) -> None:
 
 def test_many_trees_give_figures_by_both_protocols_and_queries_by_difference(app: AppTest) -> None:
     app = opened(app, mode="split", left="tfidf", right="bm25")
+    assert [e.label for e in app.expander][-1].endswith(
+        "known premises are no candidates: they count as never found"
+    )
     excluded, paper, changes = (frame.value for frame in app.dataframe)
     assert list(excluded["measure"])[:2] == list(paper["measure"])[:2] == ["MAP", "NDCG"]
     assert all("[" in cell for cell in excluded["TF-IDF"])

@@ -1,0 +1,151 @@
+"""The Compare page in a real Chromium: slopes, the split with its drill-down, Figure 3, the tour."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+ROOT = Path(__file__).parents[2]
+WORDS = "left=tfidf&right=bm25"
+QUERY = "the moon reflects sunlight towards earth"
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def url(start_app: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return one app for all tests here; none of them changes anything."""
+    address = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path_factory.mktemp("compare") / "data")
+    return f"{address}/Compare"
+
+
+def chart(page: Page) -> Locator:
+    return page.get_by_test_id("stVegaLiteChart")
+
+
+def address(page: Page) -> dict[str, str]:
+    return {part: values[0] for part, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def choose(page: Page, name: str) -> None:
+    page.get_by_role("radio", name=name, exact=True).click()
+
+
+def test_ranks_are_slopes_and_a_premise_under_the_pointer_shows_its_whole_text(page: Page, url: str) -> None:
+    page.goto(f"{url}?{WORDS}&query={QUERY}&depth=10")
+    drawn = chart(page)
+    expect(drawn.locator("svg")).to_be_visible()
+    expect(drawn.get_by_text("TF-IDF", exact=True)).to_be_visible()
+    first = drawn.locator("svg text").filter(has_text="moon").first
+    first.hover()
+    tip = page.locator("#vg-tooltip-element")
+    expect(tip).to_contain_text("Premise")
+    expect(tip).to_contain_text("moon")
+    choose(page, "Side by side")
+    expect(page.locator("table.cmp")).to_have_count(2)
+    choose(page, "Rows")
+    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+
+
+def test_a_row_of_a_split_leads_to_its_rankings(page: Page, url: str) -> None:
+    page.goto(f"{url}?mode=split&{WORDS}")
+    tables = page.get_by_test_id("stDataFrame")
+    expect(tables).to_have_count(3)
+    expect(chart(page)).to_have_count(0)
+    box = tables.nth(2).bounding_box()
+    assert box is not None
+    tables.nth(2).scroll_into_view_if_needed()
+    tables.nth(2).click(position={"x": 18, "y": 54})  # the box of the first row
+    expect(chart(page).locator("svg")).to_be_visible()
+    expect(page.get_by_text("known premises found").first).to_be_visible()
+
+
+def test_what_is_downloaded_holds_every_claim(page: Page, url: str, tmp_path: Path) -> None:
+    page.goto(f"{url}?mode=split&{WORDS}")
+    for name, file in (("Claims (CSV)", "queries.csv"), ("All figures (JSON)", "split.json")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        assert download.value.suggested_filename == file
+        download.value.save_as(tmp_path / file)
+    with (tmp_path / "queries.csv").open(encoding="utf-8", newline="") as text:
+        rows = list(csv.DictReader(text))
+    told = json.loads((tmp_path / "split.json").read_text(encoding="utf-8"))
+    assert len(rows) == 2 * told["queries"]
+    assert told["retrievers"] == ["tfidf", "bm25"]
+
+
+def test_a_brush_over_one_panel_leaves_its_pairs_in_the_others(page: Page, url: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 2200})
+    page.goto(f"{url}?mode=bias&left=tfidf&right=minilm")
+    canvas = chart(page).locator("canvas, svg").first
+    expect(canvas).to_be_visible()
+    expect(page.get_by_text("Does the paper's claim hold here?")).to_be_visible()
+    box = canvas.bounding_box()
+    assert box is not None
+    boxes = {"x": box["x"], "y": box["y"], "width": box["width"], "height": 0.2 * box["height"]}
+    page.mouse.move(box["x"], box["y"] - 20)
+    before = page.screenshot(clip=boxes)  # type: ignore[arg-type]
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.45 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.55 * box["height"], steps=5)
+    page.mouse.up()
+    page.mouse.move(box["x"], box["y"] - 20)
+    for _ in range(20):  # drawn anew in a frame or two
+        if page.screenshot(clip=boxes) != before:  # type: ignore[arg-type]
+            return
+        page.wait_for_timeout(100)
+    pytest.fail("panel (a) is as it was before the brush")
+
+
+def test_the_tour_goes_from_card_to_card_and_can_be_sent(page: Page, browser: Browser, url: str) -> None:
+    page.goto(f"{url}?mode=tour&{WORDS}")
+    page.get_by_role("button", name="Begin").click()
+    expect(page.get_by_text("1 of 7")).to_be_visible()
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_text("2 of 7")).to_be_visible()
+    sentence = page.get_by_text("at place").first.inner_text()
+    page.wait_for_url("**stop=2**")
+    assert address(page)["mode"] == "tour"
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(page.url)
+    expect(other.get_by_text("2 of 7")).to_be_visible()
+    expect(other.get_by_text(sentence)).to_be_visible()
+    context.close()
+
+
+@pytest.mark.parametrize("mode", ["query", "tree", "split", "bias", "tour"])
+def test_every_mode_fits_a_phone_in_the_dark(browser: Browser, url: str, mode: str) -> None:
+    context = browser.new_context(viewport={"width": 420, "height": 900}, color_scheme="dark")
+    page = context.new_page()
+    broken: list[str] = []
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    right = "minilm" if mode == "bias" else "bm25"
+    page.goto(f"{url}?mode={mode}&left=tfidf&right={right}")
+    expect(page.get_by_test_id("stMetric").first).to_be_visible()
+    if mode in ("query", "tree", "bias"):
+        expect(chart(page).locator("canvas, svg").first).to_be_visible()
+    main = page.get_by_test_id("stMain")
+    assert main.evaluate("main => main.scrollWidth <= main.clientWidth")
+    assert not broken
+    context.close()
+
+
+@pytest.mark.parametrize(("scheme", "light"), [("light", False), ("dark", True)])
+def test_words_among_the_marks_have_the_themes_colour(
+    browser: Browser, url: str, scheme: str, light: bool
+) -> None:
+    context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.goto(f"{url}?{WORDS}&query={QUERY}&depth=10")
+    text = chart(page).locator("svg .mark-text text").filter(has_text="moon").first
+    expect(text).to_be_visible()
+    red, green, blue = (
+        int(part) for part in text.evaluate("e => getComputedStyle(e).fill").strip("rgb()").split(",")[:3]
+    )
+    assert (red + green + blue > 384) is light
+    context.close()
