@@ -121,7 +121,7 @@ def _draw_lesson(lesson: Lesson, corpus_name: str) -> None:
     with st.expander(f"The {sum(1 for _ in lesson.rows()):,} decisions", expanded=False):
         st.dataframe(
             [
-                {"sentence": query, "premise": premise, "": what, "in the corpus": inside}
+                {"sentence": query, "premise": premise, "decision": what, "in the corpus": inside}
                 for query, premise, what, inside in lesson.rows()
             ],
             hide_index=True,
