@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _DECADE = 4.0
 """Places that ten times the rank takes below the first k."""
 
+_LEAST = 140
+"""Pixels that a chart is high at least: a legend needs room beside it."""
+
 _MARGIN = 0.36
 """Share of the width for the sentences on each side."""
 
@@ -151,9 +154,9 @@ def draw_slopes(lines: Sequence[Slope], names: tuple[str, str], *, k: int) -> al
                 y=-6,
             ).encode(x=alt.value(place), text=f"{name}:N")
         )
-    rows = bottom * (22 if k <= 25 < k + len(shown) else 16)
+    rows = bottom * (22 if len(shown) >= k <= 25 else 16)
     chart = alt.LayerChart(layer=layers).properties(
-        height=int(rows), padding={"left": 2, "right": 2, "top": 24, "bottom": 4}
+        height=max(_LEAST, int(rows)), padding={"left": 2, "right": 2, "top": 24, "bottom": 4}
     )
     return cast("alt.LayerChart", chart.configure_view(stroke=None))
 

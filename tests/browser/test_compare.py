@@ -9,6 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from entail.data.records import Corpus
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import open_database
+
 ROOT = Path(__file__).parents[2]
 WORDS = "left=tfidf&right=bm25"
 QUERY = "the moon reflects sunlight towards earth"
@@ -17,10 +21,14 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def url(start_app: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return one app for all tests here; none of them changes anything."""
-    address = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path_factory.mktemp("compare") / "data")
-    return f"{address}/Compare"
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("compare") / "data"
+
+
+@pytest.fixture(scope="module")
+def url(start_app: Any, folder: Path) -> str:
+    """Return one app for all tests here; none of them changes what another looks at."""
+    return f"{start_app(ROOT / 'streamlit_app.py', data_dir=folder)}/Compare"
 
 
 def chart(page: Page) -> Locator:
@@ -49,6 +57,22 @@ def test_ranks_are_slopes_and_a_premise_under_the_pointer_shows_its_whole_text(p
     expect(page.locator("table.cmp")).to_have_count(2)
     choose(page, "Rows")
     expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+
+
+def test_a_text_that_looks_like_html_is_drawn_and_told_as_text(page: Page, url: str, folder: Path) -> None:
+    page.goto(f"{url}?{WORDS}")  # seeds the database
+    expect(chart(page).locator("svg")).to_be_visible()
+    hostile = "ice <img src=x onerror='document.title=1'> **is** {cold}"
+    store = CorpusStore(open_database(f"sqlite:///{folder / 'entail.db'}"))
+    info = store.add_corpus(Corpus.of("hostile", [hostile, "ice floats"]), author="Ada")
+    page.goto(f"{url}?{WORDS}&corpus={info.id}&query=ice")
+    text = chart(page).locator("svg text").filter(has_text="<img").first
+    expect(text).to_be_visible()
+    text.hover()
+    tip = page.locator("#vg-tooltip-element")
+    expect(tip).to_contain_text(hostile)
+    expect(tip.locator("img")).to_have_count(0)
+    assert page.title() != "1"
 
 
 def test_a_row_of_a_split_leads_to_its_rankings(page: Page, url: str) -> None:
