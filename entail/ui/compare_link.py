@@ -24,6 +24,13 @@ _OF_MODE = {
 }
 PARTS = tuple(dict.fromkeys((*_ALWAYS, *(part for parts in _OF_MODE.values() for part in parts))))
 """What an address may name; each is the end of the key `compare_<part>` of a widget."""
+_CALLED = {
+    "left": "retriever",
+    "right": "retriever",
+    "pick": "claim",
+    "trees": "kind of trees",
+    "stop": "card",
+}
 
 _Option = TypeVar("_Option")
 _KEPT, _WRITTEN = "compare_link", "compare_written"
@@ -55,7 +62,9 @@ def begin(part: str, options: Sequence[_Option], default: _Option) -> str:
         asked = wanted(part)
         found = [option for option in options if str(option) == asked]
         if asked is not None and not found and key not in st.session_state:
-            st.warning(f"The address asks for a {part} that is not here: “{label(asked, longest=60)}”.")
+            st.warning(
+                f"The address asks for a {_CALLED.get(part, part)} that is not here: “{label(asked, longest=60)}”."
+            )
         st.session_state[key] = found[0] if found else default
     return key
 
