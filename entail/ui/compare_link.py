@@ -62,9 +62,8 @@ def begin(part: str, options: Sequence[_Option], default: _Option) -> str:
         asked = wanted(part)
         found = [option for option in options if str(option) == asked]
         if asked is not None and not found and key not in st.session_state:
-            st.warning(
-                f"The address asks for a {_CALLED.get(part, part)} that is not here: “{label(asked, longest=60)}”."
-            )
+            what = _CALLED.get(part, part)
+            st.warning(f"The address asks for a {what} that is not here: “{label(asked, longest=60)}”.")
         st.session_state[key] = found[0] if found else default
     return key
 

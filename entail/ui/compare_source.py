@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from entail.settings import load_settings
 from entail.trees.corpus_versions import CorpusInfo
 from entail.ui.compare_link import begin
 from entail.ui.exchange import upload_limit
-from entail.ui.resources import Workspace, workspace
+from entail.ui.resources import Workspace, retriever_label, workspace
+from entail.ui.words import label
 
 EXAMPLES, TEAM, FILE = "examples", "team", "file"
 KINDS = {
@@ -42,6 +43,25 @@ class Source:
     stamp: Hashable
     trees: tuple[ExplanationTree, ...]
     corpus: Corpus
+
+
+def draw_seen(source: Source, names: Iterable[str]) -> None:
+    """Say which of these retrievers may have learned from the example trees: nobody should judge by them."""
+    if source.name != KINDS[EXAMPLES]:
+        return
+    for name in trained(names):
+        st.caption(
+            f":material/school: {label(retriever_label(name))} was trained on EntailmentBank and may have "
+            "seen these very ones: its figures here say less than those on a split that it has not seen."
+        )
+
+
+def trained(names: Iterable[str]) -> list[str]:
+    """Return those that are no stock encoders: what their `entail.json` says was made of trees."""
+    from entail.encoders.catalogue import catalogue
+
+    cards = {entry.name for entry in catalogue() if entry.card is not None}
+    return [name for name in names if name in cards]
 
 
 def splits_dir() -> Path:

@@ -9,7 +9,7 @@ from entail.evaluation.tour import Stop, choose_stops, headline, tell
 from entail.ui.authoring import draw_progress
 from entail.ui.compare_link import begin
 from entail.ui.compare_pair import Pair
-from entail.ui.compare_source import Source
+from entail.ui.compare_source import Source, draw_seen
 from entail.ui.compare_split import draw_change, take_split
 from entail.ui.compare_work import works
 from entail.ui.words import label
@@ -39,6 +39,8 @@ def draw_tour(pair: Pair, source: Source, *, k: int) -> None:
             st.caption(f"{card} of {len(stops)}")
             st.markdown(f"##### {label(stop.change.query, longest=600)}")
             st.markdown(label(tell(stop, pair.names)))
+        if card in (0, last):
+            draw_seen(source, split.names)
         _draw_steps(key, card, last)
     if 0 < card < last:
         draw_change(pair, split, stops[card - 1].change, k=k, heading=False)

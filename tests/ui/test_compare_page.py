@@ -10,6 +10,7 @@ from entail.data.bundled import sample_trees
 from entail.data.entailment_bank import write_trees
 from entail.data.records import Corpus, Premise
 from entail.trees.acts import Accept, Create, Reject
+from entail.ui.compare_source import trained
 from entail.ui.resources import Workspace
 
 PAGE = "pages/Compare.py"
@@ -189,6 +190,20 @@ def test_an_address_opens_what_it_names_and_is_kept_up(app: AppTest) -> None:
     assert app.query_params["mode"] == "tour"
     app = settled(app.selectbox(key="compare_depth").set_value(50).run())
     assert app.query_params["depth"] == "50"
+
+
+def test_an_encoder_that_may_have_seen_the_examples_is_named(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entail.ui.compare_source.trained", lambda names: [n for n in names if n == "bm25"])
+    app = opened(app, mode="tour", left="tfidf", right="bm25")
+    assert "BM25 \\(shared words\\) was trained" in words(app)
+    app = opened(app, mode="split", left="tfidf", right="bm25")
+    assert "may have seen these very ones" in words(app)
+
+
+def test_stock_retrievers_have_seen_no_tree() -> None:
+    assert trained(["minilm", "tfidf", "bm25"]) == []
 
 
 def test_what_an_address_asks_for_in_vain_is_said(app: AppTest) -> None:
