@@ -52,7 +52,7 @@ class Given:
 
     def __init__(self, encoder: BiEncoder, corpus: Corpus, vectors: Floats) -> None:
         self.name, self.revision, self.dimension = encoder.name, encoder.revision, encoder.dimension
-        self.symmetric = True
+        self.premise_revision, self.symmetric = encoder.premise_revision, True
         self._vectors = dict(zip(map(fold, corpus.texts), vectors, strict=True))
         self.encode_queries = encoder.encode_queries
 
