@@ -12,8 +12,12 @@ from entail.version import __version__
 
 if TYPE_CHECKING:
     from entail.aeenc.bias import bias
+    from entail.aeenc.config import AeencConfig
+    from entail.aeenc.sampling import sample
+    from entail.aeenc.training import train_aeenc
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank import read_trees, write_trees
+    from entail.data.judgements import Judgements
     from entail.data.records import Corpus, ExplanationTree, Premise, Step
     from entail.data.text import fold
     from entail.encoders.biencoder import load
@@ -22,19 +26,23 @@ if TYPE_CHECKING:
     from entail.evaluation.effort import measure_effort
     from entail.evaluation.premises import evaluate_premises
     from entail.index.retriever import retriever
+    from entail.training.averaging import average_adapters
     from entail.trees.corpora import CorpusStore
     from entail.trees.database import open_database
     from entail.trees.formats.convert import convert
     from entail.trees.log import TreeLog
 
 _HOMES = {
+    "AeencConfig": "entail.aeenc.config",
     "Corpus": "entail.data.records",
     "CorpusStore": "entail.trees.corpora",
     "EntailError": "entail.errors",
     "ExplanationTree": "entail.data.records",
+    "Judgements": "entail.data.judgements",
     "Premise": "entail.data.records",
     "Step": "entail.data.records",
     "TreeLog": "entail.trees.log",
+    "average_adapters": "entail.training.averaging",
     "bias": "entail.aeenc.bias",
     "compare": "entail.evaluation.comparison",
     "convert": "entail.trees.formats.convert",
@@ -46,18 +54,23 @@ _HOMES = {
     "read_corpus": "entail.data.corpora",
     "read_trees": "entail.data.entailment_bank",
     "retriever": "entail.index.retriever",
+    "sample": "entail.aeenc.sampling",
+    "train_aeenc": "entail.aeenc.training",
     "write_trees": "entail.data.entailment_bank",
 }
 
 __all__ = [
+    "AeencConfig",
     "Corpus",
     "CorpusStore",
     "EntailError",
     "ExplanationTree",
+    "Judgements",
     "Premise",
     "Step",
     "TreeLog",
     "__version__",
+    "average_adapters",
     "bias",
     "compare",
     "convert",
@@ -69,6 +82,8 @@ __all__ = [
     "read_corpus",
     "read_trees",
     "retriever",
+    "sample",
+    "train_aeenc",
     "write_trees",
 ]
 

@@ -8,14 +8,17 @@ import pytest
 import entail
 
 PUBLIC = [
+    "AeencConfig",
     "Corpus",
     "CorpusStore",
     "EntailError",
     "ExplanationTree",
+    "Judgements",
     "Premise",
     "Step",
     "TreeLog",
     "__version__",
+    "average_adapters",
     "bias",
     "compare",
     "convert",
@@ -27,6 +30,8 @@ PUBLIC = [
     "read_corpus",
     "read_trees",
     "retriever",
+    "sample",
+    "train_aeenc",
     "write_trees",
 ]
 
