@@ -26,7 +26,7 @@ with page("Home") as (shared, author):
             draw_some(shared, own, key="find_own", archive=True)
         else:
             st.info(
-                "No tree yet. Start one here on the right, or open an example below.", icon=":material/park:"
+                "No tree yet. Start one with a claim of your own, or open an example.", icon=":material/park:"
             )
         archived = shared.log.trees(archived=True)
         if archived:
