@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import streamlit as st
 
 from entail.data.records import Corpus
 from entail.errors import EntailError
 from entail.index.protocol import PremiseIndex
-from entail.progress import Progress
 from entail.trees.acts import Evidence
 from entail.trees.log import TreeSummary
 from entail.trees.suggestions import Candidate, evidence_of, suggest
@@ -19,9 +17,10 @@ from entail.trees.tree import ROOT
 from entail.ui.author import Visitor, visitor
 from entail.ui.commands import LISTENED, PAGE, command_for
 from entail.ui.keyboard import KeyPress, listen
-from entail.ui.resources import Building, Workspace, shelf
+from entail.ui.resources import Workspace, shelf
 from entail.ui.screen import Desk, Screen, screen_of
 from entail.ui.words import label
+from entail.ui.works import Work
 
 
 @dataclass(frozen=True)
@@ -32,14 +31,14 @@ class Place:
     summary: TreeSummary
     corpus: Corpus
     corpus_version: int
-    building: Building
+    building: Work[PremiseIndex]
     screen: Screen
     visitor: Visitor
 
     @property
     def index(self) -> PremiseIndex | None:
         """The index, None while it is built."""
-        return self.building.index
+        return self.building.value
 
 
 def take_place(shared: Workspace, tree_id: str, retriever: str) -> Place:
@@ -50,7 +49,7 @@ def take_place(shared: Workspace, tree_id: str, retriever: str) -> Place:
     else:
         info = shared.corpora.info(summary.corpus_id)
         corpus, version = shared.corpora.corpus(info.id, version=info.version), info.version
-    building = shelf().take(retriever, corpus) if len(corpus) else Building()
+    building = shelf().take(retriever, corpus) if len(corpus) else Work[PremiseIndex]()
     return Place(shared, summary, corpus, version, building, screen_of(tree_id), visitor())
 
 
@@ -138,28 +137,20 @@ def draw_building(place: Place) -> None:
     st.caption("The tree can be read and edited meanwhile. Each sentence is encoded once and kept.")
 
 
-class Waited(Protocol):
-    """What a page waits for while it is made in another thread: an index, a comparison."""
-
-    progress: Progress | None
-    error: EntailError | None
-    done: threading.Event
-
-
-def draw_progress(building: Waited) -> None:
+def draw_progress(work: Work[Any]) -> None:
     """Draw how far something is, and go on by itself once it is there; or say what went wrong."""
-    if building.error is not None:
-        st.error(label(str(building.error)))
+    if work.error is not None:
+        st.error(label(str(work.error)))
         st.button("Try again", icon=":material/refresh:")
     else:
-        _poll(building)
+        _poll(work)
 
 
 @st.fragment(run_every=0.4)
-def _poll(building: Waited) -> None:
-    if building.done.is_set():
+def _poll(work: Work[Any]) -> None:
+    if work.done.is_set():
         st.rerun()
-    progress = building.progress
+    progress = work.progress
     if progress is None:
         st.progress(0.0, text="Preparing the search …")
     else:

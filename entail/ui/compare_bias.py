@@ -10,13 +10,13 @@ import streamlit as st
 
 from entail.aeenc.bias import RULES, SimilarityBias, bias
 from entail.index.protocol import PremiseIndex
+from entail.progress import ProgressCallback
 from entail.ui.authoring import draw_progress
 from entail.ui.bias_chart import MOST, draw_bias, drawn_pairs, pairs_table
 from entail.ui.compare_files import CSV, JSON, offer, rows_csv
 from entail.ui.compare_pair import Pair
 from entail.ui.compare_source import Source
-from entail.ui.compare_work import works
-from entail.ui.resources import retriever_label
+from entail.ui.resources import comparisons, retriever_label
 from entail.ui.words import label
 
 RULE_NAMES = {
@@ -48,13 +48,13 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
         )
         return
 
-    def make(report: object) -> SimilarityBias:
-        found = bias(source.corpus, source.trees, encoders, progress=report)  # type: ignore[arg-type]
+    def make(report: ProgressCallback) -> SimilarityBias:
+        found = bias(source.corpus, source.trees, encoders, progress=report)
         _ = found.verdicts
         return found
 
     place = tuple(index.manifest.revision for index in encoders), source.corpus.hash, source.stamp
-    work = works().take(("bias", *place), make)
+    work = comparisons().take(("bias", *place), make)
     if work.value is None:
         draw_progress(work)
         return

@@ -65,13 +65,13 @@ class Pair:
 
 def take_pair(shared: Workspace, corpus: Corpus, info: CorpusInfo, left: str, right: str) -> Pair | None:
     """Return the two retrievers over a corpus; draw how far they are, and return None, while one is made."""
-    buildings = [shelf().take(name, corpus) for name in (left, right)]
-    for building in buildings:
-        if building.index is None:
-            draw_progress(building)
+    works = [shelf().take(name, corpus) for name in (left, right)]
+    for work in works:
+        if work.value is None:
+            draw_progress(work)
             st.caption("Each sentence is encoded once and kept.")
             return None
-    first, second = (building.index for building in buildings)
+    first, second = (work.value for work in works)
     assert first is not None
     assert second is not None
     return Pair(corpus, (first, second), gold(info.id), decided(shared, info.id))

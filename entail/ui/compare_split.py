@@ -23,7 +23,7 @@ from entail.ui.compare_pair import Pair
 from entail.ui.compare_queries import draw_queries
 from entail.ui.compare_query import draw_query
 from entail.ui.compare_source import Source, draw_seen
-from entail.ui.compare_work import works
+from entail.ui.resources import comparisons
 from entail.ui.words import label
 
 PROTOCOL_NAMES = {"query_excluded": "Query left out", "paper": "As in the paper"}
@@ -34,7 +34,7 @@ _ORDERS = ("Gained most", "Lost most", "All")
 
 def take_split(pair: Pair, source: Source) -> SplitComparison | None:
     """Return the comparison over all trees; draw how far it is, and return None, while it is made."""
-    work = works().take(
+    work = comparisons().take(
         ("split", pair.place, source.stamp),
         lambda report: compare_split(source.corpus, source.trees, pair.indexes, progress=report),
     )

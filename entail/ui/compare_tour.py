@@ -11,7 +11,7 @@ from entail.ui.compare_link import begin
 from entail.ui.compare_pair import Pair
 from entail.ui.compare_source import Source, draw_seen
 from entail.ui.compare_split import draw_change, take_split
-from entail.ui.compare_work import works
+from entail.ui.resources import comparisons
 from entail.ui.words import label
 
 
@@ -20,7 +20,7 @@ def draw_tour(pair: Pair, source: Source, *, k: int) -> None:
     split = take_split(pair, source)
     if split is None:
         return
-    work = works().take(("tour", pair.place, source.stamp), lambda _: choose_stops(split, pair.indexes))
+    work = comparisons().take(("tour", pair.place, source.stamp), lambda _: choose_stops(split, pair.indexes))
     if work.value is None:
         draw_progress(work)
         return

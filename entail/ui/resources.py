@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -18,17 +16,16 @@ from entail.data.records import Corpus
 from entail.data.text import fold
 from entail.errors import EntailError
 from entail.index.protocol import PremiseIndex
-from entail.progress import Progress
+from entail.progress import ProgressCallback
 from entail.settings import load_settings
 from entail.trees.authors import Authors
 from entail.trees.corpora import CorpusStore
 from entail.trees.database import Database, open_database
 from entail.trees.log import TreeLog
+from entail.ui.works import Work, Works
 
 if TYPE_CHECKING:
     from entail.encoders.biencoder import BiEncoder
-
-_log = logging.getLogger(__name__)
 
 _LABELS: Mapping[str, str] = {
     "minilm": "MiniLM (meaning)",
@@ -62,16 +59,6 @@ def workspace() -> Workspace:
     return Workspace(database, TreeLog(database), CorpusStore(database), Authors(database))
 
 
-@dataclass
-class Building:
-    """An index in the making: progress to show, then the index or what went wrong."""
-
-    progress: Progress | None = None
-    index: PremiseIndex | None = None
-    error: EntailError | None = None
-    done: threading.Event = field(default_factory=threading.Event)
-
-
 class Shelf:
     """Indexes by retriever and corpus content, built once, each in a thread of its own.
 
@@ -79,28 +66,17 @@ class Shelf:
     """
 
     def __init__(self, capacity: int = 12) -> None:
-        self._capacity = capacity
         self._lock = threading.Lock()
-        self._shelf: OrderedDict[tuple[str, str], Building] = OrderedDict()
+        self._indexes = Works(capacity, failure="the index could not be built")
         self._encoders: dict[str, BiEncoder] = {}
         self._making: dict[tuple[str, str], threading.Lock] = {}
         self._warmed: set[str] = set()
 
-    def take(self, name: str, corpus: Corpus, *, wait: float = 1.0) -> Building:
+    def take(self, name: str, corpus: Corpus, *, wait: float = 1.0) -> Work[PremiseIndex]:
         """Return the index of this corpus, waiting up to `wait` seconds for it to be built."""
-        place = (name, corpus.hash)
-        with self._lock:
-            building = self._shelf.get(place)
-            if building is None or building.error is not None:
-                building = self._shelf[place] = Building()
-                threading.Thread(
-                    target=self._build, args=(building, name, corpus), name=f"index {name}", daemon=True
-                ).start()
-            self._shelf.move_to_end(place)
-            while len(self._shelf) > self._capacity:
-                self._shelf.popitem(last=False)
-        building.done.wait(wait)
-        return building
+        return self._indexes.take(
+            (name, corpus.hash), lambda report: self._build(name, corpus, report), wait=wait
+        )
 
     def warm(self, name: str = "minilm") -> None:
         """Begin, once a process, to load an encoder behind the page, so that a first typed query waits less.
@@ -142,42 +118,33 @@ class Shelf:
         with self._lock:
             return self._making.setdefault(place, threading.Lock())
 
-    def _held(self, corpus: Corpus) -> list[PremiseIndex]:
-        with self._lock:
-            buildings = [found for (_, content), found in self._shelf.items() if content == corpus.hash]
-        return [found.index for found in buildings if found.index is not None]
-
-    def _build(self, building: Building, name: str, corpus: Corpus) -> None:
+    def _build(self, name: str, corpus: Corpus, report: ProgressCallback) -> PremiseIndex:
         from entail.index.retriever import retriever
 
-        def report(progress: Progress) -> None:
-            building.progress = progress
-
-        try:
-            encoder = None if name in ("tfidf", "bm25") else self.encoder(name)
-            with self._alone(corpus, encoder):
-                building.index = retriever(
-                    name,
-                    corpus,
-                    encoder=encoder,
-                    beside=self._held(corpus),
-                    cache_dir=load_settings().vectors_dir,
-                    progress=report,
-                )
-        except EntailError as error:
-            building.error = error
-        except Exception as error:
-            # Whatever it was (a full disk, a GPU without room), who waits is told and may try again.
-            _log.exception("the index %s of %s could not be built", name, corpus.name)
-            building.error = EntailError(f"the index could not be built ({type(error).__name__}: {error})")
-        finally:
-            building.done.set()
+        encoder = None if name in ("tfidf", "bm25") else self.encoder(name)
+        with self._alone(corpus, encoder):
+            held = [index for index in self._indexes.made() if isinstance(index, PremiseIndex)]
+            beside = [index for index in held if index.manifest.corpus_hash == corpus.hash]
+            return retriever(
+                name,
+                corpus,
+                encoder=encoder,
+                beside=beside,
+                cache_dir=load_settings().vectors_dir,
+                progress=report,
+            )
 
 
 @st.cache_resource(show_spinner=False)
 def shelf() -> Shelf:
     """Return the process's shelf of indexes."""
     return Shelf()
+
+
+@st.cache_resource(show_spinner=False)
+def comparisons() -> Works:
+    """Return the process's comparisons: figures of two retrievers over many trees."""
+    return Works(16, failure="the comparison could not be made")
 
 
 def retrievers() -> list[str]:

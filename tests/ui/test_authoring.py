@@ -14,8 +14,9 @@ from entail.trees.acts import Create, Edit, Finish, Write
 from entail.ui.author import Visitor
 from entail.ui.authoring import Place, set_desk, stamp, take_press
 from entail.ui.keyboard import KeyPress
-from entail.ui.resources import Building, Workspace
+from entail.ui.resources import Workspace
 from entail.ui.screen import Screen
+from entail.ui.works import Work
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def place(shared: Workspace) -> Place:
     corpus = Corpus.of("twelve", [f"ice is cold as number {word}" for word in "abcdefghijkl"])
     info = shared.corpora.add_corpus(corpus, author="Ada")
     tree = shared.log.create(Create(hypothesis="ice is cold"), author="Ada", corpus_id=info.id)
-    building = Building(index=TfidfIndex(corpus))
+    building = Work(value=TfidfIndex(corpus))
     return Place(shared, shared.log.summary(tree), corpus, 1, building, Screen(tree), Visitor("Ada"))
 
 
@@ -76,7 +77,7 @@ def test_a_key_about_a_list_not_yet_drawn_does_nothing_and_says_so(place: Place,
 def test_finish_with_nothing_open_is_refused_with_the_reason(
     place: Place, why: str, indexed: bool, judged: bool
 ) -> None:
-    place = place if indexed else replace(place, building=Building())
+    place = place if indexed else replace(place, building=Work())
     if judged:
         press(place, "1", stamp(set_desk(place)))
         press(place, "f", stamp(set_desk(place)))

@@ -25,8 +25,9 @@ from entail.ui import learning_dialog
 from entail.ui.author import Visitor
 from entail.ui.authoring import Place
 from entail.ui.learning import decisions, how_far, learning_folder, still_missing
-from entail.ui.resources import Building, Workspace, retrievers
+from entail.ui.resources import Workspace, retrievers
 from entail.ui.screen import Screen
+from entail.ui.works import Work
 
 ROOT = Path(__file__).parents[2]
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
@@ -277,7 +278,7 @@ def place(shared: Workspace, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(learning_dialog, "CONFIG", small)
     info = shared.corpora.add_corpus(FACTS, author="Ada")
     tree = decide(shared, info.id)[0]
-    building = Building(index=TfidfIndex(FACTS))
+    building = Work(value=TfidfIndex(FACTS))
     yield Place(shared, shared.log.summary(tree), FACTS, 1, building, Screen(tree), Visitor("Ada"))
     run = look(learning_folder())
     if run is not None:

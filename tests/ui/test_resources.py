@@ -19,7 +19,7 @@ CORPUS = Corpus.of("two", ["ice is cold", "fire is hot"])
 def test_all_share_one_index() -> None:
     shelf = Shelf()
     one, other = (shelf.take("tfidf", CORPUS, wait=30) for _ in range(2))
-    assert one.index is not None
+    assert one.value is not None
     assert one is other
 
 
@@ -44,10 +44,10 @@ def test_whatever_goes_wrong_is_told_and_can_be_tried_again(
     with monkeypatch.context() as broken:
         broken.setattr(retriever_module, "retriever", fail)
         building = shelf.take("tfidf", CORPUS, wait=30)
-    assert building.index is None
+    assert building.value is None
     assert isinstance(building.error, EntailError)
     assert type(error).__name__ in str(building.error)
-    assert shelf.take("tfidf", CORPUS, wait=30).index is not None
+    assert shelf.take("tfidf", CORPUS, wait=30).value is not None
 
 
 def test_encoders_with_one_premise_tower_share_one_index_though_both_are_asked_at_once(
@@ -78,7 +78,7 @@ def test_encoders_with_one_premise_tower_share_one_index_though_both_are_asked_a
     wait.set()
     assert first.done.wait(30)
     assert second.done.wait(30)
-    assert isinstance(first.index, DenseIndex)
-    assert isinstance(second.index, DenseIndex)
-    assert second.index.name == "tuned"
-    assert second.index._index is first.index._index
+    assert isinstance(first.value, DenseIndex)
+    assert isinstance(second.value, DenseIndex)
+    assert second.value.name == "tuned"
+    assert second.value._index is first.value._index

@@ -4,11 +4,11 @@ import threading
 
 from entail.errors import EntailError
 from entail.progress import Progress, ProgressCallback
-from entail.ui.compare_work import Works
+from entail.ui.works import Works
 
 
 def test_the_same_place_is_made_once() -> None:
-    works, made = Works(), []
+    works, made = Works(9, failure="no luck"), []
 
     def make(_: ProgressCallback) -> str:
         made.append(1)
@@ -19,7 +19,7 @@ def test_the_same_place_is_made_once() -> None:
 
 
 def test_who_does_not_wait_sees_how_far_it_is() -> None:
-    works, go, told = Works(), threading.Event(), threading.Event()
+    works, go, told = Works(9, failure="no luck"), threading.Event(), threading.Event()
 
     def make(report: ProgressCallback) -> int:
         report(Progress(1, 2, 0.1, "ranking"))
@@ -37,7 +37,7 @@ def test_who_does_not_wait_sees_how_far_it_is() -> None:
 
 
 def test_what_failed_is_told_and_tried_again() -> None:
-    works, answers = Works(), iter([EntailError("no vectors"), ValueError("odd"), None])
+    works, answers = Works(9, failure="no luck"), iter([EntailError("no vectors"), ValueError("odd"), None])
 
     def make(_: ProgressCallback) -> str:
         error = next(answers)
@@ -48,12 +48,12 @@ def test_what_failed_is_told_and_tried_again() -> None:
     first, second = works.take("a", make, wait=5), None
     assert str(first.error) == "no vectors"
     second = works.take("a", make, wait=5)
-    assert "ValueError: odd" in str(second.error)
+    assert str(second.error) == "no luck (ValueError: odd)"
     assert works.take("a", make, wait=5).value == "fine"
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    works, made = Works(capacity=2), []
+    works, made = Works(2, failure="no luck"), []
 
     def make(_: ProgressCallback) -> int:
         made.append(1)

@@ -1,4 +1,4 @@
-"""Comparisons in the making: computed once, in a thread of their own, for all sessions."""
+"""What takes its time, made once for all sessions, in a thread of its own: indexes, comparisons."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar, cast
-
-import streamlit as st
 
 from entail.errors import EntailError
 from entail.progress import Progress, ProgressCallback
@@ -29,13 +27,18 @@ class Work(Generic[_Value]):
 
 
 class Works:
-    """Values by what they are made of, each made once, in a thread of its own.
+    """Values by what they are made of, each made once.
 
     At most `capacity` are kept; what was used least recently goes first.
+
+    Args:
+        capacity: Values kept.
+        failure: What is said of one that could not be made, before the reason.
     """
 
-    def __init__(self, capacity: int = 16) -> None:
+    def __init__(self, capacity: int, *, failure: str) -> None:
         self._capacity = capacity
+        self._failure = failure
         self._lock = threading.Lock()
         self._works: OrderedDict[Hashable, Work[object]] = OrderedDict()
 
@@ -52,32 +55,31 @@ class Works:
             if work is None or work.error is not None:
                 work = self._works[place] = Work()
                 threading.Thread(
-                    target=_run, args=(work, make), name=f"compare {place!r:.40}", daemon=True
+                    target=self._run, args=(work, make), name=f"making {place!r:.40}", daemon=True
                 ).start()
             self._works.move_to_end(place)
             while len(self._works) > self._capacity:
                 self._works.popitem(last=False)
         work.done.wait(wait)
-        return cast(Work[_Value], work)
+        return cast(Work[_Value], work)  # whoever names a place makes one kind of value there
 
+    def made(self) -> list[object]:
+        """Return the values that are there."""
+        with self._lock:
+            works = list(self._works.values())
+        return [work.value for work in works if work.value is not None]
 
-def _run(work: Work[object], make: Callable[[ProgressCallback], object]) -> None:
-    def report(progress: Progress) -> None:
-        work.progress = progress
+    def _run(self, work: Work[object], make: Callable[[ProgressCallback], object]) -> None:
+        def report(progress: Progress) -> None:
+            work.progress = progress
 
-    try:
-        work.value = make(report)
-    except EntailError as error:
-        work.error = error
-    except Exception as error:
-        # Whatever it was, who waits is told and may try again.
-        _log.exception("a comparison could not be made")
-        work.error = EntailError(f"the comparison could not be made ({type(error).__name__}: {error})")
-    finally:
-        work.done.set()
-
-
-@st.cache_resource(show_spinner=False)
-def works() -> Works:
-    """Return the process's comparisons."""
-    return Works()
+        try:
+            work.value = make(report)
+        except EntailError as error:
+            work.error = error
+        except Exception as error:
+            # Whatever it was (a full disk, a GPU without room), who waits is told and may try again.
+            _log.exception("%s", self._failure)
+            work.error = EntailError(f"{self._failure} ({type(error).__name__}: {error})")
+        finally:
+            work.done.set()
