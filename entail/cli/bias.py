@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.options import CorpusFile, TreesFile
 
 if TYPE_CHECKING:
     from entail.aeenc.bias import SimilarityBias
@@ -19,13 +20,8 @@ app = typer.Typer()
 @app.command()
 @reports
 def bias(
-    corpus: Annotated[
-        Path,
-        typer.Option(help="Candidate premises: txt, csv, jsonl or json, may be gzipped.", metavar="FILE"),
-    ],
-    trees: Annotated[
-        Path, typer.Option(help="Gold trees: EntailmentBank JSONL, may be gzipped.", metavar="FILE")
-    ],
+    corpus: CorpusFile,
+    trees: TreesFile,
     retriever: Annotated[
         list[str] | None,
         typer.Option(

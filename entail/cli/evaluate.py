@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.options import CorpusFile, TreesFile
 
 if TYPE_CHECKING:
     from entail.evaluation.effort import Effort
@@ -22,13 +23,8 @@ app = typer.Typer(name="evaluate", help="Measure a retriever on given trees.")
 @app.command()
 @reports
 def premises(
-    corpus: Annotated[
-        Path,
-        typer.Option(help="Candidate premises: txt, csv, jsonl or json, may be gzipped.", metavar="FILE"),
-    ],
-    trees: Annotated[
-        Path, typer.Option(help="Gold trees: EntailmentBank JSONL, may be gzipped.", metavar="FILE")
-    ],
+    corpus: CorpusFile,
+    trees: TreesFile,
     retriever: Annotated[
         list[str] | None,
         typer.Option(

@@ -1,4 +1,4 @@
-"""A configuration dataclass as command line options: one an annotated field, its default the field's."""
+"""Options that several commands have, and a configuration dataclass as options."""
 
 from __future__ import annotations
 
@@ -6,12 +6,35 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_type_hints
 
 import typer
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_CORPUS = typer.Option(help="Premises: txt, csv, jsonl or json, may be gzipped.", metavar="FILE")
+_TREES = typer.Option(help="Gold trees: EntailmentBank JSONL, may be gzipped.", metavar="FILE")
+CorpusFile = Annotated[Path, _CORPUS]
+CorpusFileIfAny = Annotated[Path | None, _CORPUS]
+TreesFile = Annotated[Path, _TREES]
+TreesFileIfAny = Annotated[Path | None, _TREES]
+FromLog = Annotated[
+    str | None,
+    typer.Option(
+        help="Instead of trees: what was accepted and rejected in the app. The corpus's name.",
+        metavar="CORPUS",
+    ),
+]
+Extend = Annotated[
+    bool | None,
+    typer.Option(
+        "--extend/--no-extend",
+        help="Judged sentences that are not in the corpus take part, too; default: with --from-log. "
+        "What is measured is measured on the corpus as given.",
+    ),
+]
 
 
 def options_of(config_type: type[Any]) -> Callable[[Callable[..., R]], Callable[..., R]]:

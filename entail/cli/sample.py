@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.options import CorpusFileIfAny, Extend, FromLog, TreesFileIfAny
 
 if TYPE_CHECKING:
     from entail.aeenc.sampling import Sample
@@ -19,28 +20,10 @@ app = typer.Typer()
 @reports
 def sample(
     *,
-    corpus: Annotated[
-        Path | None,
-        typer.Option(help="Premises: txt, csv, jsonl or json, may be gzipped.", metavar="FILE"),
-    ] = None,
-    trees: Annotated[
-        Path | None,
-        typer.Option(help="Gold trees that judge: EntailmentBank JSONL, may be gzipped.", metavar="FILE"),
-    ] = None,
-    from_log: Annotated[
-        str | None,
-        typer.Option(
-            help="Let what was accepted and rejected in the app judge instead: the corpus's name.",
-            metavar="CORPUS",
-        ),
-    ] = None,
-    extend: Annotated[
-        bool | None,
-        typer.Option(
-            "--extend/--no-extend",
-            help="Judged sentences that are not in the corpus are candidates, too; default: with --from-log.",
-        ),
-    ] = None,
+    corpus: CorpusFileIfAny = None,
+    trees: TreesFileIfAny = None,
+    from_log: FromLog = None,
+    extend: Extend = None,
     retriever: Annotated[
         str,
         typer.Option(help="tfidf, bm25, minilm, a folder under models/, or a Hub id.", metavar="NAME"),

@@ -9,7 +9,7 @@ import typer
 
 from entail.aeenc.config import AeencConfig
 from entail.cli.console import Report, progress_bar, reports, table
-from entail.cli.options import options_of
+from entail.cli.options import CorpusFileIfAny, Extend, FromLog, TreesFileIfAny, options_of
 
 if TYPE_CHECKING:
     from entail.aeenc.training import AeencTraining
@@ -23,32 +23,13 @@ app = typer.Typer(name="train", help="Train an encoder.")
 def aeenc(
     *,
     out: Annotated[Path, typer.Option(help="Folder for the encoder, such as models/mine.", metavar="FOLDER")],
-    corpus: Annotated[
-        Path | None,
-        typer.Option(help="Premises: txt, csv, jsonl or json, may be gzipped.", metavar="FILE"),
-    ] = None,
-    trees: Annotated[
-        Path | None,
-        typer.Option(help="Gold trees to learn from: EntailmentBank JSONL, may be gzipped.", metavar="FILE"),
-    ] = None,
-    from_log: Annotated[
-        str | None,
-        typer.Option(
-            help="Learn from what was accepted and rejected in the app instead: the corpus's name.",
-            metavar="CORPUS",
-        ),
-    ] = None,
+    corpus: CorpusFileIfAny = None,
+    trees: TreesFileIfAny = None,
+    from_log: FromLog = None,
     dev: Annotated[
         Path | None, typer.Option(help="Trees to choose the best weights on (MAP).", metavar="FILE")
     ] = None,
-    extend: Annotated[
-        bool | None,
-        typer.Option(
-            "--extend/--no-extend",
-            help="Learn from judged sentences that are not in the corpus, too; default: with --from-log. "
-            "What is measured is measured on the corpus as given.",
-        ),
-    ] = None,
+    extend: Extend = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Take only the first trees.", metavar="N")] = None,
     resume: Annotated[bool, typer.Option(help="Go on from a checkpoint that is there.")] = True,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = None,
