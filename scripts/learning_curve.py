@@ -6,8 +6,8 @@
     python scripts/learning_curve.py ... --sizes 10 30 100 300 --seeds 0 1 2
     python scripts/learning_curve.py --table  # only the table, from the figures that are there
 
-A team that starts from nothing has no dev trees to choose weights on: the last weights are kept, after a
-number of epochs that depends on the size alone.
+A team that starts from nothing has no dev trees to choose weights on: the last weights are kept, and the
+settings depend on the size alone.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import mean, stdev
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from entail.aeenc.config import AeencConfig
+from entail.aeenc.few_decisions import FEW_DECISIONS
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
@@ -37,8 +39,8 @@ from entail.results import write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 SIZES = (10, 30, 100, 300)
-STEPS = 250
-"""Steps at least, so that a few trees are gone through often enough to matter."""
+MANY = 100
+"""Trees from which on the settings of a full training are better than those for few decisions."""
 
 
 def subset(trees: Sequence[ExplanationTree], size: int, seed: int) -> list[ExplanationTree]:
@@ -48,19 +50,9 @@ def subset(trees: Sequence[ExplanationTree], size: int, seed: int) -> list[Expla
 
 
 def config_for(size: int, seed: int) -> AeencConfig:
-    """Return the settings for so many trees: about three queries each, 32 a step."""
-    return AeencConfig(
-        rounds=0,
-        gold=False,
-        live_k=100,
-        loss="triplet",
-        reduction="sum",
-        margin=0.2,
-        alpha=0.02,
-        epochs=max(8, round(STEPS * 32 / (3 * size))),
-        learning_rate=5e-4,
-        seed=seed,
-    )
+    """Return the settings for so many trees: a few are learnt from gently (`few_decisions`)."""
+    live = replace(FEW_DECISIONS, gold=False, live_k=100, seed=seed)
+    return live if size < MANY else replace(live, alpha=0.02, learning_rate=5e-4, epochs=8)
 
 
 def measure(corpus: Corpus, dev: Sequence[ExplanationTree], name: str) -> dict[str, Any]:

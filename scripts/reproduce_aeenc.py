@@ -75,7 +75,7 @@ ROWS = (
     Row("base", retriever="base", paper=_paper(0.356, 0.546, 0.470, 0.521, 0.666, 0.763, 0.845)),
     Row(
         "+SCL single",
-        replace(_GOLD, loss="contrastive", margin=0.5),
+        replace(_GOLD, loss="contrastive"),
         paper=_paper(0.388, 0.574, 0.505, 0.552, 0.701, 0.787, 0.869),
     ),
     Row("+TML single", _GOLD, paper=_paper(0.376, 0.563, 0.491, 0.545, 0.708, 0.818, 0.901)),
