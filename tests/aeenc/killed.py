@@ -113,9 +113,9 @@ def strike(child: int, out: Path, moment: str) -> int:
 
 def main() -> int:
     import peft  # noqa: F401 - here, not in every child
-    import sentence_transformers  # noqa: F401
+    import sentence_transformers  # noqa: F401 - as above
 
-    import entail.aeenc.training  # noqa: F401
+    import entail.aeenc.training  # noqa: F401 - as above
 
     trees, facts, out, towers, *moments = sys.argv[1:]
     for moment in [*moments, None]:

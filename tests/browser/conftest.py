@@ -11,10 +11,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -48,6 +49,14 @@ def browser_type_launch_args() -> dict[str, object]:
 @pytest.fixture(scope="session")
 def browser_context_args() -> dict[str, object]:
     return {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "light"}
+
+
+@pytest.fixture(scope="module")
+def one_context(browser: Browser, browser_context_args: dict[str, Any]) -> Iterator[BrowserContext]:
+    """Return a context for a whole module, which may name it `context`: scripts are fetched once."""
+    context = browser.new_context(**browser_context_args)
+    yield context
+    context.close()
 
 
 @pytest.fixture(autouse=True)

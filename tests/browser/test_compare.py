@@ -3,11 +3,11 @@
 import csv
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from entail.data.records import Corpus
 from entail.trees.corpora import CorpusStore
@@ -110,16 +110,16 @@ def test_a_brush_over_one_panel_leaves_its_pairs_in_the_others(page: Page, url: 
     expect(page.get_by_text("Does the paper's claim hold here?")).to_be_visible()
     box = canvas.bounding_box()
     assert box is not None
-    boxes = {"x": box["x"], "y": box["y"], "width": box["width"], "height": 0.2 * box["height"]}
+    boxes: FloatRect = {"x": box["x"], "y": box["y"], "width": box["width"], "height": 0.2 * box["height"]}
     page.mouse.move(box["x"], box["y"] - 20)
-    before = page.screenshot(clip=boxes)  # type: ignore[arg-type]
+    before = page.screenshot(clip=boxes)
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.45 * box["height"])
     page.mouse.down()
     page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.55 * box["height"], steps=5)
     page.mouse.up()
     page.mouse.move(box["x"], box["y"] - 20)
     for _ in range(20):  # drawn anew in a frame or two
-        if page.screenshot(clip=boxes) != before:  # type: ignore[arg-type]
+        if page.screenshot(clip=boxes) != before:
             return
         page.wait_for_timeout(100)
     pytest.fail("panel (a) is as it was before the brush")
@@ -161,9 +161,9 @@ def test_every_mode_fits_a_phone_in_the_dark(browser: Browser, url: str, mode: s
 
 @pytest.mark.parametrize(("scheme", "light"), [("light", False), ("dark", True)])
 def test_words_among_the_marks_have_the_themes_colour(
-    browser: Browser, url: str, scheme: str, light: bool
+    browser: Browser, url: str, scheme: Literal["light", "dark"], light: bool
 ) -> None:
-    context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
+    context = browser.new_context(color_scheme=scheme)
     page = context.new_page()
     page.goto(f"{url}?{WORDS}&query={QUERY}&depth=10")
     text = chart(page).locator("svg .mark-text text").filter(has_text="moon").first

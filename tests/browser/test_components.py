@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from entail.data.text import premise_key
 from entail.trees import appearance
@@ -18,13 +18,6 @@ APP = Path(__file__).parent / "apps" / "components_app.py"
 @pytest.fixture(scope="module")
 def app(start_app: Callable[..., str]) -> str:
     return start_app(APP)
-
-
-@pytest.fixture(scope="module")
-def one_context(browser: Browser, browser_context_args: dict[str, Any]) -> Iterator[BrowserContext]:
-    context = browser.new_context(**browser_context_args)
-    yield context
-    context.close()
 
 
 @pytest.fixture

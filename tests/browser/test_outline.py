@@ -3,10 +3,9 @@
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from entail.trees import appearance
 
@@ -19,13 +18,6 @@ ORDER = ["n1", "n1.1", "n1.3", "n1.4", "n1.5", "n1.2", "n1.6"]
 @pytest.fixture(scope="module")
 def app(start_app: Callable[..., str]) -> str:
     return start_app(APP)
-
-
-@pytest.fixture(scope="module")
-def one_context(browser: Browser, browser_context_args: dict[str, Any]) -> Iterator[BrowserContext]:
-    context = browser.new_context(**browser_context_args)
-    yield context
-    context.close()
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def fails(error: BaseException) -> Behaviour:
 
 
 def noisy() -> Report:
-    print("a library says hello")  # noqa: T201
+    print("a library says hello")  # noqa: T201 - what a library might do
     logging.getLogger("a.library").warning("something is odd")
     warnings.warn("an old way", DeprecationWarning, stacklevel=1)
     return Report(data={"n": 1}, text="done: 1")

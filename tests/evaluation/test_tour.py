@@ -169,4 +169,4 @@ def test_indexes_of_something_else_are_refused(split: SplitComparison, indexes: 
 def test_a_stop_is_frozen(split: SplitComparison, indexes: Pair) -> None:
     stop: Stop = choose_stops(split, indexes)[0]
     with pytest.raises(dataclasses.FrozenInstanceError):
-        stop.before = 0  # type: ignore[misc]
+        stop.before = 0  # type: ignore[misc]  # frozen: this must fail

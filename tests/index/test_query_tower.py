@@ -80,12 +80,13 @@ def test_the_bundled_sample_is_searched_with_the_vectors_that_ship(make: Any, en
     corpus = sample_corpus()
     index, base = retriever(make("single"), corpus), retriever("minilm", corpus)
     assert isinstance(index, DenseIndex)
+    assert isinstance(base, DenseIndex)
     assert index.name == "x"
     mine, theirs = index.scores([QUERY]), base.scores([QUERY])
     assert np.abs(mine - theirs).max() > 0.01
     assert encoded == []
     # A premise that is the query is not taken for its own query vector.
-    assert not np.allclose(index.encode([corpus.texts[3]]), base.encode([corpus.texts[3]]), atol=1e-2)  # type: ignore[attr-defined]
+    assert not np.allclose(index.encode([corpus.texts[3]]), base.encode([corpus.texts[3]]), atol=1e-2)
 
 
 def test_vectors_cached_by_the_base_are_not_encoded_again(
@@ -105,7 +106,7 @@ def test_what_the_query_tower_encodes_first_the_base_finds(make: Any, encoded: l
     index = retriever(make("single"), corpus)
     base = retriever("minilm", corpus)
     assert encoded == list(corpus.texts)
-    np.testing.assert_array_equal(index._vectors, base._vectors)  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(index._vectors, base._vectors)
 
 
 @pytest.mark.parametrize("towers", ["siamese", "dual"])
@@ -113,7 +114,7 @@ def test_a_premise_tower_of_its_own_encodes_its_own(make: Any, encoded: list[str
     corpus = Corpus.of("own", ["my own fact", "another fact of mine"])
     base, index = retriever("minilm", corpus), retriever(make(towers), corpus)
     assert encoded == 2 * list(corpus.texts)
-    assert np.abs(index._vectors - base._vectors).max() > 0.01  # type: ignore[attr-defined]
+    assert np.abs(index._vectors - base._vectors).max() > 0.01
 
 
 def test_indexes_beside_each_other_hold_their_vectors_once(make: Any) -> None:
@@ -125,6 +126,7 @@ def test_indexes_beside_each_other_hold_their_vectors_once(make: Any) -> None:
     )
     assert isinstance(base, DenseIndex)
     assert isinstance(index, DenseIndex)
+    assert isinstance(base, DenseIndex)
     assert index._index is base._index
     assert index._lock is base._lock
     assert (index.name, base.name) == ("x", "minilm")

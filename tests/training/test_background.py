@@ -168,8 +168,9 @@ def test_cancelled_with_its_children_and_nothing_is_left(folder: Path, tmp_path:
     while not child.exists() or not child.read_text(encoding="utf-8"):
         time.sleep(0.02)
     cancel(folder, "another id")
-    assert look(folder) is not None
-    assert look(folder).state == "running"  # type: ignore[union-attr]
+    found = look(folder)
+    assert found is not None
+    assert found.state == "running"
     cancel(folder, run.id)
     assert wait().state == "cancelled"
     assert not scratch.exists()

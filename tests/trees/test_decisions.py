@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from entail.data.records import Corpus, Premise
-from entail.trees.acts import Accept, Conclude, Create, Edit, Finish, Reject, Remove, Write
+from entail.trees.acts import Accept, Act, Conclude, Create, Edit, Finish, Reject, Remove, Write
 from entail.trees.corpora import CorpusStore
 from entail.trees.database import Database, open_database
 from entail.trees.decisions import judgements_of
@@ -22,9 +22,9 @@ def log(database: Database) -> TreeLog:
     return TreeLog(database)
 
 
-def act(log: TreeLog, tree: str, *acts: object) -> None:
+def act(log: TreeLog, tree: str, *acts: Act) -> None:
     for one in acts:
-        log.act(tree, one, author="Ann", base=log.history(tree).seq)  # type: ignore[arg-type]
+        log.act(tree, one, author="Ann", base=log.history(tree).seq)
 
 
 def test_what_stands_below_explains_and_what_was_rejected_does_not(log: TreeLog) -> None:

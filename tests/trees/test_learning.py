@@ -6,7 +6,7 @@ import pytest
 
 from entail.data.records import Corpus
 from entail.errors import TrainingError
-from entail.trees.acts import Accept, Create, Finish, Reject, Write
+from entail.trees.acts import Accept, Act, Create, Finish, Reject, Write
 from entail.trees.corpora import CorpusStore
 from entail.trees.database import open_database
 from entail.trees.learning import ENOUGH, Decided, check_name, decided, lesson_of, name_for
@@ -22,11 +22,11 @@ def stores(tmp_path: Path) -> tuple[TreeLog, str]:
     return TreeLog(database), CorpusStore(database).add_corpus(FACTS, author="Ann").id
 
 
-def grow(stores: tuple[TreeLog, str], hypothesis: str, *acts: object, example: bool = False) -> str:
+def grow(stores: tuple[TreeLog, str], hypothesis: str, *acts: Act, example: bool = False) -> str:
     log, corpus = stores
     tree = log.create(Create(hypothesis=hypothesis), author="Ann", corpus_id=corpus, example=example)
     for act in acts:
-        log.act(tree, act, author="Ann", base=log.history(tree).seq)  # type: ignore[arg-type]
+        log.act(tree, act, author="Ann", base=log.history(tree).seq)
     return tree
 
 

@@ -238,15 +238,15 @@ def test_any_changes_add_up(sqlite: Database, data: st.DataObject) -> None:
         match data.draw(st.sampled_from(["add", "correct", "retire"])):
             case "add":
                 new = data.draw(st.lists(letters, min_size=1, unique=True))
-                change = lambda: store.add(info.id, new, author="Ann")  # noqa: E731, B023
+                change = lambda: store.add(info.id, new, author="Ann")  # noqa: E731, B023 - called below
                 after = None if set(new) & set(texts) else [*texts, *new]
             case "correct":
                 old, new = data.draw(st.sampled_from(texts)), data.draw(letters)
-                change = lambda: store.correct(info.id, premise_key(old), new, author="Ann")  # noqa: E731, B023
+                change = lambda: store.correct(info.id, premise_key(old), new, author="Ann")  # noqa: E731, B023 - called below
                 after = None if new in texts else [*(t for t in texts if t != old), new]
             case _:
                 gone = data.draw(st.lists(st.sampled_from(texts), min_size=1, unique=True))
-                change = lambda: store.retire(info.id, map(premise_key, gone), author="Ann")  # noqa: E731, B023
+                change = lambda: store.retire(info.id, map(premise_key, gone), author="Ann")  # noqa: E731, B023 - called below
                 after = [t for t in texts if t not in gone] or None
         if after is None:
             with pytest.raises(CorpusError):

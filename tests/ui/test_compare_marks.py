@@ -13,6 +13,7 @@ from entail.ui.compare_marks import (
     OTHER,
     REFERENCE,
     REJECTED,
+    Mark,
     mark_of,
     scales,
     words_of,
@@ -33,9 +34,9 @@ def contrast(one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("mark", [*DECISIONS, *GROUPS], ids=lambda mark: mark.name)
-def test_every_colour_can_be_seen_on_both_pages(mark: object) -> None:
+def test_every_colour_can_be_seen_on_both_pages(mark: Mark) -> None:
     for page in PAGES:
-        assert contrast(mark.colour, page) >= 3  # type: ignore[attr-defined]
+        assert contrast(mark.colour, page) >= 3
 
 
 @pytest.mark.parametrize("marks", [DECISIONS, GROUPS])
