@@ -120,11 +120,15 @@ class Bert:
             kept = known[:, :, None]  # (texts, tokens, 1)
             return (x * kept).sum(dim=1, dtype=torch.float32) / kept.sum(dim=1)
 
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token ids of each text, cut to what the model reads."""
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+
     def _tokenize(self, texts: Sequence[str]) -> tuple[Tensor, Tensor | None]:
         """Return token ids and which of them are no padding (None: all), both (texts, tokens)."""
         import torch
 
-        rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+        rows = self.tokens(texts)
         longest = max(len(row) for row in rows)
         filled = [row + [self.config.padding] * (longest - len(row)) for row in rows]
         tokens = torch.tensor(filled, device=self.device)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,6 +79,10 @@ class StockTowers:
         if found is None:
             raise EncoderError(f"{entry.name}: the model does not say how long its vectors are")
         self.dimension = int(found)
+
+    def tokens(self, texts: Sequence[str]) -> list[Hashable]:
+        """Return the texts: routes may have tokenizers of their own."""
+        return list(texts)
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
         """Return vectors of any length, shape (texts, d)."""

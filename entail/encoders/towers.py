@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,6 +18,8 @@ from entail.encoders.stock import StockTowers
 if TYPE_CHECKING:
     import torch
 
+Tokens = Hashable
+
 
 class Towers(Protocol):
     """What encodes a batch of texts by one of two towers."""
@@ -25,6 +27,10 @@ class Towers(Protocol):
     @property
     def dimension(self) -> int:
         """Length of a vector, d."""
+        ...
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return what the tokenizer makes of each text: all that a vector may depend on."""
         ...
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
@@ -49,6 +55,10 @@ class BertTowers:
     def dimension(self) -> int:
         """Length of a vector, d."""
         return self.bert.config.dimension
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return the token ids of each text."""
+        return [tuple(ids) for ids in self.bert.tokens(texts)]
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
         """Return vectors of any length, shape (texts, d)."""

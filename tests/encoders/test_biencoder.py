@@ -52,6 +52,16 @@ def test_batches_by_length_come_back_in_the_order_given(encoder: BiEncoder) -> N
     assert np.linalg.norm(together[0] - together[1]) > 0.01
 
 
+def test_texts_that_the_tokenizer_cannot_tell_apart_get_equal_vectors(encoder: BiEncoder) -> None:
+    # Of unlike length in characters, hence in batches with others.
+    texts = [*TEXTS, "ice  is   cold", "Fire", "a star is hot ", "ICE IS COLD"]
+    vectors = encoder.encode_premises(texts)
+    for one, other in ((0, 5), (0, 8), (1, 6), (4, 7)):
+        np.testing.assert_array_equal(vectors[one], vectors[other])
+    np.testing.assert_allclose(vectors[:5], encoder.encode_premises(TEXTS), atol=1e-5)
+    assert len(np.unique(vectors, axis=0)) == 5
+
+
 def test_vectors_are_those_of_sentence_transformers(encoder: BiEncoder, tiny: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
