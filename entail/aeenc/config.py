@@ -33,6 +33,10 @@ class AeencConfig:
     ] = "single"
     tuning: Annotated[Tuning, "train a low-rank adapter (LoRA), or every weight"] = "lora"
     rank: Annotated[int, "rank of the adapter"] = 16
+    initial: Annotated[
+        str, "adapter on the same base to go on from, a folder, cut to the rank; none: from the base"
+    ] = ""
+    dropout: Annotated[float | None, "dropout while training; default: as the base has it"] = None
     loss: Annotated[Loss, "triplet margin (TML), supervised contrastive (SCL), or softmax over negatives"] = (
         "triplet"
     )
@@ -65,6 +69,10 @@ class AeencConfig:
     premises_per_step: Annotated[
         int, "siamese and dual: at most so many premises are encoded a step, a quarter of them negatives"
     ] = 128
+    distil: Annotated[
+        float, "weight of 1 - cosine to what teachers make of sentences that nobody judged; 0 for none"
+    ] = 0.0
+    sentences: Annotated[int, "such sentences a step"] = 32
     epochs: Annotated[int, "epochs a round"] = 5
     batch_size: Annotated[int, "queries a step"] = 32
     learning_rate: Annotated[
@@ -83,6 +91,7 @@ class AeencConfig:
             ("epochs", 1),
             ("batch_size", 1),
             ("premises_per_step", 4),
+            ("sentences", 1),
             ("rounds", 0),
             ("live_k", 0),
             ("patience", 0),
@@ -92,9 +101,13 @@ class AeencConfig:
         for name, value in (("temperature", self.temperature), ("learning_rate", self.highest_rate)):
             if not 0 < value < math.inf:
                 raise TrainingError(f"{name}: expected more than 0, found {value}")
-        for name in ("margin", "contrastive_margin", "alpha", "weight_decay"):
+        for name in ("margin", "contrastive_margin", "alpha", "weight_decay", "distil"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise TrainingError(f"{name}: expected 0 or more, found {getattr(self, name)}")
+        if self.dropout is not None and not 0 <= self.dropout < 1:
+            raise TrainingError(f"dropout: expected at least 0 and less than 1, found {self.dropout}")
+        if self.initial and self.tuning != "lora":
+            raise TrainingError("an adapter to go on from (initial) needs tuning=lora")
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in get_args(choices):
                 found = getattr(self, name)

@@ -90,7 +90,15 @@ def card_of(training: AeencTraining, base: EncoderEntry) -> dict[str, Any]:
         "towers": training.config.towers,
         "figures": {"dev": dict(best.figures), "epoch": best.epoch} if best else {},
         "config": asdict(training.config),
-        "trained_on": {**training.counts, "missing": len(training.missing)},
+        "trained_on": {
+            **training.counts,
+            "missing": len(training.missing),
+            **(
+                {"sentences": training.sentences, "teachers": list(training.teachers)}
+                if training.teachers
+                else {}
+            ),
+        },
         "licence": base.licence,
     }
 

@@ -19,7 +19,7 @@ from entail.aeenc.sampling import SampleReport, sample
 from entail.aeenc.saving import require_place, save_aeenc
 from entail.aeenc.task import AeencTask, require_both_classes
 from entail.data.judgements import Judgements
-from entail.data.records import Corpus, ExplanationTree
+from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import premise_key
 from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
@@ -31,9 +31,10 @@ from entail.index.queries import QueryVectors
 from entail.index.vectors import premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
+from entail.training.distillation import Distilling, Teaching
 from entail.training.distributed import from_first, world
 from entail.training.loop import Fitted, Schedule, fit
-from entail.training.task import Event, Watch
+from entail.training.task import Event, Task, Watch
 from entail.training.tower import Lora, Tower, TowerEncoder, cast_precision, require_base, training_device
 
 
@@ -48,6 +49,8 @@ class AeencTraining:
         samples: The report of each round's ACS pass.
         warnings: What looked wrong, in words.
         folder: Where the encoder was written; None if it was not.
+        teachers: Whom it also learnt from.
+        sentences: How many sentences they taught.
     """
 
     config: AeencConfig
@@ -56,6 +59,8 @@ class AeencTraining:
     samples: tuple[SampleReport, ...]
     warnings: tuple[str, ...]
     folder: Path | None
+    teachers: tuple[str, ...] = ()
+    sentences: int = 0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -94,6 +99,7 @@ def train_aeenc(
     judgements: Judgements | None = None,
     dev: Sequence[ExplanationTree] = (),
     dev_corpus: Corpus | None = None,
+    teaching: Teaching | None = None,
     out: Path | None = None,
     work: Path | None = None,
     resume: bool = True,
@@ -116,6 +122,8 @@ def train_aeenc(
         judgements: What a team judged, instead of trees.
         dev: Trees to choose the best weights on (MAP, query excluded); without them the last are kept.
         dev_corpus: Candidates for `dev`; default: `corpus`.
+        teaching: Sentences that nobody judged and what teachers make of them, for `config.distil`; queries
+            of `trees`, `judgements` and `dev` among them are left out.
         out: Folder for the encoder; None keeps nothing. It is written whole at the end, over nothing but an
             encoder of this method.
         work: Folder for checkpoints; default: `out`'s name with `.training`.
@@ -139,19 +147,26 @@ def train_aeenc(
         raise TrainingError("expected either trees or judgements to learn from")
     if out is not None:
         require_place(out)
+    if (config.distil > 0) != (teaching is not None):
+        raise TrainingError(
+            "expected both a teaching (teachers and sentences) and distil above 0, or neither"
+        )
     rank, _ = world()
     progress = None if rank else progress
     known = Judgements.of_trees(trees) if judgements is None else judgements
     first = _first_pairs(corpus, config, trees, known)
     base = fetch(resolve(config.base))
     require_base(base)
+    initial = resolve(config.initial) if config.initial else None
+    if initial is not None and (initial.base is None or initial.base.revision != base.revision):
+        raise TrainingError(f"expected an adapter on {base.name!r} to go on from, found {initial.name!r}")
     place = training_device(device)
     frozen = BiEncoder(base, device=place)
     cache = load_settings().vectors_dir if cache_dir is None else cache_dir
     base_premises = premise_vectors(corpus, frozen, cache_dir=cache, progress=progress)
 
     torch.manual_seed(config.seed)
-    towers = _towers(config, base, place)
+    towers = _towers(config, base, place, initial.path if initial else None)
     queries = towers["queries"]
     premises = towers.get("premises", queries if config.towers == "siamese" else None)
     encoder = TowerEncoder(out.name if out else "training", queries, premises, frozen)
@@ -179,6 +194,17 @@ def train_aeenc(
         resample=resample,
         evaluate=evaluate,
     )
+    whole: Task = task
+    if teaching is not None:
+        teaching = teaching.without({*known.queries, *gold_children(dev)})
+        whole = Distilling(
+            task,
+            teaching,
+            queries,
+            weight=config.distil,
+            sentences=config.sentences,
+            seed=config.seed,
+        )
     told = 0
 
     def watched(event: Event) -> None:
@@ -190,7 +216,7 @@ def train_aeenc(
             watch(event)
 
     fitted = fit(
-        task,
+        whole,
         {f"{name}.{key}": p for name, tower in towers.items() for key, p in tower.parameters.items()},
         Schedule(
             epochs=config.epochs_in_all,
@@ -204,6 +230,8 @@ def train_aeenc(
             "base": str(base.revision),
             "corpus": corpus.hash[:12],
             "data": _digest(first.digest, known.closed, known.accepted, known.rejected, known.roots),
+            **({"initial": str(initial.revision)} if initial else {}),
+            **({"teaching": teaching.digest} if teaching else {}),
             "dev": _digest((dev_corpus or corpus).hash, [tree.pairs for tree in dev]),
             **{f"config.{name}": str(value) for name, value in asdict(config).items()},
         },
@@ -220,6 +248,8 @@ def train_aeenc(
         samples=tuple(task.samples),
         warnings=tuple(task.warnings),
         folder=out,
+        teachers=teaching.teachers if teaching else (),
+        sentences=len(teaching.sentences) if teaching else 0,
     )
     if out is not None:
         from_first(lambda: save_aeenc(out, training, towers, base))
@@ -271,11 +301,16 @@ def _base_queries(
     return encode
 
 
-def _towers(config: AeencConfig, base: EncoderEntry, device: str) -> dict[str, Tower]:
+def _towers(config: AeencConfig, base: EncoderEntry, device: str, initial: Path | None) -> dict[str, Tower]:
     lora = Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None
     precision = cast_precision(config.precision, device)
     names = ("queries", "premises") if config.towers == "dual" else ("queries",)
-    return {name: Tower(base, lora=lora, device=device, precision=precision) for name in names}
+    return {
+        name: Tower(
+            base, lora=lora, device=device, precision=precision, dropout=config.dropout, initial=initial
+        )
+        for name in names
+    }
 
 
 def _first_pairs(

@@ -10,6 +10,7 @@ import typer
 from entail.aeenc.config import AeencConfig
 from entail.cli.console import Report, progress_bar, reports, table
 from entail.cli.options import CorpusFileIfAny, Extend, FromLog, TreesFileIfAny, options_of
+from entail.errors import TrainingError
 
 if TYPE_CHECKING:
     from entail.aeenc.training import AeencTraining
@@ -30,6 +31,17 @@ def aeenc(
         Path | None, typer.Option(help="Trees to choose the best weights on (MAP).", metavar="FILE")
     ] = None,
     extend: Extend = None,
+    teacher: Annotated[
+        list[str] | None,
+        typer.Option(help="Encoder to learn from too, see --distil; may be given again.", metavar="NAME"),
+    ] = None,
+    taught: Annotated[
+        Path | None,
+        typer.Option(
+            help="Sentences that teachers are asked about; queries of --trees and --dev are left out.",
+            metavar="FILE",
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Take only the first trees.", metavar="N")] = None,
     resume: Annotated[bool, typer.Option(help="Go on from a checkpoint that is there.")] = True,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = None,
@@ -41,9 +53,17 @@ def aeenc(
     """
     from entail.aeenc.training import train_aeenc
     from entail.cli.training_data import training_data
+    from entail.data.corpora import read_corpus
+    from entail.training.distillation import teach
 
     data = training_data(corpus=corpus, trees=trees, from_log=from_log, dev=dev, limit=limit, extend=extend)
+    if bool(teacher) != (taught is not None):
+        raise TrainingError("expected --teacher and --taught together, found one of them")
     with progress_bar() as progress:
+        teaching = None
+        if teacher and taught:
+            sentences = read_corpus(taught).corpus.texts
+            teaching = teach(teacher, sentences, device=device, progress=progress)
         training = train_aeenc(
             data.corpus,
             config,
@@ -51,6 +71,7 @@ def aeenc(
             judgements=data.judgements,
             dev=data.dev,
             dev_corpus=data.given,
+            teaching=teaching,
             out=out,
             resume=resume,
             device=device,

@@ -64,26 +64,10 @@ def average_adapters(
         raise TrainingError(
             f"expected a scale of 0 or more and a rank of at least 1, found {scale:g}, {rank}"
         )
-    factors = [_factors(folder) for folder in folders]
-    first = factors[0]
-    for folder, found in zip(folders, factors, strict=True):
-        if found.keys() != first.keys():
-            raise TrainingError(
-                f"expected adapters on the same modules, but {folder.name} is on "
-                f"{len(found)} and {folders[0].name} on {len(first)}, not all the same"
-            )
+    merged, lost = merge(folders, shares=[scale * share for share in shares], rank=rank)
     _require_same([_about(folder) for folder in folders], [folder.name for folder in folders])
-
     tensors: dict[str, Tensor] = {}
-    lost = whole = 0.0
-    for module in first:
-        a = torch.cat([found[module][0] for found in factors])  # (ranks, inputs)
-        b = torch.cat(
-            [found[module][1] * (scale * share) for found, share in zip(factors, shares, strict=True)], dim=1
-        )  # (outputs, ranks)
-        a, b, squares = _truncated(a, b, rank)
-        whole += float(squares.sum())
-        lost += float(squares[len(a) :].sum())
+    for module, (a, b) in merged.items():
         tensors[module + _A], tensors[module + _B] = a.to(torch.float16), b.to(torch.float16)
     out.mkdir(parents=True, exist_ok=True)
     save_file(
@@ -108,12 +92,53 @@ def average_adapters(
     }
     (out / "entail.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     config: dict[str, Any] = dict(read_json(folders[0] / "adapter_config.json"))
-    ranks = max(len(tensors[module + _A]) for module in first)
+    ranks = max(len(a) for a, _ in merged.values())
     config |= {"r": ranks, "lora_alpha": ranks, "use_rslora": False, "rank_pattern": {}, "alpha_pattern": {}}
     (out / "adapter_config.json").write_text(
         json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8"
     )
-    return lost / whole if whole else 0.0
+    return lost
+
+
+def merge(
+    folders: Sequence[Path], *, shares: Sequence[float], rank: int | None
+) -> tuple[dict[str, tuple[Tensor, Tensor]], float]:
+    r"""Return factors of :math:`\sum_i c_i s_i B_i A_i` for each linear layer, and what a lower rank loses.
+
+    Args:
+        folders: LoRA adapters on the same modules.
+        shares: c, one an adapter.
+        rank: At most this rank; None for the exact sum.
+
+    Returns:
+        Module, as the adapters call it, -> (A, B) of shapes (rank, inputs) and (outputs, rank), fp32; and
+        the share of the sums' squared length that is lost.
+
+    Raises:
+        TrainingError: If a folder is no plain LoRA adapter of one tower, or they are on other modules.
+    """
+    import torch
+
+    factors = [_factors(folder) for folder in folders]
+    first = factors[0]
+    for folder, found in zip(folders, factors, strict=True):
+        if found.keys() != first.keys():
+            raise TrainingError(
+                f"expected adapters on the same modules, but {folder.name} is on "
+                f"{len(found)} and {folders[0].name} on {len(first)}, not all the same"
+            )
+    merged: dict[str, tuple[Tensor, Tensor]] = {}
+    lost = whole = 0.0
+    for module in first:
+        a = torch.cat([found[module][0] for found in factors])  # (ranks, inputs)
+        b = torch.cat(
+            [found[module][1] * share for found, share in zip(factors, shares, strict=True)], dim=1
+        )  # (outputs, ranks)
+        down, up, squares = _truncated(a, b, rank)
+        merged[module] = down, up
+        whole += float(squares.sum())
+        lost += float(squares[len(down) :].sum())
+    return merged, lost / whole if whole else 0.0
 
 
 def _factors(folder: Path) -> dict[str, tuple[Tensor, Tensor]]:

@@ -25,6 +25,7 @@ from entail.encoders.stock import sentence_transformer
 from entail.errors import TrainingError
 from entail.index.protocol import Floats
 from entail.progress import Meter, ProgressCallback
+from entail.training.averaging import merge
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -50,27 +51,41 @@ class Lora:
 
 
 class Tower:
-    """One encoder that learns; dropout is on, as the base's configuration has it.
+    """One encoder that learns.
 
     Args:
         base: A whole model, the start.
         lora: Train an adapter of this form; None trains every weight.
         device: A torch device.
         precision: bf16 computes under autocast; the weights stay fp32.
+        dropout: Of hidden states and attention while training; None leaves it as the base has it.
+        initial: Folder of an adapter on this base to start from, cut to the rank of `lora`.
 
     Raises:
         EncoderError: If the base cannot be loaded.
-        TrainingError: If the base is an adapter itself, or encodes queries and premises differently.
+        TrainingError: If the base is an adapter itself, or encodes queries and premises differently; if
+            `initial` is no plain adapter on it, or comes without `lora`.
     """
 
     def __init__(
-        self, base: EncoderEntry, *, lora: Lora | None, device: str, precision: Precision = "fp32"
+        self,
+        base: EncoderEntry,
+        *,
+        lora: Lora | None,
+        device: str,
+        precision: Precision = "fp32",
+        dropout: float | None = None,
+        initial: Path | None = None,
     ) -> None:
         require_base(base)
         self.base, self.lora, self.device, self.precision = base, lora, device, precision
         self.model: SentenceTransformer = sentence_transformer(base, device=device)
+        if dropout is not None:
+            _set_dropout(self.model, dropout)
         if lora is not None:
             _add_adapter(self.model, lora)
+        if initial is not None:
+            _start_from(self.model, initial, lora)
         # Loading leaves the layers in evaluation and the model around them in training.
         self.model.train()
         self.parameters: dict[str, Parameter] = {
@@ -256,6 +271,35 @@ def _add_adapter(model: SentenceTransformer, lora: Lora) -> None:
             bias="none",
         )
     )
+
+
+def _set_dropout(model: SentenceTransformer, dropout: float) -> None:
+    import torch
+
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = dropout
+
+
+def _start_from(model: SentenceTransformer, initial: Path, lora: Lora | None) -> None:
+    """Give a new adapter what another one adds, or its best approximation of a lower rank."""
+    import torch
+
+    if lora is None:
+        raise TrainingError("an adapter to start from needs an adapter to train; take tuning=lora")
+    start, _ = merge([initial], shares=[1.0], rank=lora.rank)
+    ours = {name: module for name, module in model.named_modules() if hasattr(module, "lora_A")}
+    with torch.no_grad():
+        for told, (a, b) in start.items():
+            place = told.removeprefix("base_model.model.")
+            found = [module for name, module in ours.items() if name == place or name.endswith(f".{place}")]
+            if len(found) != 1:
+                raise TrainingError(
+                    f"{initial.name}: expected an adapter on linear layers of the base, found {place!r}"
+                )
+            (down,), (up,) = found[0].lora_A.values(), found[0].lora_B.values()
+            down.weight[: len(a)] = a
+            up.weight[:, : len(a)] = b * (lora.rank / lora.alpha)
 
 
 def _tidy_adapter(folder: Path, *, base: str) -> None:

@@ -144,6 +144,18 @@ def test_train_prints_one_json_object_and_writes_an_encoder(
     assert again["fitted"]["evaluations"] == told["fitted"]["evaluations"]
 
 
+def test_a_teacher_and_its_sentences_come_together(
+    train: Command, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    taught = ["--taught", str(files["facts"])]
+    assert train("--teacher", "other", *taught, "--distil", "1", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["fitted"]["steps"] == 4
+    about = json.loads((files["out"] / "entail.json").read_text(encoding="utf-8"))
+    assert about["trained_on"]["teachers"] == ["other"]
+    assert train(*taught, "--distil", "1") == 1
+    assert "--teacher and --taught together" in capsys.readouterr().err
+
+
 def test_train_tells_a_person(
     train: Command, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,193 @@
+"""A student keeps to its teachers where nobody judged, and may go on from an adapter."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.aeenc.config import AeencConfig
+from entail.aeenc.training import train_aeenc
+from entail.data.records import Corpus, ExplanationTree
+from entail.encoders.biencoder import BiEncoder
+from entail.encoders.weights import read_json
+from entail.errors import CheckpointError, TrainingError
+from entail.training.averaging import average_adapters
+from entail.training.batches import batches
+from entail.training.distillation import Distilling, Teaching, teach
+
+Trees = tuple[ExplanationTree, ...]
+
+
+def config(**changes: Any) -> AeencConfig:
+    settings = {
+        "base": "tiny",
+        "rank": 4,
+        "epochs": 4,
+        "batch_size": 8,
+        "learning_rate": 0.01,
+        "precision": "fp32",
+        "rounds": 0,
+        "margin": 0.3,
+        "alpha": 0.0,
+    }
+    return AeencConfig(**{**settings, **changes})
+
+
+@pytest.fixture
+def teachers(home: Path, facts: Corpus, trees: Trees) -> list[Path]:
+    made = []
+    for seed in (1, 2):
+        made.append(home / f"teacher{seed}")
+        train_aeenc(facts, config(seed=seed, loss="softmax", epochs=12), trees=trees, out=made[-1])
+    return made
+
+
+def apart(encoder: Path, teaching: Teaching) -> float:
+    vectors = BiEncoder(encoder).encode_queries(teaching.sentences)
+    return float(1 - (vectors * teaching.vectors).sum(axis=1).mean())
+
+
+def test_teachers_speak_as_their_mean(teachers: list[Path]) -> None:
+    teaching = teach(teachers, ["ba be", "bi  bo", "ba be"])
+    assert teaching.sentences == ("ba be", "bi bo")
+    assert teaching.teachers == ("teacher1", "teacher2")
+    one, two = (BiEncoder(teacher).encode_queries(["ba be", "bi bo"]) for teacher in teachers)
+    expected = (one + two) / np.linalg.norm(one + two, axis=1, keepdims=True)
+    np.testing.assert_allclose(teaching.vectors, expected, atol=1e-6)
+    assert teaching.without({"ba be"}).sentences == ("bi bo",)
+    np.testing.assert_array_equal(teaching.without({"ba be"}).vectors, teaching.vectors[1:])
+    assert teaching.digest != teaching.without({"ba be"}).digest
+
+
+def test_a_student_comes_nearer_to_its_teachers(
+    teachers: list[Path], home: Path, facts: Corpus, trees: Trees
+) -> None:
+    teaching = teach(teachers, facts.texts)
+    alone, taught = home / "alone", home / "taught"
+    train_aeenc(facts, config(epochs=12), trees=trees, out=alone)
+    training = train_aeenc(
+        facts, config(epochs=12, distil=30.0, sentences=8), trees=trees, out=taught, teaching=teaching
+    )
+    assert apart(taught, teaching) < 0.5 * apart(alone, teaching)
+    queries = {parent for tree in trees for parent, _ in tree.pairs}
+    assert training.sentences == len(set(teaching.sentences) - queries) < len(teaching.sentences)
+    told = read_json(taught / "entail.json") or {}
+    assert told["trained_on"]["teachers"] == ["teacher1", "teacher2"]
+    assert told["trained_on"]["sentences"] == training.sentences
+
+
+def test_a_stopped_student_goes_on_bit_for_bit(
+    teachers: list[Path], home: Path, facts: Corpus, trees: Trees
+) -> None:
+    teaching = teach(teachers, facts.texts)
+    settings = config(distil=1.0, sentences=8, epochs=2)
+    train_aeenc(facts, settings, trees=trees, out=home / "whole", teaching=teaching)
+    asked = itertools.count()
+    with pytest.raises(TrainingError, match="stopped on request"):
+        train_aeenc(
+            facts,
+            settings,
+            trees=trees,
+            out=home / "parts",
+            teaching=teaching,
+            stop=lambda: next(asked) == 2,
+        )
+    other = teach(teachers[:1], facts.texts)
+    with pytest.raises(CheckpointError, match="teaching"):
+        train_aeenc(facts, settings, trees=trees, out=home / "parts", teaching=other)
+    resumed = train_aeenc(facts, settings, trees=trees, out=home / "parts", teaching=teaching)
+    assert resumed.fitted.resumed == 1
+    files = [(home / name / "adapter_model.safetensors").read_bytes() for name in ("whole", "parts")]
+    assert files[0] == files[1]
+
+
+def test_training_goes_on_from_an_adapter(
+    teachers: list[Path], home: Path, facts: Corpus, trees: Trees
+) -> None:
+    average_adapters(teachers, home / "mean")
+    still = config(initial=str(home / "mean"), rank=8, learning_rate=1e-12, epochs=1, dropout=0.0)
+    train_aeenc(facts, still, trees=trees, out=home / "still")
+    expected = BiEncoder(home / "mean").encode_queries(facts.texts)
+    np.testing.assert_allclose(BiEncoder(home / "still").encode_queries(facts.texts), expected, atol=5e-3)
+    base = BiEncoder("tiny").encode_queries(facts.texts)
+    assert np.abs(base - expected).max() > 0.1
+
+
+def test_dropout_is_what_is_asked_for(home: Path, facts: Corpus, trees: Trees) -> None:
+    losses: dict[float | None, list[float]] = {}
+    for dropout in (None, 0.0, 0.1):
+        told: list[float] = []
+        train_aeenc(
+            facts,
+            config(epochs=1, dropout=dropout),
+            trees=trees,
+            watch=lambda event: told.append(event.terms.get("loss", 0.0)),  # noqa: B023 - called at once
+        )
+        losses[dropout] = told
+    assert losses[None] == losses[0.1]  # the base's own
+    assert losses[0.0] != losses[0.1]
+
+
+def test_sentences_are_dealt_anew_each_epoch_and_shared_by_processes() -> None:
+    class Tower:
+        dimension, device = 2, "cpu"
+
+        def lengths(self, texts: tuple[str, ...]) -> list[int]:
+            return [len(text) for text in texts]
+
+    class Task:
+        def batches(self, epoch: int) -> list[Any]:
+            return batches([1] * 6, batch_size=2, seed=0, epoch=epoch)
+
+        def share(self, batch: Any, *, rank: int, size: int) -> Any:
+            return batch[rank::size]
+
+    teaching = Teaching(tuple("abcd"), np.ones((4, 2), dtype=np.float32), ("t",))
+    both: Any = (Task(), teaching, Tower())
+    distilling = Distilling(*both, weight=1.0, sentences=2, seed=0)
+    dealt = distilling.batches(0)
+    assert len(dealt) == 3
+    assert sorted(np.concatenate([taught for _, taught in dealt[:2]]).tolist()) == [0, 1, 2, 3]
+    orders = {tuple(np.concatenate([taught for _, taught in distilling.batches(e)])) for e in range(5)}
+    assert len(orders) > 1
+    shares = [distilling.share(dealt[0], rank=rank, size=2) for rank in (0, 1)]
+    assert sorted(int(x) for _, taught in shares for x in taught) == sorted(dealt[0][1].tolist())
+
+
+@pytest.mark.parametrize(
+    ("changes", "taught", "said"),
+    [
+        ({"distil": 1.0}, False, "both a teaching"),
+        ({}, True, "both a teaching"),
+        ({"initial": "other"}, False, "expected an adapter on 'tiny'"),
+    ],
+)
+def test_what_does_not_go_together(
+    changes: dict[str, Any], taught: bool, said: str, home: Path, facts: Corpus, trees: Trees
+) -> None:
+    teaching = Teaching(("ba",), np.ones((1, 16), dtype=np.float32), ("t",)) if taught else None
+    with pytest.raises(TrainingError, match=said):
+        train_aeenc(facts, config(**changes), trees=trees, teaching=teaching)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"dropout": 1.0}, "dropout: expected"),
+        ({"distil": -1.0}, "distil: expected"),
+        ({"sentences": 0}, "sentences: expected"),
+        ({"initial": "x", "tuning": "full"}, "initial"),
+    ],
+)
+def test_settings_that_cannot_be(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(TrainingError, match=said):
+        config(**changes)
+
+
+def test_no_teacher_and_no_sentence(home: Path) -> None:
+    with pytest.raises(TrainingError, match="found 0 and 1"):
+        teach([], ["ba"])
+    with pytest.raises(TrainingError, match="found 1 and 0"):
+        teach(["tiny"], [])
