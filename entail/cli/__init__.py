@@ -43,6 +43,7 @@ _PARTS = (
     "app",
     "average",
     "bias",
+    "card",
     "convert",
     "evaluate",
     "sample",

@@ -1,0 +1,184 @@
+"""What a card is made of: all of it stands in the folder, in `entail.json` and the names of its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from entail.cards.licences import OTHER, proposed_licence
+from entail.cards.measured import Measured, read_measured
+from entail.cards.methods import MethodText, method_text
+from entail.cards.sources import DataSource, data_source, hub_id
+from entail.cards.usage import Form
+from entail.encoders.catalogue import EncoderEntry, resolve
+from entail.encoders.weights import read_json
+from entail.errors import EncoderError
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a card is made of.
+
+    Attributes:
+        name: What the encoder is called.
+        entry: The encoder.
+        base: What it was trained on, where that is known here.
+        told: Its `entail.json`; what should be an object is one.
+        method: How it was trained.
+        sources: What it learnt from; None where nobody said.
+        licence: As it is proposed, or as its publisher decided.
+        measured: Its figures, a result file each.
+        repo: Its Hub id, None for one that is only here.
+        merged: Whether an adapter is told of as it is once merged into its base.
+    """
+
+    name: str
+    entry: EncoderEntry
+    base: EncoderEntry | None
+    told: Mapping[str, Any]
+    method: MethodText
+    sources: tuple[DataSource, ...] | None
+    licence: str
+    measured: tuple[Measured, ...]
+    repo: str | None = None
+    merged: bool = False
+
+    @property
+    def form(self) -> Form:
+        """Whether there is an adapter or a whole model."""
+        return "adapter" if self.entry.base is not None and not self.merged else "whole"
+
+    @property
+    def base_place(self) -> str | None:
+        """What leads to the base: its Hub id, else its folder."""
+        if self.base is None:
+            return None
+        return hub_id(self.base) or f"models/{self.base.name}"
+
+
+def read_facts(
+    folder: Path, *, name: str | None = None, repo: str | None = None, merged: bool = False
+) -> Facts:
+    """Gather what a card is made of; the arguments are those of `model_card`.
+
+    Raises:
+        EncoderError: If the folder is no encoder, or has no `entail.json`.
+    """
+    name = name or folder.resolve().name
+    entry, told = _read(folder, name)
+    base = entry.base or _told_base(told)
+    named = told["trained_on"].get("data")
+    if isinstance(named, str):
+        named = [named]
+    sources = tuple(data_source(str(one)) for one in named) if named else None
+    licence = told.get("licence") if told.get("licence_by") == "publisher" else None
+    if licence is None:
+        known = base.licence if base is not None else None
+        licence = proposed_licence([known, *(one.licence for one in sources or ())]) if sources else OTHER
+    return Facts(
+        name=name,
+        entry=entry,
+        base=base,
+        told=told,
+        method=method_text(entry.method),
+        sources=sources,
+        licence=licence,
+        measured=_measured(told, name),
+        repo=repo,
+        merged=merged,
+    )
+
+
+def remember(
+    folder: Path,
+    *,
+    results: Sequence[Path] = (),
+    data: Sequence[str] = (),
+    licence: str | None = None,
+    name: str | None = None,
+) -> None:
+    """Write to `entail.json` what a card cannot know of itself.
+
+    The revision stays: it is made of the weights, not of what is told of them.
+
+    Args:
+        folder: The encoder's, with its `entail.json`.
+        results: Result files with its figures; one of the same name replaces the older one.
+        data: Names of the data sets that it learnt from (`entail.cards.sources`), in place of those before.
+        licence: As its publisher decides.
+        name: What messages call it.
+
+    Raises:
+        EncoderError: If a result file holds no figures of these weights, or something cannot be read or
+            written: nothing was changed.
+    """
+    entry, told = _read(folder, name or folder.resolve().name)
+    changed = dict(told)
+    if results:
+        kept = {one.source: one for one in _measured(told, entry.name)}
+        kept |= {one.source: one for one in (read_measured(file, entry) for file in results)}
+        changed["figures"] = {**told["figures"], "measured": [kept[name].to_json() for name in sorted(kept)]}
+    if data:
+        changed["trained_on"] = {**told["trained_on"], "data": list(dict.fromkeys(data))}
+    if licence:
+        changed |= {"licence": licence, "licence_by": "publisher"}
+    if changed != told:
+        changed = {part: value for part, value in changed.items() if value != {}}
+        replace_text(folder / "entail.json", json.dumps(changed, indent=2, ensure_ascii=False) + "\n")
+
+
+def replace_text(file: Path, text: str) -> None:
+    """Write a text file in one move.
+
+    Raises:
+        EncoderError: If it cannot be written: what was there still is.
+    """
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(file)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise EncoderError(
+            f"{file.parent.name}/{file.name} cannot be written: {error.strerror}; what was there still is"
+        ) from error
+
+
+def _read(folder: Path, name: str) -> tuple[EncoderEntry, Mapping[str, Any]]:
+    entry = resolve(folder)
+    told = read_json(folder / "entail.json")
+    if not isinstance(told, dict):
+        raise EncoderError(
+            f"{name}: expected an encoder with an entail.json, found none; its own README.md is its card"
+        )
+    parts = ("config", "figures", "trained_on", "averaged")
+    return entry, {**told, **{part: _object(told.get(part), part, name) for part in parts}}
+
+
+def _object(value: object, part: str, name: str) -> Mapping[str, Any]:
+    if value is not None and not isinstance(value, dict):
+        raise EncoderError(
+            f"{name}: expected an object as {part!r} in entail.json, found {str(value)[:60]!r}"
+        )
+    return value or {}
+
+
+def _measured(told: Mapping[str, Any], name: str) -> tuple[Measured, ...]:
+    try:
+        return tuple(Measured.from_json(one) for one in told["figures"].get("measured") or ())
+    except (TypeError, ValueError, AttributeError) as error:
+        raise EncoderError(
+            f"{name}: expected figures.measured in entail.json as `entail card --results` writes it, found "
+            f"something else ({error}); take it out and say --results again"
+        ) from error
+
+
+def _told_base(told: Mapping[str, Any]) -> EncoderEntry | None:
+    """Return what a whole model was tuned from, None where nothing here is called so."""
+    try:
+        return resolve(told["base"]) if isinstance(told.get("base"), str) else None
+    except EncoderError:
+        return None

@@ -1,0 +1,60 @@
+"""Any text inside Markdown: of a paragraph, a table's cell, a code span."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
+
+
+def escaped(text: str) -> str:
+    r"""Return a text that Markdown shows as it is, in one line.
+
+    >>> escaped("a_b | <c>")
+    'a\\_b \\| \\<c\\>'
+    """
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def code(text: str) -> str:
+    """Return a text as a code span of one line, which may also stand in a table's cell.
+
+    >>> code("x")
+    '`x`'
+    """
+    line = " ".join(text.split()).replace("|", "\\|")
+    longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if longest else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> str:
+    """Return a table of cells that are Markdown already; to the right from column `numbers_from` on."""
+    rule = ["---" if at < numbers_from else "---:" for at in range(len(header))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))
+
+
+def shown(value: object) -> str:
+    """Return a setting as a cell: numbers short, a place on this machine by its last name only.
+
+    >>> shown(0.0005), shown(True), shown("/home/me/models/x"), shown(None)
+    ('0.0005', 'yes', '`.../x`', 'default')
+    """
+    if value is None or value == "":
+        return "default"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(shown(part) for part in value)
+    text = str(value)
+    for kind in (PurePosixPath, PureWindowsPath):
+        if kind(text).is_absolute() or text.startswith("~"):
+            return code(f".../{kind(text).name}")
+    return code(text) if re.fullmatch(r"[\w./@:+-]+", text) else escaped(text)

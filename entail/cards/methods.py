@@ -1,0 +1,83 @@
+"""What cards say of each method of training; a method joins by one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from entail.errors import SettingsError
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodText:
+    """A method in the words of its cards.
+
+    Attributes:
+        name: As `entail.json` has it (`method`).
+        title: What it is called.
+        idea: What it trains an encoder to do: a sentence that begins with a verb, "ranks ...".
+        citation: BibTeX of its paper, empty where there is none.
+        tags: Of the Hub, beside those that every encoder has.
+        losses: Value of the setting `loss` -> what is minimised.
+    """
+
+    name: str
+    title: str
+    idea: str
+    citation: str = ""
+    tags: tuple[str, ...] = ()
+    losses: Mapping[str, str] = field(default_factory=dict)
+
+
+_METHODS: dict[str, MethodText] = {}
+
+
+def register_method(method: MethodText) -> None:
+    """Let cards know a method; to say the same again does nothing.
+
+    Raises:
+        SettingsError: If another one has this name.
+    """
+    if _METHODS.setdefault(method.name, method) != method:
+        raise SettingsError(f"expected one text a method, found a second one of {method.name!r}")
+
+
+def method_text(name: str | None) -> MethodText:
+    """Return the text of a method; of one that is not registered what can be said of any.
+
+    >>> method_text("aeenc").title
+    'Active entailment encoding (AE-Enc)'
+    >>> method_text("mine").title
+    'mine'
+    """
+    known = _METHODS.get(name or "")
+    if known is not None:
+        return known
+    return MethodText(
+        name=name or "unknown",
+        title=name or "a method that its `entail.json` does not name",
+        idea="encodes sentences as vectors by which they are compared",
+    )
+
+
+register_method(
+    MethodText(
+        name="aeenc",
+        title="Active entailment encoding (AE-Enc)",
+        idea="ranks the premises that *explain* a claim above those that merely resemble it",
+        citation=r"""@misc{bogatu2022active,
+  title  = {Active entailment encoding for explanation tree construction using parsimonious generation of
+            hard negatives},
+  author = {Bogatu, Alex and Zhou, Zili and Landers, D{\'o}nal and Freitas, Andr{\'e}},
+  year   = {2022},
+  eprint = {2208.01376},
+  archivePrefix = {arXiv}
+}""",
+        tags=("hard-negatives",),
+        losses={
+            "triplet": "triplet margin, max(cos(h, p-) - cos(h, p+) + m, 0)",
+            "contrastive": "contrastive, y D^2 / 2 + (1 - y) max(0, m - D)^2 / 2 with D = 1 - cos(h, p)",
+            "softmax": "softmax over the premises of a query, cosines divided by the temperature",
+        },
+    )
+)

@@ -1,0 +1,218 @@
+"""The sections of an encoder's card, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from entail.cards import usage
+from entail.cards.facts import Facts
+from entail.cards.licences import OTHER
+from entail.cards.markdown import code, escaped, shown, table
+from entail.cards.measured import PROTOCOLS, Measured
+from entail.cards.sources import TEAM, base_citation
+
+_MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
+_COUNTS = {
+    "queries": "queries",
+    "positives": "premises that explain one",
+    "negatives": "hard negatives by name",
+    "triplets": "triplets of the three",
+    "sentences": "further sentences, which nobody judged",
+    "missing": "gold premises that the corpus lacks, left out",
+}
+
+
+def about(facts: Facts) -> Iterator[str]:
+    """What it is, in a few sentences."""
+    towers = {
+        "siamese": "Claims and premises are encoded by the same weights.",
+        "single": "Claims are encoded by the trained tower, premises by the untrained base: an index of the "
+        "base's premise vectors stays valid.",
+        "dual": "Claims and premises are encoded by a trained tower each.",
+    }[facts.entry.towers]
+    size = f"{facts.entry.dimension}-dimensional " if facts.entry.dimension else ""
+    on = f" on {code(facts.base_place)}" if facts.base_place else ""
+    kind = "an adapter" if facts.form == "adapter" else "a whole model"
+    yield (
+        f"A sentence encoder trained by {escaped(facts.method.title)}{on}: it {facts.method.idea}, by the "
+        f"cosine of {size}vectors. {towers} It is {kind} that any user of sentence-transformers can load."
+    )
+
+
+def use(facts: Facts) -> Iterator[str]:
+    """Programs that use it."""
+    place = facts.repo or f"models/{facts.name}"
+    yield "## How to use it"
+    yield "With `entail`:"
+    yield f"```python\n{usage.entail_usage(facts.repo or facts.name)}```"
+    needs = "`sentence-transformers` and `peft`" if facts.form == "adapter" else "`sentence-transformers`"
+    yield f"With {needs} alone:"
+    plain = usage.plain_usage(
+        place,
+        form=facts.form,
+        towers=facts.entry.towers,
+        base=facts.base_place,
+        on_hub=facts.repo is not None,
+    )
+    yield f"```python\n{plain}```"
+
+
+def data(facts: Facts) -> Iterator[str]:
+    """What it learnt from, with counts."""
+    yield "## What it learnt from"
+    if facts.sources is None:
+        yield "Nobody said which data this encoder learnt from."
+    else:
+        yield "\n".join(f"- {escaped(source.about)}" for source in facts.sources)
+    told = facts.told["trained_on"]
+    rows = [[words, shown(told[name])] for name, words in _COUNTS.items() if told.get(name)]
+    if told.get("teachers"):
+        rows.append(["teachers of those sentences", shown(told["teachers"])])
+    if rows:
+        yield table(["of them", "count"], rows)
+
+
+def training(facts: Facts) -> Iterator[str]:
+    """Loss and settings."""
+    config = facts.told["config"]
+    averaged = facts.told["averaged"]
+    if not config and not averaged:
+        return
+    yield "## How it was trained"
+    base = facts.told.get("base_revision")
+    rows = [["base, revision", code(str(base))]] if base else []
+    loss = facts.method.losses.get(str(config.get("loss")))
+    if loss:
+        rows.append(["loss in full", code(loss)])
+    rows += [[escaped(name.replace("_", " ")), shown(value)] for name, value in config.items()]
+    epoch = facts.told["figures"].get("epoch")
+    if epoch is not None:
+        rows.append(["epoch whose weights were kept", shown(epoch)])
+    yield table(["setting", "value"], rows, numbers_from=2)
+    encoders = averaged.get("encoders") or ()
+    if encoders:
+        lines = [f"{code(str(one.get('name')))} ({shown(one.get('weight'))})" for one in encoders]
+        yield (
+            f"Its weights are the mean of {len(encoders)} trainings (in brackets the weight of each), scaled "
+            f"by {shown(averaged.get('scale', 1.0))}: {', '.join(lines)}."
+        )
+
+
+def figures(facts: Facts) -> Iterator[str]:
+    """What was measured of it and of its base."""
+    yield "## Figures"
+    if not facts.measured:
+        dev = facts.told["figures"].get("dev") or {}
+        if not dev:
+            yield "It has not been measured."
+            return
+        yield "Measured while it was trained, on the trees that its weights were chosen on:"
+        yield table(["measure", "value"], [[escaped(name), _number(dev[name])] for name in dev])
+        return
+    yield (
+        "Each parent of the trees is a query, ranked against the whole corpus; its children are to be found. "
+        "MAP and NDCG are means over queries, Hit@k is found pairs / all pairs."
+    )
+    for measured in facts.measured:
+        yield from _measured(measured, base=facts.base_place)
+
+
+def _measured(measured: Measured, *, base: str | None) -> Iterator[str]:
+    yield f"### {escaped(measured.source)}"
+    counts = {
+        "trees": measured.trees,
+        "queries": measured.queries,
+        "pairs": measured.pairs,
+        "candidate premises": measured.premises,
+    }
+    yield ", ".join(f"{value:,} {what}" for what, value in counts.items() if value is not None) + "."
+    sides = {f"untrained base, {code(base or 'base')}": measured.base, "this encoder": measured.encoder}
+    columns = [
+        (f"{who}: {words}", figures.get(protocol) or {})
+        for protocol, words in PROTOCOLS.items()
+        for who, figures in sides.items()
+        if figures
+    ]
+    rows = [[name, *(_number(values.get(name)) for _, values in columns)] for name in _MEASURES]
+    yield table(["measure", *(title for title, _ in columns)], rows)
+    ours, theirs = measured.reads
+    if ours is not None:
+        against = f", with the base {theirs:.1f}" if theirs is not None else ""
+        yield f"A simulated author reads {ours:.1f} candidates for each premise accepted{against}."
+    yield from _about_measurement(measured.about)
+
+
+def _about_measurement(about: Mapping[str, Any]) -> Iterator[str]:
+    hardware = about.get("hardware") or {}
+    parts = [
+        f"commit {code(str(about['commit']))}" if about.get("commit") else "",
+        f"seed {shown(about['seed'])}" if about.get("seed") is not None else "",
+        escaped(f"{hardware.get('cpu')}, {hardware.get('cores')} cores") if hardware else "",
+        escaped(f"GPU: {', '.join(hardware['gpus'])}") if hardware.get("gpus") else "",
+    ]
+    if any(parts):
+        yield f"Measured with {', '.join(filter(None, parts))}:"
+    if about.get("command"):
+        yield f"```\n{' '.join(str(about['command']).split()).replace('```', '')}\n```"
+
+
+def limits(facts: Facts) -> Iterator[str]:
+    """What it cannot do."""
+    yield "## Limits"
+    lines = [
+        "A score is a similarity. It proves nothing: a high one does not say that a premise entails the "
+        "claim, nor a low one that it does not.",
+        "English, sentences of some tens of words; longer texts are cut.",
+    ]
+    names = {source.name for source in facts.sources or ()}
+    if "entailment_bank" in names:
+        lines.append(
+            "It learnt from elementary science, ranked against one corpus of facts. On other subjects, and "
+            "against other corpora, it may do worse than its base: measure it there first."
+        )
+    if TEAM in names:
+        lines.append(
+            "It learnt what one team decided over its own corpus, mistakes and habits included, from lists "
+            "that an encoder had made; elsewhere it may do worse than its base."
+        )
+    yield "\n".join(f"- {line}" for line in lines)
+
+
+def licence(facts: Facts) -> Iterator[str]:
+    """What may be done with it, and why."""
+    yield "## Licence"
+    terms = [f"the base: {facts.base.licence if facts.base and facts.base.licence else 'unknown'}"]
+    terms += [f"{source.name}: {source.licence or 'unknown'}" for source in facts.sources or ()]
+    if facts.sources is None:
+        terms.append("the data: unknown")
+    known = escaped("; ".join(terms))
+    if facts.told.get("licence_by") == "publisher":
+        yield f"{code(facts.licence)}, as its publisher decided. What it was made from: {known}."
+    elif facts.licence == OTHER:
+        yield (
+            f"Not decided, so `license: other` is proposed. What it was made from: {known}. Who publishes it "
+            "has to find out what these allow, and to say so here."
+        )
+    else:
+        yield f"{code(facts.licence)}, the strictest licence of what it was made from: {known}."
+    for source in facts.sources or ():
+        if source.note:
+            yield escaped(source.note)
+
+
+def citation(facts: Facts) -> Iterator[str]:
+    """Whom to cite, as BibTeX."""
+    entries = [
+        facts.method.citation,
+        base_citation(facts.base) if facts.base else "",
+        *(source.citation for source in facts.sources or ()),
+    ]
+    given = list(dict.fromkeys(filter(None, entries)))
+    if given:
+        yield "## Citation"
+        yield "```bibtex\n" + "\n\n".join(given) + "\n```"
+
+
+def _number(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, int | float) else "-"

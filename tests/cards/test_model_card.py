@@ -1,0 +1,228 @@
+"""The card of an encoder: its header, its sections, its programs."""
+
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+import entail
+from entail.cards import methods, sources
+from entail.cards.facts import remember
+from entail.cards.methods import MethodText, register_method
+from entail.cards.model_card import model_card, write_card
+from entail.cards.sources import DataSource, register_source
+from entail.errors import EncoderError, SettingsError
+
+Write = Callable[..., Path]
+
+
+def header(card: str) -> dict[str, Any]:
+    found = yaml.safe_load(card.split("---\n")[1])
+    assert isinstance(found, dict)
+    return found
+
+
+def programs(card: str) -> list[str]:
+    return [part.split("```")[0] for part in card.split("```python\n")[1:]]
+
+
+def run(program: str) -> np.ndarray:
+    """Run a program of a card as it stands; return the four digits a score that it prints."""
+    said = StringIO()
+    with redirect_stdout(said):
+        exec(compile(program, "card", "exec"), {})
+    digits = said.getvalue().replace("tensor(", "").replace(")", "").replace(",", " ")
+    return np.array([float(word) for word in digits.strip(" []\n").split()])
+
+
+def test_the_header_is_the_hubs(encoder: Write) -> None:
+    assert header(model_card(encoder())) == {
+        "language": "en",
+        "license": "other",  # the tiny base says none
+        "license_name": "not-decided",
+        "library_name": "peft",
+        "pipeline_tag": "sentence-similarity",
+        "datasets": ["entailment_bank"],
+        "tags": [
+            "sentence-transformers",
+            "sentence-similarity",
+            "feature-extraction",
+            "entailment",
+            "aeenc",
+            "hard-negatives",
+            "lora",
+        ],
+    }
+
+
+def test_on_the_packaged_base_it_is_an_adapter_of_the_hubs_model(encoder: Write) -> None:
+    folder = encoder(base="minilm", base_revision=None)
+    about = header(model_card(folder))
+    assert about["base_model"] == "sentence-transformers/all-MiniLM-L6-v2"
+    assert about["base_model_relation"] == "adapter"
+    assert (about["license"], "license_name" in about) == ("apache-2.0", False)
+    card = model_card(folder)
+    assert "reimers2019sentence" in card
+    assert "bogatu2022active" in card
+    assert "dalvi2021explaining" in card
+    merged = header(model_card(folder, merged=True))
+    assert (merged["base_model_relation"], merged["library_name"]) == ("finetune", "sentence-transformers")
+    assert "lora" not in merged["tags"]
+
+
+def test_the_hubs_own_parser_reads_it_back(encoder: Write) -> None:
+    from huggingface_hub import ModelCard
+
+    found = ModelCard(model_card(encoder()))
+    assert found.data.license == "other"
+    assert found.data.datasets == ["entailment_bank"]
+    assert found.text.lstrip().startswith("<!-- Made by `entail card`")
+
+
+def test_it_is_the_same_for_the_same_folder(encoder: Write, tmp_path: Path) -> None:
+    folder = encoder()
+    first = model_card(folder)
+    write_card(folder)  # the card itself changes nothing
+    assert model_card(folder) == first
+    copied = Path(shutil.copytree(folder, tmp_path / "elsewhere"))
+    assert model_card(copied, name="mine") == first
+    assert str(tmp_path) not in first
+
+
+@pytest.mark.parametrize("towers", ["single", "siamese", "dual"])
+def test_its_programs_run_and_agree(
+    encoder: Write, home: Path, monkeypatch: pytest.MonkeyPatch, towers: str
+) -> None:
+    card = model_card(encoder(towers=towers))
+    monkeypatch.chdir(home.parent)
+    ours, plain = map(run, programs(card))
+    assert ours.shape == (2,)
+    assert np.allclose(ours, plain, atol=2e-3)
+    # Both are this encoder's, not the base's.
+    base = entail.load("tiny")
+    texts = [part.split('"') for part in programs(card)[0].splitlines() if "encode_" in part]
+    untrained = base.encode_queries([texts[0][1]]) @ base.encode_premises([texts[1][1], texts[1][3]]).T
+    assert not np.allclose(ours, untrained, atol=5e-3)
+
+
+def test_a_dual_one_on_the_hub_is_fetched_whole(encoder: Write) -> None:
+    plain = programs(model_card(encoder(towers="dual"), repo="org/mine"))[1]
+    compile(plain, "card", "exec")
+    assert 'snapshot_download("org/mine")' in plain
+    assert 'load_adapter(folder + "/premise_tower")' in plain
+
+
+def test_counts_settings_and_loss_are_told(encoder: Write) -> None:
+    card = model_card(encoder())
+    assert "| hard negatives by name | 1,200 |" in card
+    assert "| margin | 0.1 |" in card
+    assert "| gold | yes |" in card
+    assert "| initial | default |" in card
+    assert "triplet margin, max(cos(h, p-) - cos(h, p+) + m, 0)" in card
+    assert "It proves nothing" in card
+    assert "elementary science" in card
+
+
+def test_unknown_data_is_said_and_no_licence_is_guessed(encoder: Write) -> None:
+    folder = encoder(base="minilm", base_revision=None, trained_on={"queries": 3})
+    card = model_card(folder)
+    assert "Nobody said which data" in card
+    assert header(card)["license"] == "other"
+    assert "`license: other` is proposed" in card
+    remember(folder, licence="mit")
+    assert header(model_card(folder))["license"] == "mit"
+    assert "as its publisher decided" in model_card(folder)
+
+
+def test_a_teams_decisions_are_their_owners(encoder: Write) -> None:
+    folder = encoder(base="minilm", base_revision=None, trained_on={"data": ["team_decisions"]})
+    card = model_card(folder)
+    assert "datasets" not in header(card)
+    assert header(card)["license"] == "other"
+    assert "only their owners can say" in card
+    assert "what one team decided over its own corpus" in card
+
+
+def test_the_strictest_licence_is_proposed(encoder: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_SOURCES", dict(sources._SOURCES))
+    register_source(DataSource(name="shared_alike", about="Shared alike", licence="cc-by-sa-4.0"))
+    folder = encoder(base="minilm", base_revision=None)
+    remember(folder, data=["entailment_bank", "shared_alike"])
+    assert header(model_card(folder))["license"] == "cc-by-sa-4.0"
+    with pytest.raises(SettingsError, match="'shared_alike'"):
+        register_source(DataSource(name="shared_alike", about="Something else"))
+
+
+def test_a_fifth_method_joins_by_an_entry(encoder: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(methods, "_METHODS", dict(methods._METHODS))
+    folder = encoder(method="fifth")
+    assert "trained by fifth" in model_card(folder)  # also before it did
+    text = MethodText(
+        name="fifth", title="The fifth (F)", idea="tells *when*", citation="@misc{fifth}", tags=("when",)
+    )
+    register_method(text)
+    register_method(text)
+    card = model_card(folder)
+    assert "trained by The fifth (F)" in card
+    assert "@misc{fifth}" in card
+    assert "when" in header(card)["tags"]
+    with pytest.raises(SettingsError, match="'fifth'"):
+        register_method(MethodText(name="fifth", title="Another", idea=""))
+
+
+def test_hostile_words_stay_words(encoder: Write) -> None:
+    folder = encoder(
+        method="<script>x</script>\n# no | heading",
+        config={"a|b\n## c": "`x` | <img>", "initial": "/home/somebody/models/x"},
+        trained_on={"data": ["<b>\n---\nlicense: mit"], "queries": 1},
+    )
+    card = model_card(folder)
+    body = card.split("\n---\n", 1)[1]
+    assert header(card)["license"] == "other"
+    assert "\n# no" not in card
+    assert "\n## c" not in card
+    assert "<img>" not in body.replace("\\<img\\>", "")
+    assert "\n---\n" not in body
+    assert "somebody" not in card
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"config": ["x"]}, r"expected an object as 'config'"),
+        ({"figures": {"measured": [1]}}, r"expected figures\.measured"),
+        ({"figures": {"measured": [{"source": "x", "corpus": "c", "encoder": {"paper": 1}}]}}, "measured"),
+        ({"method": 3}, r"expected a text as 'method'"),
+    ],
+)
+def test_a_broken_entail_json_is_refused(encoder: Write, told: dict[str, Any], message: str) -> None:
+    with pytest.raises(EncoderError, match=message):
+        model_card(encoder(**told))
+
+
+def test_a_model_without_an_entail_json_has_a_card_of_its_own(home: Path) -> None:
+    with pytest.raises(EncoderError, match=r"its own README\.md is its card"):
+        write_card(home / "tiny")
+
+
+def test_a_card_that_cannot_be_written_leaves_the_old_one(
+    encoder: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = encoder()
+    (folder / "README.md").write_text("old", encoding="utf-8")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(EncoderError, match="No space left"):
+        write_card(folder)
+    assert (folder / "README.md").read_text(encoding="utf-8") == "old"
+    assert json.loads((folder / "entail.json").read_text(encoding="utf-8"))["method"] == "aeenc"
