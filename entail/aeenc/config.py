@@ -51,6 +51,11 @@ class AeencConfig:
         bool, "learn from the gold triplets: each parent and child with each distractor of their tree"
     ] = True
     rounds: Annotated[int, "ACS passes, each with the encoder trained so far; pairs add up; 0 for none"] = 1
+    restart: Annotated[
+        bool,
+        "after the rounds once more with the positives alone, the other premises of a batch as negatives: "
+        "the paper's last pass",
+    ] = False
     k: Annotated[int, "premises looked up a query in an ACS pass, K"] = 20
     start: Annotated[Start, "where an ACS pass starts: at hypotheses, as Algorithm 1, or at every parent"] = (
         "parents"
@@ -73,6 +78,9 @@ class AeencConfig:
         float, "weight of 1 - cosine to what teachers make of sentences that nobody judged; 0 for none"
     ] = 0.0
     sentences: Annotated[int, "such sentences a step"] = 32
+    contrast: Annotated[
+        float, "length of the step that teachers' vectors are moved away from where premises crowd"
+    ] = 0.0
     epochs: Annotated[int, "epochs a round"] = 5
     batch_size: Annotated[int, "queries a step"] = 32
     learning_rate: Annotated[
@@ -101,7 +109,7 @@ class AeencConfig:
         for name, value in (("temperature", self.temperature), ("learning_rate", self.highest_rate)):
             if not 0 < value < math.inf:
                 raise TrainingError(f"{name}: expected more than 0, found {value}")
-        for name in ("margin", "contrastive_margin", "alpha", "weight_decay", "distil"):
+        for name in ("margin", "contrastive_margin", "alpha", "weight_decay", "distil", "contrast"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise TrainingError(f"{name}: expected 0 or more, found {getattr(self, name)}")
         if self.dropout is not None and not 0 <= self.dropout < 1:
@@ -133,8 +141,8 @@ class AeencConfig:
 
     @property
     def epochs_in_all(self) -> int:
-        """Epochs over all rounds."""
-        return self.epochs * max(1, self.rounds)
+        """Epochs over all rounds, and the restart."""
+        return self.epochs * (max(1, self.rounds) + self.restart)
 
 
 _CHOICES: Mapping[str, Any] = {

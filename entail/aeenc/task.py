@@ -124,6 +124,8 @@ class AeencTask:
         """
         self._epoch = epoch
         here = epoch // self.config.epochs
+        if self._restarted:
+            return
         if self.config.rounds and here != self._round:
             # One process samples for all: the others might see equal scores in another order.
             pairs, report = from_first(self._sampled)
@@ -131,6 +133,11 @@ class AeencTask:
             self.samples.append(SampleReport(**report))
             self._take(self.pairs.joined(TrainingPairs.from_json(pairs)))
         require_both_classes(self.pairs, self.config, closed=self.judgements.closed, sampled=True)
+
+    @property
+    def _restarted(self) -> bool:
+        """Whether this is the last pass, with the positives alone."""
+        return self.config.restart and self._epoch // self.config.epochs >= max(1, self.config.rounds)
 
     def _sampled(self) -> tuple[dict[str, Any], dict[str, Any]]:
         pairs, report = self.resample()
@@ -229,10 +236,11 @@ class AeencTask:
 
         size, device = len(self.corpus), vectors.device
         labels = torch.zeros((len(batch), size), dtype=torch.int8)
-        for row, i in enumerate(batch):
-            labels[row, self.pairs.negatives[i]] = -1
+        if not self._restarted:
+            for row, i in enumerate(batch):
+                labels[row, self.pairs.negatives[i]] = -1
         labels = labels.to(device)
-        if self.config.live_k:
+        if self.config.live_k and not self._restarted:
             self._add_live(batch, vectors, labels)
         for row, i in enumerate(batch):
             # A child is never a negative, also where the pairs at hand do not hold it.
@@ -242,7 +250,7 @@ class AeencTask:
         if self.premises is not None:
             columns = self._cut(labels, columns, draw_by=int(batch[0]))
         labels = labels[:, columns]
-        if self.config.in_batch and self.judgements.closed:
+        if (self.config.in_batch or self._restarted) and self.judgements.closed:
             labels = torch.where(labels == 0, torch.full_like(labels, -1), labels)
             for row, i in enumerate(batch):
                 own = torch.from_numpy(np.setdiff1d(self._accepted[i], self.pairs.positives[i])).to(device)

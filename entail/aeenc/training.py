@@ -154,6 +154,11 @@ def train_aeenc(
     rank, _ = world()
     progress = None if rank else progress
     known = Judgements.of_trees(trees) if judgements is None else judgements
+    if config.restart and not known.closed:
+        raise TrainingError(
+            "a restart on the positives alone takes the other premises of a batch as negatives, which "
+            "authors did not judge; train from gold trees, or without restart"
+        )
     first = _first_pairs(corpus, config, trees, known)
     base = fetch(resolve(config.base))
     require_base(base)
@@ -197,6 +202,8 @@ def train_aeenc(
     whole: Task = task
     if teaching is not None:
         teaching = teaching.without({*known.queries, *gold_children(dev)})
+        if config.contrast:
+            teaching = teaching.apart(base_premises, weight=config.contrast)
         whole = Distilling(
             task,
             teaching,

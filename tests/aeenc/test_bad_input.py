@@ -93,6 +93,12 @@ def test_rejections_of_other_queries_are_no_negatives(facts: Corpus) -> None:
         train_aeenc(facts, SETTINGS, judgements=judgements)
 
 
+def test_a_restart_on_what_authors_judged_is_refused(facts: Corpus) -> None:
+    judgements = said(("ba be", facts.texts[0], True), ("ba be", facts.texts[1], False))
+    with pytest.raises(TrainingError, match="train from gold trees, or without restart"):
+        train_aeenc(facts, replace(SETTINGS, restart=True), judgements=judgements)
+
+
 def test_gold_without_distractors_needs_a_round(home: Path, facts: Corpus, trees: Trees) -> None:
     bare = [replace(tree, distractors=()) for tree in trees]
     with pytest.raises(TrainingError, match="give trees with distractors"):

@@ -106,6 +106,16 @@ def test_premises_of_the_other_queries_are_negatives_where_trees_judge() -> None
     assert labels_of(made, 0, 1) == [{"child": 1, "far": -1}, {"child": -1, "far": 1}]
 
 
+def test_the_restart_knows_positives_alone_and_the_other_premises_of_the_batch() -> None:
+    judgements = closed(q=("child",), near=("far",))
+    said = Judgements.of_pairs([JudgedPair("q", "child", True), JudgedPair("q", "other", False)])
+    made = task(judgements, judged_pairs(FACTS, said).joined(pairs(near="far")), restart=True, epochs=2)
+    made.begin_epoch(1)
+    assert labels_of(made, 0) == [{"child": 1, "other": -1}]
+    made.begin_epoch(2)
+    assert labels_of(made, 0, 1) == [{"child": 1, "far": -1}, {"child": -1, "far": 1}]
+
+
 def test_a_step_that_encodes_premises_takes_a_quarter_of_negatives_at_least() -> None:
     judgements = Judgements.of_pairs(
         [JudgedPair("q", text, True) for text in ("near", "child", "far", "other")]
