@@ -30,6 +30,7 @@ from entail.training.tower import Tower
 if TYPE_CHECKING:
     from torch import Tensor
 
+_AT_ONCE = 256
 _DEALT_APART = 7919  # sentences are dealt by a seed of their own, whatever the method deals by
 
 
@@ -58,6 +59,27 @@ class Teaching:
         """Return the teaching without some sentences, such as the queries that will be measured on."""
         kept = [i for i, sentence in enumerate(self.sentences) if sentence not in texts]
         return Teaching(tuple(self.sentences[i] for i in kept), self.vectors[kept], self.teachers)
+
+    def apart(self, premises: Floats, *, weight: float, temperature: float = 0.05) -> Teaching:
+        r"""Return the teaching a step away from where premises crowd around its vectors.
+
+        .. math:: t' \propto t - w \sum_p \mathrm{softmax}_p(\cos(t, p) / \tau) \, p
+
+        The step goes down the gradient of the density of premises: of two premises alike it favours the one
+        that fewer others resemble. It is what a hard negative does, for sentences that have none.
+
+        Args:
+            premises: Unit vectors of the corpus, shape (premises, d).
+            weight: w.
+            temperature: tau.
+        """
+        moved = np.empty_like(self.vectors)
+        for start in range(0, len(moved), _AT_ONCE):
+            t = self.vectors[start : start + _AT_ONCE]
+            shares = np.exp((t @ premises.T - 1) / temperature)
+            t = t - weight * (shares @ premises) / shares.sum(axis=1, keepdims=True)
+            moved[start : start + _AT_ONCE] = t / np.linalg.norm(t, axis=1, keepdims=True).clip(1e-12)
+        return Teaching(self.sentences, moved, self.teachers)
 
 
 def teach(

@@ -61,6 +61,16 @@ def test_teachers_speak_as_their_mean(teachers: list[Path]) -> None:
     assert teaching.digest != teaching.without({"ba be"}).digest
 
 
+def test_a_step_away_from_the_crowd_by_hand() -> None:
+    # Two premises at 0 degrees and one at 90; the sentence is between them.
+    premises = np.array([[1, 0], [1, 0], [0, 1]], dtype=np.float32)
+    vector = np.array([[0.5**0.5, 0.5**0.5]], dtype=np.float32)
+    moved = Teaching(("ba",), vector, ("t",)).apart(premises, weight=0.3, temperature=0.1)
+    expected = vector[0] - 0.3 * np.array([2 / 3, 1 / 3])
+    np.testing.assert_allclose(moved.vectors[0], expected / np.linalg.norm(expected), atol=1e-6)
+    assert moved.vectors[0, 1] > moved.vectors[0, 0]
+
+
 def test_a_student_comes_nearer_to_its_teachers(
     teachers: list[Path], home: Path, facts: Corpus, trees: Trees
 ) -> None:
