@@ -81,6 +81,14 @@ class GoldRanks:
         counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in parts)])
         return cls(np.concatenate([np.empty(0), *(part.ranks for part in parts)]), _offsets(counts))
 
+    def take(self, queries: Sequence[int]) -> GoldRanks:
+        """Return the ranks of some queries.
+
+        >>> GoldRanks.of([[4, 1], [3], [2]]).take([0, 2]).ranks
+        array([4., 1., 2.])
+        """
+        return GoldRanks.of([self.ranks[self.offsets[q] : self.offsets[q + 1]] for q in queries])
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

@@ -13,7 +13,7 @@ first place of almost every ranking; so everything is reported by two protocols:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -109,11 +109,21 @@ class PremiseEvaluation:
         """Distinct (parent, child) pairs."""
         return self.paper.pairs
 
-    def figures(self) -> dict[str, dict[str, float]]:
-        """Return `metrics.summary` of each protocol."""
+    def figures(self, queries: Container[str] | None = None) -> dict[str, dict[str, float]]:
+        """Return `metrics.summary` of each protocol.
+
+        Args:
+            queries: Count these alone, such as those that no training tree holds; None for all.
+
+        Raises:
+            DataError: If none of them was evaluated.
+        """
+        kept = [i for i, query in enumerate(self.queries) if queries is None or query in queries]
+        if not kept:
+            raise DataError("expected some of the queries that were evaluated, found none of them")
         return {
-            "paper": summary(self.paper, ks=self.ks),
-            "query_excluded": summary(self.query_excluded, ks=self.ks),
+            name: summary(ranks.take(kept), ks=self.ks)
+            for name, ranks in (("paper", self.paper), ("query_excluded", self.query_excluded))
         }
 
     def to_json(self) -> dict[str, Any]:

@@ -38,6 +38,16 @@ def test_both_protocols_by_hand(facts: Corpus, solar: ExplanationTree, listed: A
     assert excluded["NDCG@2"] == pytest.approx(1 / (1 + 1 / np.log2(3)))
 
 
+def test_figures_of_some_queries_alone(facts: Corpus, solar: ExplanationTree, listed: Any) -> None:
+    evaluation = evaluate_premises(facts, [solar], listed)
+    of_one = evaluation.figures({"h", "never asked"})
+    assert of_one["query_excluded"]["MAP"] == pytest.approx((1 + 2 / 11) / 2)
+    assert of_one["paper"]["MAP"] == pytest.approx((1 / 2 + 2 / 12) / 2)
+    assert evaluation.figures({"h", "mid"}) == evaluation.figures()
+    with pytest.raises(DataError, match="found none of them"):
+        evaluation.figures({"never asked"})
+
+
 def test_the_object_has_all_that_was_promised(facts: Corpus, solar: ExplanationTree, listed: Any) -> None:
     found = json.loads(json.dumps(evaluate_premises(facts, [solar], listed).to_json(), allow_nan=False))
     ks = (10, 20, 30, 40, 50)
