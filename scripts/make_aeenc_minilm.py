@@ -1,0 +1,206 @@
+r"""Train `models/aeenc-minilm`, the debiased encoder that ships, and measure every part of it.
+
+::
+
+    python scripts/make_aeenc_minilm.py --corpus premises.txt.gz --train train.jsonl.gz --dev dev.jsonl.gz \
+        --taught worldtree_sentences.json.gz --seeds 0 1 2
+
+For each seed: two members learn from live hard negatives, one by the triplet loss and one by softmax. Their
+mean goes on by the triplet loss until it knows the training trees by heart, then by softmax, while on
+sentences that nobody judged it is held to the members' mean (`entail.training.distillation`). What ships is
+the mean of these last two, of all seeds. Weights are chosen on dev.
+
+What was trained stays in `--work`: a run that was broken off goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from entail.aeenc.config import AeencConfig
+from entail.aeenc.training import train_aeenc
+from entail.cli.console import progress_bar
+from entail.data.corpora import read_corpus
+from entail.data.entailment_bank import read_trees
+from entail.data.records import Corpus, ExplanationTree, gold_children
+from entail.errors import EntailError
+from entail.evaluation.effort import measure_effort
+from entail.evaluation.premises import evaluate_premises
+from entail.index.retriever import retriever
+from entail.progress import ProgressCallback
+from entail.results import write_result
+from entail.training.averaging import average_adapters
+from entail.training.distillation import Teaching, teach
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = ROOT / "docs" / "results" / "aeenc_minilm.json"
+
+LIVE = AeencConfig(gold=False, rounds=0, live_k=100, alpha=0.0)
+MEMBERS = {
+    "triplet": replace(LIVE, reduction="sum", margin=0.2, alpha=0.02, rank=32, learning_rate=7e-4, epochs=8),
+    "softmax": replace(LIVE, loss="softmax", live_k=20_000, pool="trees", learning_rate=1e-3, epochs=10),
+}
+STUDENT = replace(LIVE, rank=48, dropout=0.0, distil=30.0, contrast=0.15)
+BY_HEART = replace(STUDENT, reduction="sum", margin=0.2, learning_rate=1.2e-3, epochs=16)
+SHARPENED = replace(STUDENT, loss="softmax", temperature=0.03, live_k=20_000, learning_rate=7e-4, epochs=8)
+RANK = 46  # of what ships: 3.8 MB
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is learnt from and measured on."""
+
+    corpus: Corpus
+    train: tuple[ExplanationTree, ...]
+    dev: tuple[ExplanationTree, ...]
+    taught: tuple[str, ...]
+
+
+def trained(
+    name: str,
+    config: AeencConfig,
+    data: Data,
+    *,
+    work: Path,
+    teaching: Teaching | None = None,
+    progress: ProgressCallback | None,
+) -> tuple[Path, float]:
+    """Train an encoder into the work folder, or find it there whole; return it and its seconds."""
+    out = work / name
+    print(name, file=sys.stderr)
+    training = train_aeenc(
+        data.corpus,
+        config,
+        trees=data.train,
+        dev=data.dev,
+        teaching=teaching,
+        out=out,
+        progress=progress,
+    )
+    return out, training.fitted.seconds
+
+
+def mean_of(name: str, folders: list[Path], *, work: Path, scale: float = 1.0, rank: int = 48) -> Path:
+    """Average encoders into the work folder."""
+    average_adapters(folders, work / name, scale=scale, rank=rank)
+    return work / name
+
+
+def run_seed(
+    seed: int, data: Data, *, work: Path, progress: ProgressCallback | None
+) -> tuple[dict[str, Path], dict[str, float]]:
+    """Return the encoders of one seed by their part in the recipe, and the seconds of each training."""
+    made: dict[str, Path] = {}
+    seconds: dict[str, float] = {}
+
+    def train(part: str, config: AeencConfig, teaching: Teaching | None = None) -> Path:
+        made[part], seconds[part] = trained(
+            f"{part}-{seed}",
+            replace(config, seed=seed),
+            data,
+            work=work,
+            teaching=teaching,
+            progress=progress,
+        )
+        return made[part]
+
+    members = [train(name, config) for name, config in MEMBERS.items()]
+    made["members"] = mean_of(f"members-{seed}", members, work=work)
+    teaching = teach(members, data.taught, progress=progress)
+    heart = train("by-heart", replace(BY_HEART, initial=str(made["members"])), teaching)
+    sharp = train("sharpened", replace(SHARPENED, initial=str(heart)), teaching)
+    made["both"] = mean_of(f"both-{seed}", [heart, sharp], work=work, rank=RANK)
+    return made, seconds
+
+
+def measured(encoder: str | Path, data: Data, *, progress: ProgressCallback | None) -> dict[str, Any]:
+    """Return the dev figures of both protocols, of queries seen and unseen in training, and the effort."""
+    index = retriever(str(encoder), data.corpus, progress=progress)
+    evaluation = evaluate_premises(data.corpus, data.dev, index, progress=progress)
+    seen = {query for query in evaluation.queries if query in gold_children(data.train)}
+    unseen = {query for query in evaluation.queries if query not in seen}
+    return {
+        **evaluation.figures(),
+        "seen": {"queries": len(seen), **(evaluation.figures(seen) if seen else {})},
+        "unseen": {"queries": len(unseen), **(evaluation.figures(unseen) if unseen else {})},
+        "effort": measure_effort(data.corpus, data.dev, index, progress=progress).to_json(),
+    }
+
+
+def spread(runs: Mapping[str, Mapping[str, Any]], part: str) -> dict[str, dict[str, dict[str, float]]]:
+    """Return mean and standard deviation over seeds of each figure of a part."""
+    some = [run["parts"][part] for run in runs.values()]
+    return {
+        protocol: {
+            name: {
+                "mean": mean(values),
+                "deviation": stdev(values) if len(values) > 1 else 0.0,
+            }
+            for name in some[0][protocol]
+            for values in [[run[protocol][name] for run in some]]
+        }
+        for protocol in ("query_excluded", "paper")
+    }
+
+
+def _run(given: argparse.Namespace) -> None:
+    started = datetime.now(UTC)
+    data = Data(
+        read_corpus(given.corpus).corpus,
+        tuple(read_trees(given.train)),
+        tuple(read_trees(given.dev)),
+        read_corpus(given.taught).corpus.texts,
+    )
+    with progress_bar() as progress:
+        runs: dict[str, Any] = {}
+        last: list[Path] = []
+        for seed in given.seeds:
+            made, seconds = run_seed(seed, data, work=given.work, progress=progress)
+            parts = {part: measured(folder, data, progress=progress) for part, folder in made.items()}
+            runs[str(seed)] = {"parts": parts, "seconds": seconds}
+            last += [made["by-heart"], made["sharpened"]]
+        average_adapters(last, given.out, scale=given.scale, rank=RANK)
+        figures = {
+            "untrained": measured("minilm", data, progress=progress),
+            "shipped": measured(given.out, data, progress=progress),
+            "scale": given.scale,
+            "seeds": runs,
+            "spread": {part: spread(runs, part) for part in next(iter(runs.values()))["parts"]},
+        }
+    write_result(given.result, figures=figures, seed=None, started=started)
+    for name in ("untrained", "shipped"):
+        for protocol in ("query_excluded", "paper"):
+            found = figures[name][protocol]
+            print(name, protocol, *(f"{m} {found[m]:.4f}" for m in ("MAP", "Hit@10", "Hit@50")))
+
+
+def main() -> int:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", type=Path, required=True, help="candidate premises")
+    parser.add_argument("--train", type=Path, required=True, help="trees to learn from")
+    parser.add_argument("--dev", type=Path, required=True, help="trees to choose the weights on")
+    parser.add_argument("--taught", type=Path, required=True, help="sentences that nobody judged")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], metavar="N", help="(0 1 2)")
+    parser.add_argument("--scale", type=float, default=1.0, help="of what ships, see entail average (1)")
+    parser.add_argument("--work", type=Path, default=Path("build/aeenc-minilm"), help="folder for the parts")
+    parser.add_argument("--out", type=Path, default=ROOT / "models" / "aeenc-minilm", help="what ships")
+    parser.add_argument("--result", type=Path, default=RESULT, help="where the figures go")
+    try:
+        _run(parser.parse_args())
+    except EntailError as error:
+        sys.exit(f"Error: {error}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
