@@ -1,5 +1,7 @@
 """What all tests share."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +78,42 @@ def tiny_home(tiny_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ENTAIL_DEVICE", "cpu")
     return models
+
+
+_CONFIG = {"base": "tiny", "loss": "triplet", "margin": 0.1, "rank": 2, "gold": True, "initial": ""}
+
+
+@pytest.fixture
+def trained(tiny_home: Path) -> Callable[..., Path]:
+    """Return what writes an adapter on `tiny`, as a training does, into `models/`."""
+
+    def write(name: str = "mine", *, towers: str = "single", **told: Any) -> Path:
+        import torch
+
+        from entail.encoders.catalogue import PREMISE_TOWER, resolve
+        from entail.training.tower import Lora, Tower
+
+        folder, base = tiny_home / name, resolve("tiny")
+        for seed, part in enumerate([folder, *([folder / PREMISE_TOWER] if towers == "dual" else [])]):
+            tower = Tower(base, lora=Lora(rank=2), device="cpu")
+            generator = torch.Generator().manual_seed(seed)
+            with torch.no_grad():
+                for parameter in tower.parameters.values():
+                    parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.3)
+            tower.save(part)
+        about = {
+            "method": "aeenc",
+            "base": "tiny",
+            "base_revision": base.revision,
+            "towers": towers,
+            "config": _CONFIG,
+            "trained_on": {"queries": 16, "positives": 24, "negatives": 1200, "data": ["entailment_bank"]},
+            **told,
+        }
+        (folder / "entail.json").write_text(json.dumps(about), encoding="utf-8")
+        return folder
+
+    return write
 
 
 @pytest.fixture(scope="session")

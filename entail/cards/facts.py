@@ -32,7 +32,7 @@ class Facts:
         licence: As it is proposed, or as its publisher decided.
         measured: Its figures, a result file each.
         repo: Its Hub id, None for one that is only here.
-        merged: Whether an adapter is told of as it is once merged into its base.
+        beside: Whether programs stand beside the folder, not above `models/`.
     """
 
     name: str
@@ -44,12 +44,17 @@ class Facts:
     licence: str
     measured: tuple[Measured, ...]
     repo: str | None = None
-    merged: bool = False
+    beside: bool = False
 
     @property
     def form(self) -> Form:
         """Whether there is an adapter or a whole model."""
-        return "adapter" if self.entry.base is not None and not self.merged else "whole"
+        return "whole" if self.entry.base is None else "adapter"
+
+    @property
+    def place(self) -> str:
+        """What leads to it with sentence-transformers."""
+        return self.repo or (f"./{self.name}" if self.beside else f"models/{self.name}")
 
     @property
     def base_place(self) -> str | None:
@@ -60,7 +65,7 @@ class Facts:
 
 
 def read_facts(
-    folder: Path, *, name: str | None = None, repo: str | None = None, merged: bool = False
+    folder: Path, *, name: str | None = None, repo: str | None = None, beside: bool = False
 ) -> Facts:
     """Gather what a card is made of; the arguments are those of `model_card`.
 
@@ -88,7 +93,7 @@ def read_facts(
         licence=licence,
         measured=_measured(told, name),
         repo=repo,
-        merged=merged,
+        beside=beside,
     )
 
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from entail.cards import sections
 from entail.cards.facts import Facts, read_facts, replace_text
 from entail.cards.licences import OTHER
-from entail.cards.markdown import escaped
+from entail.cards.markdown import code, escaped
 from entail.cards.sources import TEAM, hub_id
 
 CARD = "README.md"
 
 
 def model_card(
-    folder: Path, *, name: str | None = None, repo: str | None = None, merged: bool = False
+    folder: Path, *, name: str | None = None, repo: str | None = None, beside: bool = False
 ) -> str:
     """Return the card of an encoder as Markdown.
 
@@ -28,12 +28,12 @@ def model_card(
         folder: The encoder's, with its `entail.json`.
         name: What to call it; default: as the folder is called.
         repo: Its Hub id, for the snippets; None for one that is only here.
-        merged: Whether an adapter is told of as it is once merged into its base.
+        beside: Whether the programs stand beside the folder; else `models/` is below them.
 
     Raises:
         EncoderError: If the folder is no encoder, or has no `entail.json`.
     """
-    facts = read_facts(folder, name=name, repo=repo, merged=merged)
+    facts = read_facts(folder, name=name, repo=repo, beside=beside)
     parts = [
         "<!-- Made by `entail card` from entail.json; run it again instead of editing. -->",
         f"# {escaped(facts.repo or facts.name)}",
@@ -57,6 +57,25 @@ def write_card(folder: Path, *, name: str | None = None) -> Path:
     """
     replace_text(folder / CARD, model_card(folder, name=name))
     return folder / CARD
+
+
+def route_card(card: Path, name: str, route: str) -> str:
+    """Return a short card of one route of an exported encoder, with the header of the encoder's own.
+
+    Args:
+        card: The encoder's card; what is not there gives no header.
+        name: What the exported encoder is called.
+        route: `query` or `premise`.
+    """
+    told = card.read_text(encoding="utf-8") if card.is_file() else ""
+    header, end, _ = told.partition("\n---\n")
+    header = f"{header}{end}\n" if end and header.startswith("---\n") else ""
+    what = "claims (queries)" if route == "query" else "premises (documents)"
+    return (
+        f"{header}# {escaped(name)}, {route} route\n\nA plain model that encodes {what} as the {route} "
+        f"route of {code(name)} does, whose card says what it is and what it cannot do. Its vectors are "
+        "compared with those of the other route only. For servers that know no routes.\n"
+    )
 
 
 def _header(facts: Facts) -> str:

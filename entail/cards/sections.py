@@ -42,14 +42,13 @@ def about(facts: Facts) -> Iterator[str]:
 
 def use(facts: Facts) -> Iterator[str]:
     """Programs that use it."""
-    place = facts.repo or f"models/{facts.name}"
     yield "## How to use it"
     yield "With `entail`:"
-    yield f"```python\n{usage.entail_usage(facts.repo or facts.name)}```"
+    yield f"```python\n{usage.entail_usage(facts.place if facts.repo or facts.beside else facts.name)}```"
     needs = "`sentence-transformers` and `peft`" if facts.form == "adapter" else "`sentence-transformers`"
     yield f"With {needs} alone:"
     plain = usage.plain_usage(
-        place,
+        facts.place,
         form=facts.form,
         towers=facts.entry.towers,
         base=facts.base_place,

@@ -46,6 +46,7 @@ _PARTS = (
     "card",
     "convert",
     "evaluate",
+    "export",
     "sample",
     "storage",
     "train",

@@ -239,10 +239,18 @@ def save_routes(folder: Path, queries: SentenceTransformer, premises: SentenceTr
     for_queries: list[Any] = list(queries.children())
     for_premises: list[Any] = list(premises.children())
     router = Router.for_query_document(for_queries, for_premises)
+    save_whole(folder, SentenceTransformer(modules=[router], device="cpu"))
+
+
+def save_whole(folder: Path, model: SentenceTransformer) -> None:
+    """Write a whole model, safetensors and configuration, without a card.
+
+    Raises:
+        OSError: If the folder cannot be written.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    both = SentenceTransformer(modules=[router], device="cpu")
     with _without_bars():
-        both.save_pretrained(str(folder), create_model_card=False)
+        model.save_pretrained(str(folder), create_model_card=False)
 
 
 @contextlib.contextmanager

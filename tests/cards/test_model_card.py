@@ -72,9 +72,6 @@ def test_on_the_packaged_base_it_is_an_adapter_of_the_hubs_model(encoder: Write)
     assert "reimers2019sentence" in card
     assert "bogatu2022active" in card
     assert "dalvi2021explaining" in card
-    merged = header(model_card(folder, merged=True))
-    assert (merged["base_model_relation"], merged["library_name"]) == ("finetune", "sentence-transformers")
-    assert "lora" not in merged["tags"]
 
 
 def test_the_hubs_own_parser_reads_it_back(encoder: Write) -> None:

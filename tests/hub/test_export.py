@@ -1,0 +1,215 @@
+"""Encoders as folders of stock modules: the same vectors, with nothing of `entail` at hand."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import entail
+from entail.cli import main
+from entail.encoders.catalogue import resolve
+from entail.errors import EncoderError
+from entail.hub import export
+from entail.hub.export import export_encoder
+
+Write = Callable[..., Path]
+
+TEXTS = ["ba de fi", "go lu ma ne", "pi", "ro su ta ba de fi go lu"]
+CLEAN = """
+import json, sys
+class No:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "entail":
+            raise ImportError(name)
+sys.meta_path.insert(0, No())
+try:
+    import entail
+except ImportError:
+    pass
+else:
+    sys.exit("entail is here")
+from sentence_transformers import SentenceTransformer
+texts = json.loads(sys.argv[1])
+found = {}
+for folder in sys.argv[2:]:
+    model = SentenceTransformer(folder, device="cpu", trust_remote_code=False)
+    found[folder] = [model.encode_query(texts).tolist(), model.encode_document(texts).tolist()]
+print(json.dumps(found))
+"""
+
+
+def unit(vectors: Any) -> np.ndarray:
+    found = np.asarray(vectors, dtype=np.float64)
+    return found / np.linalg.norm(found, axis=-1, keepdims=True)
+
+
+def test_in_a_clean_environment_it_gives_entails_vectors(home: Path, trained: Write, tmp_path: Path) -> None:
+    folders = {}
+    for towers in ("single", "siamese", "dual"):
+        trained(towers, towers=towers)
+        folders[towers] = export_encoder(towers, tmp_path / "out" / towers).folder
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", CLEAN, json.dumps(TEXTS), *map(str, folders.values())],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "none")},
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    base = entail.load("tiny").encode_premises(TEXTS)
+    for towers, folder in folders.items():
+        encoder = entail.load(towers)
+        queries, premises = map(unit, found[str(folder)])
+        assert np.abs(queries - encoder.encode_queries(TEXTS)).max() < 1e-5
+        assert np.abs(premises - encoder.encode_premises(TEXTS)).max() < 1e-5
+        # Each by its own tower: what was trained is there, and nowhere else.
+        assert np.allclose(premises, base, atol=1e-5) == (towers == "single")
+        assert np.allclose(premises, queries, atol=1e-5) == (towers == "siamese")
+        assert (folder / "router_config.json").is_file() == (towers != "siamese")
+
+
+def test_entail_itself_takes_it_as_a_whole_model(home: Path, trained: Write) -> None:
+    trained(towers="dual")
+    done = export_encoder("mine", home / "whole")
+    assert done.difference < 1e-5
+    assert done.files == export.files_of(home / "whole")
+    entry = resolve("whole")
+    assert (entry.base, entry.towers, entry.method) == (None, "dual", "aeenc")
+    assert entry.card is not None
+    assert json.loads((home / "whole" / "entail.json").read_text())["merged_from"] == resolve("mine").revision
+    ours, again = entail.load("mine"), entail.load("whole")
+    assert np.allclose(ours.encode_queries(TEXTS), again.encode_queries(TEXTS), atol=1e-5)
+    assert np.allclose(ours.encode_premises(TEXTS), again.encode_premises(TEXTS), atol=1e-5)
+    # What was exported can be exported again, with each route of its own.
+    twice = export_encoder("whole", home / "twice", routes=True)
+    assert [route.name for route in twice.routes] == ["twice-query", "twice-premise"]
+    assert np.allclose(ours.encode_queries(TEXTS), entail.load("twice").encode_queries(TEXTS), atol=1e-5)
+
+
+def test_only_safetensors_and_no_place_of_this_machine(home: Path, trained: Write, tmp_path: Path) -> None:
+    trained()
+    out = export_encoder("mine", tmp_path / "out").folder
+    suffixes = {path.suffix for path in out.rglob("*") if path.is_file()}
+    assert suffixes <= {".safetensors", ".json", ".txt", ".md"}
+    for path in out.rglob("*.json"):
+        text = path.read_text(encoding="utf-8")
+        assert str(tmp_path) not in text
+        assert str(Path.home()) not in text
+    modes = {path.stat().st_mode for path in out.rglob("*") if path.is_file()}
+    assert len(modes) == 1  # weights can be read by whoever can read the rest
+
+
+def test_its_card_has_a_program_that_runs(
+    home: Path, trained: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained()
+    out = export_encoder("mine", tmp_path / "out").folder
+    card = (out / "README.md").read_text(encoding="utf-8")
+    assert "library_name: sentence-transformers" in card
+    assert "load_adapter" not in card
+    monkeypatch.chdir(tmp_path)
+    said = []
+    for part in card.split("```python\n")[1:]:
+        with redirect_stdout(StringIO()) as printed:
+            exec(compile(part.split("```")[0], "card", "exec"), {})
+        said.append(printed.getvalue().replace("tensor(", " ").replace(",", " ").strip("[] )\n").split())
+    assert np.allclose([float(w) for w in said[0]], [float(w) for w in said[1]], atol=2e-3)
+
+
+def test_each_route_is_a_plain_model(home: Path, trained: Write, tmp_path: Path) -> None:
+    trained()
+    done = export_encoder("mine", tmp_path / "out", routes=True)
+    query, premise = done.routes
+    ours = entail.load("mine")
+    for folder, expected in ((query, ours.encode_queries(TEXTS)), (premise, ours.encode_premises(TEXTS))):
+        entry = resolve(folder)
+        assert (entry.symmetric, entry.problem) == (True, None)
+        assert not (folder / "router_config.json").exists()
+        assert np.allclose(entail.load(folder).encode_queries(TEXTS), expected, atol=1e-5)
+        card = (folder / "README.md").read_text(encoding="utf-8")
+        assert card.startswith("---\n")
+        assert "license: other" in card
+    assert "claims" in (query / "README.md").read_text(encoding="utf-8")
+    trained("alike", towers="siamese")
+    assert export_encoder("alike", tmp_path / "one", routes=True).routes == ()
+
+
+def test_a_stock_model_stays_itself(home: Path, tmp_path: Path) -> None:
+    out = export_encoder("tiny", tmp_path / "out").folder
+    assert not (out / "entail.json").exists()
+    expected = entail.load("tiny").encode_queries(TEXTS)
+    assert np.allclose(entail.load(out).encode_queries(TEXTS), expected, atol=1e-6)
+
+
+def test_nothing_is_written_over(home: Path, trained: Write, tmp_path: Path) -> None:
+    trained()
+    (tmp_path / "out-query").mkdir()
+    (tmp_path / "out-query" / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(EncoderError, match="found something in 'out-query'"):
+        export_encoder("mine", tmp_path / "out", routes=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_other_vectors_are_not_kept(
+    home: Path, trained: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained()
+    merge = export._merged
+
+    def forgetting(entry: Any, adapter: Any) -> Any:
+        return merge(entry, None)
+
+    monkeypatch.setattr(export, "_merged", forgetting)
+    with pytest.raises(EncoderError, match=r"the same vectors to 1e-05, found a difference of"):
+        export_encoder("mine", tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["models"]
+
+
+def test_a_full_disk_leaves_nothing(
+    home: Path, trained: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained()
+
+    def full(folder: Path, *_: Any) -> None:
+        folder.mkdir(parents=True)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(export, "save_routes", full)
+    with pytest.raises(EncoderError, match="No space left on device; make room"):
+        export_encoder("mine", tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["models"]
+
+
+def test_a_base_with_prompts_is_refused(home: Path, trained: Write, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(home / "tiny", home / "prompted")
+    file = home / "prompted" / "config_sentence_transformers.json"
+    told = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps({**told, "prompts": {"query": "ba "}}), encoding="utf-8")
+    trained(base="prompted", base_revision=None)
+    with pytest.raises(EncoderError, match="'prompted' with routes or prompts"):
+        export_encoder("mine", tmp_path / "out")
+
+
+def test_the_command_says_what_it_wrote(
+    home: Path, trained: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained()
+    assert main(["export", "mine", str(tmp_path / "out"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["files"]["query_0_Transformer/model.safetensors"] > 1000
+    assert told["bytes"] == sum(told["files"].values())
+    assert main(["export", "mine", str(tmp_path / "out")]) == 1
+    assert "expected a new folder" in capsys.readouterr().err
+    assert main(["export", "nobody", str(tmp_path / "o2")]) == 1
+    assert "no encoder is called 'nobody'" in capsys.readouterr().err
