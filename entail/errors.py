@@ -14,6 +14,9 @@
     ├── TrainingError             a training that cannot begin, go on or be resumed
     │   ├── SamplingError             nothing to sample from
     │   └── CheckpointError           of another base, data or configuration, or damaged
+    ├── JobError                  a job that cannot be taken in, gone on with, or read
+    │   └── UnknownJobError           no job has this id
+    ├── PromotionError            an encoder that cannot be made the active one
     ├── TreeError                 an act that cannot be applied to a tree
     │   ├── UnknownTreeError
     │   ├── ActError              the act makes no sense on this tree (no such node, text is empty ...)
@@ -102,6 +105,18 @@ class SamplingError(TrainingError):
 
 class CheckpointError(TrainingError):
     """A checkpoint of another base, other data or another configuration, or a damaged one."""
+
+
+class JobError(EntailError):
+    """A job that cannot be taken in, cancelled, resumed, deleted or read."""
+
+
+class UnknownJobError(JobError):
+    """No job has this id."""
+
+
+class PromotionError(EntailError):
+    """An encoder that cannot be made the active one, or nothing to go back to."""
 
 
 class TreeError(EntailError):

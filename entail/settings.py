@@ -6,6 +6,10 @@
 `ENTAIL_DATABASE_URL`      SQLAlchemy URL (default: SQLite in the data folder)
 `ENTAIL_MODELS_DIR`        trained encoders (default: `models/` beside the package)
 `ENTAIL_DEVICE`            `auto` (default), `cpu`, `cuda`, `cuda:1` ...
+`ENTAIL_QUEUE_URL`         where jobs queue: `redis://...` or `postgresql://...` when several machines share
+                           the work and the data folder (default: SQLite in the data folder)
+`ENTAIL_WORKER`            `auto` (default): whoever submits a job starts a worker on this machine where none
+                           runs; `none`: workers are started by `entail worker` alone
 `ENTAIL_MAX_PREMISE_CHARS` longest premise taken into a corpus (default 10,000)
 =========================  ==========================================================================
 """
@@ -22,6 +26,9 @@ from entail.errors import SettingsError
 MAX_UPLOAD_MB = 200
 """Largest upload; `.streamlit/config.toml` says the same number to the web server."""
 
+QUEUE_SCHEMES = ("redis://", "rediss://", "postgresql://")
+"""What a queue's URL may begin with."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -32,6 +39,13 @@ class Settings:
     models_dir: Path
     device: str
     max_premise_chars: int
+    queue_url: str | None = None
+    starts_worker: bool = True
+
+    @property
+    def jobs_dir(self) -> Path:
+        """Where jobs are kept: what was asked for, how far it is, how it ended."""
+        return self.data_dir / "jobs"
 
     @property
     def vectors_dir(self) -> Path:
@@ -53,6 +67,16 @@ def load_settings() -> Settings:
     chars = os.environ.get("ENTAIL_MAX_PREMISE_CHARS", "10000")
     if not chars.isdigit() or int(chars) < 1:
         raise SettingsError(f"ENTAIL_MAX_PREMISE_CHARS must be a whole number above 0, found {chars!r}")
+    worker = os.environ.get("ENTAIL_WORKER") or "auto"
+    if worker not in ("auto", "none"):
+        raise SettingsError(f"ENTAIL_WORKER must be auto or none, found {worker!r}")
+    queue_url = os.environ.get("ENTAIL_QUEUE_URL") or None
+    if queue_url is not None and not queue_url.startswith(QUEUE_SCHEMES):
+        # The URL may hold a password: only its scheme is shown.
+        raise SettingsError(
+            f"ENTAIL_QUEUE_URL must begin with one of {', '.join(QUEUE_SCHEMES)}, found "
+            f"{queue_url.partition(':')[0]!r}"
+        )
     return Settings(
         data_dir=data_dir,
         database_url=os.environ.get("ENTAIL_DATABASE_URL")
@@ -60,4 +84,6 @@ def load_settings() -> Settings:
         models_dir=Path(os.environ.get("ENTAIL_MODELS_DIR") or Path(__file__).parent.parent / "models"),
         device=os.environ.get("ENTAIL_DEVICE") or "auto",
         max_premise_chars=int(chars),
+        queue_url=queue_url,
+        starts_worker=worker == "auto",
     )

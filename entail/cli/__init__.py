@@ -47,10 +47,14 @@ _PARTS = (
     "convert",
     "evaluate",
     "export",
+    "jobs",
+    "promote",
     "sample",
     "storage",
+    "submit",
     "train",
     "version",
+    "worker",
 )
 
 

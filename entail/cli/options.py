@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 import typer
+
+from entail.jobs.fields import Field, fields_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,36 +38,42 @@ Extend = Annotated[
 ]
 
 
-def options_of(config_type: type[Any]) -> Callable[[Callable[..., R]], Callable[..., R]]:
+def options_of(
+    config_type: type[Any], *, into: str = "config", panel: str = "Settings"
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Give a command an option for each field of a dataclass; it is called with `config`, ready-made.
 
-    A field is declared as ``name: Annotated[type, "help"] = default``. Put this below ``@reports``.
+    See `entail.jobs.fields` for what a field is. Put this below ``@reports``.
+
+    Args:
+        config_type: The dataclass.
+        into: Name of the command's parameter that takes it.
+        panel: Heading of the options.
     """
-    hints = get_type_hints(config_type, include_extras=True)
-    names = [field.name for field in dataclasses.fields(config_type)]
+    fields = fields_of(config_type)
 
     def decorate(command: Callable[..., R]) -> Callable[..., R]:
         @functools.wraps(command)
         def run(*args: Any, **kwargs: Any) -> R:  # noqa: ANN401 - whatever the command takes
-            config = config_type(**{name: kwargs.pop(name) for name in names if name in kwargs})
-            return command(*args, config=config, **kwargs)
+            config = config_type(
+                **{field.name: kwargs.pop(field.name) for field in fields if field.name in kwargs}
+            )
+            return command(*args, **{into: config}, **kwargs)
 
         signature = inspect.signature(command, eval_str=True)
-        own = [parameter for parameter in signature.parameters.values() if parameter.name != "config"]
+        own = [parameter for parameter in signature.parameters.values() if parameter.name != into]
         run.__signature__ = signature.replace(  # type: ignore[attr-defined]  # typer reads it
-            parameters=[*own, *(_option(config_type, name, hints[name]) for name in names)]
+            parameters=[*own, *(_option(field, panel) for field in fields)]
         )
         return run
 
     return decorate
 
 
-def _option(config_type: type[Any], name: str, hint: Any) -> inspect.Parameter:  # noqa: ANN401 - an annotation
-    kind, help_ = get_args(hint)
-    default = next(f.default for f in dataclasses.fields(config_type) if f.name == name)
+def _option(field: Field, panel: str) -> inspect.Parameter:
     return inspect.Parameter(
-        name,
+        field.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, typer.Option(help=help_, rich_help_panel="Settings")],
+        default=inspect.Parameter.empty if field.required else field.default,
+        annotation=Annotated[field.type, typer.Option(help=field.help, rich_help_panel=panel)],
     )

@@ -1,0 +1,151 @@
+"""``entail jobs ...``: what is queued, what runs, how it ended."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from entail.cli.console import Report, reports, table
+
+if TYPE_CHECKING:
+    from entail.jobs.record import Job
+
+app = typer.Typer(name="jobs", help="Trainings that were submitted: list, watch, cancel, resume, delete.")
+
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="Its id, or enough of its beginning.")]
+
+_FOLLOWS = 0.5
+
+
+@app.command("list")
+@reports
+def list_jobs() -> Report:
+    """List all jobs, the newest first, and the workers."""
+    from entail.jobs.jobs import Jobs
+
+    jobs = Jobs()
+    found, workers = jobs.jobs(), [worker for worker in jobs.workers() if worker.alive]
+    rows = [[job.id, job.spec.method, job.name, _state(job), job.spec.by, _clock(job)] for job in found]
+    parts = [table(["job", "method", "encoder", "state", "by", "time"], rows) if rows else "no jobs"]
+    parts.extend(f"{job_id}: {why}" for job_id, why in jobs.unreadable().items())
+    if workers:
+        parts.append("workers: " + ", ".join(f"{w.host} (process {w.pid})" for w in workers))
+    elif any(job.state == "queued" for job in found):
+        parts.append("no worker runs: start one with `entail worker`")
+    data = {
+        "jobs": [job.to_json() for job in found],
+        "workers": [{"host": w.host, "pid": w.pid, "jobs": w.jobs, "at": list(w.at)} for w in workers],
+        "unreadable": jobs.unreadable(),
+    }
+    return Report(data=data, text="\n\n".join(parts))
+
+
+@app.command()
+@reports
+def show(job: JobId) -> Report:
+    """Say how a job stands, what it was set to, and what came of it."""
+    from entail.evaluation.measured import Beside
+    from entail.jobs.jobs import Jobs
+
+    jobs = Jobs()
+    found = jobs.job(job)
+    rows: list[list[Any]] = [
+        ["job", found.id],
+        ["encoder", found.name],
+        ["method", found.spec.method],
+        ["learns from", found.spec.about],
+        ["asked by", f"{found.spec.by}, {found.spec.at.astimezone():%Y-%m-%d %H:%M}"],
+        ["state", _state(found)],
+        ["time", _clock(found)],
+        ["attempts", str(found.status.attempt)],
+        ["on disk", f"{jobs.disk(found.id) / 2**20:,.1f} MiB"],
+    ]
+    rows.extend([name, str(value)] for name, value in jobs.settings_changed(found).items())
+    parts = [table(["what", "found"], rows)]
+    if found.progress:
+        parts.append(str(found.progress))
+    if found.status.what:
+        parts.append(f"{found.status.what}\nwhat to do: {found.status.todo}")
+    if found.evaluation:
+        parts.append(str(Beside.from_json(found.evaluation)))
+    parts.extend(f"warning: {warning}" for warning in found.warnings)
+    return Report(data=found.to_json() | {"disk": jobs.disk(found.id)}, text="\n\n".join(parts))
+
+
+@app.command()
+@reports
+def log(
+    job: JobId,
+    lines: Annotated[int, typer.Option(min=1, help="How many of the last lines.", metavar="N")] = 40,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on until the job ends, on stderr what comes meanwhile.")
+    ] = False,
+) -> Report:
+    """Show what a job and its libraries said."""
+    from entail.jobs.jobs import Jobs
+
+    jobs = Jobs()
+    found = jobs.job(job)
+    if follow:
+        offset, last = 0, ""
+        while found.open:
+            text, offset = jobs.log_after(found.id, offset)
+            progress = str(found.progress or _state(found))
+            sys.stderr.write(text + (f"{progress}\n" if progress != last else ""))
+            last = progress
+            time.sleep(_FOLLOWS)
+            found = jobs.job(found.id)
+    tail = jobs.log_tail(found.id, lines=lines)
+    return Report(
+        data={"id": found.id, "state": found.state, "log": tail}, text=f"{tail}\n{_state(found)}".strip()
+    )
+
+
+@app.command()
+@reports
+def cancel(job: JobId) -> Report:
+    """End a job; it can be resumed from its last checkpoint."""
+    from entail.jobs.jobs import Jobs
+
+    return _stands(Jobs().cancel(job, by=getpass.getuser()))
+
+
+@app.command()
+@reports
+def resume(job: JobId) -> Report:
+    """Queue a job again that ended without being done; it goes on from its last checkpoint."""
+    from entail.jobs.jobs import Jobs
+
+    return _stands(Jobs().resume(job))
+
+
+@app.command()
+@reports
+def delete(job: JobId) -> Report:
+    """Remove a job with its checkpoints and log; an encoder that came of it stays."""
+    from entail.jobs.jobs import Jobs
+
+    jobs = Jobs()
+    job_id, size = jobs.job(job).id, jobs.disk(job)
+    jobs.delete(job_id)
+    return Report(data={"deleted": job_id, "bytes": size}, text=f"deleted {job_id} ({size / 2**20:,.1f} MiB)")
+
+
+def _stands(job: Job) -> Report:
+    return Report(data=job.to_json(), text=f"job {job.id}: {_state(job)}")
+
+
+def _state(job: Job) -> str:
+    if job.place:
+        return f"queued, number {job.place}"
+    if job.state == "cancelling" and job.cancelled_by:
+        return f"cancelling, as {job.cancelled_by} wishes"
+    return f"{job.state} ({job.status.ending})" if job.status.ending else job.state
+
+
+def _clock(job: Job) -> str:
+    return f"{job.seconds:,.0f} s" if job.seconds else "-"

@@ -1,0 +1,149 @@
+"""One encoder's figures on a split, query by query, and a candidate's beside the active one's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from entail.errors import RetrievalError
+from entail.evaluation.premises import PremiseEvaluation
+from entail.metrics import Values, query_values
+from entail.significance import SAMPLES, PairedDifference, paired_difference
+
+PRIMARY = "MAP, query excluded"
+"""What premise retrieval is judged by: what an author sees."""
+
+_SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
+_PROTOCOLS = {"query excluded": "query_excluded", "paper": "paper"}
+
+Verdict = Literal["better", "not different", "worse"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What an encoder does on a split.
+
+    Attributes:
+        encoder: Its name.
+        revision: Its weights.
+        split: What it was measured on, in words.
+        queries: The queries, in the order of the values.
+        primary: The measure that decides.
+        values: Measure -> one value a query, and its weight; the figure is their weighted mean.
+    """
+
+    encoder: str
+    revision: str
+    split: str
+    queries: tuple[str, ...]
+    primary: str
+    values: Mapping[str, tuple[Values, Values]]
+
+    @classmethod
+    def of_premises(cls, evaluation: PremiseEvaluation, *, split: str) -> Measured:
+        """Take MAP, NDCG, Hit@10 and Hit@50 of a premise retrieval, by both protocols."""
+        values: dict[str, tuple[Values, Values]] = {}
+        for protocol, attribute in _PROTOCOLS.items():
+            measured = query_values(getattr(evaluation, attribute), ks=evaluation.ks)
+            values |= {f"{name}, {protocol}": measured[name] for name in _SHOWN if name in measured}
+        return cls(
+            encoder=evaluation.retriever,
+            revision=evaluation.manifest.revision,
+            split=split,
+            queries=evaluation.queries,
+            primary=PRIMARY,
+            values=values,
+        )
+
+    @property
+    def digest(self) -> str:
+        """Twelve digits that are equal for the same queries."""
+        return hashlib.sha256(json.dumps(self.queries).encode()).hexdigest()[:12]
+
+    def figures(self) -> dict[str, float]:
+        """Return measure -> figure."""
+        return {
+            name: float(np.average(value, weights=weight)) for name, (value, weight) in self.values.items()
+        }
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A candidate's figures beside the active encoder's, on the same queries: first the active one's.
+
+    Attributes:
+        candidate: Revision of the candidate.
+        active: Revision of the encoder it was compared with.
+        split: On what, in words.
+        digest: Of the queries.
+        primary: The measure that decides.
+        measures: Measure -> both figures, the difference and its interval (bootstrap over queries, 95 %).
+    """
+
+    candidate: str
+    active: str
+    split: str
+    digest: str
+    primary: str
+    measures: Mapping[str, PairedDifference]
+
+    @property
+    def queries(self) -> int:
+        """How many queries there are."""
+        return self.measures[self.primary].queries
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the interval of the primary measure says: it lies above 0, below it, or holds it."""
+        decisive = self.measures[self.primary]
+        return "better" if decisive.low > 0 else "worse" if decisive.high < 0 else "not different"
+
+    def __str__(self) -> str:
+        found = self.measures[self.primary]
+        return (
+            f"{self.primary}: {found.second:.3f} against {found.first:.3f} of the active encoder, "
+            f"{found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}] over {self.queries:,} queries of "
+            f"{self.split}: {self.verdict}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types."""
+        return asdict(self) | {"measures": {name: asdict(found) for name, found in self.measures.items()}}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Beside:
+        """Take back what `to_json` returned."""
+        measures = {name: PairedDifference(**found) for name, found in told["measures"].items()}
+        return cls(**{**told, "measures": measures})
+
+
+def beside(active: Measured, candidate: Measured, *, samples: int = SAMPLES) -> Beside:
+    """Compare a candidate with the active encoder, query by query.
+
+    Raises:
+        RetrievalError: If the two were not measured on the same queries by the same measures.
+    """
+    if active.queries != candidate.queries or set(active.values) != set(candidate.values):
+        raise RetrievalError(
+            f"expected two evaluations of the same queries, found {len(active.queries)} of {active.split} "
+            f"with {active.encoder} and {len(candidate.queries)} of {candidate.split} with "
+            f"{candidate.encoder}; measure both on the same split"
+        )
+    return Beside(
+        candidate=candidate.revision,
+        active=active.revision,
+        split=candidate.split,
+        digest=candidate.digest,
+        primary=candidate.primary,
+        measures={
+            name: paired_difference(
+                active.values[name][0], candidate.values[name][0], weights=weights, samples=samples
+            )
+            for name, (_, weights) in candidate.values.items()
+        },
+    )

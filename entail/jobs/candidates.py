@@ -1,0 +1,131 @@
+"""Finished encoders as candidates: each with its figures beside those of the encoder that is active."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from entail.data.records import Corpus, ExplanationTree
+from entail.encoders.catalogue import resolve
+from entail.errors import EncoderError, JobError
+from entail.evaluation.measured import Beside, beside
+from entail.jobs.aeenc import evaluate
+from entail.jobs.jobs import Jobs
+from entail.jobs.method import method
+from entail.jobs.record import Job
+from entail.jobs.source import TrainingData
+from entail.progress import ProgressCallback
+from entail.promotion import Active, active
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An encoder that a job made.
+
+    Attributes:
+        job: The job.
+        revision: The encoder's, as it is now; None if it is gone.
+        evaluation: Its figures beside the encoder that was active when they were measured.
+    """
+
+    job: Job
+    revision: str | None
+    evaluation: Beside | None
+
+    @property
+    def name(self) -> str:
+        """The encoder's."""
+        return self.job.name
+
+    @property
+    def problem(self) -> str | None:
+        """Why it cannot be promoted as it is, None if it can be."""
+        if self.revision is None:
+            return "the encoder is gone"
+        if self.evaluation is not None and self.evaluation.candidate != self.revision:
+            return "another encoder stands under its name by now"
+        return None
+
+    def outdated(self, present: Active) -> bool:
+        """Say whether its figures stand beside another encoder's than the one that is active."""
+        return self.evaluation is None or self.evaluation.active != present.revision
+
+
+def candidates(jobs: Jobs) -> list[Candidate]:
+    """Return the encoders that jobs made, the newest first."""
+    return [candidate(job) for job in jobs.jobs() if job.state == "done"]
+
+
+def candidate(job: Job) -> Candidate:
+    """Return the encoder that a job made.
+
+    Raises:
+        JobError: If the job is not done.
+    """
+    if job.state != "done":
+        raise JobError(f"job {job.id} is {job.state}: expected one that is done")
+    try:
+        revision = resolve(job.name).revision
+    except EncoderError:
+        revision = None
+    told = job.evaluation
+    return Candidate(job, revision, Beside.from_json(told) if told else None)
+
+
+def candidate_called(jobs: Jobs, name: str) -> Candidate | None:
+    """Return the candidate of this name, None where no job made such an encoder."""
+    return next((found for found in candidates(jobs) if found.name == name), None)
+
+
+def compare_anew(
+    jobs: Jobs, job_id: str, *, corpus: str | None = None, progress: ProgressCallback | None = None
+) -> Beside | None:
+    """Measure a job's encoder beside the one that is active now, on the job's own split.
+
+    Args:
+        jobs: The installation's jobs.
+        job_id: The job.
+        corpus: Name of the corpus whose active encoder is meant; None: the one for all.
+        progress: Told how far it is.
+
+    Raises:
+        JobError: If the job is not done.
+        EntailError: If its data or an encoder cannot be read.
+    """
+    job = jobs.job(job_id)
+    name = candidate(job).name
+    how = method(job.spec.method)
+    data: Any = how.reading(job.spec.source).read(keep=jobs.place(job.id).path)
+    measured = how.evaluate(name, data, progress)
+    present = how.evaluate(active(corpus).encoder, data, progress)
+    return beside(present, measured) if measured and present else None
+
+
+def compare_on(
+    encoder: str | Path,
+    premises: Corpus,
+    trees: Sequence[ExplanationTree],
+    *,
+    corpus: str | None = None,
+    progress: ProgressCallback | None = None,
+) -> Beside:
+    """Measure any encoder beside the active one: the children of every parent of some trees.
+
+    Args:
+        encoder: Name or folder.
+        premises: The candidates.
+        trees: Gold trees that neither learnt from.
+        corpus: Name of the corpus whose active encoder is meant; None: the one for all.
+        progress: Told how far it is.
+
+    Raises:
+        EntailError: If an encoder cannot be loaded, or no tree has a proof.
+    """
+    data = TrainingData(premises, premises, (), None, tuple(trees))
+    measured = evaluate(encoder, data, progress)
+    present = evaluate(active(corpus).encoder, data, progress)
+    if measured is None or present is None:
+        raise JobError("expected trees to compare encoders on, found none")
+    return beside(present, measured)

@@ -1,0 +1,103 @@
+"""Which job is next: Huey over SQLite in the data folder, or over Redis or PostgreSQL by URL.
+
+The queue holds ids and nothing else; what a job is, and how it stands, is its folder's to say. So a queue
+that is lost loses no job: a worker puts what is `queued` into it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from entail.errors import JobError
+
+_NAME = "entail-jobs"
+_TASK = "train"
+
+
+class JobQueue:
+    """Ids in order of arrival.
+
+    Args:
+        folder: Where SQLite's file is.
+        url: `redis://...` or `postgresql://...` instead; never shown, for it may hold a password.
+
+    Raises:
+        JobError: If it cannot be opened.
+    """
+
+    def __init__(self, folder: Path, url: str | None = None) -> None:
+        self.huey = _huey(folder, url)
+        self._work: Callable[[str], None] = _nobody
+        self._put = self.huey.task(name=_TASK)(self._run)
+
+    def put(self, job_id: str) -> None:
+        """Append a job.
+
+        Raises:
+            JobError: If the queue cannot be written.
+        """
+        try:
+            self._put(job_id)
+        except Exception as error:
+            raise JobError(f"the job cannot be queued: {type(error).__name__}: {error}") from error
+
+    def waiting(self) -> list[str]:
+        """Return the ids in it, the next one first.
+
+        Raises:
+            JobError: If the queue cannot be read.
+        """
+        try:
+            return [task.args[0] for task in self.huey.pending()]
+        except Exception as error:
+            raise JobError(f"the queue cannot be read: {type(error).__name__}: {error}") from error
+
+    def consumer(self, work: Callable[[str], None], *, jobs: int) -> Any:  # noqa: ANN401 - Huey has no types
+        """Return Huey's consumer, which gives ids to `work`, so many at a time."""
+        self._work = work
+        return self.huey.create_consumer(
+            workers=jobs,
+            worker_type="thread",
+            periodic=False,
+            initial_delay=0.1,
+            max_delay=1.0,
+            # Nobody waits for a training when a worker is stopped: it stops with a checkpoint.
+            shutdown_timeout=0.1,
+        )
+
+    def _run(self, job_id: str) -> None:
+        self._work(job_id)
+
+
+def _nobody(job_id: str) -> None:
+    raise JobError(f"job {job_id} was taken from the queue by a process that is no worker")
+
+
+def _huey(folder: Path, url: str | None) -> Any:  # noqa: ANN401 - Huey has no types
+    import huey
+    from huey.registry import Message
+    from huey.serializer import Serializer
+
+    class Json(Serializer):  # type: ignore[misc]  # Huey has no types
+        """Messages as JSON, since Huey's own way is a pickle."""
+
+        def _serialize(self, data: Any) -> bytes:  # noqa: ANN401
+            return json.dumps(data).encode()
+
+        def _deserialize(self, data: bytes) -> Any:  # noqa: ANN401
+            return Message(*json.loads(data))
+
+    options: dict[str, Any] = {"results": False, "serializer": Json()}
+    try:
+        if url is None:
+            folder.mkdir(parents=True, exist_ok=True)
+            return huey.SqliteHuey(_NAME, filename=str(folder / "queue.db"), strict_fifo=True, **options)
+        if url.startswith("postgresql://"):
+            return huey.PostgresHuey(_NAME, dsn=url, **options)
+        return huey.RedisHuey(_NAME, url=url, **options)
+    except Exception as error:
+        hint = "; pip install redis" if url and "redis" in str(error) else ""
+        raise JobError(f"the queue cannot be opened: {type(error).__name__}: {error}{hint}") from error
