@@ -124,8 +124,9 @@ def measured(encoder: str | Path, data: Data, *, progress: ProgressCallback | No
     """Return the dev figures of both protocols, of queries seen and unseen in training, and the effort."""
     index = retriever(str(encoder), data.corpus, progress=progress)
     evaluation = evaluate_premises(data.corpus, data.dev, index, progress=progress)
-    seen = {query for query in evaluation.queries if query in gold_children(data.train)}
-    unseen = {query for query in evaluation.queries if query not in seen}
+    gold = gold_children(data.train)
+    seen = {query for query in evaluation.queries if query in gold}
+    unseen = {query for query in evaluation.queries if query not in gold}
     return {
         **evaluation.figures(),
         "seen": {"queries": len(seen), **(evaluation.figures(seen) if seen else {})},

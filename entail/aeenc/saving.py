@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.aeenc.config import AeencConfig
+from entail.data.text import premise_key
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry, resolve
+from entail.encoders.seen import write_seen
 from entail.encoders.stock import sentence_transformer
 from entail.errors import EncoderError, TrainingError
 from entail.training.tower import Tower, save_routes
@@ -66,6 +68,7 @@ def save_aeenc(out: Path, training: AeencTraining, towers: Mapping[str, Tower], 
         _write_towers(partial, training.config, towers, base)
         about = json.dumps(card_of(training, base), indent=2, ensure_ascii=False)
         (partial / "entail.json").write_text(about + "\n", encoding="utf-8")
+        write_seen(partial, map(premise_key, training.pairs.queries))
         if out.exists():
             out.replace(old)
         partial.replace(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -52,6 +53,7 @@ def premises(
 
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank import read_trees
+    from entail.encoders.seen import seen_by
     from entail.evaluation.effort import measure_effort
     from entail.evaluation.premises import compare_evaluations, evaluate_premises
     from entail.index.retriever import retriever as make_retriever
@@ -60,30 +62,30 @@ def premises(
     started = datetime.now(UTC)
     candidates = read_corpus(corpus).corpus
     gold = list(read_trees(trees))[:limit]
-    measured: list[tuple[PremiseEvaluation, Effort | None]] = []
+    measured: list[_Measured] = []
     with progress_bar() as progress:
         names = retriever or ["minilm"]
-        for index in [make_retriever(name, candidates, progress=progress) for name in names]:
+        indexes = [make_retriever(name, candidates, progress=progress) for name in names]
+        for name, index in zip(names, indexes, strict=True):
             evaluation = evaluate_premises(candidates, gold, index, progress=progress)
             work = measure_effort(candidates, gold, index, progress=progress) if effort else None
-            measured.append((evaluation, work))
+            measured.append(_Measured(evaluation, work, seen_by(name, evaluation.queries), len(gold)))
 
-    (first, work), *others = measured
-    data = _as_json(first, work, trees=len(gold))
-    text = _as_text(first, work, trees=len(gold))
+    first, *others = measured
+    data = _as_json(first)
+    text = _as_text(first)
     if others:
-        compared = [compare_evaluations(first, other) for other, _ in others]
+        compared = [compare_evaluations(first.evaluation, other.evaluation) for other in others]
         data["comparison"] = {"level": LEVEL, "samples": SAMPLES, "seed": SEED}
         data["others"] = [
-            {**_as_json(other, work, trees=len(gold)), "against_first": _differences_as_json(differences)}
-            for (other, work), differences in zip(others, compared, strict=True)
+            {**_as_json(other), "against_first": _differences_as_json(differences)}
+            for other, differences in zip(others, compared, strict=True)
         ]
         text = "\n\n".join(
             [text]
             + [
-                f"{_as_text(other, work, trees=len(gold))}\n\n"
-                f"{_differences_as_text(first.retriever, other.retriever, differences)}"
-                for (other, work), differences in zip(others, compared, strict=True)
+                f"{_as_text(other)}\n\n{_differences_as_text(first.name, other.name, differences)}"
+                for other, differences in zip(others, compared, strict=True)
             ]
         )
     if out is not None:
@@ -93,10 +95,31 @@ def premises(
     return Report(data=data, text=text)
 
 
-def _as_json(evaluation: PremiseEvaluation, work: Effort | None, *, trees: int) -> dict[str, Any]:
-    data: dict[str, Any] = {**evaluation.to_json(), "trees": trees}
-    if work is not None:
-        data["effort"] = work.to_json()
+@dataclass(frozen=True)
+class _Measured:
+    """A retriever's evaluation, the effort with it, and the queries it was trained on."""
+
+    evaluation: PremiseEvaluation
+    work: Effort | None
+    seen: frozenset[str]
+    trees: int
+
+    @property
+    def name(self) -> str:
+        return self.evaluation.retriever
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        return frozenset(self.evaluation.queries) - self.seen
+
+
+def _as_json(measured: _Measured) -> dict[str, Any]:
+    evaluation, unseen = measured.evaluation, measured.unseen
+    data: dict[str, Any] = {**evaluation.to_json(), "trees": measured.trees}
+    if measured.seen:
+        data["unseen"] = {"queries": len(unseen), **(evaluation.figures(unseen) if unseen else {})}
+    if measured.work is not None:
+        data["effort"] = measured.work.to_json()
     return data
 
 
@@ -123,16 +146,26 @@ def _p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _as_text(evaluation: PremiseEvaluation, work: Effort | None, *, trees: int) -> str:
+def _as_text(measured: _Measured) -> str:
+    evaluation, work, unseen = measured.evaluation, measured.work, measured.unseen
     figures = evaluation.figures()
     parts = [
         f"{evaluation.retriever} on {evaluation.corpus_name}: {evaluation.manifest.count:,} premises, "
-        f"{trees:,} trees, {len(evaluation.queries):,} queries, {evaluation.pairs:,} pairs",
+        f"{measured.trees:,} trees, {len(evaluation.queries):,} queries, {evaluation.pairs:,} pairs",
         table(
             ["measure", "paper", "query excluded"],
             [[name, value, figures["query_excluded"][name]] for name, value in figures["paper"].items()],
         ),
     ]
+    if measured.seen:
+        line = f"it was trained on {len(measured.seen):,} of these queries"
+        if unseen:
+            without = evaluation.figures(unseen)
+            line += (
+                f"; on the other {len(unseen):,} its MAP is {without['paper']['MAP']:.3f} (paper), "
+                f"{without['query_excluded']['MAP']:.3f} (query excluded)"
+            )
+        parts.append(line)
     if evaluation.missing:
         parts.append(
             f"{len(evaluation.missing):,} gold premises are not in the corpus, so never found; "

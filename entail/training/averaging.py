@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from entail.encoders.catalogue import PREMISE_TOWER
 from entail.encoders.lora import read_lora_config
+from entail.encoders.seen import read_seen, write_seen
 from entail.encoders.weights import read_json
 from entail.errors import TrainingError
 
@@ -91,6 +92,7 @@ def average_adapters(
         "scale": scale,
     }
     (out / "entail.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_seen(out, frozenset[str]().union(*map(read_seen, folders)))
     config: dict[str, Any] = dict(read_json(folders[0] / "adapter_config.json"))
     ranks = max(len(a) for a, _ in merged.values())
     config |= {"r": ranks, "lora_alpha": ranks, "use_rslora": False, "rank_pattern": {}, "alpha_pattern": {}}

@@ -1,6 +1,7 @@
 import gzip
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,10 @@ from typing import Any
 import pytest
 
 from entail.cli import main
+from entail.data.entailment_bank import read_trees
+from entail.data.records import gold_children
+from entail.data.text import premise_key
+from entail.encoders.seen import write_seen
 
 FACTS = [
     "a star is a kind of celestial object",
@@ -106,6 +111,31 @@ def test_a_person_reads_a_table(evaluate: Callable[..., int], capsys: pytest.Cap
     assert "measure    paper  query excluded" in out
     assert "1 gold premises are not in the corpus" in out
     assert "candidates per accepted premise" in out
+
+
+def test_what_an_encoder_was_trained_on_is_told_apart(
+    evaluate: Callable[..., int],
+    trees: Path,
+    tiny_models: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    mine = Path(shutil.copytree(tiny_models / "tiny", tmp_path / "mine"))
+    queries = list(gold_children(read_trees(trees)))
+    write_seen(mine, [premise_key(queries[0])])
+    arguments = ["--retriever", str(mine), "--no-effort"]
+    assert evaluate(*arguments, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "unseen" not in found
+    (other,) = found["others"]
+    assert other["unseen"]["queries"] == len(queries) - 1
+    assert other["unseen"]["paper"]["MAP"] != other["paper"]["MAP"]
+    assert evaluate(*arguments) == 0
+    expected = f"it was trained on 1 of these queries; on the other {len(queries) - 1} its MAP is "
+    assert expected in capsys.readouterr().out
+    write_seen(mine, map(premise_key, queries))
+    assert evaluate(*arguments, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["others"][0]["unseen"] == {"queries": 0}
 
 
 def test_effort_can_be_left_out_and_trees_limited(
