@@ -9,6 +9,7 @@
     │   └── CorpusError           an empty corpus, a premise that is empty or too long ...
     ├── EncoderError              weights that cannot be found, verified or loaded safely
     │   └── UnknownEncoderError       nothing has this name
+    ├── HubError                  the Hugging Face Hub cannot be reached, refuses, or holds something unsafe
     ├── RetrievalError            an index that does not hold what it is asked for
     │   └── ManifestMismatchError     names both sides: what the index holds, what was expected
     ├── TrainingError             a training that cannot begin, go on or be resumed
@@ -85,6 +86,23 @@ class EncoderError(EntailError):
 
 class UnknownEncoderError(EncoderError):
     """No encoder has this name."""
+
+
+class HubError(EntailError):
+    """The Hugging Face Hub cannot be reached, refuses, or holds what is not taken from it.
+
+    Nothing of a token or of a request is in it, nor in what it was raised from.
+
+    Args:
+        message: What was refused and what to do, in words.
+        reason: In one word, for programs: `no_token`, `bad_token`, `forbidden`, `gated`, `not_found`,
+            `no_revision`, `offline`, `quota`, `rate_limit`, `conflict`, `server`, `disk`, `unsafe`, `place`,
+            `unexpected`.
+    """
+
+    def __init__(self, message: str, *, reason: str = "unexpected") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class RetrievalError(EntailError):

@@ -33,6 +33,7 @@ class Facts:
         measured: Its figures, a result file each.
         repo: Its Hub id, None for one that is only here.
         beside: Whether programs stand beside the folder, not above `models/`.
+        also: What else there is of it, a sentence of Markdown.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Facts:
     measured: tuple[Measured, ...]
     repo: str | None = None
     beside: bool = False
+    also: str = ""
 
     @property
     def form(self) -> Form:
@@ -65,7 +67,7 @@ class Facts:
 
 
 def read_facts(
-    folder: Path, *, name: str | None = None, repo: str | None = None, beside: bool = False
+    folder: Path, *, name: str | None = None, repo: str | None = None, beside: bool = False, also: str = ""
 ) -> Facts:
     """Gather what a card is made of; the arguments are those of `model_card`.
 
@@ -94,6 +96,7 @@ def read_facts(
         measured=_measured(told, name),
         repo=repo,
         beside=beside,
+        also=also,
     )
 
 

@@ -20,7 +20,7 @@ CARD = "README.md"
 
 
 def model_card(
-    folder: Path, *, name: str | None = None, repo: str | None = None, beside: bool = False
+    folder: Path, *, name: str | None = None, repo: str | None = None, beside: bool = False, also: str = ""
 ) -> str:
     """Return the card of an encoder as Markdown.
 
@@ -29,11 +29,12 @@ def model_card(
         name: What to call it; default: as the folder is called.
         repo: Its Hub id, for the snippets; None for one that is only here.
         beside: Whether the programs stand beside the folder; else `models/` is below them.
+        also: What else there is of it, a sentence of Markdown.
 
     Raises:
         EncoderError: If the folder is no encoder, or has no `entail.json`.
     """
-    facts = read_facts(folder, name=name, repo=repo, beside=beside)
+    facts = read_facts(folder, name=name, repo=repo, beside=beside, also=also)
     parts = [
         "<!-- Made by `entail card` from entail.json; run it again instead of editing. -->",
         f"# {escaped(facts.repo or facts.name)}",

@@ -55,6 +55,8 @@ def use(facts: Facts) -> Iterator[str]:
         on_hub=facts.repo is not None,
     )
     yield f"```python\n{plain}```"
+    if facts.also:
+        yield facts.also
 
 
 def data(facts: Facts) -> Iterator[str]:

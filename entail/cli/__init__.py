@@ -47,6 +47,7 @@ _PARTS = (
     "convert",
     "evaluate",
     "export",
+    "hub",
     "jobs",
     "promote",
     "sample",

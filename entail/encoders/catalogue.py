@@ -21,7 +21,8 @@ from typing import Literal
 
 from entail.encoders import weights
 from entail.encoders.card import Card, TowerKind, read_card
-from entail.errors import EncoderError, UnknownEncoderError
+from entail.encoders.hub import ask, hub_api
+from entail.errors import EncoderError, HubError, UnknownEncoderError
 from entail.settings import load_settings
 
 PACKAGED = "minilm"
@@ -130,35 +131,25 @@ def fetch(entry: EncoderEntry) -> EncoderEntry:
         return _folder_entry(entry.path, entry.name, base=base) if entry.path else entry
     if entry.kind != "hub" or entry.path is not None:
         return entry
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HFValidationError,
-        LocalEntryNotFoundError,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
-    from huggingface_hub.utils.tqdm import disable_progress_bars
-
     hub_id, _, revision = entry.name.partition("@")
+    api = hub_api()
     try:
-        with disable_progress_bars():
-            place = snapshot_download(hub_id, revision=revision or None, allow_patterns=list(_HUB_FILES))
-    except GatedRepoError as error:
-        raise EncoderError(
-            f"{hub_id} is gated: accept its terms on the Hub and set HF_TOKEN to a token that may read it"
-        ) from error
-    except RevisionNotFoundError as error:
-        raise EncoderError(f"{hub_id} has no revision {revision!r} on the Hub") from error
-    except (RepositoryNotFoundError, HFValidationError) as error:
-        raise EncoderError(
-            f"the Hub has no model {hub_id!r}, or it is private; look at its name, or set HF_TOKEN"
-        ) from error
-    except (LocalEntryNotFoundError, OSError) as error:
-        raise EncoderError(
-            f"{hub_id} is not in the local cache and the Hub cannot be reached; connect once, or copy the "
-            f"model's folder to {load_settings().models_dir.name}/ and name it from there"
-        ) from error
+        place = ask(
+            lambda: api.snapshot_download(hub_id, revision=revision or None, allow_patterns=list(_HUB_FILES)),
+            repo=hub_id,
+            revision=revision,
+        )
+    except HubError as error:
+        if error.reason == "not_found":
+            raise EncoderError(
+                f"the Hub has no model {hub_id!r}, or it is private; look at its name, or set HF_TOKEN"
+            ) from error
+        if error.reason == "offline":
+            raise EncoderError(
+                f"{hub_id} is not in the local cache and the Hub cannot be reached; connect once, or copy "
+                f"the model's folder to {load_settings().models_dir.name}/ and name it from there"
+            ) from error
+        raise EncoderError(str(error)) from error
     found = _folder_entry(Path(place), entry.name)
     return replace(found, kind="hub", revision=f"{hub_id}@{Path(place).name}")
 

@@ -1,10 +1,358 @@
-"""What the tests of the Hub share."""
+"""A stand-in for the Hub: as much of its protocol as the real client needs to push and to pull."""
 
+import base64
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+TOKEN = "hf_" + "S3cret" * 5
+
+
+@dataclass
+class Repository:
+    private: bool
+    commits: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    head: str = ""
+
+    def commit(self, files: dict[str, bytes]) -> str:
+        self.head = hashlib.sha1(repr((self.head, sorted(files.items()))).encode()).hexdigest()
+        self.commits[self.head] = files
+        return self.head
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        return self.commits[self.head]
+
+
+@dataclass
+class Fault:
+    """What the Hub says instead: to a method and a path that holds a text."""
+
+    method: str
+    path: str
+    status: int
+    message: str = "no"
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Hub(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.repositories: dict[str, Repository] = {}
+        self.objects: dict[str, bytes] = {}
+        self.faults: list[Fault] = []
+        self.asked: list[str] = []
+        self.spoilt: set[str] = set()  # files that arrive otherwise than they were said to be
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def put(self, repo: str, files: dict[str, bytes], *, private: bool = False) -> str:
+        """Have a repository with these files at its head; `datasets/...` for a data set."""
+        return self.repositories.setdefault(repo, Repository(private)).commit(dict(files))
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Hub
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def do_HEAD(self) -> None:
+        self._answer()
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    def do_POST(self) -> None:
+        self._answer()
+
+    def do_PUT(self) -> None:
+        self._answer()
+
+    def _answer(self) -> None:
+        path = self.path.partition("?")[0]
+        self.body = self._read()
+        self.server.asked.append(f"{self.command} {path}")
+        for fault in self.server.faults:
+            if fault.method == self.command and fault.path in path:
+                self._refuse(fault.status, fault.message, fault.headers)
+                return
+        if path.startswith("/lfs/"):
+            self._lfs_object(path.removeprefix("/lfs/"))
+        elif path == "/api/validate-yaml":
+            self._say({"errors": [], "warnings": []})
+        elif path == "/api/repos/create":
+            self._create()
+        elif path.endswith("/info/lfs/objects/batch"):
+            self._batch(path)
+        elif path.startswith("/api/"):
+            self._api(path.removeprefix("/api/"))
+        elif "/resolve/" in path:
+            self._resolve(path.removeprefix("/"))
+        else:
+            self._refuse(404, "no such address")
+
+    def _read(self) -> bytes:
+        if "chunked" not in self.headers.get("Transfer-Encoding", ""):
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+    def _create(self) -> None:
+        if not self._may_write():
+            return
+        told = json.loads(self.body)
+        prefix = "datasets/" if told.get("type") == "dataset" else ""
+        repo = f"{prefix}{told['organization']}/{told['name']}"
+        there = repo in self.server.repositories
+        if not there:
+            made = Repository(told.get("visibility") == "private" or bool(told.get("private")))
+            made.commit({".gitattributes": b"*.safetensors filter=lfs"})
+            self.server.repositories[repo] = made
+        url = f"{self.server.address}/{repo}"
+        self._say({"url": url, "error": "exists"} if there else {"url": url}, status=409 if there else 200)
+
+    def _api(self, rest: str) -> None:
+        kind, owner, name, *what = rest.split("/")
+        repo = f"{'datasets/' if kind == 'datasets' else ''}{owner}/{name}"
+        found = self._repository(repo)
+        if found is None:
+            return
+        if what[:1] == ["preupload"]:
+            files = [
+                {
+                    "path": one["path"],
+                    "uploadMode": "lfs" if one["path"].endswith(".safetensors") else "regular",
+                    "shouldIgnore": False,
+                    "oid": _oid(one["path"], found.files.get(one["path"])),
+                }
+                for one in json.loads(self.body)["files"]
+            ]
+            self._say({"files": files})
+        elif what[:1] == ["commit"]:
+            self._commit(repo, found)
+        elif not what or what[0] in ("revision", "tree"):
+            commit = self._revision(found, what[1] if what else "main")
+            if commit is None:
+                return
+            files = found.commits[commit]
+            if what[:1] == ["tree"]:
+                told = [{"type": "file", "path": one, **_blob(one, files[one])} for one in sorted(files)]
+                self._say(told)
+                return
+            siblings = [{"rfilename": one, **_blob(one, files[one])} for one in sorted(files)]
+            self._say({"id": repo, "sha": commit, "private": found.private, "siblings": siblings})
+        else:
+            self._refuse(404, "no such address")
+
+    def _commit(self, repo: str, found: Repository) -> None:
+        if not self._may_write():
+            return
+        lines = [json.loads(line) for line in self.body.splitlines() if line.strip()]
+        files = dict(found.files)
+        for line in lines:
+            value = line["value"]
+            if line["key"] == "header" and value.get("parentCommit") not in (None, found.head):
+                self._refuse(412, "a commit has happened since")
+                return
+            if line["key"] == "file":
+                files[value["path"]] = base64.b64decode(value["content"])
+            elif line["key"] == "lfsFile":
+                files[value["path"]] = self.server.objects[value["oid"]]
+            elif line["key"] == "deletedFile":
+                del files[value["path"]]
+        commit = found.commit(files)
+        url = f"{self.server.address}/{repo}/commit/{commit}"
+        self._say({"success": True, "commitUrl": url, "commitOid": commit, "hookOutput": ""})
+
+    def _batch(self, path: str) -> None:
+        if not self._may_write():
+            return
+        objects = []
+        for one in json.loads(self.body)["objects"]:
+            href = f"{self.server.address}/lfs/{one['oid']}"
+            actions = {"upload": {"href": href}, "verify": {"href": f"{href}/verify"}}
+            objects.append({**one, "actions": actions} if one["oid"] not in self.server.objects else one)
+        self._say({"transfer": "basic", "objects": objects})
+
+    def _lfs_object(self, oid: str) -> None:
+        if self.command == "PUT":
+            assert hashlib.sha256(self.body).hexdigest() == oid
+            self.server.objects[oid] = self.body
+        self._say({})
+
+    def _resolve(self, path: str) -> None:
+        repo, _, rest = path.partition("/resolve/")
+        revision, _, name = rest.partition("/")
+        found = self._repository(repo)
+        commit = self._revision(found, revision) if found else None
+        if found is None or commit is None:
+            return
+        if name not in found.commits[commit]:
+            self._refuse(404, "no such file", {"X-Error-Code": "EntryNotFound"})
+            return
+        content = found.commits[commit][name]
+        etag = hashlib.sha256(content).hexdigest()
+        if name in self.server.spoilt:
+            content = content[:-1] + bytes([content[-1] ^ 1])
+        self._send(content, headers={"ETag": f'"{etag}"', "X-Repo-Commit": commit})
+
+    def _repository(self, repo: str) -> Repository | None:
+        found = self.server.repositories.get(repo)
+        if found is None or (found.private and not self._known()):
+            self._refuse(404, "Repository not found", {"X-Error-Code": "RepoNotFound"})
+            return None
+        return found
+
+    def _revision(self, found: Repository, revision: str) -> str | None:
+        commit = found.head if revision == "main" else revision
+        if commit in found.commits:
+            return commit
+        self._refuse(404, "Invalid rev id", {"X-Error-Code": "RevisionNotFound"})
+        return None
+
+    def _known(self) -> bool:
+        return self.headers.get("Authorization") == f"Bearer {TOKEN}"
+
+    def _may_write(self) -> bool:
+        if not self._known():
+            self._refuse(401, "Invalid username or password", {})
+        return self._known()
+
+    def _refuse(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
+        # As badly as a server may behave: what it was sent stands in what it says.
+        said = f"{message}; you sent {self.headers.get('Authorization')}"
+        self._send(json.dumps({"error": said}).encode(), status=status, headers=headers)
+
+    def _say(self, told: Any, *, status: int = 200) -> None:
+        self._send(json.dumps(told).encode(), status=status)
+
+    def _send(self, content: bytes, *, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+
+def _oid(name: str, content: bytes | None) -> str | None:
+    """Return what the client knows a file by that is there already."""
+    if content is None:
+        return None
+    if name.endswith(".safetensors"):
+        return hashlib.sha256(content).hexdigest()
+    return hashlib.sha1(b"blob %d\0%b" % (len(content), content)).hexdigest()
+
+
+def _blob(name: str, content: bytes) -> dict[str, Any]:
+    told: dict[str, Any] = {"size": len(content), "oid": hashlib.sha1(content).hexdigest()}
+    if name.endswith(".safetensors"):
+        digest = hashlib.sha256(content).hexdigest()
+        told["lfs"] = {"sha256": digest, "oid": digest, "size": len(content), "pointerSize": 134}
+    return told
 
 
 @pytest.fixture
 def home(tiny_home: Path) -> Path:
     return tiny_home
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """The stand-in, at which the client looks, and no token."""
+    from huggingface_hub import constants
+
+    server = Hub()
+    monkeypatch.setattr(constants, "ENDPOINT", server.address)
+    template = f"{server.address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    for name, value in {
+        "HF_HUB_CACHE": str(tmp_path / "hub"),
+        "HF_TOKEN_PATH": str(tmp_path / "token"),
+        "HF_STORED_TOKENS_PATH": str(tmp_path / "tokens"),
+        "HF_HUB_DISABLE_XET": False,  # turned on by the code itself
+        "HF_HUB_DISABLE_TELEMETRY": True,
+    }.items():
+        monkeypatch.setattr(constants, name, value)
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.delenv("HUGGING_FACE_HUB_TOKEN", raising=False)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def token(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("HF_TOKEN", TOKEN)
+    return TOKEN
+
+
+class Told:
+    """All that was said where a token must not stand."""
+
+    def __init__(self, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
+        self._capfd, self._caplog = capfd, caplog
+        self.texts: list[str] = []
+
+    def add(self, error: BaseException | None) -> None:
+        """Take in an error with all that hangs on it."""
+        seen: set[int] = set()
+        waiting: list[Any] = [error]
+        while waiting:
+            one = waiting.pop()
+            if one is None or id(one) in seen:
+                continue
+            seen.add(id(one))
+            self.texts += [str(one), repr(one), repr(getattr(one, "args", ""))]
+            if isinstance(one, BaseException):
+                waiting += [one.__cause__, one.__context__, *getattr(one, "__notes__", ())]
+                waiting += list(vars(one).values())
+                self.texts += [f"{k}: {v}" for k, v in _headers(one)]
+
+    def everything(self) -> str:
+        out, err = self._capfd.readouterr()
+        self.texts += [out, err]
+        for record in self._caplog.records:
+            self.texts += [record.getMessage(), repr(record.args), str(record.exc_text)]
+            if record.exc_info:
+                self.add(record.exc_info[1])
+        return "\n".join(self.texts)
+
+
+def _headers(error: BaseException) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for name in ("_request", "response"):
+        part = getattr(error, name, None)
+        for one in (part, getattr(part, "request", None)):
+            found += list(getattr(one, "headers", {}).items())
+    return found
+
+
+@pytest.fixture
+def told(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Told:
+    caplog.set_level(logging.DEBUG)
+    for name in ("huggingface_hub", "httpx2", "httpcore2", "filelock"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    return Told(capfd, caplog)

@@ -1,0 +1,100 @@
+"""One commit of files to a repository of the Hub: made if need be, private unless said otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from entail.encoders.hub import ask, has_token, hub_api
+from entail.errors import HubError
+
+Kind = Literal["model", "dataset"]
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """What was pushed, or would be.
+
+    Attributes:
+        repo: The Hub id.
+        kind: Of repository.
+        private: Whether only its owners see it.
+        files: Name -> bytes, in order of name.
+        card: Its README.md.
+        removed: Files of an earlier push that are no part of this one, taken away.
+        url: Where it can be seen; None for a dry run.
+        commit: Its revision; None for a dry run.
+    """
+
+    repo: str
+    kind: Kind
+    private: bool
+    files: dict[str, int]
+    card: str
+    removed: tuple[str, ...] = ()
+    url: str | None = None
+    commit: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes in all."""
+        return sum(self.files.values())
+
+
+def commit_folder(
+    folder: Path,
+    repo: str,
+    *,
+    kind: Kind,
+    private: bool,
+    message: str,
+    ours: Callable[[str], bool],
+) -> tuple[str, str, bool, tuple[str, ...]]:
+    """Put a folder's files into a repository in one commit.
+
+    Args:
+        folder: All files below it are pushed.
+        repo: The Hub id, `name/of-it`.
+        kind: Of repository.
+        private: Whether only its owners see it, where it is new. One that is public already is refused.
+        message: Of the commit.
+        ours: Whether a file of this name would come from here: those of an earlier push are taken away.
+
+    Returns:
+        The commit's address and revision, whether the repository is private, and what was taken away.
+
+    Raises:
+        HubError: If there is no token, the repository is public and should not be, or the Hub refuses.
+    """
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
+    if not has_token():
+        raise HubError(
+            f"{repo}: no token for the Hub; set HF_TOKEN to one that may write, or run `hf auth login`",
+            reason="no_token",
+        )
+    api = hub_api()
+    ask(lambda: api.create_repo(repo, private=private, repo_type=kind, exist_ok=True), repo=repo)
+    info = ask(lambda: api.model_info(repo) if kind == "model" else api.dataset_info(repo), repo=repo)
+    if private and info.private is False:
+        raise HubError(
+            f"{repo} is public already: what is pushed there everybody sees; say --public, or take "
+            "another name",
+            reason="place",
+        )
+    names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    there = [sibling.rfilename for sibling in info.siblings or ()]
+    gone = tuple(sorted(name for name in there if ours(name) and name not in names))
+    operations: list[CommitOperationAdd | CommitOperationDelete] = [
+        *(CommitOperationAdd(name, path) for name, path in sorted(names.items())),
+        *(CommitOperationDelete(name) for name in gone),
+    ]
+    done = ask(
+        lambda: api.create_commit(
+            repo, operations, commit_message=message, repo_type=kind, parent_commit=info.sha
+        ),
+        repo=repo,
+    )
+    return str(done.commit_url), str(done.oid), info.private is not False, gone

@@ -1,0 +1,121 @@
+"""A team's trees and decisions as a data set of the Hub."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from entail.cards.data_card import DataFacts, data_card
+from entail.cards.model_card import CARD
+from entail.errors import CorpusError
+from entail.hub.export import files_of
+from entail.hub.names import check_repo
+from entail.hub.repository import Pushed, commit_folder
+from entail.trees.corpora import CorpusStore
+from entail.trees.formats.entailment_bank import to_jsonl
+from entail.trees.formats.judged import to_judged_csv
+from entail.trees.formats.pairs import to_pairs_csv
+from entail.trees.log import TreeLog
+
+FILES = ("trees.jsonl", "pairs.csv", "judged.csv")
+
+
+def push_trees(
+    corpus: str,
+    repo: str,
+    *,
+    log: TreeLog,
+    store: CorpusStore,
+    private: bool = True,
+    dry_run: bool = False,
+    names: bool = False,
+    licence: str | None = None,
+) -> Pushed:
+    """Push the trees that were written here over a corpus, and what was accepted and rejected on the way.
+
+    Examples and trees that were put away stay here. Only trees with a proof are in `trees.jsonl`.
+
+    Args:
+        corpus: Name or id of the corpus.
+        repo: The Hub id of the data set, `name/of-it`.
+        log: The trees.
+        store: The corpora.
+        private: Whether only its owners see it.
+        dry_run: Only say what would be pushed: the Hub is not asked, no token is needed.
+        names: Leave the authors' names in; else they are numbered in order of their first judgement.
+        licence: As the publisher decides, in the Hub's words; default: the corpus's, where it is known.
+
+    Raises:
+        CorpusError: If there is no such corpus, or nothing was written over it.
+        HubError: If there is no token, or the Hub refuses or cannot be reached.
+        ProofError: If a text cannot be written in the proof language.
+    """
+    check_repo(repo)
+    info = next((info for info in store.corpora() if corpus in (info.name, info.id)), None)
+    if info is None:
+        known = ", ".join(info.name for info in store.corpora()) or "none"
+        raise CorpusError(f"no corpus is called {corpus!r}; here are: {known}")
+    histories = {
+        summary.id: log.history(summary.id) for summary in log.trees(corpus_id=info.id) if not summary.example
+    }
+    proved = [history.tree for history in histories.values() if history.tree.root.children]
+    judged = to_judged_csv({id: (history, log.evidence(id)) for id, history in histories.items()})
+    judged, authors, verdicts = _numbered(judged, names=names)
+    if not proved and not verdicts:
+        raise CorpusError(
+            f"{info.name}: expected trees or decisions of your own, found none; examples are not pushed"
+        )
+    pairs = to_pairs_csv({id: history.tree for id, history in histories.items()})
+    card = data_card(
+        DataFacts(
+            repo=repo,
+            corpus=info.name,
+            source=info.source,
+            corpus_licence=info.licence,
+            licence=licence,
+            trees=len(proved),
+            pairs=max(0, sum(1 for _ in csv.reader(io.StringIO(pairs))) - 1),
+            accepted=verdicts.count("accepted"),
+            rejected=verdicts.count("rejected"),
+            authors=authors,
+            named=names,
+        )
+    )
+    texts = dict(zip(FILES, (to_jsonl(proved, corpus=store.corpus(info.id)), pairs, judged), strict=True))
+    with tempfile.TemporaryDirectory(prefix="entail-push-") as scratch:
+        folder = Path(scratch)
+        for name, text in {CARD: card, **texts}.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="")
+        plan = Pushed(repo=repo, kind="dataset", private=private, files=files_of(folder), card=card)
+        if dry_run:
+            return plan
+        url, commit, hidden, removed = commit_folder(
+            folder,
+            repo,
+            kind="dataset",
+            private=private,
+            message=f"Push the trees and decisions of {info.name}",
+            ours=lambda name: name in FILES,
+        )
+    return replace(plan, url=url, commit=commit, private=hidden, removed=removed)
+
+
+def _numbered(judged: str, *, names: bool) -> tuple[str, int, list[str]]:
+    """Return the table with numbers for authors unless names are wanted, how many they are, the verdicts."""
+    reader = csv.DictReader(io.StringIO(judged))
+    assert reader.fieldnames is not None
+    rows = list(reader)
+    number: dict[str, str] = {}
+    for row in rows:
+        number.setdefault(row["author"], f"author {len(number) + 1}")
+    verdicts = [row["verdict"] for row in rows]
+    if names:
+        return judged, len(number), verdicts
+    out = io.StringIO()
+    writer = csv.DictWriter(out, reader.fieldnames, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({**row, "author": number[row["author"]]} for row in rows)
+    return out.getvalue(), len(number), verdicts

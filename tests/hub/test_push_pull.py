@@ -1,0 +1,294 @@
+"""Encoders to the Hub and back, by the real client over a stand-in."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import entail
+from entail.cards.sources import PACKAGED_HUB_ID
+from entail.encoders import catalogue
+from entail.encoders.catalogue import EncoderEntry, resolve
+from entail.errors import EncoderError, HubError
+from entail.hub.pull import pull_encoder
+from entail.hub.push import push_encoder
+
+Write = Callable[..., Path]
+TEXTS = ["ba de fi", "go lu ma ne", "pi"]
+
+
+@pytest.fixture
+def on_hub(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Let the tiny base be known as a model of the Hub, which is here."""
+    locate, entry = catalogue._locate, catalogue._packaged_entry
+
+    def packaged() -> EncoderEntry:
+        whole = catalogue._folder_entry(home / "tiny", "tiny")
+        return EncoderEntry(**{**vars(whole), "kind": "packaged", "licence": "apache-2.0"})
+
+    monkeypatch.setattr(catalogue, "_locate", lambda n: "packaged" if n == "tiny" else locate(n))
+    monkeypatch.setattr(catalogue, "_packaged_entry", packaged)
+    monkeypatch.setattr(catalogue, "verify", lambda _: None)
+    for module in ("biencoder", "stock"):
+        monkeypatch.setattr(f"entail.encoders.{module}.verify", lambda _: None)
+    del entry
+
+
+def test_an_adapter_goes_there_private_and_comes_back(
+    hub: Any, token: str, home: Path, trained: Write, on_hub: None
+) -> None:
+    trained(towers="dual")
+    done = push_encoder("mine", "team/mine")
+    repository = hub.repositories["team/mine"]
+    assert repository.private
+    assert done.private
+    assert done.commit == repository.head
+    assert set(done.files) == {
+        "README.md",
+        "entail.json",
+        "adapter_config.json",
+        "adapter_model.safetensors",
+        "premise_tower/adapter_config.json",
+        "premise_tower/adapter_model.safetensors",
+    }
+    assert {name: len(content) for name, content in repository.files.items() if name[0] != "."} == done.files
+    assert repository.files["README.md"].decode() == done.card
+    assert 'entail.load("team/mine")' in done.card
+    config = json.loads(repository.files["adapter_config.json"])
+    assert config["base_model_name_or_path"] == PACKAGED_HUB_ID
+    assert hub.objects  # the weights went by LFS
+
+    back = pull_encoder("team/mine", name="again")
+    assert (back.commit, back.files.keys()) == (repository.head, done.files.keys())
+    assert (back.entry.name, back.entry.towers) == ("again", "dual")
+    ours, theirs = entail.load("mine"), entail.load("again")
+    assert np.array_equal(ours.encode_queries(TEXTS), theirs.encode_queries(TEXTS))
+    assert np.array_equal(ours.encode_premises(TEXTS), theirs.encode_premises(TEXTS))
+    assert {path.name for path in home.iterdir()} == {"tiny", "other", "mine", "again"}
+
+
+def test_both_forms_and_each_of_them_back(
+    hub: Any, token: str, home: Path, trained: Write, on_hub: None
+) -> None:
+    trained()
+    done = push_encoder("mine", "team/mine", form="both")
+    assert {"adapter/adapter_model.safetensors", "adapter/entail.json", "router_config.json"} <= set(
+        done.files
+    )
+    assert "is in `adapter/`" in done.card
+    small, whole = (
+        pull_encoder("team/mine", name="small"),
+        pull_encoder("team/mine", name="whole", form="merged"),
+    )
+    assert small.entry.base is not None
+    assert whole.entry.base is None
+    expected = entail.load("mine").encode_queries(TEXTS)
+    assert np.array_equal(entail.load("small").encode_queries(TEXTS), expected)
+    assert np.allclose(entail.load("whole").encode_queries(TEXTS), expected, atol=1e-5)
+    # As the adapter alone again: nothing of the whole model may stay beside it.
+    again = push_encoder("mine", "team/mine", form="adapter")
+    assert "router_config.json" in again.removed
+    assert not [
+        name for name in hub.repositories["team/mine"].files if name.startswith(("adapter/", "query_"))
+    ]
+
+
+def test_a_dry_run_asks_nobody(hub: Any, home: Path, trained: Write, on_hub: None) -> None:
+    trained()
+    plan = push_encoder("mine", "team/mine", form="merged", dry_run=True)
+    assert (plan.url, plan.commit, plan.private) == (None, None, True)
+    assert plan.files["query_0_Transformer/model.safetensors"] > 1000
+    assert plan.card.startswith("---\n")
+    assert "library_name: sentence-transformers" in plan.card
+    assert hub.asked == []
+
+
+def test_nothing_private_goes_into_a_public_repository(
+    hub: Any, token: str, home: Path, trained: Write, on_hub: None
+) -> None:
+    trained()
+    before = hub.put("team/open", {"notes.md": b"theirs"})
+    with pytest.raises(HubError, match="team/open is public already") as caught:
+        push_encoder("mine", "team/open")
+    assert caught.value.reason == "place"
+    assert hub.repositories["team/open"].head == before
+    done = push_encoder("mine", "team/open", private=False)
+    assert not done.private
+    assert done.removed == ()
+    assert hub.repositories["team/open"].files["notes.md"] == b"theirs"
+    assert not push_encoder("mine", "team/new", private=False).private
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("pytorch_model.bin", "pytorch_model.bin is a pickle"),
+        ("optimizer.pt", "is a pickle"),
+        ("notes.txt", "found notes.txt, which is not pushed"),
+        (".env", r"found \.env"),
+        ("a/b/c/d/config.json", "found a/b/c/d/config.json"),
+        ("run.py", "found run.py"),
+    ],
+)
+def test_only_what_an_encoder_is_made_of_is_pushed(
+    hub: Any, token: str, home: Path, trained: Write, on_hub: None, file: str, said: str
+) -> None:
+    folder = trained()
+    (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text("{}", encoding="utf-8")
+    with pytest.raises(HubError, match=said) as caught:
+        push_encoder("mine", "team/mine")
+    assert caught.value.reason == "unsafe"
+    assert hub.asked == []
+
+
+def test_no_link_and_no_place_of_this_machine_is_pushed(
+    hub: Any, home: Path, trained: Write, on_hub: None, tmp_path: Path
+) -> None:
+    folder = trained(config={"initial": str(tmp_path / "secret-place" / "start"), "loss": "triplet"})
+    plan = push_encoder("mine", "team/mine", dry_run=True)
+    assert "secret-place" not in plan.card
+    (folder / "LICENSE").symlink_to("/etc/passwd")
+    with pytest.raises(HubError, match="found the link LICENSE"):
+        push_encoder("mine", "team/mine", dry_run=True)
+
+
+def test_what_others_could_not_load_is_refused(hub: Any, home: Path, trained: Write) -> None:
+    trained()
+    with pytest.raises(HubError, match=r"base 'tiny' is on this machine only.*push it merged"):
+        push_encoder("mine", "team/mine", dry_run=True)
+    assert push_encoder("mine", "team/mine", form="merged", dry_run=True).files
+    with pytest.raises(HubError, match="there is no adapter to push"):
+        push_encoder("tiny", "team/tiny", form="both", dry_run=True)
+    with pytest.raises(HubError, match=r"expected an entail\.json"):
+        push_encoder("tiny", "team/tiny", dry_run=True)
+    with pytest.raises(HubError, match="came from elsewhere"):
+        push_encoder("minilm", "team/minilm", dry_run=True)
+
+
+@pytest.mark.parametrize(
+    "repo", ["mine", "a/b/c", "../x", "team/..", "team/a b", "https://hf.co/a/b", "-a/b", ""]
+)
+def test_names_that_the_hub_does_not_know(hub: Any, home: Path, repo: str) -> None:
+    for call in (lambda: push_encoder("tiny", repo), lambda: pull_encoder(repo)):
+        with pytest.raises(HubError, match="expected a name on the Hub"):
+            call()
+    assert hub.asked == []
+
+
+def test_a_commit_is_pulled_by_its_number(
+    hub: Any, token: str, home: Path, trained: Write, on_hub: None
+) -> None:
+    trained()
+    first = push_encoder("mine", "team/mine")
+    revision = resolve("mine").revision
+    trained(towers="siamese")
+    second = push_encoder("mine", "team/mine")
+    assert first.commit != second.commit
+    assert pull_encoder("team/mine", name="old", revision=first.commit).entry.towers == "single"
+    assert pull_encoder("team/mine", name="new").entry.towers == "siamese"
+    # The same repository replaces what came from it; another one does not.
+    assert pull_encoder("team/mine", name="new", revision=first.commit).entry.towers == "single"
+    with pytest.raises(HubError, match=r"models/mine is there already and did not come from team/mine"):
+        pull_encoder("team/mine")
+    assert revision is not None
+    assert resolve("mine").towers == "siamese"
+    with pytest.raises(HubError, match="has no revision 'gone'"):
+        pull_encoder("team/mine", name="x", revision="gone")
+
+
+def test_only_an_encoders_files_are_taken(
+    hub: Any, token: str, home: Path, trained: Write, on_hub: None
+) -> None:
+    trained()
+    push_encoder("mine", "team/mine")
+    there = dict(hub.repositories["team/mine"].files)
+    hub.put("team/mine", {**there, "pytorch_model.bin": b"\x80", "run.py": b"x", "../../up.json": b"{}"})
+    done = pull_encoder("team/mine", name="again")
+    assert done.left_out == ("pytorch_model.bin", "run.py")
+    assert not [path for path in home.parent.rglob("*") if path.name in ("up.json", "run.py")]
+
+
+@pytest.mark.parametrize(
+    ("files", "said", "reason"),
+    [
+        (
+            {"pytorch_model.bin": b"\x80", "config.json": b"{}"},
+            "found only pytorch_model.bin, which can",
+            "unsafe",
+        ),
+        ({"README.md": b"hi"}, "found none; nothing was taken", "unsafe"),
+    ],
+)
+def test_what_cannot_be_loaded_safely_is_not_taken(
+    hub: Any, home: Path, files: dict[str, bytes], said: str, reason: str
+) -> None:
+    hub.put("team/bad", files)
+    with pytest.raises(HubError, match=said) as caught:
+        pull_encoder("team/bad")
+    assert caught.value.reason == reason
+    assert not (home / "bad").exists()
+
+
+def test_foreign_code_and_foreign_places_are_not_taken(
+    hub: Any, token: str, home: Path, trained: Write, on_hub: None
+) -> None:
+    trained()
+    push_encoder("mine", "team/mine")
+    there = dict(hub.repositories["team/mine"].files)
+    code = json.dumps([{"idx": 0, "name": "0", "path": "", "type": "run.Model"}]).encode()
+    hub.put("team/code", {**there, "modules.json": code})
+    with pytest.raises(EncoderError, match=r"run\.Model"):
+        pull_encoder("team/code")
+    card = json.loads(there["entail.json"])
+    hub.put("team/place", {**there, "entail.json": json.dumps({**card, "base": "/etc"}).encode()})
+    with pytest.raises(EncoderError, match="found a place on some machine"):
+        pull_encoder("team/place")
+    hub.put("team/broken", {**there, "entail.json": b"[1]"})
+    with pytest.raises(EncoderError, match="expected an object"):
+        pull_encoder("team/broken")
+    assert {path.name for path in home.iterdir()} == {"tiny", "other", "mine"}
+
+
+def test_weights_that_arrive_otherwise_are_not_kept(
+    hub: Any, token: str, home: Path, trained: Write, on_hub: None
+) -> None:
+    trained()
+    push_encoder("mine", "team/mine")
+    kept = pull_encoder("team/mine", name="again").files
+    hub.spoilt.add("adapter_model.safetensors")
+    hub.put("team/mine", {**hub.repositories["team/mine"].files, "README.md": b"new"})
+    with pytest.raises(HubError, match=r"adapter_model\.safetensors did not arrive as the Hub has it"):
+        pull_encoder("team/mine", name="again")
+    assert {name: (home / "again" / name).stat().st_size for name in kept} == kept
+    assert not [path for path in home.iterdir() if path.name.startswith(".")]
+
+
+def test_from_a_shell_at_another_hub(
+    hub: Any, token: str, home: Path, trained: Write, tmp_path: Path
+) -> None:
+    """The real command line; endpoint and token come from the environment alone."""
+    trained(base="minilm", base_revision=None)
+    env = {
+        **os.environ,
+        "HF_ENDPOINT": hub.address,
+        "HF_HOME": str(tmp_path / "hf"),
+        "HF_DEBUG": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    env.pop("HF_HUB_DISABLE_XET", None)
+    arguments = ["push", "mine", "team/shell", "--json", "--debug"]
+    done = subprocess.run(
+        [sys.executable, "-m", "entail", *arguments], env=env, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["commit"] == hub.repositories["team/shell"].head
+    assert token not in done.stdout + done.stderr
+    assert not [path for path in (tmp_path / "hf").rglob("*") if path.is_file() and token in path.read_text()]

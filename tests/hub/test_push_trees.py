@@ -1,0 +1,126 @@
+"""A team's trees and decisions as a data set of the Hub."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from entail.cli import main
+from entail.data.entailment_bank import read_trees
+from entail.data.records import Corpus, Premise
+from entail.errors import CorpusError
+from entail.hub.trees import FILES, push_trees
+from entail.trees.acts import Accept, Create, Reject
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import open_database
+from entail.trees.log import TreeLog
+
+FACTS = ["spring is warm", "warm snow melts", "ice is cold", "=1+1 is two"]
+
+
+@pytest.fixture
+def team(home: Path) -> tuple[TreeLog, CorpusStore]:
+    """Two authors, one tree with a proof and one without, an example, and one put away."""
+    database = open_database()
+    log, store = TreeLog(database), CorpusStore(database)
+    info = store.add_corpus(Corpus.of("snow", FACTS), author="Ann", licence="CC-BY-4.0", source="our notes")
+
+    def begin(hypothesis: str, **more: Any) -> str:
+        return log.create(Create(hypothesis=hypothesis), author="Ann", corpus_id=info.id, **more)
+
+    def act(tree: str, author: str, *acts: Any) -> None:
+        for one in acts:
+            log.act(tree, one, author=author, base=log.history(tree).seq)
+
+    proved, bare = begin("snow melts in spring"), begin("nothing yet")
+    act(
+        proved,
+        "Ann",
+        Accept(node="n1", premise=Premise(FACTS[0])),
+        Accept(node="n1", premise=Premise(FACTS[1])),
+    )
+    act(proved, "Bob", Reject(node="n1", premise=Premise(FACTS[2])))
+    act(bare, "Bob", Reject(node="n1", premise=Premise(FACTS[3])))
+    example, away = begin("an example", example=True), begin("put away")
+    for tree in (example, away):
+        act(tree, "Cyd", Accept(node="n1", premise=Premise(FACTS[0])))
+    log.archive(away, author="Ann")
+    return log, store
+
+
+def test_what_was_written_here_goes_there(hub: Any, token: str, team: Any, tmp_path: Path) -> None:
+    log, store = team
+    done = push_trees("snow", "team/snow", log=log, store=store)
+    repository = hub.repositories["datasets/team/snow"]
+    assert (done.kind, done.private, repository.private) == ("dataset", True, True)
+    assert set(done.files) == {"README.md", *FILES}
+    text = {name: repository.files[name].decode() for name in done.files}
+    (tmp_path / "trees.jsonl").write_text(text["trees.jsonl"], encoding="utf-8")
+    assert [tree.hypothesis for tree in read_trees(tmp_path / "trees.jsonl")] == ["snow melts in spring"]
+    rows = list(csv.DictReader(io.StringIO(text["judged.csv"])))
+    verdicts = {row["premise"]: row["verdict"] for row in rows}
+    assert verdicts == {
+        FACTS[0]: "accepted",
+        FACTS[1]: "accepted",
+        FACTS[2]: "rejected",
+        "'=1+1 is two": "rejected",
+    }
+    by = {row["premise"]: row["author"] for row in rows}
+    assert by[FACTS[0]] == by[FACTS[1]] != by[FACTS[2]] == by["'=1+1 is two"]
+    assert set(by.values()) == {"author 1", "author 2"}
+    everything = "".join(text.values())
+    assert "an example" not in everything
+    assert "put away" not in everything
+    assert not [name for name in ("Ann", "Bob", "Cyd") if name in everything]
+    named = push_trees("snow", "team/snow", log=log, store=store, names=True)
+    assert "under their names" in named.card
+    assert "Ann" in repository.files["judged.csv"].decode()
+
+
+def test_its_card_says_counts_and_terms(hub: Any, team: Any) -> None:
+    log, store = team
+    plan = push_trees("snow", "team/snow", log=log, store=store, dry_run=True)
+    assert hub.asked == []
+    header = yaml.safe_load(plan.card.split("---\n")[1])
+    assert header["license"] == "cc-by-4.0"
+    assert {one["config_name"]: one["data_files"] for one in header["configs"]} == {
+        "trees": "trees.jsonl",
+        "pairs": "pairs.csv",
+        "judged": "judged.csv",
+    }
+    assert "| 2 accepted, 2 rejected |" in plan.card
+    assert "2 authors, whose names are replaced by numbers" in plan.card
+    assert "our notes" in plan.card
+    said = push_trees("snow", "team/snow", log=log, store=store, dry_run=True, licence="cc0-1.0")
+    assert "as the publisher decided" in said.card
+    assert push_trees("snow", "team/snow", log=log, store=store, dry_run=True) == plan
+
+
+def test_there_must_be_something_to_push(home: Path) -> None:
+    database = open_database()
+    log, store = TreeLog(database), CorpusStore(database)
+    with pytest.raises(CorpusError, match="no corpus is called 'snow'"):
+        push_trees("snow", "team/snow", log=log, store=store, dry_run=True)
+    info = store.add_corpus(Corpus.of("snow", FACTS), author="Ann")
+    log.create(Create(hypothesis="an example"), author="Ann", corpus_id=info.id, example=True)
+    with pytest.raises(CorpusError, match="examples are not pushed"):
+        push_trees("snow", "team/snow", log=log, store=store, dry_run=True)
+
+
+def test_the_command_shows_and_pushes(
+    hub: Any, token: str, team: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["push-trees", "snow", "team/snow", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "nothing was sent" in out
+    assert "judged.csv" in out
+    assert main(["push-trees", "snow", "team/snow", "--public", "--json"]) == 0
+    said = capsys.readouterr()
+    done = json.loads(said.out)
+    assert done["private"] is False
+    assert done["commit"] == hub.repositories["datasets/team/snow"].head
+    assert token not in said.out + said.err + out

@@ -1,0 +1,215 @@
+"""The token stands nowhere: in no output, log record, file or error, however a Hub behaves."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.cli import main
+from entail.encoders.biencoder import BiEncoder
+from entail.encoders.hub import ask, hub_api, scrubbed
+from entail.errors import EncoderError, EntailError, HubError
+from entail.hub.pull import pull_encoder
+from entail.hub.push import push_encoder
+
+Write = Callable[..., Path]
+Fail = Callable[..., Any]
+
+
+@pytest.fixture
+def ready(trained: Write, home: Path) -> Path:
+    """An encoder that can be pushed as it is, on the packaged base."""
+    return trained(base="minilm", base_revision=None)
+
+
+@pytest.fixture
+def fault(hub: Any) -> Fail:
+    """Return what lets the Hub say something else from now on."""
+
+    def add(method: str, path: str, status: int, message: str = "no", **headers: str) -> None:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        kind = type("Fault", (), {})()
+        kind.method, kind.path, kind.status = method, path, status
+        kind.message, kind.headers = message, named
+        hub.faults.append(kind)
+
+    return add
+
+
+WRONG: list[tuple[str, str, int, str, dict[str, str], str, str]] = [
+    ("POST", "/api/repos/create", 401, "Invalid credentials", {}, "bad_token", "does not take the token"),
+    ("POST", "/api/repos/create", 403, "no rights on team", {}, "forbidden", "needs write access"),
+    ("POST", "/api/repos/create", 429, "slow down", {"Retry_After": "7"}, "rate_limit", "again in 7 seconds"),
+    ("POST", "/commit/", 403, "Private repository storage limit reached", {}, "quota", "no room"),
+    ("POST", "/commit/", 413, "too large", {}, "quota", "no room"),
+    ("POST", "/commit/", 412, "a commit has happened since", {}, "conflict", "changed by somebody else"),
+    ("POST", "/commit/", 418, "teapot", {}, "unexpected", "refused it, 418"),
+    ("POST", "/preupload/", 500, "broken", {}, "server", "out of order"),
+    ("PUT", "/lfs/", 403, "expired", {}, "forbidden", "may not do this"),
+    ("GET", "/api/models/", 404, "gone", {"X_Error_Code": "RepoNotFound"}, "not_found", "nothing called"),
+    ("POST", "/api/validate-yaml", 400, "bad card", {}, "unexpected", "refused it, 400"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "status", "message", "headers", "reason", "said"), WRONG)
+def test_what_goes_wrong_with_a_push(
+    hub: Any,
+    token: str,
+    ready: Path,
+    fault: Fail,
+    told: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    path: str,
+    status: int,
+    message: str,
+    headers: dict[str, str],
+    reason: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)  # the client tries some of it again
+    fault(method, path, status, message, **headers)
+    with pytest.raises(HubError, match=said) as caught:
+        push_encoder("mine", "team/mine")
+    assert caught.value.reason == reason
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    assert any(asked.startswith(f"{method} ") and path in asked for asked in hub.asked)
+    told.add(caught.value)
+    everything = told.everything()
+    assert said in everything
+    assert token not in everything
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "reason", "said"),
+    [
+        (403, {"X_Error_Code": "GatedRepo"}, "gated", "accept its terms"),
+        (404, {"X_Error_Code": "RepoNotFound"}, "not_found", "or it is private"),
+        (404, {"X_Error_Code": "RevisionNotFound"}, "no_revision", "has no revision 'v1'"),
+        (429, {}, "rate_limit", "again in some minutes"),
+        (503, {}, "server", "out of order"),
+    ],
+)
+def test_what_goes_wrong_with_a_pull(
+    hub: Any,
+    token: str,
+    home: Path,
+    fault: Fail,
+    told: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+    headers: dict[str, str],
+    reason: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    fault("GET", "/api/models/", status, **headers)
+    with pytest.raises(HubError, match=said) as caught:
+        pull_encoder("team/mine", revision="v1")
+    assert caught.value.reason == reason
+    told.add(caught.value)
+    assert token not in told.everything()
+    assert {path.name for path in home.iterdir()} == {"tiny", "other"}
+
+
+def test_the_search_would_find_it(hub: Any, token: str, ready: Path, fault: Fail, told: Any) -> None:
+    """What the client itself raises does hold the token: the search is no empty one."""
+    fault("POST", "/api/repos/create", 403, "no")
+    with pytest.raises(Exception, match="403") as caught:
+        hub_api().create_repo("team/mine")
+    told.add(caught.value)
+    assert token in told.everything()
+
+
+def test_a_hub_model_that_is_refused_when_it_is_loaded(
+    hub: Any, token: str, home: Path, fault: Fail, told: Any
+) -> None:
+    fault("GET", "/api/models/", 403, X_Error_Code="GatedRepo")
+    with pytest.raises(EncoderError, match="gated: accept its terms") as caught:
+        BiEncoder("team/gated").load()
+    told.add(caught.value)
+    assert token not in told.everything()
+
+
+def test_a_push_and_a_pull_say_nothing_of_it_either(
+    hub: Any, token: str, ready: Path, home: Path, told: Any, tmp_path: Path
+) -> None:
+    assert main(["push", "mine", "team/mine", "--json", "--debug"]) == 0
+    assert main(["push", "mine", "team/mine"]) == 0  # nothing changed: no empty commit
+    assert main(["pull", "team/mine", "--name", "again", "--json", "--debug"]) == 0
+    assert [asked for asked in hub.asked if "/commit/" in asked] == ["POST /api/models/team/mine/commit/main"]
+    everything = told.everything()
+    assert '"private": true' in everything
+    assert token not in everything
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert token.encode() not in path.read_bytes(), path
+
+
+def test_without_a_token_nothing_is_asked(hub: Any, ready: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["push", "mine", "team/mine", "--json"]) == 1
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["type"] == "HubError"
+    assert "set HF_TOKEN to one that may write, or run `hf auth login`" in error["message"]
+    assert hub.asked == []
+
+
+def test_the_clients_own_store_is_read_too(
+    hub: Any, token: str, ready: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Any
+) -> None:
+    monkeypatch.delenv("HF_TOKEN")
+    (tmp_path / "token").write_text(token, encoding="utf-8")
+    assert push_encoder("mine", "team/mine").commit
+    assert token not in told.everything()
+
+
+def test_a_wrong_token_is_refused(hub: Any, ready: Path, told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_wrongwrongwrong")
+    with pytest.raises(HubError) as caught:
+        push_encoder("mine", "team/mine")
+    assert caught.value.reason in ("bad_token", "not_found")
+    told.add(caught.value)
+    assert "hf_wrongwrongwrong" not in told.everything()
+
+
+def test_without_a_network_it_is_said(
+    hub: Any, token: str, ready: Path, home: Path, told: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    for call in (lambda: push_encoder("mine", "team/mine"), lambda: pull_encoder("team/x")):
+        with pytest.raises(HubError, match="the Hub cannot be reached") as caught:
+            call()
+        assert caught.value.reason == "offline"
+        told.add(caught.value)
+    assert token not in told.everything()
+
+
+def test_xet_is_off_where_the_endpoint_is_another(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    assert not constants.HF_HUB_DISABLE_XET
+    hub_api()
+    assert constants.HF_HUB_DISABLE_XET
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "https://huggingface.co")
+    hub_api()
+    assert not constants.HF_HUB_DISABLE_XET
+
+
+def test_an_error_of_any_kind_is_put_into_words(token: str, told: Any) -> None:
+    def failing() -> None:
+        raise KeyError(f"Authorization: Bearer {token}")
+
+    with pytest.raises(HubError, match=r"failed, KeyError: .*\*\*\*") as caught:
+        ask(failing, repo="team/mine")
+    assert caught.value.__context__ is None
+    told.add(caught.value)
+    assert token not in told.everything()
+    assert scrubbed(f"a {token} b hf_other1234 c") == "a *** b *** c"
+    with pytest.raises(EntailError, match="ours"):
+        ask(lambda: (_ for _ in ()).throw(EncoderError("ours")), repo="x")
