@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from entail.data.records import Corpus, ExplanationTree
+from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.settings import load_settings
 from entail.trees.corpus_versions import CorpusInfo
 from entail.ui.compare_link import begin
@@ -46,22 +46,18 @@ class Source:
 
 
 def draw_seen(source: Source, names: Iterable[str]) -> None:
-    """Say which of these retrievers may have learned from the example trees: nobody should judge by them."""
-    if source.name != KINDS[EXAMPLES]:
-        return
-    for name in trained(names):
-        st.caption(
-            f":material/school: {label(retriever_label(name))} was trained on EntailmentBank and may have "
-            "seen these very ones: its figures here say less than those on a split that it has not seen."
-        )
+    """Say which of these retrievers were trained on these very claims: nobody should judge by them."""
+    from entail.encoders.seen import seen_by
 
-
-def trained(names: Iterable[str]) -> list[str]:
-    """Return those that are no stock encoders: what their `entail.json` says was made of trees."""
-    from entail.encoders.catalogue import catalogue
-
-    cards = {entry.name for entry in catalogue() if entry.card is not None}
-    return [name for name in names if name in cards]
+    queries = tuple(gold_children(source.trees))
+    for name in names:
+        if seen := seen_by(name, queries):
+            which = "all" if len(seen) == len(queries) else f"{len(seen):,}"
+            st.caption(
+                f":material/school: {label(retriever_label(name))} was trained on {which} of these "
+                f"{len(queries):,} claims and knows them by heart: its figures here say less than those on "
+                "claims that it has not seen."
+            )
 
 
 def splits_dir() -> Path:

@@ -10,7 +10,6 @@ from entail.data.bundled import sample_trees
 from entail.data.entailment_bank import write_trees
 from entail.data.records import Corpus, Premise
 from entail.trees.acts import Accept, Create, Reject
-from entail.ui.compare_source import trained
 from entail.ui.resources import Workspace
 
 PAGE = "pages/Compare.py"
@@ -192,18 +191,19 @@ def test_an_address_opens_what_it_names_and_is_kept_up(app: AppTest) -> None:
     assert app.query_params["depth"] == "50"
 
 
-def test_an_encoder_that_may_have_seen_the_examples_is_named(
+def test_an_encoder_that_was_trained_on_these_claims_is_named(
     app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("entail.ui.compare_source.trained", lambda names: [n for n in names if n == "bm25"])
+    known = {"bm25": 10_000, "tfidf": 0}
+    monkeypatch.setattr(
+        "entail.encoders.seen.seen_by", lambda name, queries: frozenset([*queries][: known[name]])
+    )
     app = opened(app, mode="tour", left="tfidf", right="bm25")
-    assert "BM25 \\(shared words\\) was trained" in words(app)
+    assert "BM25 \\(shared words\\) was trained on all of these" in words(app)
+    known.update(bm25=1)
     app = opened(app, mode="split", left="tfidf", right="bm25")
-    assert "may have seen these very ones" in words(app)
-
-
-def test_stock_retrievers_have_seen_no_tree() -> None:
-    assert trained(["minilm", "tfidf", "bm25"]) == []
+    assert "was trained on 1 of these" in words(app)
+    assert "TF\\-IDF \\(shared words\\) was trained" not in words(app)
 
 
 def test_what_an_address_asks_for_in_vain_is_said(app: AppTest) -> None:
