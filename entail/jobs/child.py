@@ -8,6 +8,7 @@ in `outcome.json`, where that can be written, and by the exit code (`endings.EXI
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -52,7 +53,7 @@ class Attempt:
         self.attempt = attempt
         self.checkpoint_seconds = checkpoint_seconds
         self.orphaned = threading.Event()
-        self._told = float("-inf")
+        self._told, self._what = float("-inf"), ""
         models = load_settings().models_dir
         self._staged = staging(models, self.job.spec.id) / self.job.spec.name
         self._target = models / self.job.spec.name
@@ -63,7 +64,9 @@ class Attempt:
         try:
             outcome = self._work(events)
         except BaseException as error:
-            traceback.print_exception(error)
+            # On a full disk the log takes no more.
+            with contextlib.suppress(OSError):
+                traceback.print_exception(error)
             outcome = self._failed(error)
         events.write("end", state=outcome.state, ending=outcome.ending, what=outcome.what)
         return outcome
@@ -164,9 +167,10 @@ class Attempt:
 
     def _tell(self, progress: Progress) -> None:
         now = time.monotonic()
-        if progress.done < progress.total and now - self._told < TELLS:
+        known, same = progress.done < progress.total, progress.what == self._what
+        if known and same and now - self._told < TELLS:
             return
-        self._told = now
+        self._told, self._what = now, progress.what
         write_progress(self.job.path / "progress.json", progress)
 
 
@@ -180,7 +184,8 @@ def finish(job: JobFolder, outcome: Outcome) -> int:
     try:
         job.write_outcome(outcome)
     except DataError as error:
-        sys.stderr.write(f"{error}\n")
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"{error}\n")
         if outcome.state == "done":
             return EXITS["disk_full"]
     return 0 if outcome.state == "done" or outcome.ending is None else EXITS[outcome.ending]
@@ -203,4 +208,9 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    _code = main(sys.argv[1:])
+    for _stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            _stream.flush()
+    # The code is the message: nothing on the way out may change it.
+    os._exit(_code)

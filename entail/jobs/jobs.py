@@ -96,6 +96,12 @@ class Jobs:
             device=device,
         )
         with self._alone():
+            for other in self.jobs():
+                if other.open and other.name.lower() == name.lower():
+                    raise JobError(
+                        f"job {other.id}, which is {other.state}, makes an encoder called {other.name!r}; "
+                        "take another name"
+                    )
             check_name(name, self.names_taken())
             self._create(spec, Status(state="queued", since=now, queued=now))
         self._queue(spec.id)

@@ -1,0 +1,354 @@
+"""A job from the wish to the encoder, and every way it can end."""
+
+import json
+import os
+import platform
+import re
+import signal
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from entail.encoders.catalogue import resolve
+from entail.errors import JobError, SettingsError, TrainingError, UnknownJobError
+from entail.evaluation.measured import Beside
+from entail.jobs import supervision
+from entail.jobs.endings import EXITS, TODO
+from entail.jobs.jobs import Jobs
+from entail.jobs.record import Job
+from entail.jobs.supervision import run_job
+
+Run = Callable[[Job], Job]
+Submit = Callable[..., Job]
+
+
+def weights(models: Path, name: str = "mine") -> bytes:
+    return (models / name / "model.safetensors").read_bytes()
+
+
+def hidden(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_an_unknown_method_is_trained_compared_and_put_in_its_place(
+    jobs: Jobs, submit: Submit, run: Run
+) -> None:
+    job = submit(steps=4)
+    assert (job.state, job.place, job.spec.by, job.spec.config["steps"]) == ("queued", 1, "Ann", 4)
+    done = run(job)
+    assert (done.state, done.status.ending, done.status.attempt) == ("done", None, 1)
+    assert done.result is not None
+    assert (done.result["steps"], done.result["name"], done.warnings) == (4, "mine", ("it only wanders",))
+    assert resolve("mine").dimension == 64
+    assert done.evaluation is not None
+    compared = Beside.from_json(done.evaluation)
+    assert compared.verdict == "better"
+    assert compared.measures["luck"].difference == pytest.approx(0.5)
+    assert (compared.candidate, compared.active) == (resolve("mine").revision, resolve("minilm").revision)
+    # Nothing is left to go on from, and nothing half made.
+    assert not jobs.place(job.id).checkpoints.exists()
+    assert not hidden(jobs.settings.models_dir)
+    kinds = [event["kind"] for event in jobs.events(job.id).events]
+    assert kinds[0] == "begin"
+    assert kinds[-1] == "end"
+    assert {"step", "evaluation"} < set(kinds)
+
+
+def test_any_other_process_sees_the_same(jobs: Jobs, submit: Submit, run: Run) -> None:
+    job = run(submit())
+    other = Jobs().job(job.id)
+    assert other == job
+    assert json.loads(json.dumps(other.to_json()))["state"] == "done"
+    assert Jobs().job(job.id[:-1]) == job
+
+
+@pytest.mark.parametrize(
+    ("trouble", "state", "ending", "what"),
+    [
+        ("nan", "failed", "diverged", r"the loss became nan at step 3"),
+        ("memory", "failed", "out_of_memory", r"memory ran out"),
+        ("disk", "failed", "disk_full", r"the disk is full: .*File too large"),
+        ("brim", "failed", "disk_full", r"the disk is full"),
+        ("killed", "interrupted", "killed", r"killed from outside \(signal 9, SIGKILL\)"),
+        ("bug", "failed", "error", r"unexpected KeyError: .of nobody"),
+        ("nothing", "failed", "refused", r"wrote no encoder"),
+    ],
+)
+def test_each_ends_in_a_state_that_says_what_happened(
+    jobs: Jobs, submit: Submit, run: Run, trouble: str, state: str, ending: str, what: str
+) -> None:
+    ended = run(submit(trouble=trouble))
+    assert (ended.state, ended.status.ending) == (state, ending)
+    assert re.search(what, str(ended.status.what))
+    assert ended.status.todo == TODO[ended.status.ending]  # type: ignore[index]  # not None, by the line above
+    assert ended.status.ended is not None
+    assert ended.resumable
+    assert not (jobs.settings.models_dir / "mine").exists()
+    if trouble == "bug":
+        assert "KeyError" in jobs.log_tail(ended.id)
+
+
+def test_ended_by_the_system_for_want_of_memory(
+    submit: Submit, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = iter([3, 4])
+    monkeypatch.setattr(supervision, "oom_kills", lambda: next(counts))
+    ended = run(submit(trouble="killed"))
+    assert (ended.state, ended.status.ending) == ("failed", "out_of_memory")
+    assert "OOM" in str(ended.status.what)
+
+
+def test_resumed_it_goes_on_and_ends_with_the_same_weights(jobs: Jobs, submit: Submit, run: Run) -> None:
+    whole = run(submit("whole"))
+    ended = run(submit(trouble="killed"))
+    again = jobs.resume(ended.id)
+    assert (again.state, again.place, again.status.attempt) == ("queued", 1, 1)
+    # The trouble is the same again, so that it never comes by: once more, without.
+    place = jobs.place(ended.id)
+    told = json.loads((place.path / "spec.json").read_text(encoding="utf-8"))
+    told["config"]["trouble"] = "none"
+    (place.path / "spec.json").write_text(json.dumps(told), encoding="utf-8")
+    done = run(again)
+    assert (done.state, done.status.attempt) == ("done", 2)
+    assert done.result is not None
+    assert done.result["begun_at"] == 2
+    assert weights(jobs.settings.models_dir) == weights(jobs.settings.models_dir, "whole")
+    assert done.seconds > whole.seconds > 0
+    steps = [e["step"] for e in jobs.events(done.id).events if e["kind"] == "step"]
+    assert steps[-1] == 5
+
+
+def test_cancelled_before_it_began(jobs: Jobs, submit: Submit, run: Run) -> None:
+    first, second = submit("first"), submit("second")
+    assert (first.place, second.place) == (1, 2)
+    gone = jobs.cancel(first.id, by="Bob")
+    assert (gone.state, gone.cancelled_by, gone.place) == ("cancelled", "Bob", None)
+    assert jobs.job(second.id).place == 1
+    assert run(first).state == "cancelled"
+    # Resumed it stands at the end of the queue.
+    assert jobs.resume(first.id).place == 2
+    assert [job.name for job in jobs.queued()] == ["second", "first"]
+    assert jobs.job(first.id).cancelled_by is None
+
+
+def cancelled_while_it_runs(jobs: Jobs, job: Job, ready: Callable[[], bool]) -> tuple[Job, list[str]]:
+    seen: list[str] = []
+
+    def cancel() -> None:
+        for _ in range(1200):
+            if ready():
+                break
+            threading.Event().wait(0.05)
+        seen.append(jobs.cancel(job.id, by="Bob").state)
+
+    wish = threading.Thread(target=cancel)
+    wish.start()
+    run_job(jobs.place(job.id), stopping=lambda: False)
+    wish.join()
+    return jobs.job(job.id), seen
+
+
+def test_cancelled_while_it_runs_it_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: Run) -> None:
+    reference = run(submit("whole", steps=30))
+    job = submit(steps=30, pace=0.03)
+    ended, seen = cancelled_while_it_runs(jobs, job, lambda: jobs.job(job.id).progress is not None)
+    assert seen == ["cancelling"]
+    assert (ended.state, ended.status.ending, ended.cancelled_by) == ("cancelled", "cancelled", "Bob")
+    assert jobs.place(job.id).checkpoints.is_dir()
+    done = run(jobs.resume(job.id))
+    assert done.result is not None
+    assert done.state == reference.state == "done"
+    assert 0 < done.result["begun_at"] < 30
+    assert weights(jobs.settings.models_dir) == weights(jobs.settings.models_dir, "whole")
+
+
+@pytest.mark.parametrize("trouble", ["deaf", "stubborn"])
+def test_who_does_not_listen_is_told_and_then_made_to(
+    jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    monkeypatch.setattr(supervision, "STOPS", 0.1)
+    monkeypatch.setattr(supervision, "ENDS", 0.1)
+    job = submit(trouble=trouble)
+
+    def deaf() -> bool:
+        progress = jobs.job(job.id).progress
+        return progress is not None and progress.what == "deaf"
+
+    ended, _ = cancelled_while_it_runs(jobs, job, deaf)
+    assert (ended.state, ended.status.ending) == ("cancelled", "cancelled")
+
+
+def test_a_worker_that_is_stopped_lets_it_write_a_checkpoint(jobs: Jobs, submit: Submit, run: Run) -> None:
+    job = submit(steps=200, pace=0.05)
+    run_job(jobs.place(job.id), stopping=lambda: jobs.job(job.id).progress is not None)
+    ended = jobs.job(job.id)
+    assert (ended.state, ended.status.ending) == ("interrupted", "stopped_worker")
+    assert load_file(jobs.place(job.id).checkpoints / "state.safetensors")["step"] > 0
+
+
+def test_killed_when_all_was_done_and_nothing_said(jobs: Jobs, submit: Submit, run: Run) -> None:
+    """The encoder is in its place, and the outcome was never written: resumed it is found, not made again."""
+    done = run(submit())
+    place, made = jobs.place(done.id), weights(jobs.settings.models_dir)
+    (place.path / "outcome.json").unlink()
+    with place.changing() as status:
+        place.write_status(replace(status, state="running", ended=None))
+    lost = jobs.job(done.id)
+    assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
+    assert platform.node() in str(lost.status.what)
+    inode = (jobs.settings.models_dir / "mine").stat().st_ino
+    again = run(jobs.resume(done.id))
+    assert (again.state, again.result, again.evaluation) == ("done", done.result, done.evaluation)
+    assert (jobs.settings.models_dir / "mine").stat().st_ino == inode
+    assert weights(jobs.settings.models_dir) == made
+
+
+def test_a_worker_killed_after_the_end_was_told(jobs: Jobs, submit: Submit, run: Run) -> None:
+    done = run(submit())
+    place = jobs.place(done.id)
+    with place.changing() as status:
+        place.write_status(replace(status, state="running", ended=None))
+    assert jobs.job(done.id).state == "done"
+
+
+def test_of_another_machine_only_its_signs_of_life_are_seen(jobs: Jobs, submit: Submit) -> None:
+    place = jobs.place(submit().id)
+    with place.changing() as status:
+        place.write_status(replace(status, state="running", attempt=1, host="elsewhere", worker=1))
+    place.beat()
+    assert jobs.jobs()[0].state == "running"
+    os.utime(place.path / "beat", (0, 0))
+    lost = jobs.jobs()[0]
+    assert (lost.state, lost.status.ending) == ("interrupted", "lost_worker")
+    assert "elsewhere" in str(lost.status.what)
+
+
+def test_names_stand_for_one_encoder_for_good(jobs: Jobs, submit: Submit, run: Run) -> None:
+    first = submit("mine")
+    with pytest.raises(JobError, match=rf"job {first.id}, which is queued, makes .* take another name"):
+        submit("MINE")
+    with pytest.raises(TrainingError, match="expected a name"):
+        submit("../mine")
+    jobs.cancel(first.id, by="Ann")
+    run(submit("mine"))
+    with pytest.raises(TrainingError, match="an encoder called 'mine' already"):
+        jobs.resume(first.id)
+    assert jobs.job(first.id).state == "cancelled"
+
+
+def test_taken_while_it_trained(jobs: Jobs, submit: Submit, run: Run) -> None:
+    job = submit()
+    (jobs.settings.models_dir / "mine").mkdir()
+    ended = run(job)
+    assert (ended.state, ended.status.ending) == ("failed", "refused")
+    assert "another name" in str(ended.status.what)
+    assert not list((jobs.settings.models_dir / "mine").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        (("sixth", {}, {}), JobError, "no method is called 'sixth'; here are: aeenc, fifth"),
+        (("fifth", {"stepps": 1}, {}), SettingsError, "has no stepps"),
+        (("fifth", {"steps": "many"}, {}), SettingsError, "steps: expected a whole number, found 'many'"),
+        (("fifth", {"trouble": "more"}, {}), SettingsError, "trouble: expected one of none, nan"),
+        (("aeenc", {"rank": 0}, {"from_log": "x"}), TrainingError, "rank: expected at least 1"),
+        (("aeenc", {}, {}), SettingsError, "either --trees FILE or --from-log"),
+        (("aeenc", {}, {"trees": "/no/trees", "corpus": "/no/c"}), JobError, "none at /no/c"),
+        (("fifth", 3, {}), JobError, "expected a FifthConfig, found a int"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(
+    jobs: Jobs, arguments: tuple[Any, Any, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=re.escape(words)):
+        jobs.submit(*arguments, name="mine", by="Ann")
+    assert jobs.jobs() == []
+    assert not [path for path in jobs.folder.glob("*") if path.is_dir()]
+
+
+def test_deleted_with_all_it_took(jobs: Jobs, submit: Submit, run: Run) -> None:
+    job = submit(trouble="killed")
+    with pytest.raises(JobError, match="is queued; cancel it first"):
+        jobs.delete(job.id)
+    ended = run(job)
+    assert jobs.disk(job.id) > 0
+    assert hidden(jobs.settings.models_dir) == [f".job-{job.id}"]
+    jobs.delete(ended.id)
+    assert jobs.jobs() == []
+    assert not hidden(jobs.settings.models_dir)
+    with pytest.raises(UnknownJobError):
+        jobs.job(job.id)
+    made = run(submit("mine"))
+    jobs.delete(made.id)
+    assert resolve("mine").dimension == 64
+
+
+def test_an_id_is_not_a_path(jobs: Jobs, submit: Submit) -> None:
+    submit()
+    for wrong in ("../jobs", "", "/etc", ".", "x" * 300):
+        with pytest.raises(UnknownJobError):
+            jobs.job(wrong)
+
+
+def test_a_job_that_cannot_be_read_hides_no_other_and_can_be_deleted(jobs: Jobs, submit: Submit) -> None:
+    first, second = submit("first"), submit("second")
+    (jobs.place(first.id).path / "status.json").write_text("{", encoding="utf-8")
+    assert [job.name for job in Jobs().jobs()] == ["second"]
+    other = Jobs()
+    assert list(other.unreadable()) == [first.id]
+    other.delete(first.id)
+    assert other.unreadable() == {}
+    assert other.job(second.id).place == 1
+
+
+def test_taken_up_once_whoever_asks(jobs: Jobs, submit: Submit) -> None:
+    job = submit(steps=3, pace=0.1)
+    ends: list[Any] = []
+    takers = [
+        threading.Thread(target=lambda: ends.append(run_job(Jobs().place(job.id), stopping=lambda: False)))
+        for _ in range(3)
+    ]
+    for taker in takers:
+        taker.start()
+    for taker in takers:
+        taker.join()
+    assert [end.state for end in ends if end is not None] == ["done"]
+    assert jobs.job(job.id).status.attempt == 1
+
+
+def test_a_lost_queue_loses_no_job(jobs: Jobs, submit: Submit) -> None:
+    job, cancelled = submit("first"), submit("second")
+    jobs.cancel(cancelled.id, by="Ann")
+    jobs.queue.huey.storage.flush_queue()
+    assert jobs.queue.waiting() == []
+    jobs.mend()
+    jobs.mend()
+    assert jobs.queue.waiting() == [job.id]
+
+
+def test_the_queue_holds_json_and_no_pickle(jobs: Jobs, submit: Submit) -> None:
+    job = submit()
+    [message] = jobs.queue.huey.storage.enqueued_items()
+    assert job.id in json.loads(bytes(message))[6]
+
+
+def test_codes_are_their_own() -> None:
+    assert len(set(EXITS.values())) == len(EXITS)
+    assert all(0 < code < 128 for code in EXITS.values())
+    assert signal.SIGKILL not in EXITS.values()
+
+
+def test_numbers_wander_the_same_each_time(jobs: Jobs, submit: Submit, run: Run) -> None:
+    run(submit("one"))
+    run(submit("two"))
+    held = [
+        load_file(jobs.settings.models_dir / name / "model.safetensors")["weights"] for name in ("one", "two")
+    ]
+    assert np.array_equal(*held)
