@@ -81,6 +81,7 @@ def trained(
         trees=data.train,
         dev=data.dev,
         teaching=teaching,
+        data=["entailment_bank"],
         out=out,
         progress=progress,
     )

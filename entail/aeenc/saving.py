@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.aeenc.config import AeencConfig
+from entail.cards.model_card import CARD, model_card
 from entail.data.text import premise_key
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry, resolve
@@ -69,6 +71,8 @@ def save_aeenc(out: Path, training: AeencTraining, towers: Mapping[str, Tower], 
         about = json.dumps(card_of(training, base), indent=2, ensure_ascii=False)
         (partial / "entail.json").write_text(about + "\n", encoding="utf-8")
         write_seen(partial, map(premise_key, training.pairs.queries))
+        with contextlib.suppress(EncoderError):  # a card can be written later, a training not be had again
+            (partial / CARD).write_text(model_card(partial, name=out.name), encoding="utf-8")
         if out.exists():
             out.replace(old)
         partial.replace(out)
@@ -96,6 +100,7 @@ def card_of(training: AeencTraining, base: EncoderEntry) -> dict[str, Any]:
         "trained_on": {
             **training.counts,
             "missing": len(training.missing),
+            **({"data": list(training.data)} if training.data else {}),
             **(
                 {"sentences": training.sentences, "teachers": list(training.teachers)}
                 if training.teachers

@@ -18,6 +18,7 @@ from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sampled_
 from entail.aeenc.sampling import SampleReport, sample
 from entail.aeenc.saving import require_place, save_aeenc
 from entail.aeenc.task import AeencTask, require_both_classes
+from entail.cards.sources import TEAM
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import premise_key
@@ -51,6 +52,7 @@ class AeencTraining:
         folder: Where the encoder was written; None if it was not.
         teachers: Whom it also learnt from.
         sentences: How many sentences they taught.
+        data: Names of the data sets, for the card.
     """
 
     config: AeencConfig
@@ -61,6 +63,7 @@ class AeencTraining:
     folder: Path | None
     teachers: tuple[str, ...] = ()
     sentences: int = 0
+    data: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -100,6 +103,7 @@ def train_aeenc(
     dev: Sequence[ExplanationTree] = (),
     dev_corpus: Corpus | None = None,
     teaching: Teaching | None = None,
+    data: Sequence[str] = (),
     out: Path | None = None,
     work: Path | None = None,
     resume: bool = True,
@@ -124,6 +128,7 @@ def train_aeenc(
         dev_corpus: Candidates for `dev`; default: `corpus`.
         teaching: Sentences that nobody judged and what teachers make of them, for `config.distil`; queries
             of `trees`, `judgements` and `dev` among them are left out.
+        data: Names of the data sets for the card (`entail.cards.sources`), such as `entailment_bank`.
         out: Folder for the encoder; None keeps nothing. It is written whole at the end, over nothing but an
             encoder of this method.
         work: Folder for checkpoints; default: `out`'s name with `.training`.
@@ -257,6 +262,7 @@ def train_aeenc(
         folder=out,
         teachers=teaching.teachers if teaching else (),
         sentences=len(teaching.sentences) if teaching else 0,
+        data=tuple(data) or ((TEAM,) if judgements is not None else ()),
     )
     if out is not None:
         from_first(lambda: save_aeenc(out, training, towers, base))

@@ -14,7 +14,7 @@ from entail.errors import EncoderError
 PROTOCOLS = {"paper": "query among the candidates", "query_excluded": "query excluded"}
 """Name of a protocol in result files -> in words."""
 
-_COUNTS = ("premises", "trees", "queries", "pairs")
+_COUNTS = ("premises", "trees", "queries", "pairs", "unseen")
 _ABOUT = ("commit", "seed", "hardware", "command", "finished")
 
 
@@ -31,6 +31,8 @@ class Measured:
         pairs: How many children were to be found.
         encoder: Protocol -> measure -> value.
         base: The same of the untrained base, empty where it was not measured.
+        unseen: How many of the queries it was not trained on, None where it was trained on none of them.
+        encoder_unseen: Its figures on those.
         reads: Candidates that the simulated author reads an accepted premise; encoder, then base.
         about: Commit, seed, hardware, command and time of the measurement.
     """
@@ -43,6 +45,8 @@ class Measured:
     pairs: int | None = None
     encoder: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     base: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    unseen: int | None = None
+    encoder_unseen: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     reads: tuple[float | None, float | None] = (None, None)
     about: Mapping[str, Any] = field(default_factory=dict)
 
@@ -63,7 +67,7 @@ class Measured:
             **{
                 **known,
                 **{name: None if known.get(name) is None else int(known[name]) for name in _COUNTS},
-                **{side: _figures(known.get(side) or {}) for side in ("encoder", "base")},
+                **{side: _figures(known.get(side) or {}) for side in ("encoder", "base", "encoder_unseen")},
                 "about": dict(known.get("about") or {}),
                 "reads": (_number(first), _number(second)),
             }
@@ -102,6 +106,7 @@ def read_measured(file: Path, entry: EncoderEntry) -> Measured:
         )
     base = next((run for run in runs if entry.base and _is_of(run, entry.base)), {})
     manifest = ours["manifest"]
+    unseen = ours.get("unseen") or {}
     return Measured(
         source=file.name.partition(".")[0],
         corpus=str(ours.get("corpus", "corpus")),
@@ -111,6 +116,8 @@ def read_measured(file: Path, entry: EncoderEntry) -> Measured:
         pairs=ours.get("pairs"),
         encoder=_figures({protocol: ours[protocol] for protocol in PROTOCOLS}),
         base=_figures({protocol: base[protocol] for protocol in PROTOCOLS} if base else {}),
+        unseen=unseen.get("queries"),
+        encoder_unseen=_figures({protocol: unseen[protocol] for protocol in PROTOCOLS if protocol in unseen}),
         reads=(_reads(ours), _reads(base)),
         about={name: told[name] for name in _ABOUT if name in told},
     )

@@ -137,11 +137,26 @@ def _measured(measured: Measured, *, base: str | None) -> Iterator[str]:
     ]
     rows = [[name, *(_number(values.get(name)) for _, values in columns)] for name in _MEASURES]
     yield table(["measure", *(title for title, _ in columns)], rows)
+    if measured.unseen is not None and measured.queries:
+        yield _seen(measured, measured.queries - measured.unseen)
     ours, theirs = measured.reads
     if ours is not None:
         against = f", with the base {theirs:.1f}" if theirs is not None else ""
         yield f"A simulated author reads {ours:.1f} candidates for each premise accepted{against}."
     yield from _about_measurement(measured.about)
+
+
+def _seen(measured: Measured, seen: int) -> str:
+    of = f"{seen:,} of these queries stand in what it was trained on, too: it knows them by heart."
+    maps = {
+        words: measured.encoder_unseen[protocol]["MAP"]
+        for protocol, words in PROTOCOLS.items()
+        if "MAP" in measured.encoder_unseen.get(protocol, {})
+    }
+    if not maps:
+        return of
+    told = ", ".join(f"{_number(value)} ({words})" for words, value in maps.items())
+    return f"{of} On the other {measured.unseen:,} its MAP is {told}."
 
 
 def _about_measurement(about: Mapping[str, Any]) -> Iterator[str]:

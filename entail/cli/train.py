@@ -42,6 +42,12 @@ def aeenc(
             metavar="FILE",
         ),
     ] = None,
+    data_name: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--data", help="Name of the data set, for the card: entailment_bank ...", metavar="NAME"
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Take only the first trees.", metavar="N")] = None,
     resume: Annotated[bool, typer.Option(help="Go on from a checkpoint that is there.")] = True,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = None,
@@ -72,6 +78,7 @@ def aeenc(
             dev=data.dev,
             dev_corpus=data.given,
             teaching=teaching,
+            data=data_name or (),
             out=out,
             resume=resume,
             device=device,

@@ -16,6 +16,7 @@ _NAMES = frozenset(
         "LICENSE.txt",
         "NOTICE",
         "entail.json",
+        "seen.json",
         "adapter_config.json",
         "config.json",
         "config_sentence_transformers.json",

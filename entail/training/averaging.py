@@ -10,16 +10,18 @@ approximation (SVD).
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entail.cards.model_card import write_card
 from entail.encoders.catalogue import PREMISE_TOWER
 from entail.encoders.lora import read_lora_config
 from entail.encoders.seen import read_seen, write_seen
 from entail.encoders.weights import read_json
-from entail.errors import TrainingError
+from entail.errors import EncoderError, TrainingError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -74,20 +76,27 @@ def average_adapters(
     save_file(
         {name: tensor.contiguous() for name, tensor in tensors.items()}, out / "adapter_model.safetensors"
     )
-    about = dict(read_json(folders[0] / "entail.json") or {})
+    told = [dict(read_json(folder / "entail.json") or {}) for folder in folders]
     about = {
-        name: about[name]
+        name: told[0][name]
         for name in ("method", "base", "base_revision", "towers", "licence")
-        if name in about
+        if name in told[0]
     }
+    trained_on = [one.get("trained_on") or {} for one in told]
+    about["trained_on"] = {
+        name: value for name, value in trained_on[0].items() if all(o.get(name) == value for o in trained_on)
+    }
+    data = dict.fromkeys(name for one in trained_on for name in one.get("data") or ())
+    if data:
+        about["trained_on"]["data"] = list(data)
     about["averaged"] = {
         "encoders": [
             {
                 "name": folder.name,
                 "weight": share,
-                "config": (read_json(folder / "entail.json") or {}).get("config"),
+                "config": one.get("config"),
             }
-            for folder, share in zip(folders, shares, strict=True)
+            for folder, share, one in zip(folders, shares, told, strict=True)
         ],
         "scale": scale,
     }
@@ -99,6 +108,8 @@ def average_adapters(
     (out / "adapter_config.json").write_text(
         json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8"
     )
+    with contextlib.suppress(EncoderError):  # a card can be written later
+        write_card(out)
     return lost
 
 

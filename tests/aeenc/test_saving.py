@@ -93,6 +93,7 @@ def test_the_card_says_how_it_was_made(home: Path, facts: Corpus, trees: Trees) 
         "adapter_model.safetensors",
         "entail.json",
         "seen.json",
+        "README.md",
     }
     assert str(home) not in (home / "mine" / "adapter_config.json").read_text(encoding="utf-8")
 

@@ -52,6 +52,22 @@ def test_both_protocols_stand_beside_the_base(results: Path, home: Path) -> None
     assert " ".join(told["command"].split()) in card  # what repeats it
 
 
+def test_figures_without_what_it_was_trained_on_stand_on_the_card(results: Path, home: Path) -> None:
+    told = json.loads(results.read_text(encoding="utf-8"))
+    mine = told["figures"]["others"][0]
+    mine["unseen"] = {"queries": 10, "paper": {"MAP": 0.125}, "query_excluded": {"MAP": 0.25}}
+    results.write_text(json.dumps(told), encoding="utf-8")
+    assert read_measured(results, resolve("mine")).unseen == 10
+    remember(home / "mine", results=[results])
+    assert "6 of these queries stand in what it was trained on" in model_card(home / "mine")
+    assert "On the other 10 its MAP is 0.125 (query among the candidates), 0.250" in model_card(home / "mine")
+    mine["unseen"] = {"queries": 0}
+    results.write_text(json.dumps(told), encoding="utf-8")
+    remember(home / "mine", results=[results])
+    assert "16 of these queries stand in what it was trained on" in model_card(home / "mine")
+    assert "On the other" not in model_card(home / "mine")
+
+
 def test_measured_again_it_is_replaced(results: Path, home: Path) -> None:
     remember(home / "mine", results=[results])
     before = resolve("mine").revision
