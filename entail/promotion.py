@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from entail.data.records import Corpus
 from entail.data.writing import write_text
 from entail.encoders.catalogue import PACKAGED, EncoderEntry, fetch, resolve
-from entail.errors import EncoderError, PromotionError
+from entail.errors import DataError, EncoderError, PromotionError
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
 
@@ -274,7 +274,10 @@ class _Held:
 
     def move(self, pointer: Pointer) -> Pointer:
         told = {"format": _FORMAT, "moves": [move.to_json() for move in (*self.moves, pointer)]}
-        write_text(_file(), json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+        try:
+            write_text(_file(), json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+        except DataError as error:
+            raise PromotionError(f"the pointer stays where it is: {error}") from error
         return pointer
 
 

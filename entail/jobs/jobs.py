@@ -6,6 +6,7 @@ import json
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ from entail.trees.learning import check_name
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 _TIMEOUT = 20.0
 _TAIL = 1 << 16
+_TENDS = 10.0
 
 
 class Jobs:
@@ -42,6 +44,7 @@ class Jobs:
         self.settings = settings or load_settings()
         self.folder = self.settings.jobs_dir.absolute()
         self._known: dict[str, JobFolder] = {}
+        self._tended = float("-inf")
 
     @cached_property
     def queue(self) -> JobQueue:
@@ -275,6 +278,19 @@ class Jobs:
             JobError: If it cannot be started.
         """
         return self.settings.starts_worker and ensure_worker(self.folder)
+
+    def tend(self) -> bool:
+        """Start a worker where jobs queue and none is there, as one was killed; return whether it was.
+
+        Cheap enough for whoever looks every second: it starts one in ten seconds at most.
+
+        Raises:
+            JobError: If it cannot be started.
+        """
+        if time.monotonic() - self._tended < _TENDS or not self.queued():
+            return False
+        self._tended = time.monotonic()
+        return self.ensure_worker()
 
     def mend(self) -> None:
         """Put jobs that queue into the queue again that are not in it: it may be another one, or lost.

@@ -129,7 +129,7 @@ def main() -> None:
         worker = worker_for(jobs, job.id)
         victim = draw.choice(["worker", "training", "both"])
         # Anywhere: what is struck before it began, or after it was done, is looked at too.
-        time.sleep(draw.uniform(0.0, length))
+        time.sleep(draw.uniform(0.0, 0.7 * length))
         pid = jobs.place(job.id).status.pid
         for name, target in (("worker", worker), ("training", pid)):
             if victim in (name, "both") and target:

@@ -92,6 +92,22 @@ def test_stopped_it_lets_the_training_write_a_checkpoint(
     assert list(jobs.place(job.id).checkpoints.glob("state.safetensors"))
 
 
+def test_whoever_looks_sees_to_it_that_what_queues_is_worked_off(
+    jobs: Jobs,
+    submit: Submit,
+    until: Until,
+    here: Callable[[], Worker | None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ENTAIL_WORKER", "auto")
+    looker = Jobs()
+    assert not looker.tend()
+    job = submit()
+    assert looker.tend()
+    assert not looker.tend()
+    until(lambda: jobs.job(job.id).state == "done")
+
+
 def test_nobody_starts_one_where_that_is_not_wished(jobs: Jobs) -> None:
     assert not jobs.settings.starts_worker
     assert not jobs.ensure_worker()

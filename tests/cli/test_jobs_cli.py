@@ -1,0 +1,163 @@
+"""``entail submit``, ``jobs``, ``worker``, ``promote``: from what a team decided to what it ranks with."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.cli import main
+from entail.data.records import Corpus, Premise
+from entail.jobs.child import Attempt, finish
+from entail.jobs.folder import JobFolder
+from entail.jobs.jobs import Jobs
+from entail.jobs.supervision import run_job
+from entail.promotion import active
+from entail.trees.acts import Accept, Create, Reject
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import open_database
+from entail.trees.log import TreeLog
+
+SMALL = ["--base", "tiny", "--rank", "4", "--epochs", "2", "--rounds", "0", "--precision", "fp32"]
+
+Told = Callable[..., dict[str, Any]]
+
+
+@dataclass
+class Here:
+    """What trains, within this process: what it imports is here already."""
+
+    code: int
+    pid: int = 0
+
+    def poll(self) -> int:
+        return self.code
+
+
+def train_here(job: JobFolder, attempt: int, lock: int, pipe: int) -> Here:
+    return Here(finish(job, Attempt(job.path, attempt).run()))
+
+
+def accept_and_reject(log: TreeLog, corpus_id: str, rows: list[Any]) -> None:
+    for row, other in zip(rows, [*rows[1:], rows[0]], strict=True):
+        tree = log.create(Create(hypothesis=row["hypothesis"]), author="Ann", corpus_id=corpus_id)
+        for act in (
+            Accept(node="n1", premise=Premise(row["meta"]["triples"]["sent1"])),
+            Accept(node="n1", premise=Premise(row["meta"]["triples"]["sent2"])),
+            Reject(node="n1", premise=Premise(other["meta"]["triples"]["sent3"])),
+        ):
+            log.act(tree, act, author="Ann", base=log.history(tree).seq)
+
+
+@pytest.fixture
+def told(tiny_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Told:
+    monkeypatch.setenv("ENTAIL_WORKER", "none")
+
+    def run(*arguments: str, code: int = 0) -> dict[str, Any]:
+        capsys.readouterr()
+        assert main([*arguments, "--json"]) == code
+        data: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return data
+
+    return run
+
+
+def test_from_what_a_team_decided_to_the_encoder_it_ranks_with(
+    told: Told, tmp_path: Path, grove: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = open_database()
+    corpus = CorpusStore(database).add_corpus(Corpus.of("ours", grove["facts"]), author="Ann")
+    log = TreeLog(database)
+    accept_and_reject(log, corpus.id, grove["rows"][:4])
+    dev = tmp_path / "dev.jsonl"
+    dev.write_text("\n".join(map(json.dumps, grove["rows"][4:])), encoding="utf-8")
+
+    job = told("submit", "aeenc", "--out", "models/mine", "--from-log", "ours", "--dev", str(dev), *SMALL)
+    assert (job["state"], job["place"], job["name"], job["about"]) == (
+        "queued",
+        1,
+        "mine",
+        "the decisions on ours",
+    )
+    assert told("jobs", "list")["jobs"][0]["id"] == job["id"]
+    jobs = Jobs()
+    promoted = told("promote", "tiny", "--anyway")
+    assert promoted["encoder"] == "tiny"
+    run_job(jobs.place(job["id"]), stopping=lambda: False, spawn=train_here)
+    shown = told("jobs", "show", job["id"][:-2])
+    assert (shown["state"], shown["result"]["counts"]["positives"]) == ("done", 8), jobs.log_tail(job["id"])
+    # What was learnt from is kept: the team goes on deciding.
+    accept_and_reject(log, corpus.id, grove["rows"][5:8])
+    kept = jobs.place(job["id"]).path
+    assert len(json.loads((kept / "decisions.json").read_text(encoding="utf-8"))["accepted"]) == 4
+
+    assert told("promote", "mine", "--corpus", "theirs", code=1)["error"]["type"] == "CorpusError"
+    assert told("promote", "mine", "--corpus", "ours", "--anyway")["corpus"] == "ours"
+    now = active("ours")
+    assert (now.encoder, active().encoder) == ("mine", "tiny")
+    assert now.pointer is not None
+    assert now.pointer.evaluation is not None
+    assert now.pointer.evaluation["active"] == active().revision
+    # One tower learnt: the premise vectors are those of the base, and were there before the pointer moved.
+    assert now.premise_revision == active().revision
+    assert list((tmp_path / "data" / "vectors").glob("tiny*/*/manifest.json"))
+    data = told("promote", "--corpus", "ours")
+    assert (data["active"]["encoder"], len(data["history"])) == ("mine", 1)
+    told("promote", "--back", "--corpus", "ours")
+    assert active("ours").encoder == "tiny"
+    assert told("promote", "--back", "--corpus", "ours", code=1)["error"]["type"] == "PromotionError"
+
+    capsys.readouterr()
+    assert main(["jobs", "show", job["id"]]) == 0
+    text = capsys.readouterr().out
+    assert "the decisions on ours" in text
+    assert "MAP, query excluded" in text
+    assert told("jobs", "delete", job["id"])["bytes"] > 0
+    assert told("jobs", "list")["jobs"] == []
+
+
+def test_cancelled_resumed_and_refused(told: Told, tmp_path: Path, grove: dict[str, Any]) -> None:
+    facts, trees = tmp_path / "facts.txt", tmp_path / "trees.jsonl"
+    facts.write_text("\n".join(grove["facts"]), encoding="utf-8")
+    trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
+    given = ["--corpus", str(facts), "--trees", str(trees), *SMALL]
+    job = told("submit", "aeenc", "--out", "mine", *given)["id"]
+    assert told("submit", "aeenc", "--out", "mine", *given, code=1)["error"]["type"] == "JobError"
+    assert told("jobs", "delete", job, code=1)["error"]["message"].endswith("cancel it first")
+    assert told("jobs", "cancel", job)["state"] == "cancelled"
+    assert told("jobs", "resume", job)["place"] == 1
+    assert told("jobs", "resume", job, code=1)["error"]["type"] == "JobError"
+    assert told("jobs", "log", job)["log"] == ""
+    assert told("jobs", "show", "nothing", code=1)["error"]["type"] == "UnknownJobError"
+    assert told("submit", "aeenc", "--out", "x", code=1)["error"]["type"] == "SettingsError"
+    assert told("promote", "tiny", code=1)["error"]["type"] == "PromotionError"
+    assert told("promote", "tiny", "--back", code=1)["error"]["type"] == "SettingsError"
+
+
+def test_any_encoder_is_compared_on_trees_of_a_file(
+    told: Told, tmp_path: Path, grove: dict[str, Any]
+) -> None:
+    facts, trees = tmp_path / "facts.txt", tmp_path / "trees.jsonl"
+    facts.write_text("\n".join(grove["facts"]), encoding="utf-8")
+    trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
+    told("promote", "tiny", "--anyway")
+    pointer = told("promote", "tiny", "--dev", str(trees), "--premises", str(facts))
+    assert pointer["evaluation"]["measures"]["MAP, query excluded"]["p"] == 1.0
+    assert told("promote", "tiny", "--dev", str(trees), code=1)["error"]["type"] == "SettingsError"
+
+
+def test_a_worker_without_work_ends(tiny_home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "entail", "worker", "--idle", "0", "--json"],
+        env=os.environ | {"ENTAIL_WORKER": "none"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert json.loads(done.stdout) == {"worked": True}

@@ -1,0 +1,64 @@
+"""A candidate beside the active encoder, query by query."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from entail.errors import RetrievalError
+from entail.evaluation.measured import Beside, Measured, beside
+
+
+def measured(encoder: str, values: list[float], weights: list[float] | None = None) -> Measured:
+    return Measured(
+        encoder=encoder,
+        revision=f"{encoder}@1",
+        split="four queries",
+        queries=("a", "b", "c", "d"),
+        primary="MAP",
+        values={
+            "MAP": (np.array(values), np.ones(4)),
+            "Hit": (np.array(values), np.array(weights or [1.0] * 4)),
+        },
+    )
+
+
+LOW, HIGH = [0.1, 0.2, 0.1, 0.2], [0.5, 0.7, 0.5, 0.7]
+
+
+def test_figures_are_weighted_means() -> None:
+    assert measured("x", [1, 0, 0, 0], [3, 1, 0, 0]).figures() == {"MAP": 0.25, "Hit": 0.75}
+
+
+@pytest.mark.parametrize(
+    ("active", "candidate", "verdict"),
+    [
+        (LOW, HIGH, "better"),
+        (HIGH, LOW, "worse"),
+        (LOW, LOW, "not different"),
+        ([0, 1, 0, 1], [1, 0, 1, 0], "not different"),
+    ],
+)
+def test_the_interval_decides(active: list[float], candidate: list[float], verdict: str) -> None:
+    found = beside(measured("old", active), measured("new", candidate))
+    assert found.verdict == verdict
+    assert verdict in str(found)
+
+
+def test_the_difference_is_the_candidate_s_less_the_active_one_s() -> None:
+    found = beside(measured("old", LOW), measured("new", HIGH))
+    decisive = found.measures["MAP"]
+    assert (decisive.first, decisive.second) == (pytest.approx(0.15), pytest.approx(0.6))
+    assert decisive.low <= decisive.difference <= decisive.high
+    assert (found.candidate, found.active, found.queries) == ("new@1", "old@1", 4)
+    assert Beside.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_only_the_same_queries_and_measures_are_compared() -> None:
+    old, new = measured("old", LOW), measured("new", HIGH)
+    with pytest.raises(RetrievalError, match="measure both on the same split"):
+        beside(old, replace(new, queries=("a", "b", "c", "e")))
+    with pytest.raises(RetrievalError, match="same split"):
+        beside(old, replace(new, values={"MAP": new.values["MAP"]}))
+    assert replace(new, queries=("a", "b", "c", "e")).digest != old.digest == new.digest

@@ -1,0 +1,116 @@
+"""Errors as libraries and the training loop raise them, and exit codes, in our words."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from entail.errors import CheckpointError, EncoderError, TrainingError
+from entail.jobs.endings import EXITS, TODO, ended, outcome_of_error, outcome_of_exit
+from entail.jobs.record import Ending
+
+
+def chained(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "state", "ending"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "failed", "disk_full"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "failed", "disk_full"),
+        (
+            chained(
+                CheckpointError("the checkpoint could not be written"), OSError(errno.ENOSPC, "No space")
+            ),
+            "failed",
+            "disk_full",
+        ),
+        # safetensors tells it as text
+        (Exception("Error while serializing: I/O error: No space left (os error 28)"), "failed", "disk_full"),
+        (OSError(errno.EACCES, "Permission denied"), "failed", "error"),
+        (MemoryError(), "failed", "out_of_memory"),
+        (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), "failed", "out_of_memory"),
+        (
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
+            "failed",
+            "out_of_memory",
+        ),
+        (RuntimeError("shapes do not fit"), "failed", "error"),
+        (TrainingError("the gradient became inf at step 2; lower the learning rate"), "failed", "diverged"),
+        (EncoderError("no encoder is called 'x'"), "failed", "refused"),
+    ],
+)
+def test_an_error_is_of_its_kind(error: Exception, state: str, ending: str) -> None:
+    outcome = outcome_of_error(3, error)
+    assert (outcome.attempt, outcome.state, outcome.ending) == (3, state, ending)
+    assert outcome.what
+    assert outcome.todo == TODO[outcome.ending]  # type: ignore[index]  # not None, by the line above
+
+
+def test_the_loop_s_own_words_for_a_loss_that_is_no_number() -> None:
+    """It is known by its words: were they changed, this would tell."""
+    import torch
+
+    from entail.training.loop import Schedule, fit
+
+    class Hopeless:
+        def begin_epoch(self, epoch: int) -> None: ...
+        def batches(self, epoch: int) -> list[int]:
+            return [1]
+
+        def steps(self, epochs: int) -> int:
+            return 1
+
+        def share(self, batch: int, *, rank: int, size: int) -> int:
+            return batch
+
+        def loss(self, batch: int) -> tuple[torch.Tensor, dict[str, float]]:
+            return weight.sum() * float("nan"), {}
+
+        def evaluate(self) -> None:
+            return None
+
+        def state(self) -> dict[str, int]:
+            return {}
+
+        def restore(self, state: object) -> None: ...
+
+    weight = torch.nn.Parameter(torch.ones(2))
+    with pytest.raises(TrainingError) as raised:
+        fit(Hopeless(), {"w": weight}, Schedule(epochs=1, learning_rate=0.1))
+    assert outcome_of_error(1, raised.value).ending == "diverged"
+
+
+@pytest.mark.parametrize(
+    ("code", "memory", "state", "ending", "words"),
+    [
+        (-9, False, "interrupted", "killed", "signal 9, SIGKILL"),
+        (-9, True, "failed", "out_of_memory", "OOM killer"),
+        (-11, True, "interrupted", "killed", "signal 11, SIGSEGV"),
+        (-99, False, "interrupted", "killed", "signal 99"),
+        (7, False, "failed", "error", "exit code 7"),
+        (EXITS["disk_full"], False, "failed", "disk_full", "the disk is full"),
+        (EXITS["cancelled"], False, "cancelled", "cancelled", "it was cancelled"),
+    ],
+)
+def test_a_process_that_said_nothing(
+    tmp_path: Path, code: int, memory: bool, state: str, ending: str, words: str
+) -> None:
+    outcome = outcome_of_exit(1, code, folder=tmp_path, out_of_memory=memory)
+    assert (outcome.state, outcome.ending) == (state, ending)
+    assert words in str(outcome.what)
+
+
+def test_silent_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entail.jobs.endings._LITTLE_SPACE", 1 << 62)
+    assert outcome_of_exit(1, 1, folder=tmp_path, out_of_memory=False).ending == "disk_full"
+
+
+@pytest.mark.parametrize("ending", TODO)
+def test_every_ending_has_its_words(ending: Ending) -> None:
+    outcome = ended(1, ending)
+    assert outcome.what
+    assert outcome.todo
+    assert outcome.state in ("failed", "interrupted", "cancelled")

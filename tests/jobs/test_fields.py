@@ -1,0 +1,107 @@
+"""A configuration dataclass as fields, and values back into a configuration."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.aeenc.config import AeencConfig
+from entail.errors import SettingsError, TrainingError
+from entail.jobs.aeenc import AEENC
+from entail.jobs.fields import changed, config_of, fields_of, values_of
+from entail.jobs.source import TreeSource
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    needed: Annotated[str, "a name"]
+    many: Annotated[int | None, "how many"] = None
+    share: float = 0.5
+    on: Annotated[bool, "whether"] = True
+    how: Annotated[Literal["slow", "fast"], "which way"] = "slow"
+    file: Annotated[Path | None, "where"] = None
+
+
+def test_each_kind_of_field() -> None:
+    told = [(f.name, f.kind, f.optional, f.required, f.choices, f.help) for f in fields_of(Config)]
+    assert told == [
+        ("needed", "text", False, True, (), "a name"),
+        ("many", "whole", True, False, (), "how many"),
+        ("share", "number", False, False, (), ""),
+        ("on", "flag", False, False, (), "whether"),
+        ("how", "choice", False, False, ("slow", "fast"), "which way"),
+        ("file", "file", True, False, (), "where"),
+    ]
+
+
+def test_every_field_of_the_methods_has_a_help_and_a_default() -> None:
+    for field in (*AEENC.fields, *AEENC.source_fields):
+        assert field.help
+        assert not field.required
+
+
+def test_values_become_a_configuration_and_values_again() -> None:
+    config = config_of(Config, {"needed": "x", "share": 1, "file": "a/b", "many": None})
+    assert config == Config(needed="x", share=1.0, file=Path("a/b"))
+    assert isinstance(config.share, float)
+    assert config_of(Config, json.loads(json.dumps(values_of(config)))) == config
+    assert changed(config) == {"needed": "x", "share": 1.0, "file": "a/b"}
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, "needs needed"),
+        ({"needed": 3}, "needed: expected a text, found 3"),
+        ({"needed": "x", "many": 1.5}, "many: expected a whole number or nothing, found 1.5"),
+        ({"needed": "x", "many": True}, "many: expected a whole number or nothing, found True"),
+        ({"needed": "x", "share": None}, "share: expected a number, found None"),
+        ({"needed": "x", "on": 1}, "on: expected yes or no"),
+        ({"needed": "x", "how": "softly"}, "how: expected one of slow, fast, found 'softly'"),
+        ({"needed": "x", "other": 1, "another": 2}, "has no another, other; its fields are: needed, many"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_what_was_expected(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        config_of(Config, values)
+
+
+def test_a_field_of_no_known_type_is_a_mistake_of_the_method() -> None:
+    @dataclass(frozen=True)
+    class Odd:
+        parts: list[int]
+
+    with pytest.raises(TypeError, match="parts: expected bool, int"):
+        fields_of(Odd)
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "towers": st.sampled_from(["single", "siamese", "dual"]),
+            "rank": st.integers(1, 64),
+            "margin": st.floats(0, 1),
+            "gold": st.booleans(),
+            "learning_rate": st.none() | st.floats(1e-6, 1.0),
+            "base": st.text(min_size=1),
+        },
+    )
+)
+def test_any_configuration_survives_json(values: dict[str, Any]) -> None:
+    config = config_of(AeencConfig, values)
+    assert config_of(AeencConfig, json.loads(json.dumps(values_of(config)))) == config
+    assert AeencConfig(**changed(config)) == config
+
+
+def test_a_configuration_s_own_checks_are_kept() -> None:
+    with pytest.raises(TrainingError, match="rank"):
+        config_of(AeencConfig, {"rank": 0})
+    with pytest.raises(SettingsError, match="either --trees FILE or --from-log"):
+        config_of(TreeSource, {})
+    with pytest.raises(SettingsError, match="--corpus FILE beside --trees"):
+        config_of(TreeSource, {"trees": "t.jsonl"})

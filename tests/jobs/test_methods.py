@@ -1,0 +1,45 @@
+"""Which methods there are, and how one joins."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from entail.errors import JobError
+from entail.jobs import method
+from entail.jobs.method import broken_methods, methods
+
+
+def another(package: Path, name: str, code: str) -> None:
+    about = package / f"{name}-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text(f"[entail.methods]\n{name} = {name}:M\n", encoding="utf-8")
+    (package / f"{name}.py").write_text(code, encoding="utf-8")
+    method.methods.cache_clear()
+    method._found.cache_clear()
+
+
+def test_a_method_joins_by_its_record_alone(package: Path) -> None:
+    assert list(methods()) == ["aeenc", "fifth"]
+    fifth = methods()["fifth"]
+    assert [field.name for field in fifth.fields] == ["steps", "pace", "trouble"]
+    assert [field.name for field in fifth.source_fields] == ["seed"]
+    assert fifth.configured({"steps": 2}).steps == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("raise RuntimeError('no such library')", "RuntimeError: no such library"),
+        ("M = 3", "TypeError: expected a Method, found int"),
+        ("from entail.jobs.aeenc import AEENC as M", "ValueError: there is a method called 'aeenc' already"),
+    ],
+)
+def test_one_that_is_broken_keeps_no_other_from_joining(package: Path, code: str, why: str) -> None:
+    name = f"sixth{len(code)}"
+    another(package, name, code)
+    assert list(methods()) == ["aeenc", "fifth"]
+    assert broken_methods() == {name: why}
+    with pytest.raises(JobError, match=re.escape(f"{name} cannot be loaded: {why}")):
+        method.method(name)

@@ -1,0 +1,66 @@
+"""What a training reads, previewed, and kept as it was."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.aeenc.config import AeencConfig
+from entail.data.judgements import JudgedPair, Judgements
+from entail.data.records import Corpus
+from entail.errors import JobError
+from entail.jobs import source
+from entail.jobs.aeenc import AEENC, preview
+from entail.jobs.source import TrainingData, TreeSource
+
+
+@pytest.fixture
+def files(tmp_path: Path, grove: dict[str, Any]) -> TreeSource:
+    (tmp_path / "trees.jsonl").write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
+    (tmp_path / "facts.txt").write_text("\n".join(grove["facts"][:-1]), encoding="utf-8")
+    return TreeSource(trees=tmp_path / "trees.jsonl", corpus=tmp_path / "facts.txt", limit=6)
+
+
+def test_a_preview_counts_what_would_be_learnt_from(files: TreeSource) -> None:
+    told = preview(files, AeencConfig())
+    # Six trees of two parents with two children each, and a distractor for each parent.
+    assert (told.counts["queries"], told.counts["positives"], told.counts["negatives"]) == (12, 24, 12)
+    assert told.counts["premises"] == 39
+    assert len(told.rows) == 36
+    assert {row[2] for row in told.rows} == {"explains it", "does not"}
+    assert AEENC.preview is preview
+
+
+def test_what_is_left_out_is_said(files: TreeSource) -> None:
+    whole = TreeSource(trees=files.trees, corpus=files.corpus)
+    # The last fact, a distractor of the last tree, is not in the corpus.
+    assert preview(whole, AeencConfig()).left_out == {"not in the corpus": 2}
+
+
+def test_in_words(files: TreeSource) -> None:
+    assert str(files) == "the first 6 trees of trees.jsonl over facts.txt"
+    assert str(TreeSource(from_log="sky")) == "the decisions on sky"
+
+
+def test_decisions_are_kept_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Judgements.of_pairs(
+        [
+            JudgedPair("q", "a", True),
+            JudgedPair("q", "b", False),
+            JudgedPair("r", "c", True),
+            JudgedPair("r", "c", False),
+        ],
+        roots=["q"],
+    )
+    given = Corpus.of("sky", ["a", "b"])
+    decided = TrainingData(Corpus.of("sky", ["a", "b", "c"]), given, (), said, ())
+    reads = iter([decided])
+    monkeypatch.setattr(source, "training_data", lambda **_: next(reads))
+    wanted = TreeSource(from_log="sky")
+    first, again = wanted.read(keep=tmp_path), wanted.read(keep=tmp_path)
+    assert again == first == decided
+    assert list(again.corpus.texts) == ["a", "b", "c"]
+    (tmp_path / "decisions.json").write_text("{", encoding="utf-8")
+    with pytest.raises(JobError, match="submit it again"):
+        wanted.read(keep=tmp_path)

@@ -1,0 +1,196 @@
+"""One pointer a corpus: moved in one move, seen by everybody, taken back."""
+
+import json
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from entail.errors import PromotionError, UnknownEncoderError
+from entail.evaluation.measured import Beside
+from entail.promotion import Active, active, history, pointers, promote, roll_back
+from entail.significance import PairedDifference
+
+PACKAGED = "minilm"
+
+
+def make(folder: Path, seed: int) -> Path:
+    folder.mkdir(exist_ok=True)
+    weights = np.random.default_rng(seed).normal(size=4).astype(np.float32)
+    save_file({"weights": weights}, folder / "model.safetensors")
+    (folder / "config.json").write_text('{"hidden_size": 4}', encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "models"))
+    (tmp_path / "models").mkdir()
+    for seed, name in enumerate(("one", "two", "three")):
+        make(tmp_path / "models" / name, seed)
+    return tmp_path / "models"
+
+
+def put(name: str, corpus: str | None = None) -> Any:
+    return promote(name, by="Ann", corpus=corpus, anyway=True)
+
+
+def compared(candidate: str, now: Active, *, low: float, high: float) -> Beside:
+    from entail.encoders.catalogue import resolve
+
+    difference = PairedDifference(0.5, 0.5 + (low + high) / 2, low, high, 0.01, 6, 4, 10)
+    return Beside(str(resolve(candidate).revision), now.revision, "dev", "0" * 12, "MAP", {"MAP": difference})
+
+
+def test_at_first_the_packaged_encoder_is_active() -> None:
+    assert (active().encoder, active("sky").encoder, active().number) == (PACKAGED, PACKAGED, 0)
+    assert active().entry().name == PACKAGED
+    assert (history(), pointers()) == ((), ())
+
+
+def test_encoder_and_premise_vectors_are_named_together() -> None:
+    pointer = put("one")
+    now = active()
+    assert now.revision == now.premise_revision == now.entry().revision == pointer.revision
+    assert now.revision.startswith("one@")
+    assert (pointer.number, pointer.by, pointer.corpus) == (1, "Ann", None)
+
+
+def test_an_adapter_on_the_query_tower_keeps_its_base_s_premise_vectors(models: Path) -> None:
+    folder = make(models / "single", 9)
+    (folder / "model.safetensors").rename(folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text("{}", encoding="utf-8")
+    (folder / "entail.json").write_text('{"base": "one", "towers": "single"}', encoding="utf-8")
+    put("single")
+    put("one", "sky")
+    assert active().revision != active("sky").revision
+    assert active().premise_revision == active("sky").premise_revision
+
+
+def test_a_corpus_has_its_own_or_follows_the_one_for_all() -> None:
+    put("one")
+    put("two", "sky")
+    assert [active(name).encoder for name in (None, "sky", "sea")] == ["one", "two", "one"]
+    put("three")
+    assert [active(name).encoder for name in (None, "sky", "sea")] == ["three", "two", "three"]
+    assert [(p.corpus, p.encoder) for p in pointers()] == [(None, "three"), ("sky", "two")]
+    roll_back("sky", by="Bob")
+    assert active("sky").encoder == "three"
+
+
+def test_back_and_further_back_and_forth_again() -> None:
+    for name in ("one", "two", "three"):
+        put(name)
+    assert roll_back(by="Bob").encoder == "two"
+    assert roll_back(by="Bob").encoder == "one"
+    put("three")
+    assert roll_back(by="Bob").encoder == "one"
+    assert roll_back(by="Bob").encoder is None
+    assert active().encoder == PACKAGED
+    with pytest.raises(PromotionError, match="expected a promoted encoder for all corpora"):
+        roll_back(by="Bob")
+    moves = history()
+    assert [move.number for move in moves] == list(range(8, 0, -1))
+    assert [move.rolled_back for move in moves] == [7, 6, None, 4, 3, None, None, None]
+    assert {move.by for move in moves if move.rolled_back} == {"Bob"}
+
+
+def test_another_process_promotes_and_this_one_sees_it() -> None:
+    put("one")
+    assert active().encoder == "one"
+    code = "from entail.promotion import promote; promote('two', by='Cy', anyway=True)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    assert (active().encoder, active().number) == ("two", 2)
+    assert history()[0].by == "Cy"
+
+
+def test_of_many_at_once_none_is_lost() -> None:
+    movers = [threading.Thread(target=put, args=(name,)) for name in ("one", "two", "three") * 3]
+    for mover in movers:
+        mover.start()
+    for mover in movers:
+        mover.join()
+    moves = history()
+    assert [move.number for move in moves] == list(range(9, 0, -1))
+    assert [move.previous for move in moves] == list(range(8, -1, -1))
+
+
+def test_what_was_not_compared_or_does_worse_is_refused() -> None:
+    with pytest.raises(PromotionError, match="found none; compare them on a split"):
+        promote("one", by="Ann")
+    worse = compared("one", active(), low=-0.3, high=-0.1)
+    with pytest.raises(PromotionError, match="does worse than the active encoder"):
+        promote("one", by="Ann", evaluation=worse)
+    assert active().encoder == PACKAGED
+    assert promote("one", by="Ann", evaluation=worse, anyway=True).evaluation == worse.to_json()
+
+
+def test_figures_count_beside_what_is_active_now() -> None:
+    good = compared("two", active(), low=-0.1, high=0.2)
+    put("one")
+    with pytest.raises(PromotionError, match="compare them anew"):
+        promote("two", by="Ann", evaluation=good)
+    with pytest.raises(PromotionError, match="compare them anew"):
+        promote("three", by="Ann", evaluation=compared("two", active(), low=0, high=1))
+    assert promote("two", by="Ann", evaluation=compared("two", active(), low=-0.1, high=0.2)).number == 2
+    told = history()[0].evaluation
+    assert told is not None
+    assert Beside.from_json(told).verdict == "not different"
+
+
+def test_what_is_gone_or_another_by_now_is_not_gone_back_to(models: Path) -> None:
+    put("one")
+    put("two")
+    make(models / "one", 77)
+    with pytest.raises(PromotionError, match="somebody put another encoder under its name"):
+        roll_back(by="Bob")
+    for file in (models / "one").iterdir():
+        file.unlink()
+    (models / "one").rmdir()
+    with pytest.raises(PromotionError, match="'one' cannot be had any more"):
+        roll_back(by="Bob")
+    assert active().encoder == "two"
+    make(models / "two", 78)
+    with pytest.raises(PromotionError, match="as it was promoted"):
+        active().entry()
+
+
+def test_an_unknown_encoder_is_not_promoted() -> None:
+    with pytest.raises(UnknownEncoderError):
+        put("four")
+
+
+def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put("one")
+    before = (tmp_path / "data" / "active.json").read_bytes()
+
+    def full(self: Path, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(PromotionError, match="stays where it is: .*No space left"):
+        put("two")
+    monkeypatch.undo()
+    assert (tmp_path / "data" / "active.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"format": 9, "moves": []}', '{"format": 1, "moves": [{}]}'])
+def test_a_damaged_file_is_an_error_in_words(tmp_path: Path, content: str) -> None:
+    put("one")
+    (tmp_path / "data" / "active.json").write_text(content, encoding="utf-8")
+    with pytest.raises(PromotionError, match="put it back from a backup, or remove it"):
+        active()
+
+
+def test_of_json_s_types() -> None:
+    put("one", "sky")
+    told = json.loads(json.dumps(active("sky").to_json()))
+    assert told["pointer"]["corpus"] == "sky"
+    assert replace(active("sky"), pointer=None).number == 0
