@@ -50,6 +50,7 @@ def show(job: JobId) -> Report:
     """Say how a job stands, what it was set to, and what came of it."""
     from entail.evaluation.measured import Beside
     from entail.jobs.jobs import Jobs
+    from entail.jobs.method import method
 
     jobs = Jobs()
     found = jobs.job(job)
@@ -64,7 +65,9 @@ def show(job: JobId) -> Report:
         ["attempts", str(found.status.attempt)],
         ["on disk", f"{jobs.disk(found.id) / 2**20:,.1f} MiB"],
     ]
-    rows.extend([name, str(value)] for name, value in jobs.settings_changed(found).items())
+    rows.extend(
+        [name, str(value)] for name, value in method(found.spec.method).changed(found.spec.config).items()
+    )
     parts = [table(["what", "found"], rows)]
     if found.progress:
         parts.append(str(found.progress))

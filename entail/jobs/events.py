@@ -21,6 +21,7 @@ import contextlib
 import json
 import math
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,7 +30,7 @@ from typing import Any
 
 from entail.training.task import Event
 
-EVERY = 0.5
+EVERY = 1.0
 """Seconds between two lines of steps: each tells the means over the steps since the last."""
 
 _READ_AT_ONCE = 1 << 22
@@ -117,6 +118,48 @@ class Told:
 
     events: tuple[Mapping[str, Any], ...]
     offset: int
+
+
+class EventFile:
+    """An event file that many look at, again and again: each line is read once, whoever asks.
+
+    Of a long training every second of the steps goes when there are too many to draw, so that what is
+    remembered does not grow with it.
+
+    Args:
+        file: The job's.
+        most: Steps that are remembered at most.
+    """
+
+    def __init__(self, file: Path, *, most: int = 4000) -> None:
+        self._file, self._most = file, most
+        self._kept: list[Mapping[str, Any]] = []
+        self._offset = 0
+        self._lock = threading.Lock()
+        self._drawn: tuple[int, int, list[dict[str, Any]]] | None = None
+
+    def events(self) -> list[Mapping[str, Any]]:
+        """Return what is in force, see `in_force`, up to now."""
+        with self._lock:
+            return list(self._up_to_now())
+
+    def points(self, *, most: int = 500) -> list[dict[str, Any]]:
+        """Return `points` of what is in force up to now; the same list again where nothing was told since."""
+        with self._lock:
+            kept = self._up_to_now()
+            if self._drawn is None or self._drawn[:2] != (self._offset, most):
+                self._drawn = (self._offset, most, points(kept, most=most))
+            return self._drawn[2]
+
+    def _up_to_now(self) -> list[Mapping[str, Any]]:
+        while (told := read_events(self._file, after=self._offset)).offset > self._offset:
+            self._offset = told.offset
+            self._kept = in_force([*self._kept, *told.events])
+            steps = [event["step"] for event in self._kept if event["kind"] == "step"]
+            if len(steps) > self._most:
+                gone = set(steps[-2::-2])
+                self._kept = [e for e in self._kept if e["kind"] != "step" or e["step"] not in gone]
+        return self._kept
 
 
 def read_events(file: Path, *, after: int = 0) -> Told:

@@ -17,10 +17,10 @@ from typing import Any
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError, UnknownJobError
 from entail.jobs.child import staging
-from entail.jobs.events import Told, read_events
-from entail.jobs.fields import changed, config_of, values_of
+from entail.jobs.events import EventFile, Told, read_events
+from entail.jobs.fields import config_of, values_of
 from entail.jobs.folder import JobFolder
-from entail.jobs.method import Preview, method
+from entail.jobs.method import method
 from entail.jobs.queue import JobQueue
 from entail.jobs.record import OPEN, Job, JobSpec, State, Status
 from entail.jobs.worker import Worker, ensure_worker, workers
@@ -44,6 +44,7 @@ class Jobs:
         self.settings = settings or load_settings()
         self.folder = self.settings.jobs_dir.absolute()
         self._known: dict[str, JobFolder] = {}
+        self._events: dict[str, EventFile] = {}
         self._tended = float("-inf")
 
     @cached_property
@@ -92,7 +93,7 @@ class Jobs:
             method=how.name,
             config=values_of(config),
             source=_absolute(source),
-            about=_in_words(source),
+            about=str(source),
             name=name,
             by=by,
             at=now,
@@ -223,12 +224,21 @@ class Jobs:
         except OSError as error:
             raise JobError(f"job {folder.path.name} cannot be deleted: {error}") from error
         self._known.pop(folder.path.name, None)
+        self._events.pop(folder.path.name, None)
         shutil.rmtree(gone, ignore_errors=True)
         shutil.rmtree(staging(self.settings.models_dir, folder.path.name), ignore_errors=True)
 
     def events(self, job_id: str, *, after: int = 0) -> Told:
         """Return what a training told, after the offset of an earlier answer; see `entail.jobs.events`."""
         return read_events(self.place(job_id).events, after=after)
+
+    def told(self, job_id: str) -> list[Mapping[str, Any]]:
+        """Return what a training told, up to now, for whoever looks every second; see `EventFile.events`."""
+        return self._event_file(job_id).events()
+
+    def points(self, job_id: str, *, most: int = 500) -> list[dict[str, Any]]:
+        """Return the same in long form for charts, at most so many steps; see `entail.jobs.events.points`."""
+        return self._event_file(job_id).points(most=most)
 
     def log_tail(self, job_id: str, *, lines: int = 100) -> str:
         """Return the last lines of a job's log, of its last 64 KiB."""
@@ -250,22 +260,6 @@ class Jobs:
     def disk(self, job_id: str) -> int:
         """Return how many bytes a job takes, checkpoints and all."""
         return sum(file.stat().st_size for file in self.place(job_id).path.rglob("*") if file.is_file())
-
-    def preview(self, method_name: str, config: object, source: object) -> Preview | None:
-        """Return what would be trained on; None where the method does not say.
-
-        Raises:
-            EntailError: If it cannot be read, or there is nothing to learn from.
-        """
-        how = method(method_name)
-        config = config_of(how.config, config) if isinstance(config, Mapping) else config
-        source = config_of(how.source, source) if isinstance(source, Mapping) else source
-        return how.preview(source, config) if how.preview else None
-
-    def settings_changed(self, job: Job) -> dict[str, Any]:
-        """Return a job's settings that are not the method's defaults."""
-        how = method(job.spec.method)
-        return changed(how.configured(job.spec.config))
 
     def workers(self) -> list[Worker]:
         """Return the workers of all machines, those that are gone too."""
@@ -329,6 +323,10 @@ class Jobs:
         found = f"{len(fitting)} begin so" if fitting else "`entail jobs list` shows those there are"
         raise UnknownJobError(f"no job has the id {job_id!r}; {found}")
 
+    def _event_file(self, job_id: str) -> EventFile:
+        file = self.place(job_id).events
+        return self._events.setdefault(file.parent.name, EventFile(file))
+
     def _ids(self) -> list[str]:
         if not self.folder.is_dir():
             return []
@@ -387,7 +385,3 @@ def _absolute(source: object) -> dict[str, Any]:
                 raise JobError(f"{name}: expected a file, found none at {given}")
             values[name] = str(given.absolute())
     return values
-
-
-def _in_words(source: object) -> str:
-    return str(source)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.errors import JobError
-from entail.jobs.fields import Field, config_of, fields_of
+from entail.jobs.fields import Field, changed, config_of, fields_of
 from entail.jobs.source import Source, TreeSource
 from entail.progress import ProgressCallback
 from entail.training.task import Watch
@@ -110,6 +110,10 @@ class Method:
     def configured(self, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - the method's own
         """Return a configuration of values by name; see `config_of`."""
         return config_of(self.config, values)
+
+    def changed(self, values: Mapping[str, object]) -> dict[str, Any]:
+        """Return those of a configuration's values that are not the defaults."""
+        return changed(self.configured(values))
 
     def reading(self, values: Mapping[str, object]) -> Source:
         """Return a source of values by name; see `config_of`."""

@@ -75,7 +75,9 @@ def worker_for(jobs: Jobs, job_id: str) -> int:
 
 def encoder(models: Path, name: str) -> dict[str, bytes]:
     folder = models / name
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    files = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    # The card says what it is called.
+    return {path: held.replace(name.encode(), b"it") for path, held in files.items()}
 
 
 def check(jobs: Jobs, job_id: str, whole: dict[str, bytes]) -> Job:
@@ -89,7 +91,14 @@ def check(jobs: Jobs, job_id: str, whole: dict[str, bytes]) -> Job:
     assert job.state in ("queued", "interrupted", "done"), (job.state, job.status.what, jobs.log_tail(job_id))
     assert [found.id for found in Jobs().jobs()].count(job_id) == 1
     target = jobs.settings.models_dir / job.name
-    assert not target.exists() or encoder(target.parent, job.name) == whole
+    if target.exists():
+        there = encoder(target.parent, job.name)
+        other = [name for name in {*whole, *there} if whole.get(name) != there.get(name)]
+        assert not other, (
+            job.state,
+            other,
+            [(whole.get(n), there.get(n)) for n in other if n.endswith("json")],
+        )
     assert target.exists() or job.state != "done"
     return job
 
@@ -115,12 +124,12 @@ def main() -> None:
     def submit(name: str) -> Job:
         return jobs.submit("aeenc", CONFIG, source, name=name, by="Ann")
 
-    first = submit("whole")
+    first = submit("struck-0")
     begun = time.monotonic()
     os.waitpid(worker_for(jobs, first.id), 0)
     length = time.monotonic() - begun
     assert jobs.job(first.id).state == "done", jobs.log_tail(first.id)
-    whole = encoder(models, "whole")
+    whole = encoder(models, "struck-0")
 
     job = submit("struck-1")
     told: list[dict[str, Any]] = []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from entail.jobs.events import EventWriter, in_force, points, read_events
+from entail.jobs.events import EventFile, EventWriter, in_force, points, read_events
 from entail.training.task import Evaluated, Event
 
 
@@ -109,3 +109,37 @@ def test_points_are_thinned_and_the_newest_is_there() -> None:
     assert len(losses) == 100
     assert losses[-1]["step"] == 1000
     assert {row["series"] for row in rows} == {"loss", "learning rate", "steps a second", "dev", "MAP"}
+
+
+def test_many_look_at_one_file_and_each_line_is_read_once(file: Path) -> None:
+    seen = EventFile(file)
+    assert (seen.events(), seen.points()) == ([], [])
+    writer = EventWriter(file, attempt=1, every=0)
+    writer(step(1))
+    writer(step(2))
+    assert [event["kind"] for event in seen.events()] == ["begin", "step", "step"]
+    drawn = seen.points()
+    assert seen.points() is drawn
+    # What was read is read no more: it is gone, and still known.
+    content = file.read_bytes()
+    file.write_bytes(b" " * (len(content) - 1) + b"\n")
+    EventWriter(file, attempt=2, every=0)(step(2))
+    assert [(event["kind"], event["attempt"]) for event in seen.events()] == [
+        ("begin", 1),
+        ("step", 1),
+        ("begin", 2),
+        ("step", 2),
+    ]
+    assert seen.points() is not drawn
+
+
+def test_what_is_remembered_does_not_grow_with_a_training(file: Path) -> None:
+    seen = EventFile(file, most=50)
+    writer = EventWriter(file, attempt=1, every=0)
+    for number in range(1, 501):
+        writer(Event(number, 500, 0, {"loss": 1.0}, 0.1))
+        if number % 100 == 0:
+            held = [event["step"] for event in seen.events() if event["kind"] == "step"]
+            assert 25 <= len(held) <= 100
+            assert held[-1] == number
+            assert held == sorted(held)
