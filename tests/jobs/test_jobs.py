@@ -21,7 +21,7 @@ from entail.evaluation.measured import Beside
 from entail.jobs import supervision
 from entail.jobs.endings import EXITS, TODO
 from entail.jobs.jobs import Jobs
-from entail.jobs.record import Job
+from entail.jobs.record import Job, Outcome
 from entail.jobs.supervision import run_job
 
 Run = Callable[[Job], Job]
@@ -352,3 +352,16 @@ def test_numbers_wander_the_same_each_time(jobs: Jobs, submit: Submit, run: Run)
         load_file(jobs.settings.models_dir / name / "model.safetensors")["weights"] for name in ("one", "two")
     ]
     assert np.array_equal(*held)
+
+
+def test_an_outcome_that_comes_late_changes_nothing(jobs: Jobs, submit: Submit, run: Run) -> None:
+    ended = run(submit(trouble="killed"))
+    jobs.resume(ended.id)
+    place = jobs.place(ended.id)
+    assert place.finish(Outcome(1, "done")).state == "queued"
+    with place.changing() as status:
+        place.write_status(replace(status, state="running", attempt=2, host="elsewhere"))
+    place.beat()
+    assert place.finish(Outcome(1, "done")).state == "running"
+    assert jobs.job(ended.id).state == "running"
+    assert place.finish(Outcome(2, "failed")).state == "failed"
