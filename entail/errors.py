@@ -14,10 +14,12 @@
     │   └── ManifestMismatchError     names both sides: what the index holds, what was expected
     ├── TrainingError             a training that cannot begin, go on or be resumed
     │   ├── SamplingError             nothing to sample from
+    │   ├── DivergedError             a loss or a gradient that is no number any more
     │   └── CheckpointError           of another base, data or configuration, or damaged
     ├── JobError                  a job that cannot be taken in, gone on with, or read
     │   └── UnknownJobError           no job has this id
     ├── PromotionError            an encoder that cannot be made the active one
+    ├── ServingError              a request over HTTP that is refused, or cannot be answered now
     ├── TreeError                 an act that cannot be applied to a tree
     │   ├── UnknownTreeError
     │   ├── ActError              the act makes no sense on this tree (no such node, text is empty ...)
@@ -121,6 +123,10 @@ class SamplingError(TrainingError):
     """There is nothing to sample pairs from, or no pair came of it."""
 
 
+class DivergedError(TrainingError):
+    """A loss or a gradient that is not finite."""
+
+
 class CheckpointError(TrainingError):
     """A checkpoint of another base, other data or another configuration, or a damaged one."""
 
@@ -135,6 +141,33 @@ class UnknownJobError(JobError):
 
 class PromotionError(EntailError):
     """An encoder that cannot be made the active one, or nothing to go back to."""
+
+
+class ServingError(EntailError):
+    """A request over HTTP that a server refuses or cannot answer now: raised in the server and by its client.
+
+    Args:
+        message: What was expected, what was found, what to do.
+        kind: In one word, for programs; see `entail.serving.failures`.
+        status: The HTTP status; 0 where no server answered.
+        field: The field of the request it is about, where there is one.
+        retry_after: Seconds after which the same request may succeed, where it may.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        kind: str = "invalid",
+        status: int = 422,
+        field: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.status = status
+        self.field = field
+        self.retry_after = retry_after
 
 
 class TreeError(EntailError):

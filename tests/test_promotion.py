@@ -175,7 +175,7 @@ def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(PromotionError, match="stays where it is: .*No space left"):
+    with pytest.raises(PromotionError, match=r"stays where it is: .*No space left"):
         put("two")
     monkeypatch.undo()
     assert (tmp_path / "data" / "active.json").read_bytes() == before

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from entail.errors import EntailError
+from entail.errors import DivergedError, EntailError
 from entail.jobs.record import Ending, Outcome, State
 
 TODO: dict[Ending, str] = {
@@ -59,7 +59,6 @@ _FULL_WORDS = re.compile(
     rf"No space left on device|Disk quota exceeded|File too large|os error ({'|'.join(map(str, _FULL))})\b"
 )
 _MEMORY_WORDS = re.compile(r"out of memory|can't allocate memory|cannot allocate memory", re.IGNORECASE)
-_DIVERGED_WORDS = re.compile(r"the (?:loss|gradient) became (?:nan|-?inf)")
 _LITTLE_SPACE = 2**20
 
 
@@ -83,7 +82,7 @@ def outcome_of_error(attempt: int, error: BaseException) -> Outcome:
     if any(_is_memory(one) for one in chain):
         where = " of the GPU" if "CUDA" in said else ""
         return ended(attempt, "out_of_memory", f"the memory{where} ran out: {_first_line(said)}")
-    if any(_DIVERGED_WORDS.search(str(one)) for one in chain):
+    if any(isinstance(one, DivergedError) for one in chain):
         return ended(attempt, "diverged", said)
     if isinstance(error, EntailError):
         return ended(attempt, "refused", said)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entail.errors import CheckpointError, TrainingError
+from entail.errors import CheckpointError, DivergedError, TrainingError
 from entail.progress import Meter, ProgressCallback
 from entail.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from entail.training.distributed import average, from_first, world
@@ -107,8 +107,9 @@ def fit(
         stop: Asked after every step whether to stop here; a checkpoint is written first.
 
     Raises:
-        TrainingError: If the loss is not finite, there is nothing to train on, `stop` said so, or another
-            process trains into this folder.
+        DivergedError: If the loss or the gradient is not finite.
+        TrainingError: If there is nothing to train on, `stop` said so, or another process trains into this
+            folder.
         CheckpointError: If the checkpoint is of another training, damaged, or cannot be written.
     """
     with _alone(folder):
@@ -233,7 +234,7 @@ class _Run:
         average([*gradients, told], size=self.size)
         value, wish = told.tolist()
         if not math.isfinite(value):
-            raise TrainingError(
+            raise DivergedError(
                 f"the loss became {value} at step {self.step + 1} (learning rate {rate:g}); the last "
                 "checkpoint is from before it: lower the learning rate, or train in fp32"
             )
@@ -242,7 +243,7 @@ class _Run:
             longest = self.schedule.max_gradient_norm
             norm = float(torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), longest))
         if not math.isfinite(norm):
-            raise TrainingError(
+            raise DivergedError(
                 f"the gradient became {norm} at step {self.step + 1}; lower the learning rate or use fp32"
             )
         self.optimizer.step()

@@ -13,7 +13,7 @@ from entail.aeenc.training import train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.encoders.biencoder import BiEncoder
-from entail.errors import CheckpointError, ManifestMismatchError, TrainingError
+from entail.errors import CheckpointError, DivergedError, ManifestMismatchError, TrainingError
 from entail.index.dense import DenseIndex
 from entail.training.task import Event
 
@@ -164,7 +164,7 @@ def test_an_encoder_of_another_dimension_is_refused_by_an_index(home: Path, fact
 
 def test_a_loss_that_is_nan_stops_with_what_to_do(home: Path, facts: Corpus, trees: Trees) -> None:
     told: list[Event] = []
-    with pytest.raises(TrainingError, match=r"became (nan|inf) at step \d+.*lower the learning rate"):
+    with pytest.raises(DivergedError, match=r"became (nan|inf) at step \d+.*lower the learning rate"):
         train_aeenc(
             facts,
             replace(SETTINGS, learning_rate=1e30, epochs=20),

@@ -18,7 +18,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from entail.encoders.catalogue import resolve
-from entail.errors import TrainingError
+from entail.errors import DivergedError, TrainingError
 from entail.evaluation.measured import Measured
 from entail.jobs.method import Method, Run
 from entail.progress import Progress, ProgressCallback
@@ -86,7 +86,7 @@ def trouble(kind: str, run: Run) -> None:
     import resource
 
     if kind == "nan":
-        raise TrainingError("the loss became nan at step 3 (learning rate 9); lower the learning rate")
+        raise DivergedError("the loss became nan at step 3 (learning rate 9); lower the learning rate")
     if kind == "memory":
         # So much of address space as it has, and a little.
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from entail.errors import CheckpointError, EncoderError, TrainingError
+from entail.errors import CheckpointError, DivergedError, EncoderError, TrainingError
 from entail.jobs.endings import EXITS, TODO, ended, outcome_of_error, outcome_of_exit
 from entail.jobs.record import Ending
 
@@ -38,7 +38,7 @@ def chained(error: Exception, cause: Exception) -> Exception:
             "out_of_memory",
         ),
         (RuntimeError("shapes do not fit"), "failed", "error"),
-        (TrainingError("the gradient became inf at step 2; lower the learning rate"), "failed", "diverged"),
+        (DivergedError("the gradient became inf at step 2; lower the learning rate"), "failed", "diverged"),
         (EncoderError("no encoder is called 'x'"), "failed", "refused"),
     ],
 )
