@@ -11,13 +11,16 @@
 `ENTAIL_WORKER`            `auto` (default): whoever submits a job starts a worker on this machine where none
                            runs; `none`: workers are started by `entail worker` alone
 `ENTAIL_MAX_PREMISE_CHARS` longest premise taken into a corpus (default 10,000)
+`ENTAIL_SERVE_TOKEN`       what clients of `entail serve` must send as `Authorization: Bearer ...`, at
+                           least 16 printable characters (default: none is asked for)
 =========================  ==========================================================================
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -25,6 +28,9 @@ from entail.errors import SettingsError
 
 MAX_UPLOAD_MB = 200
 """Largest upload; `.streamlit/config.toml` says the same number to the web server."""
+
+MIN_TOKEN = 16
+"""Characters that a token of the HTTP API has at least."""
 
 QUEUE_SCHEMES = ("redis://", "rediss://", "postgresql://")
 """What a queue's URL may begin with."""
@@ -41,6 +47,7 @@ class Settings:
     max_premise_chars: int
     queue_url: str | None = None
     starts_worker: bool = True
+    serve_token: str | None = field(default=None, repr=False)
 
     @property
     def jobs_dir(self) -> Path:
@@ -77,6 +84,13 @@ def load_settings() -> Settings:
             f"ENTAIL_QUEUE_URL must begin with one of {', '.join(QUEUE_SCHEMES)}, found "
             f"{queue_url.partition(':')[0]!r}"
         )
+    token = os.environ.get("ENTAIL_SERVE_TOKEN") or None
+    if token is not None and (len(token) < MIN_TOKEN or not re.fullmatch(r"[!-~]+", token)):
+        # It is a secret, however unusable: only its length is shown.
+        raise SettingsError(
+            f"ENTAIL_SERVE_TOKEN must be at least {MIN_TOKEN} printable ASCII characters without spaces, "
+            f"found {len(token)} characters"
+        )
     return Settings(
         data_dir=data_dir,
         database_url=os.environ.get("ENTAIL_DATABASE_URL")
@@ -86,4 +100,5 @@ def load_settings() -> Settings:
         max_premise_chars=int(chars),
         queue_url=queue_url,
         starts_worker=worker == "auto",
+        serve_token=token,
     )

@@ -51,6 +51,7 @@ _PARTS = (
     "jobs",
     "promote",
     "sample",
+    "serve",
     "storage",
     "submit",
     "train",

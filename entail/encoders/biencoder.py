@@ -185,13 +185,28 @@ class BiEncoder:
         Raises:
             EncoderError: If the model cannot be loaded, or makes a vector that is not finite or is zero.
         """
-        return self._encode(texts, "query", progress)
+        return self.encode(texts, "query", progress=progress)
 
     def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
         """Return unit vectors by the document route, shape (texts, d); raises as `encode_queries`."""
-        return self._encode(texts, "premise", progress)
+        return self.encode(texts, "premise", progress=progress)
 
-    def _encode(self, texts: Sequence[str], tower: Tower, progress: ProgressCallback | None) -> Floats:
+    def encode(
+        self,
+        texts: Sequence[str],
+        tower: Tower,
+        *,
+        normalised: bool = True,
+        progress: ProgressCallback | None = None,
+    ) -> Floats:
+        """Return vectors by one of the two routes, shape (texts, d); raises as `encode_queries`.
+
+        Args:
+            texts: What to encode.
+            tower: Whose route.
+            normalised: Of length 1; else as long as the model makes them.
+            progress: Told how far it is.
+        """
         if isinstance(texts, str):
             raise TypeError("expected a list of texts, found one text")
         if not texts:
@@ -208,7 +223,8 @@ class BiEncoder:
         for chunk in _chunks([texts[i] for i in distinct], self._batch_size):
             with self._lock:
                 found = towers.encode([texts[distinct[i]] for i in chunk], tower)
-            vectors[chunk] = _unit(found, self.name)
+            unit = _unit(found, self.name)
+            vectors[chunk] = unit if normalised else found
             meter.add(len(chunk))
             # A lock let go and taken again at once starves others: let a waiting query in.
             time.sleep(0.0005)

@@ -1,0 +1,1 @@
+"""An HTTP API over the same objects that the pages use."""

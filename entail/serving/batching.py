@@ -1,0 +1,252 @@
+"""Texts of many requests, encoded together: a forward pass of many takes little longer than one of one."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.errors import ServingError
+
+Floats = NDArray[np.float32]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """What texts must have in common to be encoded together."""
+
+    tower: Literal["query", "premise"]
+    normalised: bool = True
+
+
+@dataclass(eq=False, slots=True)
+class _Ticket:
+    """The texts of one request, and how many of them are being encoded or are done."""
+
+    texts: Sequence[str]
+    lane: Lane
+    future: Future[Floats]
+    taken: int = 0
+    parts: list[Floats] = field(default_factory=list)
+
+
+_Piece = tuple[_Ticket, Sequence[str]]
+
+
+class Batcher:
+    """A queue of texts in front of an encoder, worked off by one thread.
+
+    Whatever waits when the encoder is free goes into one batch: of one lane, in order of arrival, a
+    request with many texts taking turns with those behind it; equal texts once, the shortest first.
+    While several clients ask, a batch that is not full waits `gather_ms` for more; a client alone never
+    waits. A request whose future is cancelled leaves the queue.
+
+    Args:
+        encode: Distinct texts and their lane to vectors, shape (texts, d).
+        name: The encoder's, for messages.
+        batch: Texts in a batch.
+        queue: Texts that may wait.
+        gather_ms: See above.
+    """
+
+    def __init__(
+        self,
+        encode: Callable[[Sequence[str], Lane], Floats],
+        *,
+        name: str,
+        batch: int = 64,
+        queue: int = 4096,
+        gather_ms: float = 3.0,
+    ) -> None:
+        self._encode, self._name = encode, name
+        self._batch, self._most, self._gather_s = batch, queue, gather_ms / 1000
+        self._changed = threading.Condition()
+        self._queue: deque[_Ticket] = deque()
+        self._waiting = 0
+        self._closed = False
+        self._together = False
+        self._seconds_a_text = 0.01
+        self._thread = threading.Thread(target=self._work, name=f"encode {name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Texts in the queue."""
+        with self._changed:
+            return self._waiting
+
+    def submit(self, texts: Sequence[str], lane: Lane) -> Future[Floats]:
+        """Queue texts; the future has their vectors, shape (texts, d), or why there are none.
+
+        Raises:
+            ServingError: If too many wait already, or the server is shutting down.
+        """
+        ticket = _Ticket(tuple(texts), lane, Future())
+        with self._changed:
+            if self._closed:
+                raise ServingError(
+                    "the server is shutting down; ask again when it is back",
+                    kind="not_ready",
+                    status=503,
+                    retry_after=5,
+                )
+            if self._waiting + len(ticket.texts) > self._most:
+                raise ServingError(
+                    f"{self._waiting:,} texts wait for {self._name!r} and at most {self._most:,} may; "
+                    f"found {len(ticket.texts):,} more; try again later",
+                    kind="busy",
+                    status=429,
+                    retry_after=min(60.0, max(1.0, self._waiting * self._seconds_a_text)),
+                )
+            self._queue.append(ticket)
+            self._waiting += len(ticket.texts)
+            self._changed.notify_all()
+        ticket.future.add_done_callback(lambda future: self._leave(ticket) if future.cancelled() else None)
+        return ticket.future
+
+    def close(self, *, wait: bool = True) -> None:
+        """Take in nothing more and end when what waits is done."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if wait:
+            self._thread.join()
+
+    def _leave(self, ticket: _Ticket) -> None:
+        with self._changed:
+            if ticket in self._queue:
+                self._queue.remove(ticket)
+                self._waiting -= len(ticket.texts) - ticket.taken
+
+    def _work(self) -> None:
+        while pieces := self._next():
+            self._run(pieces)
+
+    def _next(self) -> list[_Piece]:
+        """Wait for texts and take a batch of them; none when it is over."""
+        with self._changed:
+            while not self._queue:
+                if self._closed:
+                    return []
+                self._changed.wait()
+            until = time.monotonic() + self._gather_s
+            while self._together and self._waiting < self._batch and not self._closed:
+                if (left := until - time.monotonic()) <= 0:
+                    break
+                self._changed.wait(left)
+            pieces = self._take()
+            self._together = len(pieces) > 1 or bool(self._queue)
+            return pieces
+
+    def _take(self) -> list[_Piece]:
+        pieces: list[_Piece] = []
+        room, lane = self._batch, None
+        for ticket in tuple(self._queue):
+            lane = lane or ticket.lane
+            if ticket.lane != lane or not room:
+                continue
+            texts = ticket.texts[ticket.taken : ticket.taken + room]
+            ticket.taken += len(texts)
+            room -= len(texts)
+            self._waiting -= len(texts)
+            self._queue.remove(ticket)
+            if ticket.taken < len(ticket.texts):
+                self._queue.append(ticket)
+            pieces.append((ticket, texts))
+        # All of them may have been cancelled while more were waited for: then wait again.
+        return pieces or self._next()
+
+    def _run(self, pieces: Sequence[_Piece]) -> None:
+        lane = pieces[0][0].lane
+        texts = sorted(dict.fromkeys(text for _, some in pieces for text in some), key=len)
+        began = time.monotonic()
+        try:
+            vectors = self._encode(texts, lane)
+        except Exception as error:
+            if len(pieces) == 1:
+                self._fail(pieces[0][0], error)
+                return
+            _log.warning("a batch of %d requests for %r failed; trying each alone", len(pieces), self._name)
+            for piece in pieces:
+                self._run([piece])
+            return
+        self._seconds_a_text += 0.2 * ((time.monotonic() - began) / len(texts) - self._seconds_a_text)
+        row = {text: position for position, text in enumerate(texts)}
+        for ticket, some in pieces:
+            ticket.parts.append(vectors[[row[text] for text in some]])
+            if (
+                sum(map(len, ticket.parts)) == len(ticket.texts)
+                and ticket.future.set_running_or_notify_cancel()
+            ):
+                ticket.future.set_result(np.concatenate(ticket.parts))
+
+    def _fail(self, ticket: _Ticket, error: Exception) -> None:
+        self._leave(ticket)
+        if ticket.future.set_running_or_notify_cancel():
+            ticket.future.set_exception(error)
+
+
+class Call:
+    """One request on its way: how long it may take, and what it waits for."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+        self._lock = threading.Lock()
+        self._waits_for: Future[Floats] | None = None
+        self._over = False
+
+    @property
+    def left(self) -> float:
+        """Seconds left."""
+        return max(0.0, self._until - time.monotonic())
+
+    def check(self) -> None:
+        """Go on only where somebody still waits for the answer.
+
+        Raises:
+            ServingError: If nobody does.
+        """
+        if self._over or not self.left:
+            raise out_of_time()
+
+    def result(self, future: Future[Floats]) -> Floats:
+        """Wait for a future of this request's own, which ends with it.
+
+        Raises:
+            ServingError: If the time is over, or the request was cancelled.
+        """
+        with self._lock:
+            self._waits_for = future
+            if self._over:
+                future.cancel()
+        try:
+            return future.result(self.left)
+        except (TimeoutError, CancelledError) as error:
+            future.cancel()
+            raise out_of_time() from error
+
+    def cancel(self) -> None:
+        """Give up what it waits for."""
+        with self._lock:
+            self._over = True
+            if self._waits_for is not None:
+                self._waits_for.cancel()
+
+
+def out_of_time() -> ServingError:
+    """Return what a request is told that takes too long."""
+    return ServingError(
+        "the answer took longer than it may; ask for less at a time, or again when fewer others ask",
+        kind="timeout",
+        status=504,
+    )

@@ -1,0 +1,183 @@
+"""What goes over the wire, the same for server and client.
+
+Nothing is guessed or converted: a number is no text, and a field that is not known is refused.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+Floats = NDArray[np.float32]
+
+NUMBERS = "<f4"
+"""Numbers as base64 holds them: 32-bit floats, the least significant byte first, row by row."""
+
+
+def _says_something(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("expected text, found a NUL character; take it out")
+    if not text.strip():
+        raise ValueError("expected words, found an empty text; leave it out")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_says_something)]
+Texts = Annotated[list[Text], Field(min_length=1, fail_fast=True)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Message(BaseModel):
+    """Base of all messages."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, ser_json_inf_nan="strings")
+
+
+class EncodeRequest(Message):
+    """Texts to be made vectors of."""
+
+    texts: Texts = Field(description="At least one; `limits.texts` of `GET /info` says how many at most.")
+    encoder: Name | None = Field(
+        default=None, description="An encoder of `GET /info`; default: the active one."
+    )
+    tower: Literal["query", "premise"] = Field(default="query", description="Whose vectors.")
+    normalised: bool = Field(default=True, description="Of length 1; else as long as the model makes them.")
+    format: Literal["floats", "base64"] = Field(
+        default="floats",
+        description="Vectors as lists of numbers, or all in one base64 text of little-endian 32-bit floats, "
+        "row by row, which is a third as long.",
+    )
+
+
+class EncodeAnswer(Message):
+    """A vector for each text, in order."""
+
+    encoder: str
+    revision: str = Field(description="Other weights, other revision: never compare vectors of two.")
+    tower: Literal["query", "premise"]
+    dimension: int
+    normalised: bool
+    vectors: list[list[float]] | str = Field(description="By `format` of the request.")
+
+    @classmethod
+    def of(cls, vectors: Floats, asked: EncodeRequest, *, encoder: str, revision: str) -> EncodeAnswer:
+        """Put vectors, shape (texts, d), into an answer."""
+        packed: list[list[float]] | str = (
+            base64.b64encode(np.ascontiguousarray(vectors, dtype=NUMBERS).tobytes()).decode("ascii")
+            if asked.format == "base64"
+            else vectors.tolist()
+        )
+        return cls(
+            encoder=encoder,
+            revision=revision,
+            tower=asked.tower,
+            dimension=vectors.shape[1],
+            normalised=asked.normalised,
+            vectors=packed,
+        )
+
+    def array(self) -> Floats:
+        """Return the vectors, shape (texts, d)."""
+        if isinstance(self.vectors, str):
+            numbers = np.frombuffer(base64.b64decode(self.vectors, validate=True), dtype=NUMBERS)
+            return numbers.astype(np.float32).reshape(-1, self.dimension)
+        return np.asarray(self.vectors, dtype=np.float32).reshape(-1, self.dimension)
+
+
+class SearchRequest(Message):
+    """Queries, and where to look for their premises: exactly one of `corpus` and `premises`."""
+
+    queries: Texts
+    corpus: Name | None = Field(default=None, description="Name of a corpus of `GET /info`.")
+    premises: Texts | None = Field(
+        default=None, description="The corpus itself; texts that are equal but for white space count once."
+    )
+    retriever: Name | None = Field(
+        default=None, description="`tfidf`, `bm25` or an encoder; default: the encoder active for the corpus."
+    )
+    k: int = Field(default=10, ge=1, description="Hits a query; fewer where the corpus has no more.")
+    exclude_own: bool = Field(default=False, description="Leave a query's own text out of its hits.")
+
+
+class Hit(Message):
+    """One premise that was found."""
+
+    rank: int = Field(description="1 for the nearest.")
+    score: float = Field(description="Similarity, higher is closer.")
+    text: str
+    key: str = Field(description="Identity of the premise in every corpus.")
+    position: int = Field(description="Its place in the corpus, from 0.")
+
+
+class SearchAnswer(Message):
+    """For each query its hits, best first."""
+
+    retriever: str
+    revision: str
+    corpus: str | None = Field(description="Its name; null where it came with the request.")
+    corpus_version: int | None
+    corpus_hash: str
+    count: int = Field(description="Premises searched.")
+    hits: list[list[Hit]]
+
+
+class Health(Message):
+    """Whether the server lives, and whether it can answer at once."""
+
+    live: Literal[True]
+    ready: bool = Field(description="The encoders named at the start are loaded and it is not shutting down.")
+    reason: str | None = Field(description="Why it is not ready, in words.")
+
+
+class EncoderInfo(Message):
+    """An encoder that may be asked for."""
+
+    name: str
+    revision: str | None
+    method: str
+    dimension: int | None
+    symmetric: bool
+    licence: str | None
+    loaded: bool = Field(description="Whether its weights are in memory.")
+    waiting: int = Field(description="Texts that wait for it.")
+
+
+class CorpusInfo(Message):
+    """A corpus that may be searched by name."""
+
+    name: str
+    version: int
+    count: int = Field(description="Premises.")
+    licence: str
+    active: str = Field(description="The encoder that ranks where none is named.")
+
+
+class Info(Message):
+    """What a server is and has."""
+
+    version: str
+    device: str
+    default_encoder: str
+    encoders: list[EncoderInfo]
+    retrievers: list[str]
+    corpora: list[CorpusInfo]
+    limits: Mapping[str, int | float]
+
+
+class ErrorDetail(Message):
+    """What went wrong."""
+
+    kind: str = Field(description="In one word, for programs.")
+    message: str = Field(description="In a sentence, for people.")
+    field: str | None = Field(default=None, description="The field of the request it is about: `texts.3`.")
+
+
+class ErrorReply(Message):
+    """The one shape of every answer that is no success."""
+
+    error: ErrorDetail
