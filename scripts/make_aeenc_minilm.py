@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -136,20 +136,60 @@ def measured(encoder: str | Path, data: Data, *, progress: ProgressCallback | No
     }
 
 
-def spread(runs: Mapping[str, Mapping[str, Any]], part: str) -> dict[str, dict[str, dict[str, float]]]:
-    """Return mean and standard deviation over seeds of each figure of a part."""
-    some = [run["parts"][part] for run in runs.values()]
-    return {
-        protocol: {
-            name: {
-                "mean": mean(values),
-                "deviation": stdev(values) if len(values) > 1 else 0.0,
-            }
-            for name in some[0][protocol]
-            for values in [[run[protocol][name] for run in some]]
-        }
-        for protocol in ("query_excluded", "paper")
-    }
+PARTS = {
+    "triplet": "member, triplet loss",
+    "softmax": "member, softmax",
+    "members": "mean of the two",
+    "by-heart": "from there by the triplet loss, held to the members",
+    "sharpened": "from there by softmax, held to the members",
+    "both": "mean of the last two",
+}
+SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    figures = result["figures"]
+    seeds, shipped, hardware = figures["seeds"], figures["shipped"], result["hardware"]
+    yield "<!-- Made from aeenc_minilm.json by `python scripts/make_aeenc_minilm.py`; do not edit. -->"
+    yield from ("# models/aeenc-minilm, on dev", "")
+    yield f"Seeds {', '.join(seeds)}; mean ± standard deviation over them where there are several. What"
+    yield f"ships is the mean of the last two trainings of all seeds, scaled by {figures['scale']}. Commit"
+    yield f"`{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs:"
+    yield f"{', '.join(hardware['gpus']) or 'none'}:"
+    yield from ("", f"    {result['command']}", "")
+    for protocol, title in (
+        ("query_excluded", "Query excluded:"),
+        ("paper", "Query among the candidates, as in the paper:"),
+    ):
+        yield from (title, "")
+        yield f"| | {' | '.join(SHOWN)} | MAP, {shipped['unseen']['queries']} unseen queries |"
+        yield "| --- |" + " ---: |" * (len(SHOWN) + 1)
+        for words, runs in _rows(figures):
+            values = [[run[protocol][measure] for run in runs] for measure in SHOWN]
+            values.append([run["unseen"][protocol]["MAP"] for run in runs])
+            yield f"| {words} | " + " | ".join(map(_spread, values)) + " |"
+        yield ""
+    yield from ("Effort of the simulated author:", "")
+    yield from ("| | candidates read per accepted premise |", "| --- | ---: |")
+    for words, runs in _rows(figures):
+        yield f"| {words} | {_spread([run['effort']['reads_per_accepted'] for run in runs], digits=2)} |"
+    yield ""
+    seen, unseen = shipped["seen"]["queries"], shipped["unseen"]["queries"]
+    yield f"Of {seen + unseen} queries {seen} stand in the training trees, too, mostly with the same premises:"
+    yield "what ships knows those by heart, as a team's encoder knows what the team has decided."
+
+
+def _rows(figures: Mapping[str, Any]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    yield "untrained", [figures["untrained"]]
+    for part, words in PARTS.items():
+        yield words, [run["parts"][part] for run in figures["seeds"].values()]
+    yield "**what ships**", [figures["shipped"]]
+
+
+def _spread(values: list[float], digits: int = 3) -> str:
+    shown = f"{mean(values):.{digits}f}"
+    return shown + (f" ± {stdev(values):.{digits}f}" if len(values) > 1 else "")
 
 
 def _run(given: argparse.Namespace) -> None:
@@ -174,9 +214,10 @@ def _run(given: argparse.Namespace) -> None:
             "shipped": measured(given.out, data, progress=progress),
             "scale": given.scale,
             "seeds": runs,
-            "spread": {part: spread(runs, part) for part in next(iter(runs.values()))["parts"]},
         }
-    write_result(given.result, figures=figures, seed=None, started=started)
+    result = write_result(given.result, figures=figures, seed=None, started=started)
+    page = "\n".join(markdown(result)) + "\n"
+    given.result.with_suffix(".md").write_text(page, encoding="utf-8")
     for name in ("untrained", "shipped"):
         for protocol in ("query_excluded", "paper"):
             found = figures[name][protocol]
