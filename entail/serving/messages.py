@@ -19,17 +19,23 @@ NUMBERS = "<f4"
 """Numbers as base64 holds them: 32-bit floats, the least significant byte first, row by row."""
 
 
-def _says_something(text: str) -> str:
+def _whole(text: str) -> str:
     if "\0" in text:
         raise ValueError("expected text, found a NUL character; take it out")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("expected characters, found half of one (a lone surrogate)")
+    return text
+
+
+def _says_something(text: str) -> str:
     if not text.strip():
         raise ValueError("expected words, found an empty text; leave it out")
     return text
 
 
-Text = Annotated[str, AfterValidator(_says_something)]
+Text = Annotated[str, AfterValidator(_whole), AfterValidator(_says_something)]
 Texts = Annotated[list[Text], Field(min_length=1, fail_fast=True)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_whole)]
 
 
 class Message(BaseModel):

@@ -1,0 +1,172 @@
+"""What a server answers, over a real socket, beside what the library says."""
+
+import base64
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import BaseModel
+
+from entail.data.records import Corpus
+from entail.data.text import premise_key
+from entail.encoders.biencoder import BiEncoder
+from entail.index.retriever import retriever
+from entail.serving.app import ENDPOINTS
+from entail.serving.batching import Call
+from entail.serving.endpoint import Endpoint
+from entail.serving.limits import Limits
+from entail.serving.messages import EncodeAnswer, Info, SearchAnswer
+from entail.serving.service import Service
+from tests.serving.conftest import Served, until
+
+TEXTS = ["ba be bi", "do", "ba  be bi", "mu sa ti ru lo"]
+
+
+def vectors(reply: Any) -> np.ndarray:
+    assert reply.status == 200, reply.body
+    return EncodeAnswer.model_validate_json(reply.body).array()
+
+
+@pytest.mark.parametrize("tower", ["query", "premise"])
+def test_vectors_are_the_encoders(served: Served, tower: Any) -> None:
+    expected = BiEncoder("tiny", device="cpu").encode(TEXTS, tower)
+    reply = served.post("/encode", texts=TEXTS, encoder="tiny", tower=tower)
+    np.testing.assert_allclose(vectors(reply), expected, atol=1e-5)
+    assert reply.json["revision"] == BiEncoder("tiny").revision
+    packed = served.post("/encode", texts=TEXTS, tower=tower, format="base64")
+    assert len(base64.b64decode(packed.json["vectors"])) == 4 * expected.size
+    np.testing.assert_allclose(vectors(packed), expected, atol=1e-5)
+
+
+def test_vectors_are_as_long_as_asked_for(served: Served) -> None:
+    plain = vectors(served.post("/encode", texts=TEXTS, normalised=False))
+    np.testing.assert_allclose(
+        np.linalg.norm(vectors(served.post("/encode", texts=TEXTS)), axis=1), 1, atol=1e-5
+    )
+    lengths = np.linalg.norm(plain, axis=1, keepdims=True)
+    assert abs(lengths - 1).min() > 0.05
+    np.testing.assert_allclose(plain / lengths, BiEncoder("tiny").encode_queries(TEXTS), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["tfidf", "bm25", "tiny"])
+@pytest.mark.parametrize("inline", [False, True])
+def test_a_search_is_the_librarys(served: Served, grove: dict[str, Any], name: str, inline: bool) -> None:
+    corpus = Corpus.of("grove", grove["facts"])
+    queries = [row["hypothesis"] for row in grove["rows"]][:4]
+    where = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
+    reply = served.post("/search", queries=queries, retriever=name, k=7, **where)
+    assert reply.status == 200, reply.body
+    found = SearchAnswer.model_validate_json(reply.body)
+    expected = retriever(name, corpus).search(queries, k=7)
+    assert [[hit.position for hit in hits] for hits in found.hits] == expected.positions.tolist()
+    scores = [[hit.score for hit in hits] for hits in found.hits]
+    np.testing.assert_allclose(scores, expected.scores, atol=1e-5)
+    assert (found.corpus, found.count) == (None if inline else "grove", 40)
+    assert found.corpus_hash == corpus.hash
+    best = found.hits[0][0]
+    assert (best.rank, best.text, best.key) == (1, corpus.texts[best.position], premise_key(best.text))
+
+
+def test_a_querys_own_text_may_be_left_out(served: Served, grove: dict[str, Any]) -> None:
+    own = grove["facts"][3]
+    asked = {"queries": [f" {own} "], "corpus": "grove", "k": 5}
+    with_own = [hit["text"] for hit in served.post("/search", **asked).json["hits"][0]]
+    without = [hit["text"] for hit in served.post("/search", **asked, exclude_own=True).json["hits"][0]]
+    assert with_own[0] == own
+    assert without[:4] == with_own[1:]
+    assert len(without) == 5
+    ranks = [hit["rank"] for hit in served.post("/search", **asked, exclude_own=True).json["hits"][0]]
+    assert ranks == [1, 2, 3, 4, 5]
+
+
+def test_without_a_retriever_the_active_encoder_ranks(served: Served) -> None:
+    reply = served.post("/search", queries=["ba"], corpus="grove")
+    assert reply.json["retriever"] == "tiny"
+
+
+def test_an_encoder_that_was_trained_anew_answers_without_a_restart(
+    serve: Callable[..., Served], trained: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from entail.serving import library as module
+    from entail.serving.library import Library
+
+    monkeypatch.setattr(module, "SEEN_FOR", 0.0)
+    library = Library(None, limits=Limits())
+    assert "mine" not in library.entries()
+    trained("mine")
+    before = library.encoder("mine")
+    assert library.encoder("mine") is before
+    (before.encoder.entry.path / "adapter_config.json").touch()
+    config = before.encoder.entry.path / "adapter_config.json"
+    config.write_text(config.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    after = library.encoder("mine")
+    assert after.revision != before.revision
+    library.close()
+
+
+def test_it_says_what_it_is(served: Served) -> None:
+    found = Info.model_validate_json(served.send("GET", "/info").body)
+    (encoder,) = found.encoders
+    assert (encoder.name, encoder.revision, encoder.loaded) == ("tiny", BiEncoder("tiny").revision, True)
+    assert found.retrievers == ["tfidf", "bm25", "tiny"]
+    assert [(corpus.name, corpus.count, corpus.active) for corpus in found.corpora] == [("grove", 40, "tiny")]
+    assert found.limits["texts"] == Limits().texts
+    assert found.device == "cpu"
+
+
+def test_it_lives_before_it_is_ready(serve: Callable[..., Served]) -> None:
+    served = serve(ready=False)
+    assert served.send("GET", "/health").json["live"] is True
+    reply = served.send("GET", "/health/ready")
+    assert (reply.status, reply.json["ready"]) == (503, False)
+    assert "not loaded" in reply.json["reason"]
+    served.release()
+    until(lambda: served.service.reason is None)
+    assert served.send("GET", "/health/ready").status == 200
+
+
+def test_an_encoder_that_cannot_be_loaded_is_told(
+    serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
+) -> None:
+    served = serve(ready=False)
+    served.encoder.fault = RuntimeError("/secret/place")
+    served.release()
+    until(lambda: "cannot be loaded" in str(served.service.reason))
+    assert "/secret" not in served.send("GET", "/health/ready").body.decode()
+    assert "/secret/place" in caplog.text
+
+
+class Count(BaseModel):
+    words: list[str]
+
+
+class Counted(BaseModel):
+    count: int
+
+
+def test_a_method_joins_by_one_entry(serve: Callable[..., Served]) -> None:
+    async def count(service: Service, asked: Count, call: Call) -> Counted:
+        return Counted(count=len(asked.words))
+
+    entry = Endpoint(path="/count", asks=Count, answers=Counted, run=count, summary="Words to their number")
+    served = serve(endpoints=(*ENDPOINTS, entry))
+    assert served.post("/count", words=["a", "b"]).json == {"count": 2}
+    assert served.post("/count", words=3).error["field"] == "words"
+    assert "/count" in served.send("GET", "/openapi.json").json["paths"]
+    assert serve().post("/count", words=[]).status == 404
+
+
+def test_nothing_of_an_unexpected_error_gets_out(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+    served.encoder.fault = RuntimeError("at /secret/place/weights")
+    with caplog.at_level(logging.ERROR):
+        reply = served.post("/encode", texts=["ba"])
+    assert (reply.status, reply.error["kind"]) == (500, "internal")
+    assert "secret" not in reply.body.decode()
+    assert "Traceback" not in reply.body.decode()
+    number = reply.error["message"].split()[-1]
+    assert number in caplog.text
+    assert "/secret/place/weights" in caplog.text
+    served.encoder.fault = None
+    assert served.post("/encode", texts=["ba"]).status == 200

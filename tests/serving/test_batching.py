@@ -1,0 +1,196 @@
+"""Batches are shown by what the encoder is asked for, never by the clock."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.errors import EncoderError, ServingError
+from entail.serving.batching import Batcher, Call, Floats, Lane
+
+QUERY, PREMISE, RAW = Lane("query"), Lane("premise"), Lane("query", normalised=False)
+SOON = 10.0
+
+
+class Slow:
+    """An encoder that waits at its gate; a text's vector tells the text and the lane."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.entered = threading.Semaphore(0)
+        self.calls: list[tuple[list[str], Lane]] = []
+        self.bad = ""
+
+    def __call__(self, texts: Sequence[str], lane: Lane) -> Floats:
+        self.calls.append((list(texts), lane))
+        self.entered.release()
+        assert self.gate.wait(SOON)
+        if self.bad in texts:
+            raise EncoderError("a text that breaks it")
+        return vectors(texts, lane)
+
+
+def vectors(texts: Sequence[str], lane: Lane) -> Floats:
+    told = [(len(text), sum(map(ord, text)), lane.tower == "query", lane.normalised) for text in texts]
+    return np.array(told, dtype=np.float32)
+
+
+def held(encoder: Slow, **options: float) -> Batcher:
+    """Return a batcher whose thread is at the encoder with the text "first"."""
+    batcher = Batcher(encoder, name="slow", **options)  # type: ignore[arg-type]
+    batcher.submit(["first"], QUERY)
+    assert encoder.entered.acquire(timeout=SOON)
+    return batcher
+
+
+def test_what_waits_goes_in_one_call() -> None:
+    encoder = Slow()
+    batcher = held(encoder)
+    texts = [f"{'x' * (40 - i)}{i}" for i in range(31)]
+    futures = [batcher.submit([text], QUERY) for text in texts]
+    assert batcher.waiting == 31
+    encoder.gate.set()
+    for text, future in zip(texts, futures, strict=True):
+        np.testing.assert_array_equal(future.result(SOON), vectors([text], QUERY))
+    assert len(encoder.calls) == 2
+    asked = encoder.calls[1][0]
+    assert sorted(asked) == sorted(texts)
+    assert [len(text) for text in asked] == sorted(len(text) for text in asked)
+    assert batcher.waiting == 0
+    batcher.close()
+
+
+def test_equal_texts_are_encoded_once() -> None:
+    encoder = Slow()
+    batcher = held(encoder)
+    futures = [batcher.submit(["same", "same", f"other {i % 2}"], QUERY) for i in range(6)]
+    encoder.gate.set()
+    for i, future in enumerate(futures):
+        np.testing.assert_array_equal(future.result(SOON), vectors(["same", "same", f"other {i % 2}"], QUERY))
+    assert encoder.calls[1:] == [(["same", "other 0", "other 1"], QUERY)]
+    batcher.close()
+
+
+def test_towers_and_lengths_never_share_a_call() -> None:
+    encoder = Slow()
+    batcher = held(encoder)
+    lanes = [QUERY, PREMISE, RAW] * 3
+    futures = [batcher.submit([f"text {i}"], lane) for i, lane in enumerate(lanes)]
+    encoder.gate.set()
+    for i, (lane, future) in enumerate(zip(lanes, futures, strict=True)):
+        np.testing.assert_array_equal(future.result(SOON), vectors([f"text {i}"], lane))
+    assert [(len(texts), lane) for texts, lane in encoder.calls[1:]] == [(3, QUERY), (3, PREMISE), (3, RAW)]
+    batcher.close()
+
+
+def test_a_long_request_takes_turns_with_short_ones() -> None:
+    encoder = Slow()
+    batcher = held(encoder, batch=4)
+    long = batcher.submit([f"long {i}" for i in range(10)], QUERY)
+    short = batcher.submit(["short"], QUERY)
+    encoder.gate.set()
+    np.testing.assert_array_equal(long.result(SOON), vectors([f"long {i}" for i in range(10)], QUERY))
+    np.testing.assert_array_equal(short.result(SOON), vectors(["short"], QUERY))
+    assert [len(texts) for texts, _ in encoder.calls[1:]] == [4, 4, 3]
+    assert "short" in encoder.calls[2][0]
+    batcher.close()
+
+
+def test_a_full_queue_says_when_to_come_again() -> None:
+    encoder = Slow()
+    batcher = held(encoder, queue=5)
+    batcher.submit(["a", "b", "c"], QUERY)
+    with pytest.raises(ServingError, match="3 texts wait") as caught:
+        batcher.submit(["d", "e", "f"], QUERY)
+    assert (caught.value.status, caught.value.kind) == (429, "busy")
+    assert caught.value.retry_after is not None
+    assert 1 <= caught.value.retry_after <= 60
+    fits = batcher.submit(["d", "e"], QUERY)
+    encoder.gate.set()
+    assert len(fits.result(SOON)) == 2
+    batcher.close()
+
+
+def test_who_leaves_is_not_encoded() -> None:
+    encoder = Slow()
+    batcher = held(encoder, queue=3)
+    gone, stays = batcher.submit(["gone", "too"], QUERY), batcher.submit(["stays"], QUERY)
+    assert gone.cancel()
+    assert batcher.waiting == 1
+    instead = batcher.submit(["in", "stead"], QUERY)
+    encoder.gate.set()
+    assert len(stays.result(SOON)) == 1
+    assert len(instead.result(SOON)) == 2
+    assert "gone" not in {text for texts, _ in encoder.calls for text in texts}
+    batcher.close()
+
+
+def test_half_a_request_that_leaves_takes_the_rest_along() -> None:
+    encoder = Slow()
+    batcher = Batcher(encoder, name="slow", batch=2)
+    long = batcher.submit([f"text {i}" for i in range(9)], QUERY)
+    assert encoder.entered.acquire(timeout=SOON)
+    assert batcher.waiting == 7
+    assert long.cancel()
+    assert batcher.waiting == 0
+    encoder.gate.set()
+    batcher.close()
+    assert len(encoder.calls) == 1
+
+
+def test_one_text_that_breaks_the_encoder_fails_alone() -> None:
+    encoder = Slow()
+    encoder.bad = "bad"
+    batcher = held(encoder)
+    futures = [batcher.submit([text], QUERY) for text in ("good", "bad", "better")]
+    encoder.gate.set()
+    assert len(futures[0].result(SOON)) == len(futures[2].result(SOON)) == 1
+    with pytest.raises(EncoderError, match="breaks"):
+        futures[1].result(SOON)
+    batcher.close()
+
+
+def test_closing_finishes_what_waits_and_takes_nothing_more() -> None:
+    encoder = Slow()
+    batcher = held(encoder)
+    waits = batcher.submit(["waits"], QUERY)
+    batcher.close(wait=False)
+    with pytest.raises(ServingError, match="shutting down"):
+        batcher.submit(["late"], QUERY)
+    encoder.gate.set()
+    batcher.close()
+    assert len(waits.result(0)) == 1
+
+
+def test_a_call_ends_its_waiting_when_it_is_cancelled_or_out_of_time() -> None:
+    future: Future[Floats] = Future()
+    call = Call(SOON)
+    threading.Timer(0.05, call.cancel).start()
+    with pytest.raises(ServingError, match="took longer"):
+        call.result(future)
+    assert future.cancelled()
+    with pytest.raises(ServingError, match="took longer"):
+        call.check()
+    late: Future[Floats] = Future()
+    with pytest.raises(ServingError, match="took longer"):
+        Call(0).result(late)
+    assert late.cancelled()
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(st.text(max_size=6), min_size=1, max_size=9), st.sampled_from([QUERY, PREMISE])),
+        max_size=12,
+    ),
+    st.integers(1, 5),
+)
+def test_everybody_gets_the_vectors_of_their_own_texts(requests: list, batch: int) -> None:  # type: ignore[type-arg]
+    batcher = Batcher(vectors, name="quick", batch=batch, gather_ms=0.1)
+    futures = [batcher.submit(texts, lane) for texts, lane in requests]
+    for (texts, lane), future in zip(requests, futures, strict=True):
+        np.testing.assert_array_equal(future.result(SOON), vectors(texts, lane))
+    batcher.close()

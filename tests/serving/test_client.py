@@ -1,0 +1,119 @@
+"""The client against answers made by hand; against a real server it stands in test_load."""
+
+import json
+from typing import Any
+
+import httpx2
+import numpy as np
+import pytest
+
+from entail.errors import EntailError, ServingError
+from entail.serving.client import LONGEST_WAIT, Client
+from entail.serving.messages import EncodeAnswer, EncodeRequest
+
+TOKEN = "a-token-of-some-length"
+ANSWER = EncodeAnswer.of(
+    np.eye(2, 3, dtype=np.float32),
+    EncodeRequest(texts=["a", "b"], format="base64"),
+    encoder="e",
+    revision="e@1",
+).model_dump()
+
+
+def refusal(status: int, kind: str = "busy", **headers: str) -> httpx2.Response:
+    told = {"error": {"kind": kind, "message": "no", "field": "texts.0"}}
+    return httpx2.Response(status, json=told, headers=headers)
+
+
+def client(*answers: Any, **options: Any) -> tuple[Client, list[httpx2.Request], list[float]]:
+    waiting, asked, slept = list(answers), [], []
+
+    def handle(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        answer = waiting.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer if isinstance(answer, httpx2.Response) else httpx2.Response(200, json=answer)
+
+    made = Client(token=TOKEN, transport=httpx2.MockTransport(handle), sleep=slept.append, **options)
+    return made, asked, slept
+
+
+def test_vectors_come_back_as_an_array() -> None:
+    made, (asked), _ = client(ANSWER)
+    np.testing.assert_array_equal(made.encode(("a", "b"), tower="premise"), np.eye(2, 3))
+    assert json.loads(asked[0].content) == {
+        "texts": ["a", "b"],
+        "encoder": None,
+        "tower": "premise",
+        "normalised": True,
+        "format": "base64",
+    }
+    assert asked[0].headers["authorization"] == f"Bearer {TOKEN}"
+
+
+def test_it_waits_as_long_as_it_is_told() -> None:
+    again = {"Retry-After": "7"}
+    made, asked, slept = client(
+        refusal(429, **again), refusal(503, "not_ready", **{"Retry-After": "9999"}), ANSWER
+    )
+    assert made.encode(["a", "b"]).shape == (2, 3)
+    assert (len(asked), slept) == (3, [7.0, LONGEST_WAIT])
+
+
+def test_it_gives_up_in_the_end() -> None:
+    made, asked, slept = client(*[refusal(429, **{"Retry-After": "1"})] * 3, attempts=3)
+    with pytest.raises(ServingError, match="no") as caught:
+        made.info()
+    assert (caught.value.status, caught.value.kind, caught.value.field) == (429, "busy", "texts.0")
+    assert (len(asked), slept) == (3, [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [refusal(422, "invalid", **{"Retry-After": "1"}), refusal(503, "encoder"), refusal(500, "internal")],
+)
+def test_what_will_not_get_better_is_asked_once(answer: httpx2.Response) -> None:
+    made, asked, slept = client(answer)
+    with pytest.raises(ServingError):
+        made.health()
+    assert (len(asked), slept) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (httpx2.ConnectError("refused"), "unreachable"),
+        (httpx2.ReadTimeout("slow"), "timeout"),
+        (httpx2.Response(200, text="<html>"), "strange"),
+        (httpx2.Response(502, text="<html>"), "strange"),
+        ({"vectors": []}, "strange"),
+    ],
+)
+def test_errors_hold_nothing_of_the_token(answer: Any, kind: str) -> None:
+    made, _, _ = client(answer)
+    with pytest.raises(EntailError) as caught:
+        made.encode(["a"])
+    assert getattr(caught.value, "kind", None) == kind
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert TOKEN not in repr(error) + str(vars(error))
+        error = error.__cause__
+    assert TOKEN not in repr(made)
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["a\0"], [3], ["\ud800"]])
+def test_what_a_server_would_refuse_is_not_sent(texts: Any) -> None:
+    made, asked, _ = client()
+    with pytest.raises(ServingError) as caught:
+        made.encode(texts)
+    assert str(caught.value.field).startswith("texts")
+    assert not asked
+
+
+def test_it_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, _, _ = client()
+    with made as same:
+        assert same is made
+    with pytest.raises(RuntimeError, match="closed"):
+        made.health()

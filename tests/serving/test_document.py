@@ -1,0 +1,102 @@
+"""The OpenAPI document: valid, whole, and kept to."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+
+from entail.serving.app import ENDPOINTS, create_app
+from entail.serving.failures import REASONS
+from entail.serving.library import Library
+from entail.serving.service import Service
+from tests.serving.conftest import Served
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    return create_app(Service(Library([]))).openapi()
+
+
+def references(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        if "$ref" in part:
+            yield part["$ref"]
+        for value in part.values():
+            yield from references(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from references(value)
+
+
+def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    found = set(references(document))
+    assert found
+    for reference in found:
+        kind, name = re.fullmatch(r"#/components/(\w+)/(\w+)", reference).groups()  # type: ignore[union-attr]
+        assert name in document["components"][kind]
+
+
+def test_every_schema_is_one(document: dict[str, Any]) -> None:
+    assert document["openapi"].startswith("3.1")
+    for schema in document["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_every_request_is_there_with_every_way_to_fail(document: dict[str, Any]) -> None:
+    assert set(document["paths"]) == {endpoint.path for endpoint in ENDPOINTS}
+    for endpoint in ENDPOINTS:
+        (method,) = document["paths"][endpoint.path]
+        assert method == endpoint.method.lower()
+        operation = document["paths"][endpoint.path][method]
+        assert operation["summary"]
+        assert {int(status) for status in operation["responses"]} == {200, *endpoint.refusals}
+        for status in endpoint.refusals:
+            told = operation["responses"][str(status)]
+            assert told["description"]
+            expected = "Health" if endpoint.path == "/health/ready" and status == 503 else "ErrorReply"
+            assert told["content"]["application/json"]["schema"]["$ref"].endswith(f"/{expected}")
+        assert ("security" in operation) == (not endpoint.open)
+    ids = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
+    assert len(ids) == len(set(ids))
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+
+
+def test_every_field_of_a_request_is_explained(document: dict[str, Any]) -> None:
+    for name in ("EncodeRequest", "SearchRequest"):
+        schema = document["components"]["schemas"][name]
+        assert schema["additionalProperties"] is False
+        unexplained = {k for k, field in schema["properties"].items() if "description" not in field}
+        assert unexplained <= {"queries"}
+
+
+def test_every_status_that_is_told_has_a_reason() -> None:
+    assert {status for endpoint in ENDPOINTS for status in endpoint.refusals} <= set(REASONS)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "fields"),
+    [
+        ("post", "/encode", {"texts": ["ba"]}),
+        ("post", "/encode", {"texts": ["ba"], "format": "base64"}),
+        ("post", "/encode", {"texts": []}),
+        ("post", "/search", {"queries": ["ba"], "corpus": "grove", "retriever": "bm25"}),
+        ("post", "/search", {"queries": ["ba"], "corpus": "nowhere"}),
+        ("get", "/health", None),
+        ("get", "/health/ready", None),
+        ("get", "/info", None),
+    ],
+)
+def test_answers_are_as_the_document_says(
+    served: Served, document: dict[str, Any], method: str, path: str, fields: dict[str, Any] | None
+) -> None:
+    reply = served.post(path, **fields) if fields is not None else served.send("GET", path)
+    told = document["paths"][path][method]["responses"][str(reply.status)]
+    schema = {**told["content"]["application/json"]["schema"], "components": document["components"]}
+    jsonschema.Draft202012Validator(schema).validate(reply.json)
+
+
+def test_nothing_is_loaded_from_elsewhere(served: Served) -> None:
+    assert served.send("GET", "/docs").status == 404
+    assert served.send("GET", "/redoc").status == 404

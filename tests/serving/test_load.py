@@ -1,0 +1,249 @@
+"""Many clients, slow ones, those who leave: shown by what the encoder is asked for, never by the clock."""
+
+import contextlib
+import http.client
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.errors import ServingError
+from entail.serving.client import Client
+from entail.serving.limits import Limits
+from tests.serving.conftest import SOON, Served, until
+
+TOKEN = "a-token-of-some-length"
+
+
+def test_32_clients_share_a_call(served: Served) -> None:
+    first = served.hold()
+    rest = served.apart(*[("/encode", {"texts": ["ba " * (i + 1)]}) for i in range(32)])
+    until(lambda: served.waiting == 32)
+    served.release()
+    assert [reply.status for reply in [*first.join(), *rest.join()]] == [200] * 33
+    assert len(served.encoder.calls) == 2
+    assert len(served.encoder.calls[1][0]) == 32
+
+
+def test_searches_share_calls_with_encodings(served: Served) -> None:
+    served.post("/search", queries=["ba"], corpus="grove", retriever="tiny")  # builds the index
+    served.hold()
+    rest = served.apart(
+        ("/encode", {"texts": ["ru"]}),
+        *[("/search", {"queries": [f"{s} ba"], "corpus": "grove"}) for s in ("li", "lo", "lu")],
+    )
+    until(lambda: served.waiting == 4)
+    served.release()
+    assert [reply.status for reply in rest.join()] == [200] * 4
+    assert sorted(served.encoder.calls[1][0]) == ["li ba", "lo ba", "lu ba", "ru"]
+
+
+def test_a_full_queue_is_429(serve: Callable[..., Served]) -> None:
+    served = serve(limits=Limits(queue=3))
+    served.hold()
+    waits = served.apart(("/encode", {"texts": ["ba", "be"]}))
+    until(lambda: served.waiting == 2)
+    reply = served.post("/encode", texts=["bi", "bu"])
+    assert (reply.status, reply.error["kind"]) == (429, "busy")
+    assert int(reply.headers["retry-after"]) >= 1
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        served.release()
+        waits.join()
+
+    with Client(served.url, sleep=sleep) as client:
+        assert client.encode(["bi", "bu"]).shape == (2, 16)
+    assert slept == [float(reply.headers["retry-after"])]
+
+
+def test_too_many_requests_at_a_time_are_429(serve: Callable[..., Served]) -> None:
+    served = serve(limits=Limits(requests=2))
+    served.hold()
+    second = served.apart(("/encode", {"texts": ["be"]}))
+    until(lambda: served.waiting == 1)
+    reply = served.send("GET", "/info")
+    assert (reply.status, reply.headers["retry-after"]) == (429, "1")
+    assert served.send("GET", "/health").status == 200
+    served.release()
+    assert second.join()[0].status == 200
+    assert served.send("GET", "/info").status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/encode", {"texts": ["be"]}),
+        ("/search", {"queries": ["be bo"], "corpus": "grove", "retriever": "tiny"}),
+    ],
+)
+def test_what_takes_too_long_is_504_and_leaves_the_queue(
+    serve: Callable[..., Served], path: str, fields: dict[str, Any]
+) -> None:
+    served = serve(limits=Limits(seconds=0.3))
+    while served.post("/search", queries=["ba"], corpus="grove", retriever="tiny").status != 200:
+        pass  # until the index is there
+    served.hold()
+    reply = served.post(path, **fields)
+    assert (reply.status, reply.error["kind"]) == (504, "timeout")
+    assert "longer" in reply.error["message"]
+    until(lambda: served.waiting == 0)
+    served.release()
+    assert served.post("/encode", texts=["ba"]).status == 200
+    asked = {text for texts, _ in served.encoder.calls for text in texts}
+    assert asked <= {"bo", "ba", "a text"}
+
+
+@pytest.mark.parametrize("path", ["/encode", "/search"])
+def test_a_client_that_leaves_takes_its_texts_along(served: Served, path: str) -> None:
+    served.post("/search", queries=["ba"], corpus="grove", retriever="tiny")
+    served.hold()
+    fields = {"texts": ["gone"]} if path == "/encode" else {"queries": ["gone"], "corpus": "grove"}
+    body = json.dumps(fields).encode()
+    about = f"Host: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    head = f"POST {path} HTTP/1.1\r\n{about}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", served.port)) as connection:
+        connection.sendall(head.encode() + body)
+        until(lambda: served.waiting == 1)
+    until(lambda: served.waiting == 0)
+    served.release()
+    assert served.post("/encode", texts=["ba"]).status == 200
+    assert "gone" not in {text for texts, _ in served.encoder.calls for text in texts}
+
+
+def test_an_index_that_is_being_built_says_when_to_come_again(serve: Callable[..., Served]) -> None:
+    served = serve(limits=Limits(build_seconds=0.05))
+    served.encoder.gate.clear()
+    asked = {"queries": ["ba"], "corpus": "grove", "retriever": "tiny"}
+    for _ in range(2):
+        reply = served.post("/search", **asked)
+        assert (reply.status, reply.error["kind"]) == (503, "not_ready")
+        assert int(reply.headers["retry-after"]) >= 1
+    with Client(served.url, sleep=lambda seconds: served.release(), attempts=200) as client:
+        assert len(client.search(["ba"], corpus="grove", retriever="tiny").hits[0]) == 10
+    premises = [texts for texts, tower in served.encoder.calls if tower == "premise"]
+    assert [len(texts) for texts in premises] == [40]
+
+
+def test_a_body_that_does_not_come_is_408(serve: Callable[..., Served]) -> None:
+    served = serve(limits=Limits(body_seconds=0.1))
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=SOON)
+    connection.putrequest("POST", "/encode")
+    connection.putheader("Content-Type", "application/json")
+    connection.putheader("Content-Length", "100")
+    connection.endheaders(b'{"texts": [')
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["error"]["kind"]) == (408, "slow")
+    connection.close()
+
+
+@pytest.mark.parametrize("said", [{"Content-Length": str(10**9)}, {"Transfer-Encoding": "chunked"}])
+def test_a_body_that_is_too_long_is_refused_before_it_came(served: Served, said: dict[str, str]) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=SOON)
+    connection.putrequest("POST", "/encode")
+    for name, value in {"Content-Type": "application/json", **said}.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    if "Transfer-Encoding" in said:
+        some = b"x" * 2**18
+        for _ in range(10):  # without an end: it never comes
+            connection.send(f"{len(some):x}\r\n".encode() + some + b"\r\n")
+    answer = connection.getresponse()
+    assert (answer.status, json.loads(answer.read())["error"]["kind"]) == (413, "too_large")
+    connection.close()
+
+
+def test_without_the_token_nothing_is_told(
+    serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
+) -> None:
+    served = serve(token=TOKEN)
+    wrong = ["", "Bearer", "Bearer no", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN}x", "Bearer caf\xe9"]
+    for headers in [{}, *({"Authorization": said} for said in wrong)]:
+        for method, path in [
+            ("POST", "/encode"),
+            ("POST", "/search"),
+            ("GET", "/info"),
+            ("GET", "/openapi.json"),
+        ]:
+            reply = served.send(method, path, headers=headers)
+            assert (reply.status, reply.error["kind"]) == (401, "unauthorized")
+            assert reply.headers["www-authenticate"] == "Bearer"
+            assert TOKEN not in reply.body.decode()
+    assert served.send("GET", "/health").status == 200
+    assert TOKEN not in caplog.text
+
+
+def test_with_the_token_everything_is(serve: Callable[..., Served], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    served = serve(token=TOKEN)
+    with Client(served.url, token=TOKEN) as client:
+        assert client.encode(["ba"]).shape == (1, 16)
+        assert client.info().default_encoder == "tiny"
+        assert TOKEN not in repr(client)
+    assert TOKEN not in caplog.text
+
+
+def test_what_is_in_flight_is_answered_before_the_end(serve: Callable[..., Served]) -> None:
+    served = serve()
+    first = served.hold()
+    waits = served.apart(("/encode", {"texts": ["be"]}))
+    until(lambda: served.waiting == 1)
+    served.server.should_exit = True
+    time.sleep(0.2)
+    assert served.thread.is_alive()
+    served.release()
+    assert [reply.status for reply in [*first.join(), *waits.join()]] == [200, 200]
+    served.thread.join(SOON)
+    assert not served.thread.is_alive()
+
+
+def test_serve_ends_by_sigterm_when_it_is_done(tiny_home: Path, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "entail", "serve", "--port", str(port), "--encoder", "tiny", "--json"],
+        env={**os.environ, "ENTAIL_SERVE_TOKEN": TOKEN},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        with Client(f"http://127.0.0.1:{port}", token=TOKEN, attempts=1) as client:
+            for _ in range(600):
+                try:
+                    if client.health().ready:
+                        break
+                except ServingError:
+                    time.sleep(0.05)
+            assert client.encode(["ba", "be"]).shape == (2, 16)
+            answers: list[Any] = []
+            texts = [" ".join(["ba"] * (i % 20 + 1)) for i in range(200)]
+
+            def ask() -> None:
+                with contextlib.suppress(ServingError):
+                    answers.append(client.encode(texts))
+
+            asking = threading.Thread(target=ask)
+            asking.start()
+            process.send_signal(signal.SIGTERM)
+            asking.join(SOON)
+            out, said = process.communicate(timeout=SOON)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert json.loads(out) == {"stopped": True}
+    assert TOKEN not in said
+    # The signal may have been quicker than the connection: then nothing was in flight.
+    assert [found.shape for found in answers] in ([(200, 16)], [])
