@@ -176,8 +176,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"| {words} | {_spread([run['effort']['reads_per_accepted'] for run in runs], digits=2)} |"
     yield ""
     seen, unseen = shipped["seen"]["queries"], shipped["unseen"]["queries"]
-    yield f"Of {seen + unseen} queries {seen} stand in the training trees, too, mostly with the same premises:"
-    yield "what ships knows those by heart, as a team's encoder knows what the team has decided."
+    yield f"Of {seen + unseen} queries {seen} stand in the training trees, too, mostly with the same"
+    yield "premises: what ships knows those by heart, as a team's encoder knows what the team has decided."
 
 
 def _rows(figures: Mapping[str, Any]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
