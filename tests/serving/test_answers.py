@@ -3,6 +3,7 @@
 import base64
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.encoders.biencoder import BiEncoder
 from entail.index.retriever import retriever
-from entail.serving.app import ENDPOINTS
+from entail.serving.app import ENDPOINTS, create_app
 from entail.serving.batching import Call
 from entail.serving.endpoint import Endpoint
+from entail.serving.library import Library
 from entail.serving.limits import Limits
 from entail.serving.messages import EncodeAnswer, Info, SearchAnswer
 from entail.serving.service import Service
@@ -90,7 +92,6 @@ def test_an_encoder_that_was_trained_anew_answers_without_a_restart(
     serve: Callable[..., Served], trained: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from entail.serving import library as module
-    from entail.serving.library import Library
 
     monkeypatch.setattr(module, "SEEN_FOR", 0.0)
     library = Library(None, limits=Limits())
@@ -170,3 +171,23 @@ def test_nothing_of_an_unexpected_error_gets_out(served: Served, caplog: pytest.
     assert "/secret/place/weights" in caplog.text
     served.encoder.fault = None
     assert served.post("/encode", texts=["ba"]).status == 200
+
+
+def test_it_can_be_mounted_beside_another_application(tiny_home: Path) -> None:
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
+    from starlette.testclient import TestClient
+
+    service = Service(Library(["tiny"]), warm=("tiny",))
+    api = create_app(service, token="a-token-of-some-length")
+    service.start()
+    with TestClient(Starlette(routes=[Mount("/api", api)])) as client:
+        until(lambda: service.reason is None)
+        assert client.get("/api/health").json()["ready"] is True
+        assert client.post("/api/encode", json={"texts": ["ba"]}).status_code == 401
+        told = {"Authorization": "Bearer a-token-of-some-length"}
+        answer = client.post("/api/encode", json={"texts": ["ba"]}, headers=told)
+        np.testing.assert_allclose(
+            answer.json()["vectors"], BiEncoder("tiny").encode_queries(["ba"]), atol=1e-5
+        )
+    service.close()
