@@ -11,7 +11,7 @@ Form = Literal["adapter", "whole"]
 """How the weights stand at the top of a folder: on a base, or with all they need."""
 
 _CLAIM = "a rubber ball falls to the ground"
-_PREMISES = ("gravity pulls objects towards the ground", "a rubber ball is made of rubber")
+_FACTS = 'facts = ["gravity pulls objects towards the ground", "a rubber ball is made of rubber"]'
 
 
 def entail_usage(place: str) -> str:
@@ -24,7 +24,8 @@ def entail_usage(place: str) -> str:
 
 encoder = entail.load("{place}")
 claim = encoder.encode_queries(["{_CLAIM}"])
-premises = encoder.encode_premises(["{_PREMISES[0]}", "{_PREMISES[1]}"])
+{_FACTS}
+premises = encoder.encode_premises(facts)
 print(claim @ premises.T)  # cosines: the vectors have length 1
 """
 
@@ -60,7 +61,8 @@ def plain_usage(place: str, *, form: Form, towers: TowerKind, base: str | None, 
             lines += [f"{premises}.load_adapter({adapters[1]})"]
     lines += [
         f'claim = {queries}.encode_query(["{_CLAIM}"])',
-        f'premises = {premises}.encode_document(["{_PREMISES[0]}", "{_PREMISES[1]}"])',
+        _FACTS,
+        f"premises = {premises}.encode_document(facts)",
         f"print({queries}.similarity(claim, premises))",
     ]
     return "\n".join(lines) + "\n"

@@ -104,8 +104,9 @@ def test_its_programs_run_and_agree(
     assert np.allclose(ours, plain, atol=2e-3)
     # Both are this encoder's, not the base's.
     base = entail.load("tiny")
-    texts = [part.split('"') for part in programs(card)[0].splitlines() if "encode_" in part]
-    untrained = base.encode_queries([texts[0][1]]) @ base.encode_premises([texts[1][1], texts[1][3]]).T
+    quoted = [line.split('"')[1::2] for line in programs(card)[0].splitlines()]
+    claim, facts = (texts for texts in quoted if texts and " " in texts[0])
+    untrained = base.encode_queries(claim) @ base.encode_premises(facts).T
     assert not np.allclose(ours, untrained, atol=5e-3)
 
 
