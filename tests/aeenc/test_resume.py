@@ -43,7 +43,9 @@ def train(tiny_models: Path, grove: dict[str, Any], tmp_path_factory: pytest.Tem
         assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr[-2000:]}"
         told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         told["files"] = {
-            path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()
+            path.relative_to(out).as_posix(): path.read_bytes()
+            for path in out.rglob("*")
+            if path.is_file() and path.name != "README.md"  # it bears the folder's name
         }
         assert not [path.name for path in home.iterdir() if path.name.startswith(".")]
         return told
