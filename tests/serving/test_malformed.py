@@ -1,5 +1,6 @@
 """Fifty malformed requests to each endpoint: 4xx with a reason, the server alive, memory as it was."""
 
+import contextlib
 import gc
 import gzip
 import json
@@ -239,14 +240,13 @@ def test_each_is_refused_with_a_reason_and_leaves_nothing(served: Served, path: 
 @pytest.mark.parametrize("raw", RAW, ids=range(len(RAW)))
 def test_what_is_not_even_http_ends_no_server(served: Served, raw: bytes) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=SOON) as connection:
-        connection.sendall(raw)
-        connection.shutdown(socket.SHUT_WR)
         told = b""
-        try:
+        with contextlib.suppress(OSError):  # the server may hang up before all is sent
+            connection.sendall(raw)
+            connection.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(ConnectionResetError):
             while some := connection.recv(65_536):
                 told += some
-        except ConnectionResetError:
-            pass
     assert b"200 OK" not in told
     assert b"Traceback" not in told
     assert served.send("GET", "/health").status == 200
