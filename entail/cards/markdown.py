@@ -40,7 +40,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from:
 def shown(value: object) -> str:
     """Return a setting as a cell: numbers short, a place on this machine by its last name only.
 
-    >>> shown(0.0005), shown(True), shown("/home/me/models/x"), shown(None)
+    >>> shown(0.0005), shown(True), shown("/somewhere/models/x"), shown(None)
     ('0.0005', 'yes', '`.../x`', 'default')
     """
     if value is None or value == "":

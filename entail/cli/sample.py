@@ -45,9 +45,9 @@ def sample(
     """
     from entail.aeenc.pairs import sampled_pairs, write_pairs
     from entail.aeenc.sampling import sample as run
-    from entail.cli.training_data import training_data
     from entail.data.judgements import Judgements
     from entail.index.retriever import retriever as make_retriever
+    from entail.jobs.source import training_data
 
     data = training_data(corpus=corpus, trees=trees, from_log=from_log, extend=extend)
     judgements = data.judgements or Judgements.of_trees(data.trees)

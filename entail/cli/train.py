@@ -58,8 +58,8 @@ def aeenc(
     The defaults are the paper's. Several processes: `torchrun --nproc-per-node 2 -m entail train aeenc ...`.
     """
     from entail.aeenc.training import train_aeenc
-    from entail.cli.training_data import training_data
     from entail.data.corpora import read_corpus
+    from entail.jobs.source import training_data
     from entail.training.distillation import teach
 
     data = training_data(corpus=corpus, trees=trees, from_log=from_log, dev=dev, limit=limit, extend=extend)

@@ -125,7 +125,11 @@ class Attempt:
     def _done(self, told: Mapping[str, Any]) -> Outcome:
         return Outcome(self.attempt, "done", result=told["result"], evaluation=told["evaluation"])
 
-    def _compare(self, how: Method, data: Any) -> tuple[dict[str, Any] | None, str | None]:  # noqa: ANN401
+    def _compare(
+        self,
+        how: Method,
+        data: Any,  # noqa: ANN401 - the method's own
+    ) -> tuple[dict[str, Any] | None, str | None]:
         """Return the candidate's figures beside the active encoder's, or why there are none."""
         from entail.evaluation.measured import beside
         from entail.promotion import active

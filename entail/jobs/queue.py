@@ -84,10 +84,10 @@ def _huey(folder: Path, url: str | None) -> Any:  # noqa: ANN401 - Huey has no t
     class Json(Serializer):  # type: ignore[misc]  # Huey has no types
         """Messages as JSON, since Huey's own way is a pickle."""
 
-        def _serialize(self, data: Any) -> bytes:  # noqa: ANN401
+        def _serialize(self, data: Any) -> bytes:  # noqa: ANN401 - Huey's messages
             return json.dumps(data).encode()
 
-        def _deserialize(self, data: bytes) -> Any:  # noqa: ANN401
+        def _deserialize(self, data: bytes) -> Any:  # noqa: ANN401 - as above
             return Message(*json.loads(data))
 
     options: dict[str, Any] = {"results": False, "serializer": Json()}

@@ -178,7 +178,7 @@ def test_a_fifth_method_joins_by_an_entry(encoder: Write, monkeypatch: pytest.Mo
 def test_hostile_words_stay_words(encoder: Write) -> None:
     folder = encoder(
         method="<script>x</script>\n# no | heading",
-        config={"a|b\n## c": "`x` | <img>", "initial": "/home/somebody/models/x"},
+        config={"a|b\n## c": "`x` | <img>", "initial": "/somewhere/models/x"},
         trained_on={"data": ["<b>\n---\nlicense: mit"], "queries": 1},
     )
     card = model_card(folder)
@@ -188,7 +188,7 @@ def test_hostile_words_stay_words(encoder: Write) -> None:
     assert "\n## c" not in card
     assert "<img>" not in body.replace("\\<img\\>", "")
     assert "\n---\n" not in body
-    assert "somebody" not in card
+    assert "somewhere" not in card
 
 
 @pytest.mark.parametrize(

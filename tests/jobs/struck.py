@@ -118,7 +118,7 @@ def main() -> None:
     jobs = Jobs()
     models = jobs.settings.models_dir
     source = {"corpus": facts, "trees": trees, "dev": trees}
-    child.Attempt = functools.partial(child.Attempt, checkpoint_seconds=0.0)  # type: ignore[assignment,misc]
+    child.Attempt = functools.partial(child.Attempt, checkpoint_seconds=0.0)  # type: ignore[assignment,misc]  # for this test
     promote("tiny", by="Ann", anyway=True)
 
     def submit(name: str) -> Job:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
+from typing import Any
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def vectors(texts: Sequence[str], lane: Lane) -> Floats:
 
 def held(encoder: Slow, **options: float) -> Batcher:
     """Return a batcher whose thread is at the encoder with the text "first"."""
-    batcher = Batcher(encoder, name="slow", **options)  # type: ignore[arg-type]
+    batcher = Batcher(encoder, name="slow", **options)  # type: ignore[arg-type]  # only `encode` is asked
     batcher.submit(["first"], QUERY)
     assert encoder.entered.acquire(timeout=SOON)
     return batcher
@@ -188,7 +189,7 @@ def test_a_call_ends_its_waiting_when_it_is_cancelled_or_out_of_time() -> None:
     ),
     st.integers(1, 5),
 )
-def test_everybody_gets_the_vectors_of_their_own_texts(requests: list, batch: int) -> None:  # type: ignore[type-arg]
+def test_everybody_gets_the_vectors_of_their_own_texts(requests: list[Any], batch: int) -> None:
     batcher = Batcher(vectors, name="quick", batch=batch, gather_ms=0.1)
     futures = [batcher.submit(texts, lane) for texts, lane in requests]
     for (texts, lane), future in zip(requests, futures, strict=True):
