@@ -20,6 +20,8 @@ _PAGES = (
     ("pages/Trees.py", "Trees", ":material/account_tree:"),
     ("pages/Compare.py", "Compare", ":material/compare_arrows:"),
     ("pages/Corpora.py", "Corpora", ":material/library_books:"),
+    ("pages/Models.py", "Models", ":material/model_training:"),
+    ("pages/Operator.py", "Operator", ":material/monitor_heart:"),
 )
 _STYLE = """
 <style>
