@@ -15,6 +15,7 @@ from entail.ui.compare_files import CSV, JSON, comparison_csv, comparison_json, 
 from entail.ui.compare_link import begin, wanted
 from entail.ui.compare_marks import words_of
 from entail.ui.compare_pair import Pair
+from entail.ui.compare_seen import draw_seen
 from entail.ui.compare_slopes import show_slopes
 from entail.ui.resources import Workspace
 from entail.ui.slopes import slopes_of
@@ -47,6 +48,7 @@ def draw_query(
     if heading:
         st.markdown(f"##### {label(query, longest=600)}")
     draw_found(comparison)
+    draw_seen((query,), comparison.names)
     view = st.segmented_control("View", VIEWS, key=_view(), label_visibility="collapsed", required=True)
     if view == "Side by side":
         draw_comparison(comparison)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 
-from entail.data.records import Corpus, ExplanationTree, gold_children
+from entail.data.records import Corpus, ExplanationTree
 from entail.settings import load_settings
 from entail.trees.corpus_versions import CorpusInfo
 from entail.ui.compare_link import begin
 from entail.ui.exchange import upload_limit
-from entail.ui.resources import Workspace, retriever_label, workspace
-from entail.ui.words import label
+from entail.ui.resources import Workspace, workspace
 
 EXAMPLES, TEAM, FILE = "examples", "team", "file"
 KINDS = {
@@ -43,21 +42,6 @@ class Source:
     stamp: Hashable
     trees: tuple[ExplanationTree, ...]
     corpus: Corpus
-
-
-def draw_seen(source: Source, names: Iterable[str]) -> None:
-    """Say which of these retrievers were trained on these very claims: nobody should judge by them."""
-    from entail.encoders.seen import seen_by
-
-    queries = tuple(gold_children(source.trees))
-    for name in names:
-        if seen := seen_by(name, queries):
-            which = "all" if len(seen) == len(queries) else f"{len(seen):,}"
-            st.caption(
-                f":material/school: {label(retriever_label(name))} was trained on {which} of these "
-                f"{len(queries):,} claims and knows them by heart: its figures here say less than those on "
-                "claims that it has not seen."
-            )
 
 
 def splits_dir() -> Path:

@@ -22,7 +22,8 @@ from entail.ui.compare_files import CSV, JSON, offer, queries_csv, split_json
 from entail.ui.compare_pair import Pair
 from entail.ui.compare_queries import draw_queries
 from entail.ui.compare_query import draw_query
-from entail.ui.compare_source import Source, draw_seen
+from entail.ui.compare_seen import draw_seen
+from entail.ui.compare_source import Source
 from entail.ui.resources import comparisons
 from entail.ui.words import label
 
@@ -52,7 +53,7 @@ def draw_split(pair: Pair, source: Source, *, k: int) -> None:
         f"{len(split.gold):,} claims with {split.evaluations[0].pairs:,} known premises in {split.trees:,} "
         f"trees ({label(source.name)}), {len(split.corpus):,} candidates."
     )
-    draw_seen(source, split.names)
+    draw_seen(split.gold.texts, split.names)
     if missing := split.gold.missing:
         with st.expander(f"{len(missing):,} known premises are no candidates: they count as never found"):
             st.markdown("\n".join(f"- {label(text, longest=300)}" for text in missing[:_NAMED]))

@@ -9,7 +9,8 @@ from entail.evaluation.tour import Stop, choose_stops, headline, tell
 from entail.ui.authoring import draw_progress
 from entail.ui.compare_link import begin
 from entail.ui.compare_pair import Pair
-from entail.ui.compare_source import Source, draw_seen
+from entail.ui.compare_seen import draw_seen
+from entail.ui.compare_source import Source
 from entail.ui.compare_split import draw_change, take_split
 from entail.ui.resources import comparisons
 from entail.ui.words import label
@@ -40,7 +41,7 @@ def draw_tour(pair: Pair, source: Source, *, k: int) -> None:
             st.markdown(f"##### {label(stop.change.query, longest=600)}")
             st.markdown(label(tell(stop, pair.names)))
         if card in (0, last):
-            draw_seen(source, split.names)
+            draw_seen(split.gold.texts, split.names)
         _draw_steps(key, card, last)
     if 0 < card < last:
         draw_change(pair, split, stops[card - 1].change, k=k, heading=False)

@@ -14,6 +14,7 @@ from entail.ui.compare_link import begin
 from entail.ui.compare_marks import ACCEPTED, REFERENCE
 from entail.ui.compare_pair import Pair
 from entail.ui.compare_queries import draw_queries
+from entail.ui.compare_seen import draw_seen
 from entail.ui.compare_slopes import show_slopes
 from entail.ui.compare_source import Source, stored_trees
 from entail.ui.compare_split import draw_change, draw_effort, take_split
@@ -50,6 +51,7 @@ def draw_tree(pair: Pair, tree: TreeSummary, *, k: int) -> None:
         return
     st.markdown(f"##### {label(tree.hypothesis, longest=600)}")
     draw_effort(split.efforts, pair.names)
+    draw_seen(split.gold.texts, split.names)
     lines = tree_slopes(split, example=tree.example)
     st.markdown("**Every premise of the tree, searched with the text above it**")
     if lines:

@@ -196,10 +196,12 @@ def test_an_encoder_that_was_trained_on_these_claims_is_named(
 ) -> None:
     known = {"bm25": 10_000, "tfidf": 0}
     monkeypatch.setattr(
-        "entail.encoders.seen.seen_by", lambda name, queries: frozenset([*queries][: known[name]])
+        "entail.ui.compare_seen.seen_by", lambda name, queries: frozenset([*queries][: known[name]])
     )
     app = opened(app, mode="tour", left="tfidf", right="bm25")
     assert "BM25 \\(shared words\\) was trained on all of these" in words(app)
+    for mode, told in (("query", "on this very claim and knows it"), ("tree", "was trained on all of these")):
+        assert told in words(opened(app, mode=mode, left="tfidf", right="bm25"))
     known.update(bm25=1)
     app = opened(app, mode="split", left="tfidf", right="bm25")
     assert "was trained on 1 of these" in words(app)
