@@ -26,6 +26,7 @@ from entail.ui.works import Work, Works
 
 if TYPE_CHECKING:
     from entail.encoders.biencoder import BiEncoder
+    from entail.jobs.jobs import Jobs
 
 _LABELS: Mapping[str, str] = {
     "minilm": "MiniLM (meaning)",
@@ -145,6 +146,14 @@ def shelf() -> Shelf:
 def comparisons() -> Works:
     """Return the process's comparisons: figures of two retrievers over many trees."""
     return Works(16, failure="the comparison could not be made")
+
+
+@st.cache_resource(show_spinner=False)
+def jobs() -> Jobs:
+    """Return the installation's jobs: one object, which reads each line of a job once, whoever looks."""
+    from entail.jobs.jobs import Jobs
+
+    return Jobs()
 
 
 def retrievers() -> list[str]:
