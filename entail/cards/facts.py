@@ -13,6 +13,7 @@ from entail.cards.measured import Measured, read_measured
 from entail.cards.methods import MethodText, method_text
 from entail.cards.sources import DataSource, data_source, hub_id
 from entail.cards.usage import Form
+from entail.data.writing import replacing
 from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError
@@ -144,12 +145,10 @@ def replace_text(file: Path, text: str) -> None:
     Raises:
         EncoderError: If it cannot be written: what was there still is.
     """
-    partial = file.with_name(f".{file.name}.partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(file)
+        with replacing(file) as partial:
+            partial.write_text(text, encoding="utf-8")
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise EncoderError(
             f"{file.parent.name}/{file.name} cannot be written: {error.strerror}; what was there still is"
         ) from error

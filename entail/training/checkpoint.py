@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entail.data.writing import replacing
 from entail.errors import CheckpointError
 
 if TYPE_CHECKING:
@@ -40,24 +41,24 @@ def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
     """
     from safetensors.torch import save_file
 
-    # One name for all: what a killed process left half written is written over.
-    partial = file.with_name(f".{file.name}.partial")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        save_file(
-            {name: tensor.detach().cpu().contiguous().clone() for name, tensor in checkpoint.tensors.items()},
-            str(partial),
-            metadata={
-                "format": _FORMAT,
-                "fingerprint": json.dumps(dict(checkpoint.fingerprint)),
-                "state": json.dumps(dict(checkpoint.state)),
-            },
-        )
-        with partial.open("rb") as written:
-            os.fsync(written.fileno())
-        partial.replace(file)
+        with replacing(file, alone=True) as partial:
+            save_file(
+                {
+                    name: tensor.detach().cpu().contiguous().clone()
+                    for name, tensor in checkpoint.tensors.items()
+                },
+                str(partial),
+                metadata={
+                    "format": _FORMAT,
+                    "fingerprint": json.dumps(dict(checkpoint.fingerprint)),
+                    "state": json.dumps(dict(checkpoint.state)),
+                },
+            )
+            with partial.open("rb") as written:
+                os.fsync(written.fileno())
     except Exception as error:
-        partial.unlink(missing_ok=True)
         raise CheckpointError(
             f"the checkpoint {file.name} could not be written: {error}; make room, then resume"
         ) from error
