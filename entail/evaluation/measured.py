@@ -25,7 +25,7 @@ Verdict = Literal["better", "not different", "worse"]
 
 
 @dataclass(frozen=True)
-class Measured:
+class QueryFigures:
     """What an encoder does on a split.
 
     Attributes:
@@ -45,7 +45,7 @@ class Measured:
     values: Mapping[str, tuple[Values, Values]]
 
     @classmethod
-    def of_premises(cls, evaluation: PremiseEvaluation, *, split: str) -> Measured:
+    def of_premises(cls, evaluation: PremiseEvaluation, *, split: str) -> QueryFigures:
         """Take MAP, NDCG, Hit@10 and Hit@50 of a premise retrieval, by both protocols."""
         values: dict[str, tuple[Values, Values]] = {}
         for protocol, attribute in _PROTOCOLS.items():
@@ -122,7 +122,7 @@ class Beside:
         return cls(**{**told, "measures": measures})
 
 
-def beside(active: Measured, candidate: Measured, *, samples: int = SAMPLES) -> Beside:
+def beside(active: QueryFigures, candidate: QueryFigures, *, samples: int = SAMPLES) -> Beside:
     """Compare a candidate with the active encoder, query by query.
 
     Raises:

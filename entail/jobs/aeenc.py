@@ -13,7 +13,7 @@ from entail.jobs.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
 
 if TYPE_CHECKING:
-    from entail.evaluation.measured import Measured
+    from entail.evaluation.measured import QueryFigures
 
 ROWS = 500
 """Pairs that a preview shows at most."""
@@ -40,11 +40,13 @@ def train(data: TrainingData, config: AeencConfig, run: Run) -> Mapping[str, Any
     ).to_json()
 
 
-def evaluate(encoder: str | Path, data: TrainingData, progress: ProgressCallback | None) -> Measured | None:
+def evaluate(
+    encoder: str | Path, data: TrainingData, progress: ProgressCallback | None
+) -> QueryFigures | None:
     """Measure how well an encoder finds the children of every parent of the dev trees."""
     from entail.encoders.biencoder import BiEncoder
     from entail.encoders.catalogue import fetch, resolve
-    from entail.evaluation.measured import Measured
+    from entail.evaluation.measured import QueryFigures
     from entail.evaluation.premises import evaluate_premises
     from entail.index.retriever import retriever
 
@@ -54,7 +56,7 @@ def evaluate(encoder: str | Path, data: TrainingData, progress: ProgressCallback
     index = retriever(str(encoder), data.given, encoder=loaded, progress=progress)
     measured = evaluate_premises(data.given, data.dev, index, progress=progress)
     split = f"{len(data.dev):,} dev trees over {data.given.name}"
-    return Measured.of_premises(measured, split=split)
+    return QueryFigures.of_premises(measured, split=split)
 
 
 def preview(source: TreeSource, config: AeencConfig) -> Preview:

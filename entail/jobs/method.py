@@ -25,7 +25,7 @@ from entail.progress import ProgressCallback
 from entail.training.task import Watch
 
 if TYPE_CHECKING:
-    from entail.evaluation.measured import Measured
+    from entail.evaluation.measured import QueryFigures
 
 GROUP = "entail.methods"
 """Entry points of other packages that lead to a `Method`."""
@@ -92,7 +92,7 @@ class Method:
     name: str
     config: type[Any]
     train: Callable[[Any, Any, Run], Mapping[str, Any]]
-    evaluate: Callable[[str | Path, Any, ProgressCallback | None], Measured | None]
+    evaluate: Callable[[str | Path, Any, ProgressCallback | None], QueryFigures | None]
     title: str = ""
     source: type[Any] = TreeSource
     preview: Callable[[Any, Any], Preview] | None = None

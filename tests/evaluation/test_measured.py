@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from entail.errors import RetrievalError
-from entail.evaluation.measured import Beside, Measured, beside
+from entail.evaluation.measured import Beside, QueryFigures, beside
 
 
-def measured(encoder: str, values: list[float], weights: list[float] | None = None) -> Measured:
-    return Measured(
+def measured(encoder: str, values: list[float], weights: list[float] | None = None) -> QueryFigures:
+    return QueryFigures(
         encoder=encoder,
         revision=f"{encoder}@1",
         split="four queries",

@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 
 from entail.encoders.catalogue import resolve
 from entail.errors import DivergedError, TrainingError
-from entail.evaluation.measured import Measured
+from entail.evaluation.measured import QueryFigures
 from entail.jobs.method import Method, Run
 from entail.progress import Progress, ProgressCallback
 from entail.training.task import Evaluated, Event
@@ -109,11 +109,11 @@ def trouble(kind: str, run: Run) -> None:
             time.sleep(0.05)
 
 
-def evaluate(encoder: str | Path, seed: int, progress: ProgressCallback | None) -> Measured | None:
+def evaluate(encoder: str | Path, seed: int, progress: ProgressCallback | None) -> QueryFigures | None:
     found = resolve(encoder)
     good = 0.2 if found.kind == "packaged" else 0.7
     values = np.linspace(good, good + 0.1, 20)
-    return Measured(
+    return QueryFigures(
         found.name,
         str(found.revision),
         f"numbers of seed {seed}",
