@@ -28,7 +28,8 @@
     ├── DatabaseError             read-only, of a newer version, out of reach
     │   ├── DamagedDatabaseError      the file is no database, or is corrupt
     │   └── LockedDatabaseError       somebody else is writing; the same again, a little later, will do
-    └── SettingsError             an environment variable or an option with an unusable value
+    ├── SettingsError             an environment variable or an option with an unusable value
+    └── DemoError                 what a demo (`ENTAIL_DEMO=1`) does not do
 
 A message says what was expected, what was found and what to do. Catch `EntailError` to catch them all.
 """
@@ -213,3 +214,7 @@ class LockedDatabaseError(DatabaseError):
 
 class SettingsError(EntailError):
     """An environment variable or an option has a value that cannot be used."""
+
+
+class DemoError(EntailError):
+    """This installation is a demo, and what was asked for would write something that is not the visitor's."""

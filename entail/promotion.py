@@ -21,7 +21,7 @@ from entail.data.writing import write_text
 from entail.encoders.catalogue import PACKAGED, EncoderEntry, fetch, resolve
 from entail.errors import DataError, EncoderError, PromotionError
 from entail.progress import ProgressCallback
-from entail.settings import load_settings
+from entail.settings import load_settings, refuse_in_demo, refuse_in_demo
 
 if TYPE_CHECKING:
     from entail.evaluation.measured import Beside
@@ -94,6 +94,14 @@ class Active:
         """
         return _checked(self.encoder, self.revision)
 
+    def check(self) -> None:
+        """Check, without the network, that nothing is known against the encoder that was promoted.
+
+        Raises:
+            PromotionError: If it is gone, or another one stands under its name.
+        """
+        _checked(self.encoder, self.revision, online=False)
+
     def to_json(self) -> dict[str, Any]:
         """Return it of JSON's types."""
         return {
@@ -134,6 +142,16 @@ def pointers() -> tuple[Pointer, ...]:
     return tuple(pointer for pointer in found if pointer is not None)
 
 
+def beneath(pointer: Pointer) -> Pointer | None:
+    """Return the pointer that taking this one back puts in force again, None where there is none of its own.
+
+    Raises:
+        PromotionError: If the pointers cannot be read.
+    """
+    earlier = _read().by_number(pointer.previous)
+    return earlier if earlier is not None and earlier.encoder is not None else None
+
+
 def promote(
     encoder: str,
     *,
@@ -142,25 +160,31 @@ def promote(
     evaluation: Beside | None = None,
     premises: Corpus | None = None,
     anyway: bool = False,
+    number: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> Pointer:
     """Make an encoder the active one, for a corpus or for all that have no pointer of their own.
 
     Args:
-        encoder: A name, a folder under `models/`, or a Hub id.
+        encoder: A name, a folder under `models/`, or a Hub id, which is pinned to the commit that is there.
         by: Who does it.
         corpus: Name of the corpus; None for all.
         evaluation: Its figures beside the active encoder's.
         premises: The corpus itself: its index is made before the pointer is moved, so that nobody waits for
             it afterwards.
-        anyway: Also where it was not compared with the active encoder, or was found worse.
+        anyway: Also where it was not compared with the active encoder, was found worse, or was compared on
+            queries that one of the two was trained on.
+        number: `Active.number` as the person saw it who decided: whatever was promoted since is refused.
         progress: Told how far the index is.
 
     Raises:
-        PromotionError: If it was not compared with what is active now, or did worse, and not `anyway`; or if
-            the pointer cannot be written: then the old one is in force.
+        PromotionError: If it was not compared with what is active now, or did worse, and not `anyway`; if
+            somebody else promoted meanwhile; or if the pointer cannot be written: then the old one is in
+            force.
         EncoderError: If it cannot be loaded.
     """
+    refuse_in_demo("an encoder cannot be promoted")
+    refuse_in_demo("no encoder can be promoted")
     entry = fetch(resolve(encoder))
     revision, premise_revision = _revisions(entry)
     if not anyway:
@@ -171,6 +195,7 @@ def promote(
 
         premise_vectors(premises, BiEncoder(entry), cache_dir=load_settings().vectors_dir, progress=progress)
     with _Writing() as held:
+        _require_unmoved(active(corpus), number)
         if not anyway:
             # Somebody else may have promoted meanwhile.
             _require_passed(evaluation, revision, active(corpus))
@@ -179,7 +204,8 @@ def promote(
             Pointer(
                 number=held.next,
                 corpus=corpus,
-                encoder=entry.name,
+                # What a Hub id leads to may be another commit tomorrow.
+                encoder=revision if entry.kind == "hub" else entry.name,
                 revision=revision,
                 premise_revision=premise_revision,
                 by=by,
@@ -190,17 +216,25 @@ def promote(
         )
 
 
-def roll_back(corpus: str | None = None, *, by: str) -> Pointer:
+def roll_back(corpus: str | None = None, *, by: str, number: int | None = None) -> Pointer:
     """Put back what was active before the pointer was moved last; again, what was before that.
 
+    Args:
+        corpus: Name of the corpus; None for all that have no pointer of their own.
+        by: Who does it.
+        number: That of the pointer to be taken back; if it is no more in force, nothing is.
+
     Raises:
-        PromotionError: If the pointer was never moved, or what was active before is gone.
+        PromotionError: If the pointer was never moved, somebody else moved it meanwhile, or what was active
+            before is gone.
     """
+    refuse_in_demo("no encoder can be rolled back")
     with _Writing() as held:
         present = held.in_force(corpus)
         if present is None:
             whose = f"for {corpus!r}" if corpus else "for all corpora"
             raise PromotionError(f"expected a promoted encoder {whose} to go back from, found none")
+        _require_unmoved(active(corpus), number)
         before = held.by_number(present.previous)
         if before is not None and before.encoder is not None:
             _checked(before.encoder, before.revision)
@@ -228,18 +262,33 @@ def _require_passed(evaluation: Beside | None, revision: str, present: Active) -
             f"expected figures of {revision} beside those of {present.revision}, which is active now, found "
             f"{evaluation.candidate} beside {evaluation.active}; compare them anew, or promote it anyway"
         )
+    if evaluation.seen:
+        raise PromotionError(
+            f"it was compared on {evaluation.queries:,} queries of {evaluation.split}, and it or the active "
+            f"encoder was trained on {evaluation.seen:,} of them and knows these by heart; compare them on "
+            "others, or promote it anyway"
+        )
     if evaluation.verdict == "worse":
         raise PromotionError(f"it does worse than the active encoder ({evaluation}); promote it anyway?")
 
 
-def _checked(encoder: str, revision: str) -> EncoderEntry:
+def _require_unmoved(present: Active, number: int | None) -> None:
+    if number is None or number == present.number:
+        return
+    move = present.pointer
+    who = f"{move.by} made {present.encoder!r} the active one meanwhile" if move else "it was rolled back"
+    raise PromotionError(f"{who}, so nothing was changed; look at what is active now, then decide again")
+
+
+def _checked(encoder: str, revision: str, *, online: bool = True) -> EncoderEntry:
     try:
-        entry = fetch(resolve(encoder))
+        entry = fetch(resolve(encoder)) if online else resolve(encoder)
     except EncoderError as error:
         raise PromotionError(
             f"the encoder {encoder!r} cannot be had any more: {error}; promote another one"
         ) from error
-    if entry.revision != revision:
+    unknown = entry.revision is None and not online
+    if entry.revision != revision and not unknown:
         raise PromotionError(
             f"expected {encoder!r} to be {revision}, as it was promoted, found {entry.revision}: somebody "
             "put another encoder under its name; promote it anew, or put the old one back"
@@ -287,6 +336,7 @@ class _Writing:
     def __enter__(self) -> _Held:
         from filelock import FileLock, Timeout
 
+        refuse_in_demo("the active encoder cannot be changed")
         file = _file()
         try:
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,8 @@
 `ENTAIL_MAX_PREMISE_CHARS` longest premise taken into a corpus (default 10,000)
 `ENTAIL_SERVE_TOKEN`       what clients of `entail serve` must send as `Authorization: Bearer ...`, at
                            least 16 printable characters (default: none is asked for)
+`ENTAIL_DEMO`              `1`: a demo for visitors, see `entail.trees.demo`: nothing is written but each
+                           visitor's own trees, which go when they leave (default `0`)
 =========================  ==========================================================================
 """
 
@@ -24,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from entail.errors import SettingsError
+from entail.errors import DemoError, SettingsError
 
 MAX_UPLOAD_MB = 200
 """Largest upload; `.streamlit/config.toml` says the same number to the web server."""
@@ -48,6 +50,7 @@ class Settings:
     queue_url: str | None = None
     starts_worker: bool = True
     serve_token: str | None = field(default=None, repr=False)
+    demo: bool = False
 
     @property
     def jobs_dir(self) -> Path:
@@ -58,6 +61,32 @@ class Settings:
     def vectors_dir(self) -> Path:
         """Where premise vectors are cached."""
         return self.data_dir / "vectors"
+
+
+def is_demo() -> bool:
+    """Whether this installation is a demo, which writes nothing but its visitors' own trees.
+
+    Raises:
+        SettingsError: If `ENTAIL_DEMO` is neither `0` nor `1`.
+    """
+    said = os.environ.get("ENTAIL_DEMO") or "0"
+    if said not in ("0", "1"):
+        # Taken for a no, a mistyped yes would open what should be closed.
+        raise SettingsError(f"ENTAIL_DEMO must be 0 or 1, found {said!r}")
+    return said == "1"
+
+
+def refuse_in_demo(what: str) -> None:
+    """Refuse, in a demo, what would write; called by whatever writes, before it does anything.
+
+    Args:
+        what: What was asked for, as the subject of a sentence: "a training cannot be started".
+
+    Raises:
+        DemoError: If this installation is a demo.
+    """
+    if is_demo():
+        raise DemoError(f"this is a demo, which changes nothing of its team's: {what} here")
 
 
 def load_settings() -> Settings:
@@ -101,4 +130,5 @@ def load_settings() -> Settings:
         queue_url=queue_url,
         starts_worker=worker == "auto",
         serve_token=token,
+        demo=is_demo(),
     )

@@ -23,7 +23,7 @@ from entail.encoders import weights
 from entail.encoders.card import Card, TowerKind, read_card
 from entail.encoders.hub import ask, hub_api
 from entail.errors import EncoderError, HubError, UnknownEncoderError
-from entail.settings import load_settings
+from entail.settings import is_demo, load_settings
 
 PACKAGED = "minilm"
 """Name of the encoder that is always there."""
@@ -135,7 +135,12 @@ def fetch(entry: EncoderEntry) -> EncoderEntry:
     api = hub_api()
     try:
         place = ask(
-            lambda: api.snapshot_download(hub_id, revision=revision or None, allow_patterns=list(_HUB_FILES)),
+            lambda: api.snapshot_download(
+                hub_id,
+                revision=revision or None,
+                allow_patterns=list(_HUB_FILES),
+                local_files_only=is_demo(),
+            ),
             repo=hub_id,
             revision=revision,
         )
@@ -144,6 +149,8 @@ def fetch(entry: EncoderEntry) -> EncoderEntry:
             raise EncoderError(
                 f"the Hub has no model {hub_id!r}, or it is private; look at its name, or set HF_TOKEN"
             ) from error
+        if error.reason == "offline" and is_demo():
+            raise EncoderError(f"this is a demo, which brings nothing here: {hub_id} is not here") from error
         if error.reason == "offline":
             raise EncoderError(
                 f"{hub_id} is not in the local cache and the Hub cannot be reached; connect once, or copy "

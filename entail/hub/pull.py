@@ -21,7 +21,7 @@ from entail.hub.export import files_of
 from entail.hub.names import check_repo, check_revision
 from entail.hub.staging import ADAPTER
 from entail.progress import Meter, ProgressCallback
-from entail.settings import load_settings
+from entail.settings import load_settings, refuse_in_demo
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,7 @@ def pull_encoder(
             pickles, or something else is called `name` here.
         EncoderError: If what was pulled cannot be loaded safely.
     """
+    refuse_in_demo("nothing can be pulled")
     check_repo(repo)
     if revision is not None:
         check_revision(revision)

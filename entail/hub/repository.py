@@ -9,6 +9,7 @@ from typing import Literal
 
 from entail.encoders.hub import ask, has_token, hub_api
 from entail.errors import HubError
+from entail.settings import refuse_in_demo
 
 Kind = Literal["model", "dataset"]
 
@@ -70,6 +71,7 @@ def commit_folder(
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
+    refuse_in_demo("nothing can be pushed")
     if not has_token():
         raise HubError(
             f"{repo}: no token for the Hub; set HF_TOKEN to one that may write, or run `hf auth login`",

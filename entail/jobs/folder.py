@@ -10,6 +10,7 @@
 `log.txt`           what else it and its libraries said
 `checkpoints/`      to go on from; gone when it is done
 `lock`              held as long as a worker, or the process that trains, is at it
+`noted`             there once somebody has taken note of the end
 `beat`              touched while a worker is at it, for machines that cannot see the lock
 `change.lock`       held for a moment by whoever changes the state
 ==================  ===================================================================================
@@ -26,7 +27,7 @@ import platform
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,8 @@ from entail.errors import DataError, JobError
 from entail.jobs.endings import ended
 from entail.jobs.holding import held, take
 from entail.jobs.record import Job, JobSpec, Outcome, R, Status, plain, record_of
-from entail.training.background import read_progress
+from entail.progress import Progress
+from entail.settings import is_demo
 
 BEAT = 2.0
 """Seconds between two signs of life."""
@@ -45,6 +47,7 @@ SILENT = 60.0
 """Seconds without one after which a worker on another machine counts as lost."""
 
 CHANGE_TIMEOUT = 20.0
+_TAIL = 1 << 16
 
 
 class JobFolder:
@@ -98,6 +101,20 @@ class JobFolder:
         except JobError:
             return None
 
+    @property
+    def progress(self) -> Progress | None:
+        """How far the present piece of work is, as far as it told."""
+        told = self._json("progress.json")
+        try:
+            return Progress(**told) if isinstance(told, dict) else None
+        except TypeError:
+            return None
+
+    def tell(self, progress: Progress) -> None:
+        """Tell how far the present piece of work is; a full disk keeps nobody from going on."""
+        with contextlib.suppress(DataError):
+            write_text(self.path / "progress.json", json.dumps(asdict(progress)))
+
     def look(self) -> Job:
         """Return the job as it is now; what ended without anybody noticing is noticed here.
 
@@ -105,7 +122,7 @@ class JobFolder:
             JobError: If it cannot be read.
         """
         spec, status = self.spec, self.status
-        if status.state == "running" and not self.alive(status):
+        if status.state == "running" and not is_demo() and not self.alive(status):
             status = self._settled()
         state = status.state
         wish = self.wish() if state in ("running", "cancelled") else None
@@ -114,11 +131,28 @@ class JobFolder:
             spec=spec,
             state="cancelling" if state == "running" and wish else state,
             status=status,
-            progress=read_progress(self.path / "progress.json") if state == "running" else None,
+            progress=self.progress if state == "running" else None,
             cancelled_by=str(wish.get("by")) if wish else None,
             result=done.result if done else None,
             evaluation=done.evaluation if done else None,
+            noted=status.ended is not None and (self.path / "noted").exists(),
         )
+
+    def log_tail(self, *, lines: int) -> str:
+        """Return the last lines of the log, of its last 64 KiB."""
+        size = self.log.stat().st_size if self.log.exists() else 0
+        text, _ = self.log_after(max(0, size - _TAIL))
+        return "\n".join(text.splitlines()[-lines:])
+
+    def log_after(self, offset: int) -> tuple[str, int]:
+        """Return what came into the log after an offset, and where to go on."""
+        try:
+            with self.log.open("rb") as log:
+                log.seek(offset)
+                content = log.read()
+        except OSError:
+            return "", offset
+        return content.decode(errors="replace"), offset + len(content)
 
     def alive(self, status: Status) -> bool:
         """Say whether a worker, or the process that trains, is at it."""

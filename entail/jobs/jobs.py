@@ -20,16 +20,16 @@ from entail.jobs.child import staging
 from entail.jobs.events import EventFile, Told, read_events
 from entail.jobs.fields import config_of, values_of
 from entail.jobs.folder import JobFolder
+from entail.jobs.given import absolute, forget, keep
 from entail.jobs.method import method
 from entail.jobs.queue import JobQueue
 from entail.jobs.record import OPEN, Job, JobSpec, State, Status
 from entail.jobs.worker import Worker, ensure_worker, workers
-from entail.settings import Settings, load_settings
+from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
 from entail.trees.learning import check_name
 
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 _TIMEOUT = 20.0
-_TAIL = 1 << 16
 _TENDS = 10.0
 
 
@@ -65,6 +65,7 @@ class Jobs:
         name: str,
         by: str,
         device: str | None = None,
+        about: str | None = None,
     ) -> Job:
         """Queue a training, and see to it that a worker is there.
 
@@ -75,12 +76,14 @@ class Jobs:
             name: The encoder to be, a folder under `models/`.
             by: Who asks.
             device: Where to train; None: the worker's setting.
+            about: What it learns from, in words; default: the source's own.
 
         Raises:
             JobError: If there is no such method, a file is missing, or it cannot be written or queued.
             SettingsError: If a value is not of its type.
             TrainingError: If the name will not do, is taken, or settings do not go together.
         """
+        refuse_in_demo("a training cannot be started")
         how = method(method_name)
         config = config_of(how.config, config) if isinstance(config, Mapping) else config
         source = config_of(how.source, source) if isinstance(source, Mapping) else source
@@ -92,8 +95,8 @@ class Jobs:
             id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
             method=how.name,
             config=values_of(config),
-            source=_absolute(source),
-            about=str(source),
+            source=absolute(source),
+            about=about or str(source),
             name=name,
             by=by,
             at=now,
@@ -149,6 +152,7 @@ class Jobs:
             UnknownJobError: If there is none of this id.
             JobError: If that cannot be written.
         """
+        refuse_in_demo("a training cannot be cancelled")
         folder = self.place(job_id)
         folder.look()
         now = datetime.now(UTC)
@@ -179,6 +183,7 @@ class Jobs:
             JobError: If it is open or done, or it cannot be queued.
             TrainingError: If its name is taken by now.
         """
+        refuse_in_demo("a training cannot be resumed")
         folder = self.place(job_id)
         found = folder.look()
         with self._alone():
@@ -211,6 +216,7 @@ class Jobs:
             UnknownJobError: If there is none of this id.
             JobError: If it is queued or runs, or cannot be removed.
         """
+        refuse_in_demo("a training cannot be deleted")
         folder = self.place(job_id)
         try:
             state: State = folder.look().state
@@ -227,6 +233,30 @@ class Jobs:
         self._events.pop(folder.path.name, None)
         shutil.rmtree(gone, ignore_errors=True)
         shutil.rmtree(staging(self.settings.models_dir, folder.path.name), ignore_errors=True)
+        read = [str(value) for job in self.jobs() for value in job.spec.source.values()]
+        forget(self.folder / "given", read)
+
+    def note(self, job_id: str) -> None:
+        """Remember that somebody has taken note of how a job ended.
+
+        Raises:
+            UnknownJobError: If there is none of this id.
+            JobError: If that cannot be written.
+        """
+        refuse_in_demo("what others are to see cannot be put away")
+        try:
+            (self.place(job_id).path / "noted").touch()
+        except OSError as error:
+            raise JobError(f"it cannot be remembered: {error}") from error
+
+    def keep_file(self, name: str, content: bytes) -> Path:
+        """Keep a file that a training is to read, as long as a job does; see `entail.jobs.given`.
+
+        Raises:
+            JobError: If it cannot be written.
+        """
+        refuse_in_demo("a training cannot be started")
+        return keep(self.folder / "given", name, content)
 
     def events(self, job_id: str, *, after: int = 0) -> Told:
         """Return what a training told, after the offset of an earlier answer; see `entail.jobs.events`."""
@@ -242,20 +272,11 @@ class Jobs:
 
     def log_tail(self, job_id: str, *, lines: int = 100) -> str:
         """Return the last lines of a job's log, of its last 64 KiB."""
-        file = self.place(job_id).log
-        size = file.stat().st_size if file.exists() else 0
-        text, _ = self.log_after(job_id, max(0, size - _TAIL))
-        return "\n".join(text.splitlines()[-lines:])
+        return self.place(job_id).log_tail(lines=lines)
 
     def log_after(self, job_id: str, offset: int) -> tuple[str, int]:
         """Return what came into a job's log after an offset, and where to go on."""
-        try:
-            with self.place(job_id).log.open("rb") as log:
-                log.seek(offset)
-                content = log.read()
-        except OSError:
-            return "", offset
-        return content.decode(errors="replace"), offset + len(content)
+        return self.place(job_id).log_after(offset)
 
     def disk(self, job_id: str) -> int:
         """Return how many bytes a job takes, checkpoints and all."""
@@ -271,7 +292,7 @@ class Jobs:
         Raises:
             JobError: If it cannot be started.
         """
-        return self.settings.starts_worker and ensure_worker(self.folder)
+        return self.settings.starts_worker and not is_demo() and ensure_worker(self.folder)
 
     def tend(self) -> bool:
         """Start a worker where jobs queue and none is there, as one was killed; return whether it was.
@@ -373,15 +394,3 @@ class Jobs:
         except OSError as error:
             raise JobError(f"jobs cannot be written into {self.folder}: {error}") from error
         return FileLock(self.folder / "submit.lock", timeout=_TIMEOUT)
-
-
-def _absolute(source: object) -> dict[str, Any]:
-    """Return a source as values, files by absolute paths: a worker stands elsewhere."""
-    values = values_of(source)
-    for name in values:
-        given = getattr(source, name)
-        if isinstance(given, Path):
-            if not given.is_file():
-                raise JobError(f"{name}: expected a file, found none at {given}")
-            values[name] = str(given.absolute())
-    return values

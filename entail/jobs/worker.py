@@ -25,6 +25,7 @@ from entail.errors import DataError, EntailError, JobError
 from entail.jobs.folder import BEAT, SILENT
 from entail.jobs.holding import held, take
 from entail.jobs.supervision import ENDS, STOPS, run_job
+from entail.settings import refuse_in_demo
 
 if TYPE_CHECKING:
     from entail.jobs.jobs import Jobs
@@ -122,6 +123,7 @@ def work(jobs: Jobs, *, idle: float | None = None, at_once: int = 1) -> bool:
     Raises:
         JobError: If the queue cannot be opened.
     """
+    refuse_in_demo("nothing can be trained")
     place = _place(jobs.folder)
     place.parent.mkdir(parents=True, exist_ok=True)
     lock = take(place)

@@ -35,6 +35,7 @@ from typing import Any, Literal
 from entail.data.writing import write_text
 from entail.errors import DataError, TrainingError
 from entail.progress import Progress
+from entail.settings import refuse_in_demo
 
 State = Literal["running", "done", "failed", "cancelled", "killed"]
 
@@ -114,6 +115,7 @@ def start(
     Raises:
         TrainingError: If one is running already, or this one cannot be started.
     """
+    refuse_in_demo("a training cannot be started")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = _take(folder)
@@ -165,6 +167,7 @@ def look(folder: Path) -> Background | None:
 
 def cancel(folder: Path, run_id: str) -> None:
     """End what runs, with all its children, if it is still the one that is meant; what it made is removed."""
+    refuse_in_demo("a training cannot be cancelled")
     told = look(folder)
     if told is None or told.id != run_id or told.state != "running" or told.pid is None:
         return
@@ -184,6 +187,7 @@ def cancel(folder: Path, run_id: str) -> None:
 
 def put_away(folder: Path, run_id: str) -> None:
     """Remember that somebody has taken note of the end."""
+    refuse_in_demo("what others are to see cannot be put away")
     told = look(folder)
     if told is not None and told.id == run_id and told.state != "running":
         with contextlib.suppress(DataError):

@@ -25,7 +25,7 @@ import sqlalchemy as sa
 
 from entail.errors import DamagedDatabaseError, DatabaseError, DataError, FormatError
 from entail.progress import Meter, ProgressCallback
-from entail.settings import load_settings
+from entail.settings import load_settings, refuse_in_demo
 from entail.trees import schema
 from entail.trees.archive import Archive, open_archive, write_archive
 from entail.trees.database import Database, migrate, open_database, sqlite_file
@@ -117,6 +117,7 @@ def restore(
         DatabaseError: If the database is not empty and `replace` was not said, or it cannot be written.
         DataError: If the backup cannot be read, or its models cannot be written.
     """
+    refuse_in_demo("a backup cannot be restored")
     models = _models_dir()
     damaged = before = None
     with open_archive(file) as archive:

@@ -10,7 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
 from entail.errors import DatabaseError, LockedDatabaseError
-from entail.settings import load_settings
+from entail.settings import is_demo, load_settings
 from entail.trees.failures import explained
 from entail.trees.schema import REVISION
 
@@ -32,6 +32,9 @@ ACT_WAIT = 3.0
 
 GLANCE = 0.2
 """Seconds that is waited where a wait is not worth its while."""
+
+UNWRITABLE = "make the file and its folder writable for this user, then restart"
+"""What helps where a file can only be read."""
 
 _WRITING = "entail_writing"  # the option of a connection that says for how many seconds its writer waits
 _MIGRATION_LOCK = 0x656E7461696C  # "entail", as PostgreSQL's advisory lock number
@@ -53,12 +56,14 @@ class Database:
         url: Where it is, without a password.
         read_only: Whether the file can be read but not written; every act is then refused.
         wait_seconds: How long who must write waits for a lock.
+        remedy: What is said to do where it can only be read.
     """
 
     engine: sa.Engine
     url: str
     read_only: bool = False
     wait_seconds: float = 10.0
+    remedy: str = UNWRITABLE
     _queue: _Queue = field(default_factory=_Queue, compare=False)
 
     def __repr__(self) -> str:
@@ -97,10 +102,7 @@ class Database:
             DatabaseError: If the database cannot be written.
         """
         if self.read_only:
-            raise DatabaseError(
-                f"nothing was saved: the database {self.url} can only be read; make the file and its folder "
-                "writable for this user, then restart"
-            )
+            raise DatabaseError(f"nothing was saved: the database {self.url} can only be read; {self.remedy}")
         wait = wait_seconds
         if wait is None:
             hopeless = time.monotonic() - self._queue.gave_up < ACT_WAIT
@@ -122,16 +124,19 @@ class Database:
         self.engine.dispose()
 
 
-def open_database(url: str | None = None, *, wait_seconds: float = 10.0, read_only: bool = False) -> Database:
+def open_database(
+    url: str | None = None, *, wait_seconds: float = 10.0, read_only: bool = False, scratch: bool = False
+) -> Database:
     """Open a database, make it if there is none, and bring it to this version's tables.
 
-    A file that this user cannot write is opened for reading, see `Database.read_only`.
+    A file that this user cannot write is opened for reading, see `Database.read_only`; any is in a demo.
 
     Args:
         url: `sqlite:///file`, `postgresql://user:password@host/name`; by default the settings'.
         wait_seconds: How long to wait for a server, or for another process's lock when tables have to be
             made; acts are less patient, see `Database.writing`.
         read_only: Open for reading only; nothing is made, migrated or locked.
+        scratch: It is one that goes again, and may be written in a demo, too.
 
     Raises:
         LockedDatabaseError: If tables have to be made while another process is writing.
@@ -140,6 +145,11 @@ def open_database(url: str | None = None, *, wait_seconds: float = 10.0, read_on
     """
     parsed = parse_url(url if url is not None else load_settings().database_url)
     shown = shown_url(parsed)
+    if is_demo() and not (read_only or scratch):
+        return replace(
+            open_database(url, wait_seconds=wait_seconds, read_only=True),
+            remedy="this is a demo, which changes nothing of its team's (ENTAIL_DEMO)",
+        )
     with explained(shown):
         if parsed.get_backend_name() == "sqlite":
             return _open_sqlite(parsed, shown, wait_seconds, read_only=read_only)

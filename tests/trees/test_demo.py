@@ -1,0 +1,172 @@
+"""A demo: the team's database stays as it is, whatever visitors do."""
+
+import gc
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from entail.data.records import Corpus
+from entail.errors import CorpusError, DatabaseError, DemoError, SettingsError, UnknownTreeError
+from entail.settings import is_demo, load_settings, refuse_in_demo
+from entail.trees import demo
+from entail.trees.acts import Create, Edit, Write
+from entail.trees.authors import Authors
+from entail.trees.backup import restore
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import open_database
+from entail.trees.demo import VisitorLog, open_shown
+from entail.trees.log import TreeLog
+from entail.trees.seed import SAMPLE_ID
+
+
+@pytest.fixture
+def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """A team's database with one corpus and one tree; the installation is a demo. Their ids."""
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
+    database = open_database()
+    corpus = CorpusStore(database).add_corpus(Corpus.of("facts", ["ice is cold", "ice floats"]), author="Ada")
+    tree = TreeLog(database).create(Create(hypothesis="ice is water"), author="Ada", corpus_id=corpus.id)
+    database.close()
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    return corpus.id, tree
+
+
+def visitor() -> VisitorLog:
+    shown, _ = open_shown()
+    return VisitorLog(TreeLog(shown), CorpusStore(shown))
+
+
+def content(folder: Path) -> dict[str, str]:
+    """Return the files of a data folder; SQLite's own for reading beside a writer hold nothing."""
+    files = {path for path in folder.rglob("*") if path.is_file()}
+    beside = {path for path in files if path.name.endswith(("-shm", "-wal"))}
+    assert not any(path.stat().st_size for path in beside if path.name.endswith("-wal"))
+    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files - beside}
+
+
+@pytest.mark.parametrize(("said", "means"), [("", False), ("0", False), ("1", True)])
+def test_a_demo_is_one_when_it_is_said(said: str, means: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DEMO", said)
+    assert is_demo() is means is load_settings().demo
+
+
+def test_a_mistyped_yes_is_no_no(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DEMO", "true")
+    with pytest.raises(SettingsError, match="ENTAIL_DEMO must be 0 or 1, found 'true'"):
+        refuse_in_demo("x")
+
+
+def test_the_teams_database_cannot_be_written(team: tuple[str, str], tmp_path: Path) -> None:
+    corpus, _ = team
+    before = content(tmp_path / "data")
+    database = open_database()
+    store = CorpusStore(database)
+    for change in (
+        lambda: store.add(corpus, ["new"], author="Eve"),
+        lambda: store.add_corpus(Corpus.of("mine", ["a"]), author="Eve"),
+        lambda: store.retire(corpus, [store.corpus(corpus).keys[0]], author="Eve"),
+        lambda: TreeLog(database).create(Create(hypothesis="x"), author="Eve"),
+    ):
+        with pytest.raises(DatabaseError, match="this is a demo, which changes nothing of its team's"):
+            change()
+    assert Authors(database).enter("Eve") == "Eve"
+    assert Authors(database).names() == ["Ada"]
+    database.close()
+    with pytest.raises(DemoError, match="a backup cannot be restored"):
+        restore(tmp_path / "none.zip")
+    assert content(tmp_path / "data") == before
+
+
+def test_a_visitor_sees_both_and_writes_their_own(team: tuple[str, str], tmp_path: Path) -> None:
+    corpus, theirs = team
+    before = content(tmp_path / "data")
+    log = visitor()
+    mine = log.create(Create(hypothesis="snow is ice"), author="Eve", corpus_id=corpus)
+    assert [tree.id for tree in log.trees()] == [mine, theirs]
+    assert [tree.id for tree in log.trees(corpus_id=corpus)] == [mine, theirs]
+    history = log.act(mine, Write(node="n1", text="snow is cold"), author="Eve", base=1)
+    assert [node.text for node in history.tree.nodes.values()] == ["snow is ice", "snow is cold"]
+    assert log.undo(mine, author="Eve").tree.root.children == ()
+    assert log.redo(mine, author="Eve").tree.root.children == ("n2",)
+    assert log.summary(mine).corpus_id == corpus
+    assert log.history(theirs).tree.root.text == log.summary(theirs).hypothesis == "ice is water"
+    assert log.evidence(mine) == log.evidence(theirs) == {}
+    log.archive(mine, author="Eve")
+    assert [tree.id for tree in log.trees(archived=True)] == [mine]
+    assert content(tmp_path / "data") == before
+    log.close()
+
+
+def test_the_teams_trees_stay_as_they_are(team: tuple[str, str]) -> None:
+    _, theirs = team
+    log = visitor()
+    edit = Edit(node="n1", text="ice is dry")
+    for change in (
+        lambda: log.act(theirs, edit, author="Ada", base=1),
+        lambda: log.undo(theirs, author="Ada"),
+        lambda: log.redo(theirs, author="Ada"),
+        lambda: log.archive(theirs, author="Ada"),
+    ):
+        with pytest.raises(DemoError, match=r"the tree of .ice is water. is its team's and stays as it is"):
+            change()
+    assert log.history(theirs).seq == 1
+    for unknown in ("00000000", "ünknown"):
+        with pytest.raises(UnknownTreeError):
+            log.archive(unknown, author="Ada")
+    log.close()
+
+
+def test_visitors_do_not_see_each_others_trees(team: tuple[str, str]) -> None:
+    one, other = visitor(), visitor()
+    mine = one.create(Create(hypothesis="mine"), author="Eve")
+    assert not other.owns(mine)
+    with pytest.raises(UnknownTreeError):
+        other.history(mine)
+    one.close()
+    other.close()
+
+
+def test_a_tree_needs_a_corpus_that_is_there(team: tuple[str, str]) -> None:
+    log = visitor()
+    with pytest.raises(CorpusError, match="there is no corpus '00000000'"):
+        log.create(Create(hypothesis="c"), author="Eve", corpus_id="00000000")
+    log.close()
+
+
+def test_a_visitor_has_so_many_trees_and_no_more(
+    team: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "TREES", 2)
+    log = visitor()
+    log.archive(log.create(Create(hypothesis="a"), author="Eve"), author="Eve")
+    log.create(Create(hypothesis="b"), author="Eve")
+    with pytest.raises(DemoError, match="at most 2 trees; nothing was begun"):
+        log.create(Create(hypothesis="c"), author="Eve")
+    log.close()
+
+
+def test_scratch_goes_with_who_holds_it(
+    team: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    log = visitor()
+    log.create(Create(hypothesis="mine"), author="Eve")
+    assert len(list(tmp_path.glob("entail-demo-*/scratch.db"))) == 1
+    del log
+    gc.collect()
+    assert not list(tmp_path.glob("entail-demo-*"))
+
+
+def test_without_a_database_the_sample_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    shown, held = open_shown()
+    assert held is not None
+    assert [info.id for info in CorpusStore(shown).corpora()] == [SAMPLE_ID]
+    with pytest.raises(DatabaseError, match="this is a demo"):
+        TreeLog(shown).create(Create(hypothesis="x"), author="Eve")
+    assert not (tmp_path / "data").exists()
+    held.close()
