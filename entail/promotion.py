@@ -21,7 +21,7 @@ from entail.data.writing import write_text
 from entail.encoders.catalogue import PACKAGED, EncoderEntry, fetch, resolve
 from entail.errors import DataError, EncoderError, PromotionError
 from entail.progress import ProgressCallback
-from entail.settings import load_settings, refuse_in_demo, refuse_in_demo
+from entail.settings import load_settings, refuse_in_demo
 
 if TYPE_CHECKING:
     from entail.evaluation.measured import Beside
