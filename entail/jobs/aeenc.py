@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.aeenc.config import AeencConfig
+from entail.aeenc.few_decisions import FEW_DECISIONS
 from entail.jobs.method import Method, Preview, Run
 from entail.jobs.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
@@ -97,4 +98,10 @@ AEENC = Method(
     train=train,
     evaluate=evaluate,
     preview=preview,
+    common=(
+        *("base", "towers", "tuning", "rank", "loss", "margin"),
+        *("rounds", "epochs", "batch_size", "learning_rate"),
+    ),
+    presets={"As in the paper": AeencConfig(), "For few decisions": FEW_DECISIONS},
+    for_decisions="For few decisions",
 )

@@ -196,26 +196,26 @@ def in_force(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def points(events: Iterable[Mapping[str, Any]], *, most: int = 500) -> list[dict[str, Any]]:
     """Return the steps in long form for charts: one row a step and series, at most so many steps.
 
-    Rows are ``{"step", "epoch", "series", "value"}``. Series: the terms by their names, `learning rate`,
-    `memory` and `GPU memory` in MiB, `steps a second`, and of evaluations `dev` and the figures by name.
+    Rows are ``{"step", "epoch", "kind", "series", "value"}``. Series of kind `term`: the terms by their
+    names; of kind `step`: `learning rate`, `memory` and `GPU memory` in MiB, `steps a second`; of kind
+    `evaluation`: `dev` and the figures by name.
 
     >>> rows = points([{"kind": "step", "step": 1, "epoch": 0, "learning_rate": 0.1, "terms": {"loss": 2.0}}])
-    >>> [(row["series"], row["value"]) for row in rows]
-    [('loss', 2.0), ('learning rate', 0.1)]
+    >>> [(row["kind"], row["series"], row["value"]) for row in rows]
+    [('term', 'loss', 2.0), ('step', 'learning rate', 0.1)]
     """
     told = in_force(events)
     steps = [event for event in told if event["kind"] == "step"]
     apart = max(1, math.ceil(len(steps) / most))
     # Counted from the end, so that the newest point is always there.
     steps = steps[(len(steps) - 1) % apart :: apart] if steps else []
-    rows = []
-    for event in [*steps, *(event for event in told if event["kind"] == "evaluation")]:
-        for series, value in _series(event):
-            if value is not None:
-                rows.append(
-                    {"step": event["step"], "epoch": event["epoch"], "series": series, "value": value}
-                )
-    return rows
+    shown = [*steps, *(event for event in told if event["kind"] == "evaluation")]
+    return [
+        {"step": event["step"], "epoch": event["epoch"], "kind": kind, "series": series, "value": value}
+        for event in shown
+        for kind, series, value in _series(event)
+        if value is not None
+    ]
 
 
 def memory() -> dict[str, int]:
@@ -235,18 +235,18 @@ def memory() -> dict[str, int]:
     return found
 
 
-def _series(event: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
+def _series(event: Mapping[str, Any]) -> Iterator[tuple[str, str, float | None]]:
     if event["kind"] == "evaluation":
-        yield "dev", event["score"]
-        yield from event["figures"].items()
+        yield "evaluation", "dev", event["score"]
+        yield from (("evaluation", name, value) for name, value in event["figures"].items())
         return
-    yield from event["terms"].items()
-    yield "learning rate", event["learning_rate"]
+    yield from (("term", name, value) for name, value in event["terms"].items())
+    yield "step", "learning rate", event["learning_rate"]
     held = event.get("memory", {})
     for series, name in (("memory", "resident"), ("GPU memory", "gpu")):
         if name in held:
-            yield series, held[name] / 2**20
-    yield "steps a second", event.get("rate")
+            yield "step", series, held[name] / 2**20
+    yield "step", "steps a second", event.get("rate")
 
 
 def _parsed(lines: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:

@@ -87,6 +87,9 @@ class Method:
         title: For people.
         source: Dataclass of what it reads, see `entail.jobs.source.Source`.
         preview: Says what a training on some data would learn from.
+        common: Names of the settings that a form shows first; none: all of them, as they come.
+        presets: Settings to begin with: title -> configuration; none: the defaults alone.
+        for_decisions: Title of the one to begin with where a team's own decisions are learnt from.
     """
 
     name: str
@@ -96,6 +99,9 @@ class Method:
     title: str = ""
     source: type[Any] = TreeSource
     preview: Callable[[Any, Any], Preview] | None = None
+    common: tuple[str, ...] = ()
+    presets: Mapping[str, Any] = field(default_factory=dict)
+    for_decisions: str | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:
