@@ -193,6 +193,7 @@ class Event:
         at: When, in UTC.
         act: What was done.
         evidence: What was shown, for judgements; None where nothing was, or where it was not asked for.
+        verified: Whether the author had signed in; else the name is one that somebody typed.
     """
 
     seq: int
@@ -200,6 +201,7 @@ class Event:
     at: datetime
     act: AnyAct
     evidence: Evidence | None = None
+    verified: bool = False
 
 
 def act_to_json(act: AnyAct) -> dict[str, Any]:

@@ -1,20 +1,21 @@
-"""Who works here: names, each entered once, and who is looking at what right now."""
+"""Who works here: names, each typed once or signed in under, and who is looking at what right now."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
 from entail.errors import ActError, LockedDatabaseError, UnknownTreeError
 from entail.trees import schema
 from entail.trees.database import GLANCE, Database
-
-LONGEST_NAME = 60
-"""Characters of an author's name."""
+from entail.trees.identity import LONGEST_NAME, Identity, SignedIn, vouched
 
 _JOINERS = "\u200c\u200d"
 
@@ -28,12 +29,14 @@ class Presence:
         author: Their name.
         node: The node they had selected.
         at: When they were last seen there, in UTC.
+        verified: Whether they had signed in.
     """
 
     tree_id: str
     author: str
     node: str
     at: datetime
+    verified: bool = False
 
 
 def clean_name(name: str) -> str:
@@ -114,6 +117,52 @@ class Authors:
         except LockedDatabaseError:
             return clean
 
+    def sign_in(self, identity: Identity, *, adopt: bool = False) -> SignedIn:
+        """Return the name that somebody who signed in works under: the same ever since they did so first.
+
+        Another person's name is never given away: the second Ada is "Ada (2)". Who is called otherwise by
+        their provider now keeps their trees, and is shown under the new name (`called`). In a database that
+        can only be read nothing is kept.
+
+        Args:
+            identity: Who they are.
+            adopt: Let them take over what was done under their name by somebody who only typed it (see
+                `typed_before`); what was done so far stays marked as it is.
+
+        Raises:
+            LockedDatabaseError: If somebody else is writing now.
+        """
+        known = self._row(identity)
+        if known is not None and (known.called == identity.name or _numbered(known.called, identity.name)):
+            return SignedIn(known.name)
+        if self._database.read_only:
+            return SignedIn(known.name if known is not None else identity.name)
+        with self._database.writing() as connection:
+            return SignedIn(_sign_in(connection, identity, adopt=adopt))
+
+    def typed_before(self, identity: Identity) -> str | None:
+        """Return the name of theirs that somebody typed and worked under, before they first signed in."""
+        table = schema.authors
+        query = sa.select(table.c.name).where(
+            table.c.folded == fold_name(identity.name), table.c.subject.is_(None)
+        )
+        with self._database.reading() as connection:
+            found: str | None = connection.scalar(query)
+        return found if found is not None and self._row(identity) is None else None
+
+    def called(self) -> Mapping[str, str]:
+        """Return how those who signed in are called now, by the names that they work under."""
+        table = schema.authors
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                sa.select(table.c.name, table.c.called).where(table.c.called.is_not(None))
+            )
+            return {row.name: row.called for row in rows}
+
+    def _row(self, identity: Identity) -> sa.Row[Any] | None:
+        with self._database.reading() as connection:
+            return _row_of(connection, identity)
+
     def names(self) -> list[str]:
         """Return all names, in alphabetical order."""
         with self._database.reading() as connection:
@@ -139,7 +188,7 @@ class Authors:
         table = schema.presence
         since = datetime.now(UTC) - timedelta(seconds=within_seconds)
         rows = (
-            sa.select(table.c.tree_id, table.c.author, table.c.node, table.c.at)
+            sa.select(table.c.tree_id, table.c.author, table.c.node, table.c.at, table.c.verified)
             .where(table.c.at >= since)
             .order_by(table.c.at.desc(), table.c.author)
         )
@@ -152,7 +201,7 @@ def _note(connection: sa.Connection, tree_id: str, author: str, node: str) -> No
     known = sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)
     if not tree_id.isascii() or connection.scalar(known) is None:
         raise UnknownTreeError(f"there is no tree {tree_id!r}")
-    values = {"node": node[:40], "at": datetime.now(UTC)}
+    values = {"node": node[:40], "at": datetime.now(UTC), "verified": vouched(author)}
     name = enter(connection, author)
     here = sa.update(table).where(table.c.tree_id == tree_id, table.c.author == name).values(values)
     if connection.execute(here).rowcount:
@@ -162,3 +211,59 @@ def _note(connection: sa.Connection, tree_id: str, author: str, node: str) -> No
             connection.execute(sa.insert(table).values(tree_id=tree_id, author=name, **values))
     except sa.exc.IntegrityError:  # the same author, in another tab, at the same moment
         connection.execute(here)
+
+
+def _row_of(connection: sa.Connection, identity: Identity) -> sa.Row[Any] | None:
+    table = schema.authors
+    query = sa.select(table.c.name, table.c.called).where(
+        table.c.issuer == identity.issuer, table.c.subject == identity.subject
+    )
+    found: sa.Row[Any] | None = connection.execute(query).first()
+    return found
+
+
+def _sign_in(connection: sa.Connection, identity: Identity, *, adopt: bool) -> str:
+    table = schema.authors
+    known = _row_of(connection, identity)
+    if known is not None:
+        called = _free(connection, identity.name, besides=known.name)
+        connection.execute(sa.update(table).where(table.c.name == known.name).values(called=called))
+        return str(known.name)
+    vouch = {"issuer": identity.issuer, "subject": identity.subject}
+    if adopt:
+        typed = connection.scalar(
+            sa.select(table.c.name).where(
+                table.c.folded == fold_name(identity.name), table.c.subject.is_(None)
+            )
+        )
+        if typed is not None:
+            called = _free(connection, identity.name, besides=typed)
+            connection.execute(sa.update(table).where(table.c.name == typed).values(**vouch, called=called))
+            return str(typed)
+    name = _free(connection, identity.name)
+    row = {"name": name, "folded": fold_name(name), "entered_at": datetime.now(UTC), "called": name, **vouch}
+    try:
+        with connection.begin_nested():
+            connection.execute(sa.insert(table).values(row))
+    except sa.exc.IntegrityError:  # the same person in another tab, or a namesake, at the same moment
+        return _sign_in(connection, identity, adopt=adopt)
+    return name
+
+
+def _free(connection: sa.Connection, name: str, *, besides: str | None = None) -> str:
+    """Return the name, numbered where another author has it already, or is called so."""
+    table = schema.authors
+    taken: set[str] = set()
+    for own, called in connection.execute(sa.select(table.c.name, table.c.called)):
+        if own != besides:
+            taken |= {fold_name(own), fold_name(called or own)}
+    free, number = name, 1
+    while fold_name(free) in taken:
+        number += 1
+        free = f"{name[: LONGEST_NAME - len(str(number)) - 3]} ({number})"
+    return free
+
+
+def _numbered(called: str, name: str) -> bool:
+    """Say whether somebody is called by this name, with the number that tells them from others."""
+    return re.sub(r" \(\d+\)$", "", called) == name

@@ -46,6 +46,7 @@ class CorpusChange:
         retired: Premises retired.
         added_texts: The first of those added.
         retired_texts: The first of those retired; a correction's old text.
+        verified: Whether the author had signed in.
     """
 
     version: int
@@ -56,6 +57,7 @@ class CorpusChange:
     retired: int
     added_texts: tuple[str, ...]
     retired_texts: tuple[str, ...]
+    verified: bool = False
 
 
 class CorpusStore:
@@ -199,7 +201,7 @@ class CorpusStore:
             CorpusError: If there is no such corpus.
         """
         changes, premises = schema.corpus_changes, schema.premises
-        columns = ("version", "change", "author", "at", "added", "retired")
+        columns = ("version", "change", "author", "at", "added", "retired", "verified")
         query = (
             sa.select(*(changes.c[name] for name in columns))
             .where(changes.c.corpus_id == corpus_id)
@@ -209,8 +211,8 @@ class CorpusStore:
             read_info(connection, corpus_id)
             found = []
             for row in connection.execute(query).all():
-                quoted = [
-                    tuple(
+                quoted = {
+                    f"{what}_texts": tuple(
                         connection.scalars(
                             sa.select(premises.c.text)
                             .where(premises.c.corpus_id == corpus_id, premises.c[what] == row.version)
@@ -219,6 +221,6 @@ class CorpusStore:
                         )
                     )
                     for what in ("added", "retired")
-                ]
-                found.append(CorpusChange(*row, *quoted))
+                }
+                found.append(CorpusChange(**{**row._mapping, **quoted}))
         return found

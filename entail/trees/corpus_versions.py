@@ -17,6 +17,7 @@ from entail.settings import load_settings
 from entail.trees import schema
 from entail.trees.authors import enter, fold_name
 from entail.trees.checks import HALF_CHARACTER
+from entail.trees.identity import vouched
 from entail.trees.wording import quote
 
 LONGEST_NAME = 100
@@ -129,9 +130,7 @@ def insert_corpus(
             source=source.strip(),
         )
     )
-    _insert_change(
-        connection, corpus_id, 1, "create", enter(connection, author), added=len(corpus), retired=0
-    )
+    _insert_change(connection, corpus_id, 1, "create", author, added=len(corpus), retired=0)
     _insert_premises(connection, corpus_id, corpus, version=1, position=0)
     return corpus_id
 
@@ -151,10 +150,11 @@ def _insert_change(
             corpus_id=corpus_id,
             version=version,
             change=change,
-            author=author,
+            author=enter(connection, author),
             at=datetime.now(UTC),
             added=added,
             retired=retired,
+            verified=vouched(author),
         )
     )
 
@@ -258,7 +258,7 @@ def insert_version(
         info.id,
         version,
         change,
-        enter(connection, author),
+        author,
         added=len(added or ()),
         retired=len(retired),
     )

@@ -30,6 +30,7 @@ from entail.trees.acts import (
 from entail.trees.authors import enter
 from entail.trees.checks import check_create
 from entail.trees.database import Database
+from entail.trees.identity import vouched
 from entail.trees.replay import History, replay
 from entail.trees.tree import Tree
 
@@ -98,13 +99,13 @@ def read_events(connection: sa.Connection, tree_id: str, *, after: int = 0) -> l
     """Return the events of a tree after a seq, in order, without their evidence."""
     table = schema.events
     rows = (
-        sa.select(table.c.seq, table.c.author, table.c.at, table.c.act, table.c.payload)
+        sa.select(table.c.seq, table.c.author, table.c.at, table.c.act, table.c.payload, table.c.verified)
         .where(table.c.tree_id == tree_id, table.c.seq > after)
         .order_by(table.c.seq)
     )
     return [
-        Event(seq=seq, author=author, at=at, act=act_from_json(kind, payload))
-        for seq, author, at, kind, payload in connection.execute(rows)
+        Event(seq=seq, author=author, at=at, act=act_from_json(kind, payload), verified=verified)
+        for seq, author, at, kind, payload, verified in connection.execute(rows)
     ]
 
 
@@ -138,7 +139,7 @@ def insert_trees(
         while tree_id in taken:
             tree_id = secrets.token_hex(4)
         taken.add(tree_id)
-        event = Event(seq=1, author=name, at=at, act=act)
+        event = Event(seq=1, author=name, at=at, act=act, verified=vouched(author))
         trees.append(
             {"id": tree_id, "corpus_id": corpus_id, "example": example, **summarise(replay([event]))}
         )
@@ -158,6 +159,7 @@ def _row(tree_id: str, event: Event, evidence: Evidence | None = None) -> dict[s
         "act": event.act.kind,
         "payload": act_to_json(event.act),
         "evidence": asdict(evidence) if evidence else None,
+        "verified": event.verified,
     }
 
 
@@ -308,7 +310,7 @@ class TreeLog:
             act = decide(history, name)
             # A clock that was set back, or another machine's, does not put an act before the one it follows.
             at = max(datetime.now(UTC), history.events[-1].at)
-            event = Event(seq=history.seq + 1, author=name, at=at, act=act)
+            event = Event(seq=history.seq + 1, author=name, at=at, act=act, verified=vouched(author))
             after = history.extend([event])
             connection.execute(sa.insert(schema.events).values(_row(tree_id, event, evidence)))
             connection.execute(

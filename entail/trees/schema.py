@@ -20,10 +20,11 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.types import TypeDecorator
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest migration; a database of another revision is migrated when it is opened, or refused."""
 
 
@@ -59,6 +60,10 @@ metadata = MetaData(
 )
 
 
+def _verified() -> Column[bool]:
+    return Column("verified", Boolean, nullable=False, server_default=false())
+
+
 def _author(name: str, **options: Any) -> Column[str]:  # noqa: ANN401 - passed on to Column
     return Column(name, String(60), ForeignKey("authors.name"), **options)
 
@@ -69,6 +74,10 @@ authors = Table(
     Column("name", String(60), primary_key=True),
     Column("folded", String(240), nullable=False, unique=True),
     Column("entered_at", Utc, nullable=False),
+    Column("issuer", Text),
+    Column("subject", String(255)),
+    Column("called", String(60)),
+    Index("uq_authors_issuer_subject", "issuer", "subject", unique=True),
 )
 
 corpora = Table(
@@ -93,6 +102,7 @@ corpus_changes = Table(
     Column("at", Utc, nullable=False),
     Column("added", Integer, nullable=False),
     Column("retired", Integer, nullable=False),
+    _verified(),
 )
 
 premises = Table(
@@ -150,6 +160,7 @@ events = Table(
     Column("act", String(16), nullable=False),
     Column("payload", JSON, nullable=False),
     Column("evidence", JSON(none_as_null=True)),
+    _verified(),
 )
 
 presence = Table(
@@ -159,5 +170,6 @@ presence = Table(
     _author("author", primary_key=True),
     Column("node", String(40), nullable=False),
     Column("at", Utc, nullable=False),
+    _verified(),
     Index(None, "at"),
 )

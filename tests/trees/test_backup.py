@@ -461,15 +461,15 @@ def test_a_backup_of_an_older_version(
 ) -> None:
     folder = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "r0002_more.py").write_text(
+    (folder / "versions" / "r0003_more.py").write_text(
         "import sqlalchemy as sa\nfrom alembic import op\n"
-        "revision, down_revision = '0002', '0001'\n"
+        "revision, down_revision = '0003', '0002'\n"
         "def upgrade():\n"
         "    op.add_column('trees', sa.Column('note', sa.Text))\n"
         "    op.execute(\"UPDATE trees SET note = 'from before: ' || hypothesis\")\n"
     )
     monkeypatch.setattr(database_module, "MIGRATIONS", folder)
-    monkeypatch.setattr(database_module, "REVISION", "0002")
+    monkeypatch.setattr(database_module, "REVISION", "0003")
     restore(saved, url=blank_url)
     database = open_database(blank_url)
     with database.reading() as connection:

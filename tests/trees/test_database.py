@@ -470,13 +470,13 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[]
     def go() -> None:
         folder = tmp_path / "migrations"
         shutil.copytree(MIGRATIONS, folder, ignore=shutil.ignore_patterns("__pycache__"))
-        (folder / "versions" / "r0002_more.py").write_text(
+        (folder / "versions" / "r0003_more.py").write_text(
             "import sqlalchemy as sa\nfrom alembic import op\n"
-            f"revision, down_revision = '0002', '{REVISION}'\n"
+            f"revision, down_revision = '0003', '{REVISION}'\n"
             "def upgrade():\n    op.add_column('trees', sa.Column('note', sa.Text))\n"
         )
         monkeypatch.setattr(database_module, "MIGRATIONS", folder)
-        monkeypatch.setattr(database_module, "REVISION", "0002")
+        monkeypatch.setattr(database_module, "REVISION", "0003")
 
     return go
 
@@ -486,7 +486,7 @@ def test_an_older_database_is_brought_up_to_date(blank_url: str, next_version: C
     next_version()
     database = open_database(blank_url)
     with database.reading() as connection:
-        assert schema_revision(connection) == "0002"
+        assert schema_revision(connection) == "0003"
         assert "note" in {column["name"] for column in sa.inspect(connection).get_columns("trees")}
     assert TreeLog(database).history(tree).seq == 1
     database.close()
@@ -497,7 +497,7 @@ def test_a_failed_migration_changes_nothing(
 ) -> None:
     tree = fill(blank_url)
     next_version()
-    script = tmp_path / "migrations" / "versions" / "r0002_more.py"
+    script = tmp_path / "migrations" / "versions" / "r0003_more.py"
     script.write_text(script.read_text() + "    op.add_column('no_such', sa.Column('note', sa.Text))\n")
     with pytest.raises(DatabaseError):
         open_database(blank_url)

@@ -26,6 +26,7 @@ COLUMNS = (
     "own_words",
     "rank",
     "score",
+    "verified",
 )
 
 
@@ -34,7 +35,8 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
 
     `query` is the node's text when it was judged, `searched` the text that the retriever was asked; the
     columns from `retriever` on are empty where nothing was recorded, `rank` and `score` also where the
-    premise was not among what was shown. Times are UTC. Texts stand as `cell` guards them.
+    premise was not among what was shown. `verified` says whether the author had signed in. Times
+    are UTC. Texts stand as `cell` guards them.
 
     Args:
         histories: Tree id -> its history and its evidence (seq -> evidence, as `TreeLog.evidence` gives).
@@ -70,6 +72,7 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
                         else [""] * 5
                     ),
                     *((shown.rank, shown.score) if shown else ("", "")),
+                    "yes" if event.verified else "no",
                 )
             )
     return out.getvalue()

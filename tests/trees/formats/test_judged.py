@@ -36,12 +36,13 @@ def test_a_judgement_with_its_evidence(tell: Any) -> None:
     seen = "minilm,rev 1,4,cold things,yes"
     assert text.splitlines() == [
         "tree,node,query,premise,key,verdict,author,time,retriever,revision,corpus_version,searched,"
-        "own_words,rank,score",
+        "own_words,rank,score,verified",
         f"4fd2e37a,n1,snow is cold,snow is ice,{SNOW.key},accepted,Ann,2026-01-02T03:04:07+00:00,"
-        f"{seen},1,0.75",
+        f"{seen},1,0.75,no",
         f"4fd2e37a,n1,snow is cold,fire is hot,{FIRE.key},rejected,Bob,2026-01-02T03:04:08+00:00,"
-        f"{seen},2,0.5",
-        f"4fd2e37a,n1,snow is cold,the sun is hot,{SUN.key},rejected,Bob,2026-01-02T03:04:08+00:00,{seen},,",
+        f"{seen},2,0.5,no",
+        f"4fd2e37a,n1,snow is cold,the sun is hot,{SUN.key},rejected,Bob,2026-01-02T03:04:08+00:00,"
+        f"{seen},,,no",
     ]
 
 
