@@ -184,7 +184,6 @@ def promote(
         EncoderError: If it cannot be loaded.
     """
     refuse_in_demo("an encoder cannot be promoted")
-    refuse_in_demo("no encoder can be promoted")
     entry = fetch(resolve(encoder))
     revision, premise_revision = _revisions(entry)
     if not anyway:
@@ -228,7 +227,6 @@ def roll_back(corpus: str | None = None, *, by: str, number: int | None = None) 
         PromotionError: If the pointer was never moved, somebody else moved it meanwhile, or what was active
             before is gone.
     """
-    refuse_in_demo("no encoder can be rolled back")
     with _Writing() as held:
         present = held.in_force(corpus)
         if present is None:

@@ -11,7 +11,8 @@ from entail.ui.export import draw_export
 from entail.ui.learning import draw_learning, draw_offer
 from entail.ui.learning_dialog import draw_learning_dialog
 from entail.ui.panes import panes
-from entail.ui.resources import gold, retriever_label, retrievers, shelf
+from entail.ui.ranked_by import chosen, draw_ranked_by
+from entail.ui.resources import gold, shelf
 from entail.ui.shell import page
 from entail.ui.toolbar import draw_notice, draw_toolbar
 from entail.ui.views import draw_view
@@ -31,8 +32,7 @@ with page("Trees") as (shared, author):
         st.stop()
     st.session_state["tree"] = st.query_params["tree"] = tree_id
 
-    name = st.session_state.setdefault("retriever", "minilm")
-    place = authoring.take_place(shared, tree_id, name)
+    place = authoring.take_place(shared, tree_id, chosen())
     desk = authoring.take_seat(place)
     tree, screen = desk.history.tree, desk.screen
     screen.seen = desk.history.seq
@@ -40,7 +40,7 @@ with page("Trees") as (shared, author):
     title, side = st.columns([5, 2])
     title.markdown(f"#### {label(tree.root.text, longest=240)}")
     with side:
-        draw_watch(shared, desk)
+        draw_watch(shared, desk, place.ranking)
         st.button("All trees", icon=":material/list:", on_click=leave_tree, type="tertiary", key="all_trees")
     draw_notice(desk)
     with panes():
@@ -55,7 +55,7 @@ with page("Trees") as (shared, author):
             st.markdown(f"**{label(words, longest=600)}**")
             if screen.query:
                 st.button("Node's own text", on_click=screen.search, args=(None,), type="tertiary", key="own")
-        st.selectbox("Ranked by", retrievers(), format_func=retriever_label, key="retriever", width="stretch")
+        draw_ranked_by(place.ranking)
         draw_offer(place)
         if place.index is None:
             authoring.draw_building(place)
@@ -85,4 +85,4 @@ with page("Trees") as (shared, author):
         draw_learning_dialog(place, desk)
     elif screen.dialog:
         open_dialog(screen.dialog, desk)
-    shelf().warm()
+    shelf().warm(place.ranking.encoder)

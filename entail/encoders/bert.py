@@ -96,6 +96,12 @@ class Bert:
                 self.norms[at + OUTPUT] = _norm(tensors, at + OUTPUT, d)
                 self.norms[at + OUTER] = _norm(tensors, at + OUTER, d)
 
+    @property
+    def weights(self) -> list[Tensor]:
+        """Every tensor that it holds."""
+        pairs = (*self.norms.values(), *self.linears.values())
+        return [self.words, self.positions, *(tensor for pair in pairs for tensor in pair)]
+
     def encode(self, texts: Sequence[str], adapter: LowRank | None = None) -> Tensor:
         """Return the pooled vectors of texts in fp32, not yet of length 1, shape (texts, d).
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
-from entail.encoders.device import Precision, device_name, dtype_of
+from entail.encoders.device import Memory, Precision, device_name, dtype_of
 from entail.encoders.towers import Tokens, Towers, load_towers
 from entail.errors import EncoderError
 from entail.progress import Meter, ProgressCallback
@@ -169,6 +169,12 @@ class BiEncoder:
     def loaded(self) -> bool:
         """Whether the weights are in memory."""
         return self._towers is not None
+
+    @property
+    def memory(self) -> Memory | None:
+        """What its weights take, None while they are not in memory."""
+        towers = self._towers
+        return None if towers is None else towers.memory
 
     def load(self) -> None:
         """Bring the weights into memory, once.

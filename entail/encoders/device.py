@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from entail.errors import SettingsError
@@ -11,6 +13,19 @@ if TYPE_CHECKING:
     import torch
 
 Precision = Literal["auto", "fp32", "fp16", "bf16"]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What weights take where they lie, in bytes.
+
+    Attributes:
+        own: Of this encoder alone.
+        shared: Of a base that is held once for every encoder on it.
+    """
+
+    own: int
+    shared: int = 0
 
 
 def device_name(asked: str | None = None) -> str:
@@ -42,3 +57,25 @@ def dtype_of(precision: Precision, device: str) -> torch.dtype:
     if precision == "auto":
         precision = "fp16" if device.startswith("cuda") else "fp32"
     return {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision]
+
+
+def device_in_words(device: str) -> str:
+    """Return what a device is, and for a GPU how much of its memory is taken, by whomever.
+
+    >>> device_in_words("cpu")
+    'the processor'
+    """
+    if not device.startswith("cuda"):
+        return "the processor" if device == "cpu" else device
+    import torch
+
+    free, total = torch.cuda.mem_get_info(torch.device(device))
+    name = torch.cuda.get_device_name(torch.device(device))
+    return f"{name} ({device}), {(total - free) / 1e9:.1f} of {total / 1e9:.0f} GB taken"
+
+
+def give_back_memory() -> None:
+    """Return to the GPU what was let go of; nothing where there is none, or torch was never loaded."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()

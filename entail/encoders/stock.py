@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
-from entail.encoders.device import device_name
+from entail.encoders.device import Memory, device_name
 from entail.errors import EncoderError, EntailError
 
 if TYPE_CHECKING:
@@ -79,6 +79,13 @@ class StockTowers:
         if found is None:
             raise EncoderError(f"{entry.name}: the model does not say how long its vectors are")
         self.dimension = int(found)
+
+    @property
+    def memory(self) -> Memory:
+        """What both models take, or the one that serves as both."""
+        models = (self._query, self._premise)
+        held = {t.data_ptr(): t for model in models for t in model.state_dict().values()}
+        return Memory(own=sum(tensor.nbytes for tensor in held.values()))
 
     def tokens(self, texts: Sequence[str]) -> list[Hashable]:
         """Return the texts: routes may have tokenizers of their own."""

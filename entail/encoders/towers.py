@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from entail.encoders.bert import Bert, LowRank, shared_bert
 from entail.encoders.bert_folder import read_bert
 from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower
+from entail.encoders.device import Memory
 from entail.encoders.lora import read_lora, read_lora_config
 from entail.encoders.stock import StockTowers
 
@@ -23,6 +24,11 @@ Tokens = Hashable
 
 class Towers(Protocol):
     """What encodes a batch of texts by one of two towers."""
+
+    @property
+    def memory(self) -> Memory:
+        """What its weights take."""
+        ...
 
     @property
     def dimension(self) -> int:
@@ -50,6 +56,13 @@ class BertTowers:
     def __init__(self, bert: Bert, *, query: LowRank, premise: LowRank) -> None:
         self.bert = bert
         self._adapters: Mapping[Tower, LowRank] = {"query": query, "premise": premise}
+
+    @property
+    def memory(self) -> Memory:
+        """What its adapters take, and the shared BERT."""
+        added = [tensor for one in self._adapters.values() for pair in one.values() for tensor in pair]
+        distinct = {id(tensor): tensor for tensor in added}.values()
+        return Memory(own=sum(t.nbytes for t in distinct), shared=sum(t.nbytes for t in self.bert.weights))
 
     @property
     def dimension(self) -> int:

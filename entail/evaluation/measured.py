@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -65,6 +65,15 @@ class QueryFigures:
         """Twelve digits that are equal for the same queries."""
         return hashlib.sha256(json.dumps(self.queries).encode()).hexdigest()[:12]
 
+    def without(self, queries: Collection[str]) -> QueryFigures:
+        """Return what it does on the other queries."""
+        kept = [place for place, query in enumerate(self.queries) if query not in queries]
+        return replace(
+            self,
+            queries=tuple(self.queries[place] for place in kept),
+            values={name: (value[kept], weight[kept]) for name, (value, weight) in self.values.items()},
+        )
+
     def figures(self) -> dict[str, float]:
         """Return measure -> figure."""
         return {
@@ -83,6 +92,8 @@ class Beside:
         digest: Of the queries.
         primary: The measure that decides.
         measures: Measure -> both figures, the difference and its interval (bootstrap over queries, 95 %).
+        seen: How many of the queries one of the two was trained on: its figures there tell what it knows by
+            heart.
     """
 
     candidate: str
@@ -91,6 +102,7 @@ class Beside:
     digest: str
     primary: str
     measures: Mapping[str, PairedDifference]
+    seen: int = 0
 
     @property
     def queries(self) -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.catalogue import resolve
+from entail.encoders.seen import seen_by
 from entail.errors import EncoderError, JobError
-from entail.evaluation.measured import Beside, beside
+from entail.evaluation.measured import Beside, QueryFigures, beside
 from entail.jobs.aeenc import evaluate
 from entail.jobs.jobs import Jobs
 from entail.jobs.method import method
@@ -82,7 +83,7 @@ def candidate_called(jobs: Jobs, name: str) -> Candidate | None:
 def compare_anew(
     jobs: Jobs, job_id: str, *, corpus: str | None = None, progress: ProgressCallback | None = None
 ) -> Beside | None:
-    """Measure a job's encoder beside the one that is active now, on the job's own split.
+    """Measure a job's encoder beside the one that is active now, on the job's own split; see `fairly`.
 
     Args:
         jobs: The installation's jobs.
@@ -99,8 +100,9 @@ def compare_anew(
     how = method(job.spec.method)
     data: Any = how.reading(job.spec.source).read(keep=jobs.place(job.id).path)
     measured = how.evaluate(name, data, progress)
-    present = how.evaluate(active(corpus).encoder, data, progress)
-    return beside(present, measured) if measured and present else None
+    now = active(corpus).encoder
+    present = how.evaluate(now, data, progress)
+    return fairly(present, measured, names=(now, name)) if measured and present else None
 
 
 def compare_on(
@@ -111,12 +113,12 @@ def compare_on(
     corpus: str | None = None,
     progress: ProgressCallback | None = None,
 ) -> Beside:
-    """Measure any encoder beside the active one: the children of every parent of some trees.
+    """Measure any encoder beside the active one: the children of every parent of some trees; see `fairly`.
 
     Args:
         encoder: Name or folder.
         premises: The candidates.
-        trees: Gold trees that neither learnt from.
+        trees: Gold trees.
         corpus: Name of the corpus whose active encoder is meant; None: the one for all.
         progress: Told how far it is.
 
@@ -125,7 +127,32 @@ def compare_on(
     """
     data = TrainingData(premises, premises, (), None, tuple(trees))
     measured = evaluate(encoder, data, progress)
-    present = evaluate(active(corpus).encoder, data, progress)
+    now = active(corpus).encoder
+    present = evaluate(now, data, progress)
     if measured is None or present is None:
         raise JobError("expected trees to compare encoders on, found none")
-    return beside(present, measured)
+    return fairly(present, measured, names=(now, str(encoder)))
+
+
+def fairly(present: QueryFigures, candidate: QueryFigures, *, names: tuple[str, str]) -> Beside:
+    """Compare two encoders on the queries that neither was trained on.
+
+    Where one of them was trained on every query they are compared on all, and `Beside.seen` says so.
+
+    Args:
+        present: Figures of the active encoder.
+        candidate: Figures of the other.
+        names: What leads to the two, name or folder.
+
+    Raises:
+        RetrievalError: If the two were not measured on the same queries.
+    """
+    seen = frozenset().union(*(seen_by(name, candidate.queries) for name in names))
+    if not seen:
+        return beside(present, candidate)
+    if len(seen) == len(candidate.queries):
+        return replace(beside(present, candidate), seen=len(seen))
+    found = beside(present.without(seen), candidate.without(seen))
+    return replace(
+        found, split=f"{found.split}, without the {len(seen):,} claims that one of the two was trained on"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -17,7 +17,8 @@ from entail.trees.tree import ROOT
 from entail.ui.author import Visitor, visitor
 from entail.ui.commands import LISTENED, PAGE, command_for
 from entail.ui.keyboard import KeyPress, listen
-from entail.ui.resources import Workspace, shelf
+from entail.ui.ranked_by import Ranking, ranking_of
+from entail.ui.resources import Workspace
 from entail.ui.screen import Desk, Screen, screen_of
 from entail.ui.words import label
 from entail.ui.works import Work
@@ -34,6 +35,7 @@ class Place:
     building: Work[PremiseIndex]
     screen: Screen
     visitor: Visitor
+    ranking: Ranking = field(default_factory=Ranking)
 
     @property
     def index(self) -> PremiseIndex | None:
@@ -41,16 +43,23 @@ class Place:
         return self.building.value
 
 
-def take_place(shared: Workspace, tree_id: str, retriever: str) -> Place:
-    """Return the place at a tree, its index taken from the shelf."""
+def take_place(shared: Workspace, tree_id: str, choice: str) -> Place:
+    """Return the place at a tree, its index taken from the shelf.
+
+    Args:
+        shared: The stores.
+        tree_id: The tree.
+        choice: A retriever, or `ACTIVE` for what is active for the tree's corpus.
+    """
     summary = shared.log.summary(tree_id)
     if summary.corpus_id is None:
-        corpus, version = Corpus("none", ()), 0
+        corpus, version, ranking = Corpus("none", ()), 0, ranking_of(choice, None)
     else:
         info = shared.corpora.info(summary.corpus_id)
         corpus, version = shared.corpora.corpus(info.id, version=info.version), info.version
-    building = shelf().take(retriever, corpus) if len(corpus) else Work[PremiseIndex]()
-    return Place(shared, summary, corpus, version, building, screen_of(tree_id), visitor())
+        ranking = ranking_of(choice, info.name)
+    building = ranking.take(corpus) if len(corpus) else Work[PremiseIndex]()
+    return Place(shared, summary, corpus, version, building, screen_of(tree_id), visitor(), ranking)
 
 
 def take_seat(place: Place) -> Desk:
@@ -105,6 +114,7 @@ def set_desk(place: Place) -> Desk:
     looked_at: tuple[Candidate, ...] = ()
     evidence: Evidence | None = None
     if place.index is not None and len(place.corpus):
+        screen.rank_by(place.index.manifest.revision)
         query = screen.query or history.tree.node(screen.selected).text
         try:
             looked_at = suggest(
@@ -134,24 +144,32 @@ def draw_building(place: Place) -> None:
         st.info("This tree has no corpus. Write premises yourself (key **w**).", icon=":material/edit_note:")
         return
     draw_progress(place.building)
+    if place.ranking.problem is not None:
+        st.caption("Rank by another one meanwhile; what is active is changed on the Models page.")
+        return
     st.caption("The tree can be read and edited meanwhile. Each sentence is encoded once and kept.")
 
 
-def draw_progress(work: Work[Any]) -> None:
-    """Draw how far something is, and go on by itself once it is there; or say what went wrong."""
+def draw_progress(work: Work[Any], *, waiting: str = "Preparing the search …") -> None:
+    """Draw how far something is, and go on by itself once it is there; or say what went wrong.
+
+    Args:
+        work: The work.
+        waiting: What it does, as long as it tells no progress.
+    """
     if work.error is not None:
         st.error(label(str(work.error)))
         st.button("Try again", icon=":material/refresh:")
     else:
-        _poll(work)
+        _poll(work, waiting)
 
 
 @st.fragment(run_every=0.4)
-def _poll(work: Work[Any]) -> None:
+def _poll(work: Work[Any], waiting: str) -> None:
     if work.done.is_set():
         st.rerun()
     progress = work.progress
     if progress is None:
-        st.progress(0.0, text="Preparing the search …")
+        st.progress(0.0, text=waiting)
     else:
         st.progress(progress.fraction, text=str(progress))

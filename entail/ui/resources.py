@@ -7,22 +7,22 @@ import gc
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from entail.data.records import Corpus
 from entail.data.text import fold
-from entail.errors import EntailError
+from entail.errors import EncoderError, EntailError
 from entail.index.protocol import PremiseIndex
 from entail.progress import ProgressCallback
-from entail.settings import load_settings
+from entail.settings import is_demo, load_settings
 from entail.trees.authors import Authors
 from entail.trees.corpora import CorpusStore
 from entail.trees.database import Database, open_database
 from entail.trees.log import TreeLog
-from entail.ui.works import Work, Works
+from entail.ui.works import Work, Works, failed
 
 if TYPE_CHECKING:
     from entail.encoders.biencoder import BiEncoder
@@ -35,33 +35,62 @@ _LABELS: Mapping[str, str] = {
     "bm25": "BM25 (shared words)",
 }
 
+LEXICAL = ("tfidf", "bm25")
+"""Retrievers that need no encoder, as in `entail.index.retriever`, whose import takes its time."""
+
+_COMMIT = 40
+
 WARM_AFTER = 0.3
 """Seconds between the first page and the loading of the encoder, in which the browser draws."""
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """The stores of one database."""
+    """The stores of one database; in a demo the trees of one visitor beside it.
+
+    Attributes:
+        database: The team's.
+        log: Its trees, in a demo the visitor's as well.
+        corpora: Its corpora.
+        authors: Its authors.
+        held: What has to live as long as the stores do.
+    """
 
     database: Database
     log: TreeLog
     corpora: CorpusStore
     authors: Authors
+    held: object = None
+
+    @property
+    def takes_trees(self) -> bool:
+        """Whether trees can be begun here: in a demo each visitor's own."""
+        return self.log.writable
+
+
+def workspace() -> Workspace:
+    """Return the installation's stores; opens, migrates and seeds the database at the first call."""
+    shared = _stores()
+    if not is_demo():
+        return shared
+    from entail.ui.demo import visitor_log
+
+    return replace(shared, log=visitor_log(shared.log, shared.corpora))
 
 
 @st.cache_resource(show_spinner="Opening the database …")
-def workspace() -> Workspace:
-    """Return the installation's stores; opens, migrates and seeds the database at the first call."""
+def _stores() -> Workspace:
+    from entail.trees.demo import open_shown
     from entail.trees.seed import seed_sample
 
-    database = open_database()
+    database, held = open_shown() if is_demo() else (open_database(), None)
     if not database.read_only:
         seed_sample(database)
-    return Workspace(database, TreeLog(database), CorpusStore(database), Authors(database))
+    return Workspace(database, TreeLog(database), CorpusStore(database), Authors(database), held)
 
 
 class Shelf:
-    """Indexes by retriever and corpus content, built once, each in a thread of its own.
+    """Indexes by retriever, its revision and corpus content, built once, each in a thread of its own.
 
     At most `capacity` are kept; what was used least recently goes first.
     """
@@ -69,14 +98,18 @@ class Shelf:
     def __init__(self, capacity: int = 12) -> None:
         self._lock = threading.Lock()
         self._indexes = Works(capacity, failure="the index could not be built")
-        self._encoders: dict[str, BiEncoder] = {}
+        self._encoders: dict[str, tuple[str | None, BiEncoder]] = {}
         self._making: dict[tuple[str, str], threading.Lock] = {}
         self._warmed: set[str] = set()
 
     def take(self, name: str, corpus: Corpus, *, wait: float = 1.0) -> Work[PremiseIndex]:
         """Return the index of this corpus, waiting up to `wait` seconds for it to be built."""
+        try:
+            revision = _revision(name)
+        except EncoderError as error:
+            return failed(error)
         return self._indexes.take(
-            (name, corpus.hash), lambda report: self._build(name, corpus, report), wait=wait
+            (name, revision, corpus.hash), lambda report: self._build(name, corpus, report), wait=wait
         )
 
     def warm(self, name: str = "minilm") -> None:
@@ -102,14 +135,36 @@ class Shelf:
         gc.freeze()
 
     def encoder(self, name: str) -> BiEncoder:
-        """Return the one copy of an encoder in this process."""
+        """Return the one copy of an encoder in this process; a new one where other weights have its name.
+
+        Raises:
+            EncoderError: If the name leads nowhere.
+        """
         from entail.encoders.biencoder import BiEncoder
         from entail.encoders.catalogue import resolve
 
+        entry = resolve(name)
         with self._lock:
-            if name not in self._encoders:
-                self._encoders[name] = BiEncoder(resolve(name))
-            return self._encoders[name]
+            held = self._encoders.get(name)
+            if held is None or held[0] != entry.revision:
+                held = self._encoders[name] = (entry.revision, BiEncoder(entry))
+            return held[1]
+
+    def held(self, name: str) -> BiEncoder | None:
+        """Return the copy of an encoder whose weights are in memory, None if they are not."""
+        with self._lock:
+            _, encoder = self._encoders.get(name, (None, None))
+        return encoder if encoder is not None and encoder.loaded else None
+
+    def release(self, name: str) -> None:
+        """Let go of an encoder and of its indexes; whoever searches with it next has it loaded again."""
+        from entail.encoders.device import give_back_memory
+
+        with self._lock:
+            self._encoders.pop(name, None)
+        self._indexes.drop(lambda place: isinstance(place, tuple) and place[0] == name)
+        gc.collect()
+        give_back_memory()
 
     def _alone(self, corpus: Corpus, encoder: BiEncoder | None) -> contextlib.AbstractContextManager[object]:
         """Let encoders with one premise tower take turns: the second finds the first one's vectors."""
@@ -122,7 +177,7 @@ class Shelf:
     def _build(self, name: str, corpus: Corpus, report: ProgressCallback) -> PremiseIndex:
         from entail.index.retriever import retriever
 
-        encoder = None if name in ("tfidf", "bm25") else self.encoder(name)
+        encoder = None if name in LEXICAL else self.encoder(name)
         with self._alone(corpus, encoder):
             held = [index for index in self._indexes.made() if isinstance(index, PremiseIndex)]
             beside = [index for index in held if index.manifest.corpus_hash == corpus.hash]
@@ -134,6 +189,12 @@ class Shelf:
                 cache_dir=load_settings().vectors_dir,
                 progress=report,
             )
+
+
+def _revision(name: str) -> str | None:
+    from entail.encoders.catalogue import resolve
+
+    return None if name in LEXICAL else resolve(name).revision
 
 
 @st.cache_resource(show_spinner=False)
@@ -164,7 +225,14 @@ def retrievers() -> list[str]:
 
 
 def retriever_label(name: str) -> str:
-    """Return how a person calls a retriever."""
+    """Return how a person calls a retriever.
+
+    >>> retriever_label("tfidf"), retriever_label("org/model@0123456789012345678901234567890123456789")
+    ('TF-IDF (shared words)', 'org/model@0123456')
+    """
+    hub_id, _, commit = name.partition("@")
+    if "/" in hub_id and len(commit) == _COMMIT:
+        return f"{hub_id}@{commit[:7]}"
     return _LABELS.get(name, name)
 
 
@@ -176,9 +244,14 @@ def retriever_name(name: str) -> str:
 def revisions() -> dict[str, str | None]:
     """Return the retrievers that are here with their revisions; lexical ones are what they are called."""
     from entail.encoders.catalogue import catalogue
-    from entail.index.retriever import LEXICAL
+    from entail.promotion import pointers
 
-    return dict.fromkeys(LEXICAL) | {entry.name: entry.revision for entry in catalogue()}
+    try:
+        promoted = {pointer.encoder: pointer.revision for pointer in pointers() if pointer.encoder}
+    except EntailError:  # who ranks by what is active is told
+        promoted = {}
+    listed = {entry.name: entry.revision for entry in catalogue()}
+    return dict.fromkeys(LEXICAL) | {name: at for name, at in promoted.items() if "/" in name} | listed
 
 
 @st.cache_data(show_spinner=False, ttl=60)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 
 import streamlit as st
 
@@ -51,6 +52,7 @@ class Screen:
         page: Which ten candidates are shown.
         furthest: Highest page looked at for this node and query; `finish` rejects up to there.
         query: The author's own words, None for the node's text.
+        ranks: Revision of what ranked the candidates on the screen; None before there were any.
         collapsed: Nodes whose premises the graph hides.
         show_rejected: Whether the graph shows rejected premises.
         dialog: Name of the dialog to open in this run.
@@ -65,6 +67,7 @@ class Screen:
     page: int = 0
     furthest: int = 0
     query: str | None = None
+    ranks: str | None = None
     collapsed: frozenset[str] = frozenset()
     show_rejected: bool = False
     dialog: str | None = None
@@ -81,6 +84,15 @@ class Screen:
         """Turn to the next or previous candidates."""
         self.page = max(0, self.page + step)
         self.furthest = max(self.furthest, self.page)
+
+    def rank_by(self, revision: str) -> None:
+        """Begin at the first candidates where another encoder ranks them: it is another list.
+
+        What was looked at of the old one was not looked at in the new one, and `finish` must not reject it.
+        """
+        if self.ranks not in (None, revision):
+            self.page = self.furthest = 0
+        self.ranks = revision
 
     def search(self, words: str | None) -> None:
         """Search with the author's own words, or with the node's text for None."""
@@ -109,6 +121,11 @@ class Desk:
     def author(self) -> str | None:
         """Who is at work now: a desk set before the name was given serves the click that came after."""
         return self.visitor.name
+
+    @cached_property
+    def closed(self) -> bool:
+        """Whether the tree can be looked at only: the database is read-only, or a demo's team made it."""
+        return not self.log.takes_acts(self.screen.tree_id)
 
     def run(self, command: Command) -> None:
         """Do what the command says; what it came to stands in the screen's notice."""

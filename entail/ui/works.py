@@ -63,6 +63,17 @@ class Works:
         work.done.wait(wait)
         return cast(Work[_Value], work)  # whoever names a place makes one kind of value there
 
+    def look(self, place: Hashable) -> Work[object] | None:
+        """Return the work at a place, None if nobody began it or it went; begins nothing."""
+        with self._lock:
+            return self._works.get(place)
+
+    def drop(self, places: Callable[[Hashable], bool]) -> None:
+        """Forget the works at some places; who holds one goes on with it."""
+        with self._lock:
+            for place in [place for place in self._works if places(place)]:
+                del self._works[place]
+
     def made(self) -> list[object]:
         """Return the values that are there."""
         with self._lock:
@@ -83,3 +94,10 @@ class Works:
             work.error = EntailError(f"{self._failure} ({type(error).__name__}: {error})")
         finally:
             work.done.set()
+
+
+def failed(error: EntailError) -> Work[_Value]:
+    """Return a work that came to nothing before it began."""
+    work: Work[_Value] = Work(error=error)
+    work.done.set()
+    return work
