@@ -30,7 +30,6 @@ from entail.jobs.method import Method, Run, method
 from entail.jobs.record import Outcome
 from entail.progress import Progress
 from entail.settings import load_settings
-from entail.training.background import write_progress
 
 ORPHANED = 30.0
 """Seconds that a training without a worker is given to write its checkpoint."""
@@ -175,7 +174,7 @@ class Attempt:
         if known and same and now - self._told < TELLS:
             return
         self._told, self._what = now, progress.what
-        write_progress(self.job.path / "progress.json", progress)
+        self.job.tell(progress)
 
 
 def staging(models: Path, job_id: str) -> Path:

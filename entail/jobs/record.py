@@ -124,6 +124,7 @@ class Job:
         result: What the method says it came to, once it is done.
         evaluation: Its figures beside the active encoder's (`Beside.to_json`), once it is done; None where
             there was no split to measure on.
+        noted: Whether somebody has taken note of how it ended.
     """
 
     spec: JobSpec
@@ -134,6 +135,7 @@ class Job:
     cancelled_by: str | None = None
     result: Mapping[str, Any] | None = None
     evaluation: Mapping[str, Any] | None = None
+    noted: bool = False
 
     @property
     def id(self) -> str:

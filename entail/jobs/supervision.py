@@ -126,7 +126,7 @@ def _begin(job: JobFolder) -> Status | None:
             todo=None,
         )
         job.beat()
-        for name in ("progress.json", "cancel.json"):
+        for name in ("progress.json", "cancel.json", "noted"):
             (job.path / name).unlink(missing_ok=True)
         job.write_status(begun)
     return begun

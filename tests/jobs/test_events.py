@@ -108,7 +108,13 @@ def test_points_are_thinned_and_the_newest_is_there() -> None:
     losses = [row for row in rows if row["series"] == "loss"]
     assert len(losses) == 100
     assert losses[-1]["step"] == 1000
-    assert {row["series"] for row in rows} == {"loss", "learning rate", "steps a second", "dev", "MAP"}
+    assert {(row["kind"], row["series"]) for row in rows} == {
+        ("term", "loss"),
+        ("step", "learning rate"),
+        ("step", "steps a second"),
+        ("evaluation", "dev"),
+        ("evaluation", "MAP"),
+    }
 
 
 def test_many_look_at_one_file_and_each_line_is_read_once(file: Path) -> None:

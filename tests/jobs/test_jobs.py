@@ -20,9 +20,11 @@ from entail.errors import JobError, SettingsError, TrainingError, UnknownJobErro
 from entail.evaluation.measured import Beside
 from entail.jobs import supervision
 from entail.jobs.endings import EXITS, TODO
+from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job, Outcome
 from entail.jobs.supervision import run_job
+from entail.progress import Progress
 
 Run = Callable[[Job], Job]
 Submit = Callable[..., Job]
@@ -288,6 +290,33 @@ def test_deleted_with_all_it_took(jobs: Jobs, submit: Submit, run: Run) -> None:
     made = run(submit("mine"))
     jobs.delete(made.id)
     assert resolve("mine").dimension == 64
+
+
+def test_noted_for_everybody_until_it_is_taken_up_again(jobs: Jobs, submit: Submit, run: Run) -> None:
+    ended = run(submit(trouble="killed"))
+    assert not ended.noted
+    jobs.note(ended.id)
+    assert Jobs().job(ended.id).noted
+    assert not run(jobs.resume(ended.id)).noted
+
+
+@pytest.mark.parametrize("damage", ["", "7", '{"done": 1}', '{"done": 1, "surprise": 2}'])
+def test_damaged_progress_is_none(jobs: Jobs, submit: Submit, damage: str) -> None:
+    place = jobs.place(submit().id)
+    place.tell(Progress(2, 8, 1.0, "training", "steps"))
+    assert place.progress == Progress(2, 8, 1.0, "training", "steps")
+    (place.path / "progress.json").write_text(damage, encoding="utf-8")
+    assert place.progress is None
+
+
+def test_progress_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    JobFolder(tmp_path / "no" / "folder").tell(Progress(1, 2, 3.0, "training"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_it_learns_from_can_be_said_in_other_words(jobs: Jobs) -> None:
+    job = jobs.submit("fifth", {}, {}, name="mine", by="Ann", about="the decisions on ours")
+    assert Jobs().job(job.id).spec.about == "the decisions on ours"
 
 
 def test_an_id_is_not_a_path(jobs: Jobs, submit: Submit) -> None:
