@@ -1,7 +1,9 @@
 """What all tests share."""
 
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -145,3 +147,37 @@ def grove() -> dict[str, Any]:
         )
         facts.extend([*leaves, conclusion, distractor])
     return {"rows": rows, "facts": facts}
+
+
+@pytest.fixture
+def serve_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[ThreadingHTTPServer], None]]:
+    """Return what serves a stand-in for the Hub, at which the Hub's client then looks, without a token."""
+    from huggingface_hub import constants
+
+    running: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
+
+    def serve(server: ThreadingHTTPServer) -> None:
+        address = f"http://127.0.0.1:{server.server_port}"
+        for name, value in {
+            "ENDPOINT": address,
+            "HUGGINGFACE_CO_URL_TEMPLATE": f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}",
+            "HF_HUB_CACHE": str(tmp_path / "hub"),
+            "HF_TOKEN_PATH": str(tmp_path / "token"),
+            "HF_STORED_TOKENS_PATH": str(tmp_path / "tokens"),
+            "HF_HUB_DISABLE_XET": False,  # turned on by the code itself
+            "HF_HUB_DISABLE_TELEMETRY": True,
+        }.items():
+            monkeypatch.setattr(constants, name, value)
+        monkeypatch.delenv("HF_TOKEN", raising=False)
+        monkeypatch.delenv("HUGGING_FACE_HUB_TOKEN", raising=False)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        running.append((server, thread))
+
+    yield serve
+    for server, thread in running:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
-from entail.cards.model_card import CARD
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import HubError
 from entail.hub.expected import is_of_weights
-from entail.hub.export import files_of
 from entail.hub.names import check_repo
-from entail.hub.repository import Pushed, commit_folder
+from entail.hub.repository import Pushed, push_folder
 from entail.hub.staging import Form, stage
 
 
@@ -52,21 +49,12 @@ def push_encoder(
                 f"{entry.name}: could not be laid out for the Hub: {error.strerror or error}; make room",
                 reason="disk",
             ) from error
-        plan = Pushed(
-            repo=repo,
-            kind="model",
-            private=private,
-            files=files_of(folder),
-            card=(folder / CARD).read_text(encoding="utf-8"),
-        )
-        if dry_run:
-            return plan
-        url, commit, hidden, removed = commit_folder(
+        return push_folder(
             folder,
             repo,
             kind="model",
             private=private,
             message=f"Push {entry.name}, {entry.revision}",
             ours=is_of_weights,
+            dry_run=dry_run,
         )
-    return replace(plan, url=url, commit=commit, private=hidden, removed=removed)

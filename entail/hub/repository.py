@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from entail.cards.model_card import CARD
 from entail.encoders.hub import ask, has_token, hub_api
 from entail.errors import HubError
+from entail.hub.export import files_of
 from entail.settings import refuse_in_demo
 
-Kind = Literal["model", "dataset"]
+Kind = Literal["model", "dataset", "space"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Pushed:
         return sum(self.files.values())
 
 
-def commit_folder(
+def push_folder(
     folder: Path,
     repo: str,
     *,
@@ -52,8 +54,9 @@ def commit_folder(
     private: bool,
     message: str,
     ours: Callable[[str], bool],
-) -> tuple[str, str, bool, tuple[str, ...]]:
-    """Put a folder's files into a repository in one commit.
+    dry_run: bool = False,
+) -> Pushed:
+    """Put a folder's files, a card among them, into a repository in one commit.
 
     Args:
         folder: All files below it are pushed.
@@ -62,13 +65,20 @@ def commit_folder(
         private: Whether only its owners see it, where it is new. One that is public already is refused.
         message: Of the commit.
         ours: Whether a file of this name would come from here: those of an earlier push are taken away.
-
-    Returns:
-        The commit's address and revision, whether the repository is private, and what was taken away.
+        dry_run: Only say what would be pushed: the Hub is not asked, no token is needed.
 
     Raises:
         HubError: If there is no token, the repository is public and should not be, or the Hub refuses.
     """
+    plan = Pushed(
+        repo=repo,
+        kind=kind,
+        private=private,
+        files=files_of(folder),
+        card=(folder / CARD).read_text(encoding="utf-8"),
+    )
+    if dry_run:
+        return plan
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
     refuse_in_demo("nothing can be pushed")
@@ -78,19 +88,32 @@ def commit_folder(
             reason="no_token",
         )
     api = hub_api()
-    ask(lambda: api.create_repo(repo, private=private, repo_type=kind, exist_ok=True), repo=repo)
-    info = ask(lambda: api.model_info(repo) if kind == "model" else api.dataset_info(repo), repo=repo)
+    sdk = "docker" if kind == "space" else None
+    ask(
+        lambda: api.create_repo(repo, private=private, repo_type=kind, exist_ok=True, space_sdk=sdk),
+        repo=repo,
+    )
+    info = ask(
+        lambda: (
+            api.model_info(repo)
+            if kind == "model"
+            else api.dataset_info(repo)
+            if kind == "dataset"
+            else api.space_info(repo)
+        ),
+        repo=repo,
+    )
     if private and info.private is False:
         raise HubError(
-            f"{repo} is public already: what is pushed there everybody sees; say --public, or take "
-            "another name",
+            f"{repo} is public already: what is pushed there everybody sees; say that it may be "
+            "public (--public), or take another name",
             reason="place",
         )
-    names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    names = {name: folder / name for name in plan.files}
     there = [sibling.rfilename for sibling in info.siblings or ()]
     gone = tuple(sorted(name for name in there if ours(name) and name not in names))
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
-        *(CommitOperationAdd(name, path) for name, path in sorted(names.items())),
+        *(CommitOperationAdd(name, path) for name, path in names.items()),
         *(CommitOperationDelete(name) for name in gone),
     ]
     done = ask(
@@ -99,4 +122,10 @@ def commit_folder(
         ),
         repo=repo,
     )
-    return str(done.commit_url), str(done.oid), info.private is not False, gone
+    return replace(
+        plan,
+        url=str(done.commit_url),
+        commit=str(done.oid),
+        private=info.private is not False,
+        removed=gone,
+    )

@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 from entail.cards.data_card import DataFacts, data_card
 from entail.cards.model_card import CARD
 from entail.errors import CorpusError
-from entail.hub.export import files_of
 from entail.hub.names import check_repo
-from entail.hub.repository import Pushed, commit_folder
+from entail.hub.repository import Pushed, push_folder
 from entail.trees.corpora import CorpusStore
 from entail.trees.formats.entailment_bank import to_jsonl
 from entail.trees.formats.judged import to_judged_csv
@@ -89,18 +87,15 @@ def push_trees(
         folder = Path(scratch)
         for name, text in {CARD: card, **texts}.items():
             (folder / name).write_text(text, encoding="utf-8", newline="")
-        plan = Pushed(repo=repo, kind="dataset", private=private, files=files_of(folder), card=card)
-        if dry_run:
-            return plan
-        url, commit, hidden, removed = commit_folder(
+        return push_folder(
             folder,
             repo,
             kind="dataset",
             private=private,
             message=f"Push the trees and decisions of {info.name}",
             ours=lambda name: name in FILES,
+            dry_run=dry_run,
         )
-    return replace(plan, url=url, commit=commit, private=hidden, removed=removed)
 
 
 def _numbered(judged: str, *, names: bool) -> tuple[str, int, list[str]]:

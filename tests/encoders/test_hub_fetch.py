@@ -3,8 +3,7 @@
 import hashlib
 import json
 import shutil
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -85,27 +84,13 @@ def _blob(path: Path) -> dict[str, object]:
 
 
 @pytest.fixture
-def hub(tiny: Path, tmp_path: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    from huggingface_hub import constants
-
+def hub(tiny: Path, tmp_path: Path, models_dir: Path, serve_hub: Callable[[Hub], None]) -> Hub:
     folder = Path(shutil.copytree(tiny, tmp_path / "served"))
     (folder / "pytorch_model.bin").write_bytes(b"never fetched")
     (folder / "modeling_code.py").write_text("raise SystemExit", encoding="utf-8")
     server = Hub(folder)
-    monkeypatch.setattr(constants, "ENDPOINT", server.address)
-    template = f"{server.address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "token"))
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    serve_hub(server)
+    return server
 
 
 def test_a_name_alone_asks_the_hub_nothing(hub: Hub) -> None:

@@ -4,8 +4,7 @@ import base64
 import hashlib
 import json
 import logging
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -277,30 +276,11 @@ def home(tiny_home: Path) -> Path:
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+def hub(serve_hub: Callable[[Hub], None]) -> Hub:
     """The stand-in, at which the client looks, and no token."""
-    from huggingface_hub import constants
-
     server = Hub()
-    monkeypatch.setattr(constants, "ENDPOINT", server.address)
-    template = f"{server.address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    for name, value in {
-        "HF_HUB_CACHE": str(tmp_path / "hub"),
-        "HF_TOKEN_PATH": str(tmp_path / "token"),
-        "HF_STORED_TOKENS_PATH": str(tmp_path / "tokens"),
-        "HF_HUB_DISABLE_XET": False,  # turned on by the code itself
-        "HF_HUB_DISABLE_TELEMETRY": True,
-    }.items():
-        monkeypatch.setattr(constants, name, value)
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    monkeypatch.delenv("HUGGING_FACE_HUB_TOKEN", raising=False)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    serve_hub(server)
+    return server
 
 
 @pytest.fixture
