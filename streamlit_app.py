@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from entail.ui.author import with_mark
 from entail.ui.chooser import draw_some, draw_start
 from entail.ui.exchange import draw_import
 from entail.ui.shell import page
@@ -45,7 +46,7 @@ with page("Home") as (shared, author):
             tree = next((t for t in trees if t.id == presence.tree_id), None)
             if tree is not None:
                 st.markdown(
-                    f":material/person: **{label(presence.author)}** on "
+                    f":material/person: {with_mark(presence.author, verified=presence.verified)} on "
                     f"{label(tree.hypothesis, longest=70)}, :gray[{ago(presence.at)}]"
                 )
         if not here:

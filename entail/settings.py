@@ -15,6 +15,10 @@
                            least 16 printable characters (default: none is asked for)
 `ENTAIL_DEMO`              `1`: a demo for visitors, see `entail.trees.demo`: nothing is written but each
                            visitor's own trees, which go when they leave (default `0`)
+`ENTAIL_SIGN_IN`           where authors sign in (see docs/operating.md): `to-write` (default), or `to-read`,
+                           when nobody sees anything before
+`ENTAIL_OPERATORS`         e-mail addresses of those who may see and use the operator's page, between
+                           commas (default: whoever may write)
 =========================  ==========================================================================
 """
 
@@ -24,6 +28,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 from entail.errors import DemoError, SettingsError
@@ -51,6 +56,8 @@ class Settings:
     starts_worker: bool = True
     serve_token: str | None = field(default=None, repr=False)
     demo: bool = False
+    sign_in: Literal["to-write", "to-read"] = "to-write"
+    operators: tuple[str, ...] = ()
 
     @property
     def jobs_dir(self) -> Path:
@@ -131,4 +138,18 @@ def load_settings() -> Settings:
         starts_worker=worker == "auto",
         serve_token=token,
         demo=is_demo(),
+        sign_in=_sign_in(),
+        operators=tuple(
+            address.strip().lower()
+            for address in os.environ.get("ENTAIL_OPERATORS", "").split(",")
+            if address.strip()
+        ),
     )
+
+
+def _sign_in() -> Literal["to-write", "to-read"]:
+    match os.environ.get("ENTAIL_SIGN_IN") or "to-write":
+        case ("to-write" | "to-read") as said:
+            return said
+        case said:
+            raise SettingsError(f"ENTAIL_SIGN_IN must be to-write or to-read, found {said!r}")

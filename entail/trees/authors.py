@@ -159,7 +159,7 @@ class Authors:
             )
             return {row.name: row.called for row in rows}
 
-    def _row(self, identity: Identity) -> sa.Row[Any] | None:
+    def _row(self, identity: Identity) -> sa.Row[Any, Any] | None:
         with self._database.reading() as connection:
             return _row_of(connection, identity)
 
@@ -213,12 +213,12 @@ def _note(connection: sa.Connection, tree_id: str, author: str, node: str) -> No
         connection.execute(here)
 
 
-def _row_of(connection: sa.Connection, identity: Identity) -> sa.Row[Any] | None:
+def _row_of(connection: sa.Connection, identity: Identity) -> sa.Row[Any, Any] | None:
     table = schema.authors
     query = sa.select(table.c.name, table.c.called).where(
         table.c.issuer == identity.issuer, table.c.subject == identity.subject
     )
-    found: sa.Row[Any] | None = connection.execute(query).first()
+    found: sa.Row[Any, Any] | None = connection.execute(query).first()
     return found
 
 

@@ -1,4 +1,4 @@
-"""Who is at work: a name asked once and remembered by the browser."""
+"""Who is at work: who signed in; where nobody has to, a name asked once and remembered by the browser."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.trees.authors import Authors
+from entail.trees.identity import vouched
+from entail.ui import sign_in
 from entail.ui.words import label
+
+UNVERIFIED = ":gray[unverified]"
+"""Stands beside a name that somebody typed: nobody vouches for it."""
+
+VERIFIED = ":material/verified_user:"
+"""Stands beside a name that somebody signed in under."""
 
 
 @dataclass
@@ -42,7 +50,12 @@ export default function (component) {
 
 
 def current_author(authors: Authors) -> str | None:
-    """Return this session's author, the one that the browser remembers if none was named yet."""
+    """Return this session's author: who signed in, else who was named, here or in this browser before."""
+    if sign_in.wanted():
+        visitor().name = st.session_state["author"] = sign_in.signed_in_author(authors)
+        return visitor().name
+    if vouched(st.session_state.get("author") or ""):
+        leave()  # signing in was taken out of the secrets meanwhile
     name: str | None = st.session_state.get("author")
     forget = bool(st.session_state.pop("forget_author", False))
     remembered = _remember(name, forget)
@@ -70,8 +83,40 @@ def leave() -> None:
     st.session_state["forget_author"] = True
 
 
+def draw_author(authors: Authors) -> str | None:
+    """Draw who is at work, or what it takes to be; return the author."""
+    author = current_author(authors)
+    if author is None:
+        ask_name(authors, key="sidebar_name")
+        return None
+    signed_in = sign_in.wanted()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/person: {with_mark(author, verified=vouched(author))}")
+        if signed_in:
+            st.button("Sign out", on_click=st.logout, type="tertiary", key="sign_out")
+        else:
+            st.button("Not you?", on_click=leave, type="tertiary", key="leave")
+    return author
+
+
+def with_mark(author: str, *, verified: bool) -> str:
+    """Return an author's name as Markdown, with what there is to say of who vouches for it."""
+    return f"**{label(sign_in.shown_name(author))}** {VERIFIED if verified else UNVERIFIED}"
+
+
+def asks_who() -> str:
+    """Return what to say to somebody who would write and has not said who they are."""
+    if sign_in.wanted():
+        return "First sign in: the button is in the sidebar."
+    return "First say who you are: the field “Your name” in the sidebar."
+
+
 def ask_name(authors: Authors, *, key: str) -> None:
-    """Draw the field that asks for the author's name."""
+    """Draw what asks who is at work: the buttons to sign in, or the field for a name."""
+    if sign_in.wanted():
+        if sign_in.claims() is None:
+            sign_in.draw_sign_in(key=key)
+        return
 
     def take() -> None:
         typed = str(st.session_state.get(key, ""))
@@ -84,7 +129,8 @@ def ask_name(authors: Authors, *, key: str) -> None:
         max_chars=60,
         on_change=take,
         placeholder="How colleagues know you",
-        help="Stands beside everything that you do to a tree. Asked once; this browser remembers it.",
+        help="Stands beside everything that you do to a tree, as unverified: anybody can type any name. "
+        "Asked once; this browser remembers it.",
     )
     if error := st.session_state.get("author_error"):
         st.error(label(error))

@@ -9,6 +9,7 @@ import streamlit as st
 from entail.trees.acts import Evidence, Redo, Undo
 from entail.trees.provenance import grounds
 from entail.trees.replay import History
+from entail.ui.author import with_mark
 from entail.ui.resources import retriever_name, revisions
 from entail.ui.words import label
 
@@ -27,7 +28,8 @@ def draw_history(history: History, evidence: Mapping[int, Evidence]) -> None:
             f"  \n:gray[{label(grounds(event.act, shown, here, called=retriever_name))}]" if shown else ""
         )
         st.markdown(
-            f":gray[{event.seq} · {event.at:%d %b %H:%M:%S}] **{label(event.author)}**  {words}{words_for}"
+            f":gray[{event.seq} · {event.at:%d %b %H:%M:%S}] "
+            f"{with_mark(event.author, verified=event.verified)}  {words}{words_for}"
         )
     if len(history.events) > _LONGEST:
         st.caption(f"{len(history.events) - _LONGEST} older acts: all are in the log and in every backup.")

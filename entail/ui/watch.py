@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from entail.errors import EntailError
+from entail.ui.author import with_mark
 from entail.ui.ranked_by import Ranking
 from entail.ui.resources import Workspace
 from entail.ui.screen import Desk
@@ -36,5 +37,8 @@ def _watch(shared: Workspace, desk: Desk, ranking: Ranking) -> None:
     last = desk.history.events[-1]
     st.markdown(
         f":gray[:material/cloud_done: saved {last.at.astimezone():%H:%M:%S} · version {now}]"
-        + "".join(f"  \n:material/person: **{label(p.author)}** is at {p.node}" for p in here[:3])
+        + "".join(
+            f"  \n:material/person: {with_mark(p.author, verified=p.verified)} is at {p.node}"
+            for p in here[:3]
+        )
     )

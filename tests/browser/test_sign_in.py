@@ -1,0 +1,81 @@
+"""Signing in, in a real Chromium, at a stand-in of a provider that runs here."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from entail.trees.acts import Create
+from entail.trees.database import open_database
+from entail.trees.log import TreeLog
+from entail.trees.seed import SAMPLE_ID, seed_sample
+from tests.browser.oidc import SECRET, Provider
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    stand_in = Provider()
+    yield stand_in
+    stand_in.close()
+
+
+def test_authors_are_who_they_signed_in_as(
+    page: Page, browser: Browser, start_app: Any, provider: Provider, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    database = open_database(f"sqlite:///{folder / 'entail.db'}")
+    seed_sample(database)
+    log = TreeLog(database)
+    tree = log.create(Create(hypothesis="the sun is hot"), author="Bob", corpus_id=SAMPLE_ID)
+    secrets = tmp_path / "secrets.toml"
+    secrets.write_text(provider.secrets())
+    app = start_app(ROOT / "streamlit_app.py", data_dir=folder, env={"STREAMLIT_SECRETS_FILES": str(secrets)})
+    # Who came by a link can read; nothing is written before they signed in, and then they are back there.
+    page.goto(f"{app}/Trees?tree={tree}")
+    rows = page.locator('[class*="st-key-row-"]')
+    expect(rows.first).to_be_visible()
+    expect(page.get_by_role("textbox", name="Your name")).to_have_count(0)
+    page.locator("body").press("1")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("button", name="Sign in")).to_be_visible()
+    assert log.history(tree).seq == 1
+    dialog.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(page).to_have_url(f"{app}/Trees?tree={tree}")
+    expect(page.get_by_test_id("stSidebar").get_by_text("Ada Lovelace")).to_be_visible()
+    expect(rows.first).to_be_visible()
+    page.locator("body").press("1")
+    expect(rows.first).to_contain_text("accepted here")
+    assert [(e.author, e.verified) for e in log.history(tree).events] == [
+        ("Bob", False),
+        ("Ada Lovelace", True),
+    ]
+
+    # Somebody else of the same name, in a browser of their own, is another author.
+    provider.claims = {"sub": "2", "name": "Ada Lovelace"}
+    other = browser.new_context().new_page()
+    other.goto(app)
+    other.get_by_role("button", name="Sign in").click()
+    expect(other.get_by_test_id("stSidebar").get_by_text("Ada Lovelace (2)")).to_be_visible()
+    other.context.close()
+
+    # Who is called otherwise by now is the same author, under the new name.
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    assert "/end" in provider.asked
+    provider.claims = {"sub": "1", "name": "Ada Byron"}
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_test_id("stSidebar").get_by_text("Ada Byron")).to_be_visible()
+    page.goto(f"{app}/Trees?tree={tree}")
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
+    page.locator("body").press("u")
+    expect(rows.first).not_to_contain_text("accepted here")
+    assert log.history(tree).events[-1].author == "Ada Lovelace"
+    assert SECRET not in page.content()
+    database.close()
