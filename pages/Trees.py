@@ -6,6 +6,7 @@ from entail.errors import UnknownTreeError
 from entail.ui import authoring
 from entail.ui.candidates import draw_candidates
 from entail.ui.chooser import draw_chooser, leave_tree
+from entail.ui.demo import draw_theirs
 from entail.ui.dialogs import open_dialog
 from entail.ui.export import draw_export
 from entail.ui.learning import draw_learning, draw_offer
@@ -43,6 +44,7 @@ with page("Trees") as (shared, author):
         draw_watch(shared, desk, place.ranking)
         st.button("All trees", icon=":material/list:", on_click=leave_tree, type="tertiary", key="all_trees")
     draw_notice(desk)
+    draw_theirs(desk)
     with panes():
         left, right = st.columns([5, 8], gap="medium")
     with left, st.container(key="candidates"):

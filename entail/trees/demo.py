@@ -98,6 +98,10 @@ class VisitorLog(TreeLog):
             known = sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)
             return tree_id.isascii() and connection.scalar(known) is not None
 
+    def takes_acts(self, tree_id: str) -> bool:
+        """Whether a tree is the visitor's: others stay as they are."""
+        return self.owns(tree_id)
+
     def create_all(
         self, acts: Iterable[Create], *, author: str, corpus_id: str | None = None, example: bool = False
     ) -> list[str]:

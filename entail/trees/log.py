@@ -171,6 +171,15 @@ class TreeLog:
         self._histories: OrderedDict[str, History] = OrderedDict()
         self._lock = threading.Lock()
 
+    @property
+    def writable(self) -> bool:
+        """Whether trees can be begun here."""
+        return not self._database.read_only
+
+    def takes_acts(self, tree_id: str) -> bool:
+        """Whether acts on this tree can be put into the log, as far as one can tell beforehand."""
+        return self.writable
+
     def create(self, act: Create, *, author: str, corpus_id: str | None = None, example: bool = False) -> str:
         """Begin a tree and return its id.
 

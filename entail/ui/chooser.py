@@ -10,7 +10,9 @@ from entail.errors import EntailError
 from entail.trees.acts import Create
 from entail.trees.corpus_versions import CorpusInfo
 from entail.trees.log import TreeSummary
+from entail.ui.author import asks_who
 from entail.ui.resources import Workspace
+from entail.ui.sign_in import shown_name
 from entail.ui.words import ago, label
 
 _OWN = "A sentence of my own"
@@ -48,7 +50,7 @@ def draw_start(shared: Workspace, author: str | None) -> None:
                 "The claim to explain", key="start_text", max_chars=2000, placeholder="One sentence"
             )
         corpus = pick_corpus(corpora, trees, author, key="start_corpus")
-        if st.button("Start", type="primary", key="start", disabled=shared.database.read_only):
+        if st.button("Start", type="primary", key="start", disabled=not shared.takes_trees):
             _start(shared, author, text, corpus)
 
 
@@ -89,7 +91,7 @@ def _corpus_line(corpus: CorpusInfo) -> str:
 
 def _start(shared: Workspace, author: str | None, text: str, corpus: CorpusInfo) -> None:
     if author is None:
-        st.warning("First say who you are: the field “Your name” in the sidebar.", icon=":material/person:")
+        st.warning(asks_who(), icon=":material/person:")
         return
     if not text.strip():
         st.warning("Write the claim first: one sentence that the tree is to explain.", icon=":material/edit:")
@@ -143,10 +145,12 @@ def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             with st.container(gap=None):
                 st.markdown(label(tree.hypothesis, longest=160))
-                at_work = ", ".join(sorted({label(p.author) for p in here if p.tree_id == tree.id}))
+                at_work = ", ".join(
+                    sorted({label(shown_name(p.author)) for p in here if p.tree_id == tree.id})
+                )
                 st.caption(
                     f"{tree.premises} premises, {tree.steps} steps"
-                    f" · {label(tree.changed_by)}, {ago(tree.changed_at)}"
+                    f" · {label(shown_name(tree.changed_by))}, {ago(tree.changed_at)}"
                     + (f" · :green[:material/person: {at_work} now]" if at_work else "")
                 )
             if archive and not shared.database.read_only:

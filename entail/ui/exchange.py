@@ -6,7 +6,9 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.settings import MAX_UPLOAD_MB
+from entail.ui.author import asks_who
 from entail.ui.chooser import pick_corpus
+from entail.ui.demo import closed
 from entail.ui.resources import Workspace, gold
 from entail.ui.words import label
 
@@ -18,6 +20,8 @@ def upload_limit() -> int:
 
 def draw_import(shared: Workspace, author: str | None) -> None:
     """Draw the field that takes EntailmentBank JSONL, a tree a row, or GraphML, a tree a file."""
+    if closed("no trees can be imported"):
+        return
     notice = st.session_state.pop("import_notice", None)
     with st.expander("Import trees", icon=":material/upload_file:", expanded=notice is not None):
         if notice:
@@ -34,7 +38,7 @@ def draw_import(shared: Workspace, author: str | None) -> None:
         if file is None or not st.button("Import", key="import_go", disabled=shared.database.read_only):
             return
         if author is None:
-            st.warning("First say who you are: the field “Your name” in the sidebar.")
+            st.warning(asks_who())
             return
         try:
             count = import_trees(shared, file.getvalue(), name=file.name, author=author, corpus_id=corpus_id)

@@ -7,14 +7,15 @@ import streamlit as st
 
 from entail.data.records import Premise
 from entail.errors import EntailError
+from entail.settings import is_demo
 from entail.trees.corpora import CorpusChange
 from entail.trees.corpus_versions import CorpusInfo
 from entail.trees.wording import quote
+from entail.ui.author import asks_who, with_mark
+from entail.ui.demo import closed
 from entail.ui.exchange import upload_limit
 from entail.ui.resources import Workspace
 from entail.ui.words import label
-
-_UNNAMED = "First say who you are: the field “Your name” in the sidebar."
 
 
 def draw_upload(shared: Workspace, author: str | None) -> None:
@@ -23,6 +24,8 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
 
     with st.container(border=True):
         st.markdown("**Bring a corpus**")
+        if closed("nobody brings a corpus"):
+            return
         file = st.file_uploader(
             "Text (one fact a line), CSV, TSV, JSON or JSONL, also gzipped",
             key="corpus_file",
@@ -45,7 +48,7 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
         ):
             return
         if author is None:
-            st.warning(_UNNAMED)
+            st.warning(asks_who())
             return
         try:
             reading = read_corpus(
@@ -85,7 +88,12 @@ def draw_facts(shared: Workspace, author: str | None, corpus: CorpusInfo) -> Non
         # Found rows and version in the key: a selection never carries over to other rows.
         key=f"facts-{corpus.id}-{corpus.version}-{' '.join(words)}",
     )
-    st.caption(f"{len(found):,} of {len(premises):,} facts. Pick one to correct or retire it.")
+    st.caption(
+        f"{len(found):,} of {len(premises):,} facts."
+        + ("" if shared.database.read_only else " Pick one to correct or retire it.")
+    )
+    if closed("facts are neither added, corrected nor retired"):
+        return
     rows = picked["selection"]["rows"]
     if rows and rows[0] < len(found):
         _draw_fact(shared, author, corpus, found[rows[0]])
@@ -106,6 +114,8 @@ def _draw_fact(shared: Workspace, author: str | None, corpus: CorpusInfo, premis
 
 def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
     """Draw the field that adds facts, one a line."""
+    if is_demo():
+        return
     with st.form(f"grow-{corpus.id}"):
         # Emptied by the new version that it makes, so that what could not be saved stays there.
         text = st.text_area(
@@ -120,7 +130,7 @@ def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> No
 def _change(author: str | None, do: object) -> None:
     assert callable(do)
     if author is None:
-        st.warning(_UNNAMED)
+        st.warning(asks_who())
         return
     try:
         info: CorpusInfo = do(author)
@@ -137,7 +147,8 @@ def draw_changes(shared: Workspace, corpus: CorpusInfo) -> None:
     with st.expander(f"Changes ({len(changes)})", icon=":material/history:"):
         for change in changes[:50]:
             st.markdown(
-                f":gray[version {change.version} · {change.at:%d %b %Y %H:%M}] **{label(change.author)}** "
+                f":gray[version {change.version} · {change.at:%d %b %Y %H:%M}] "
+                f"{with_mark(change.author, verified=change.verified)} "
                 f"{_words(change)}"
             )
 

@@ -32,6 +32,7 @@ def draw_toolbar(desk: Desk) -> None:
             name = target or verb
             event = possible.get(verb)
             disabled = (verb in possible and event is None) or (root and target in ("move", "remove"))
+            disabled = disabled or (desk.closed and target not in ("search", "keys"))
             what = f": {label(desk.history.describe(event), longest=80)}" if event else ""
             st.button(
                 name.capitalize() if target in ("write", "conclude") else "",
