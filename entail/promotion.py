@@ -134,6 +134,11 @@ def history(corpus: str | None = None) -> tuple[Pointer, ...]:
     return tuple(pointer for pointer in reversed(_read().moves) if pointer.corpus == corpus)
 
 
+def moves() -> tuple[Pointer, ...]:
+    """Return the moves of all pointers, the newest first."""
+    return tuple(reversed(_read().moves))
+
+
 def pointers() -> tuple[Pointer, ...]:
     """Return the pointers that are in force: the one for all first, then those of corpora by name."""
     held = _read()
@@ -187,7 +192,7 @@ def promote(
     entry = fetch(resolve(encoder))
     revision, premise_revision = _revisions(entry)
     if not anyway:
-        _require_passed(evaluation, revision, active(corpus))
+        require_passed(evaluation, revision, active(corpus))
     if premises is not None:
         from entail.encoders.biencoder import BiEncoder
         from entail.index.vectors import premise_vectors
@@ -197,7 +202,7 @@ def promote(
         _require_unmoved(active(corpus), number)
         if not anyway:
             # Somebody else may have promoted meanwhile.
-            _require_passed(evaluation, revision, active(corpus))
+            require_passed(evaluation, revision, active(corpus))
         present = held.in_force(corpus)
         return held.move(
             Pointer(
@@ -235,7 +240,8 @@ def roll_back(corpus: str | None = None, *, by: str, number: int | None = None) 
         _require_unmoved(active(corpus), number)
         before = held.by_number(present.previous)
         if before is not None and before.encoder is not None:
-            _checked(before.encoder, before.revision)
+            # A commit of the Hub stays what it was: nobody has to wait for the network to go back.
+            _checked(before.encoder, before.revision, online=False)
         back = before or replace(present, encoder=None, revision="", premise_revision="", previous=0)
         return held.move(
             replace(
@@ -249,11 +255,22 @@ def roll_back(corpus: str | None = None, *, by: str, number: int | None = None) 
         )
 
 
-def _require_passed(evaluation: Beside | None, revision: str, present: Active) -> None:
+def require_passed(evaluation: Beside | None, revision: str, present: Active) -> None:
+    """Check that an encoder may become the active one without anybody insisting.
+
+    Args:
+        evaluation: Its figures beside the active encoder's.
+        revision: The encoder's.
+        present: What is active.
+
+    Raises:
+        PromotionError: If it was not compared with what is active now, on queries that neither was trained
+            on, or did worse.
+    """
     if evaluation is None:
         raise PromotionError(
-            "expected the encoder's figures beside the active one's, found none; compare them on a split "
-            "(--dev), or say that it shall be promoted anyway"
+            "expected the encoder's figures beside the active one's, found none; compare them on a split, or "
+            "promote it anyway"
         )
     if (evaluation.candidate, evaluation.active) != (revision, present.revision):
         raise PromotionError(

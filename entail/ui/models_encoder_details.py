@@ -1,0 +1,139 @@
+"""One encoder: what it is, its figures, its card."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import streamlit as st
+
+from entail.cards.model_card import model_card
+from entail.errors import EncoderError
+from entail.ui.models_encoder_figures import PROTOCOL_NAMES, Known
+from entail.ui.models_encoder_list import Row, card_text, megabytes
+from entail.ui.words import label
+
+_MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
+_LONGEST = 60_000
+_TOWERS = {
+    "siamese": "claims and premises by the same weights",
+    "single": "claims by the trained tower, premises by the base: it searches the base's index",
+    "dual": "claims and premises by a trained tower each",
+}
+_KINDS = {
+    "packaged": "comes with entail",
+    "folder": "a folder under models/",
+    "hub": "from the Hugging Face Hub",
+}
+_COUNTS = {"queries": "claims", "positives": "premises that explain one", "negatives": "that do not"}
+
+
+def draw_about(row: Row) -> None:
+    """Draw what an encoder is."""
+    entry, facts = row.entry, row.facts
+    told = {
+        "Where it is": _KINDS[entry.kind]
+        + (f", {megabytes(row.size)} on disk" if row.size is not None else ""),
+        "Method": row.method,
+        "Base": f"{entry.base.name} ({entry.base.revision})" if entry.base else "none: it is a whole model",
+        "Encodes": _TOWERS[entry.towers] if entry.base else "claims and premises by one model",
+        "Vectors": f"{entry.dimension:,} numbers"
+        if entry.dimension
+        else "as long as the model says once loaded",
+        "Learnt from": _learnt_from(row),
+        "Licence": row.licence,
+        "Ranks for": ", ".join(row.ranks) or "nobody as the active encoder",
+        "Revision": entry.revision or "known once it is here",
+    }
+    st.markdown(
+        f"| {label(row.name)} | |\n|---|---|\n"
+        + "\n".join(f"| **{name}** | {label(value)} |" for name, value in told.items())
+    )
+    if facts is not None and facts.entry.base is not None:
+        st.caption("An adapter: the base is in memory once, for every encoder on it.")
+
+
+def _learnt_from(row: Row) -> str:
+    if row.learnt_from is None:
+        return "nobody said"
+    named = row.learnt_from[:4]
+    words = ", ".join(named) + (f" and {len(row.learnt_from) - 4} more" if len(row.learnt_from) > 4 else "")
+    counts = row.facts.told["trained_on"] if row.facts is not None else {}
+    parts = [
+        f"{counts[name]:,} {what}" for name, what in _COUNTS.items() if isinstance(counts.get(name), int)
+    ]
+    return words + (f" ({', '.join(parts)})" if parts else "")
+
+
+def draw_figures(row: Row) -> None:
+    """Draw all figures that are known of an encoder, by both protocols."""
+    if not row.known:
+        st.info(
+            "Nobody has measured this encoder yet. Compare it with the active one under “Promote”, or on "
+            "the Compare page.",
+            icon=":material/query_stats:",
+        )
+        return
+    for place, one in enumerate(row.known):
+        _draw_known(one, key=f"known-{row.entry.revision}-{place}")
+
+
+def _draw_known(one: Known, *, key: str) -> None:
+    asked = f", {one.queries:,} claims" if one.queries else ""
+    st.markdown(f"**{label(one.split)}**{asked}{f', {label(one.about)}' if one.about else ''}")
+    columns = {
+        f"{called}{of}": figures.get(protocol, {})
+        for protocol, called in PROTOCOL_NAMES.items()
+        for of, figures in (("", one.figures), (", unseen claims", one.figures_unseen))
+        if figures.get(protocol)
+    }
+    there = [name for name in _MEASURES if any(name in values for values in columns.values())]
+    table = pd.DataFrame(
+        {
+            "measure": there,
+            **{title: [values.get(name) for name in there] for title, values in columns.items()},
+        }
+    )
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=36 * (len(there) + 1) + 4,
+        column_config={
+            "measure": st.column_config.TextColumn(""),
+            **{title: st.column_config.NumberColumn(format="%.3f") for title in columns},
+        },
+        key=key,
+    )
+    st.caption(f"Told by {label(one.told_by)}.")
+    if one.unseen is not None and one.queries:
+        st.caption(
+            f":material/school: It was trained on {one.queries - one.unseen:,} of these claims and knows "
+            f"them by heart; the columns of unseen claims are of the other {one.unseen:,}."
+        )
+
+
+def draw_card(row: Row) -> None:
+    """Draw an encoder's card; pictures in it stay links, since the page asks nothing of the network."""
+    folder = row.entry.path
+    text = card_text(folder) if folder is not None else ""
+    if not text and folder is not None and row.facts is not None:
+        try:
+            text = model_card(folder)
+        except EncoderError as error:
+            st.warning(label(str(error)))
+    if not text:
+        st.info("It came without a card.", icon=":material/description:")
+        return
+    with st.container(border=True, height=560):
+        st.markdown(readable(text))
+
+
+def readable(card: str) -> str:
+    r"""Return a card as it is drawn: without its header and comments, no picture fetched, not without end.
+
+    >>> readable("---\nlicense: mit\n---\n<!-- made -->\n# A ![b](https://c)")
+    '# A [b](https://c)'
+    """
+    body = re.sub(r"\A---\n.*?\n---\n", "", card, flags=re.DOTALL)
+    body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL).replace("![", "[").strip()
+    return body if len(body) <= _LONGEST else f"{body[:_LONGEST]} …"
