@@ -16,6 +16,7 @@ with page("Models") as (shared, author):
         required=True,
         label_visibility="collapsed",
         key="models_view",
+        bind="query-params",
     )
     if view == "Training":
         draw_training(shared, author)

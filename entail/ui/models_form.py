@@ -1,0 +1,124 @@
+"""A configuration dataclass as a form: a field for each setting, the common ones first, each with help."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from entail.encoders.catalogue import catalogue
+from entail.jobs.fields import Field
+from entail.jobs.method import Method
+
+BESIDE = 3
+"""Fields in a row."""
+
+BASE = "base"
+"""The field that names an encoder to start from, wherever a method has one."""
+
+_SAID = {None: "default", True: "yes", False: "no"}
+
+
+def draw_settings(how: Method, begin: Mapping[str, object], *, key: str) -> dict[str, object]:
+    """Draw all settings of a method, and return what they say, by name.
+
+    Args:
+        how: The method.
+        begin: Values to begin with, where they are not the defaults.
+        key: Of the widgets; another one where one begins anew.
+    """
+    known = {field.name: field for field in how.fields}
+    first = [known[name] for name in how.common if name in known] or list(known.values())
+    rest = [field for field in known.values() if field not in first]
+    values = draw_fields(first, begin, key=key)
+    if rest:
+        with st.expander(f"{len(rest)} more settings", icon=":material/tune:"):
+            values |= draw_fields(rest, begin, key=key)
+    return values
+
+
+def draw_fields(fields: Sequence[Field], begin: Mapping[str, object], *, key: str) -> dict[str, object]:
+    """Draw fields in rows, and return what they say; one that is required and empty says nothing."""
+    values: dict[str, object] = {}
+    for start in range(0, len(fields), BESIDE):
+        cells = st.columns(BESIDE, vertical_alignment="bottom")
+        for cell, field in zip(cells, fields[start : start + BESIDE], strict=False):
+            with cell:
+                default = None if field.required else field.default
+                value = draw_field(field, begin.get(field.name, default), key=f"{key}-{field.name}")
+            if not (field.required and not field.optional and value in (None, "")):
+                values[field.name] = value
+    return values
+
+
+def draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 - of the field's type
+    """Draw one field that begins with a value, and return what it says."""
+    name, help_ = spoken(field.name), field.help or None
+    if field.name == BASE and field.kind == "text":
+        options = list(dict.fromkeys([*([str(value)] if value else []), *bases()]))
+        return st.selectbox(name, options, accept_new_options=True, key=key, help=help_)
+    if field.kind == "choice":
+        choices = [*([None] if field.optional else []), *field.choices]
+        return st.selectbox(
+            name,
+            choices,
+            index=choices.index(value) if value in choices else None,
+            format_func=lambda choice: _SAID[None] if choice is None else str(choice),
+            key=key,
+            help=help_,
+        )
+    if field.kind == "flag":
+        if not field.optional:
+            return st.checkbox(name, value=bool(value), key=key, help=help_)
+        said = list(_SAID)
+        return st.selectbox(
+            name, said, index=said.index(value), format_func=_SAID.__getitem__, key=key, help=help_
+        )
+    empty = _SAID[None] if field.optional else "needed"
+    if field.kind == "whole":
+        return st.number_input(name, value=value, step=1, key=key, help=help_, placeholder=empty)
+    if field.kind == "number":
+        return st.number_input(
+            name,
+            value=None if value is None else float(value),
+            step=step_of(value),
+            format="%g",
+            key=key,
+            help=help_,
+            placeholder=empty,
+        )
+    shown = "" if value is None else str(value)
+    return st.text_input(name, value=shown, key=key, help=help_, placeholder=empty)
+
+
+def spoken(name: str) -> str:
+    """Return a field's name as a label.
+
+    >>> spoken("batch_size"), spoken("k")
+    ('Batch size', 'K')
+    """
+    return name.replace("_", " ").strip().capitalize()
+
+
+def step_of(value: float | None) -> float:
+    """Return by how much a click on plus changes a number: a tenth of it, as a round number.
+
+    >>> step_of(0.1), step_of(5e-4), step_of(None)
+    (0.01, 1e-05, 0.0001)
+    """
+    if value is None or value == 0:
+        return 1e-4 if value is None else 0.01
+    return float(f"1e{math.floor(math.log10(abs(value))) - 1}")
+
+
+def bases() -> list[str]:
+    """Return the encoders that a training can start from: those that stand on no other."""
+    return [entry.name for entry in catalogue() if entry.base is None and entry.problem is None]
+
+
+def typed_path(text: str) -> Path | None:
+    """Return the file that was typed in, None where nothing was."""
+    return Path(text.strip()).expanduser() if text.strip() else None

@@ -1,0 +1,226 @@
+"""One job: how it stands, what can be done, how it goes in charts, what it was set to, its log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from entail.errors import EntailError, UnknownJobError
+from entail.evaluation.measured import Beside
+from entail.jobs.method import methods
+from entail.jobs.record import Job
+from entail.ui.models_form import spoken
+from entail.ui.models_job_charts import draw_panel, in_words, panels
+from entail.ui.models_jobs import LIVE, LOOKS, NEW, about, badge, go, how_far, spell, tend
+from entail.ui.resources import jobs
+from entail.ui.words import label
+
+WARNINGS_SHOWN = 5
+LOG_LINES = 200
+
+_VERDICTS = {
+    "better": "It does better than the encoder that was active.",
+    "not different": "It does neither better nor worse, as far as these queries tell.",
+    "worse": "It does worse than the encoder that was active.",
+}
+
+
+def draw_job(job_id: str, author: str | None) -> None:
+    """Draw one job, and go on by itself as long as it does."""
+    try:
+        job = jobs().job(job_id)
+    except UnknownJobError as error:
+        st.error(label(str(error)), icon=":material/error:")
+        _leave()
+        return
+    st.fragment(_draw, run_every=LIVE if job.open else None)(job.id, job.state, author)
+
+
+def _draw(job_id: str, state: str, author: str | None) -> None:
+    try:
+        job = jobs().job(job_id)
+    except EntailError as error:
+        st.error(label(str(error)), icon=":material/error:")
+        _leave()
+        return
+    if job.state != state:
+        st.rerun()  # what can be done is another thing now, and an end needs no more looks
+    _draw_head(job, author)
+    _draw_standing(job)
+    _draw_charts(job)
+    _draw_settings(job)
+    with st.expander("Log", icon=":material/notes:"):
+        tail = jobs().log_tail(job.id, lines=LOG_LINES)
+        st.code(tail or "Nothing was said yet.", language=None, height=320, wrap_lines=True)
+
+
+def _draw_head(job: Job, author: str | None) -> None:
+    who = author or "somebody"
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="job-head"
+    ):
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            st.markdown(f"#### {label(job.name)}", width="content")
+            badge(job)
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            if job.open:
+                stopping = job.state == "cancelling"
+                if st.button("Cancel", icon=":material/stop:", disabled=stopping, key="cancel_job"):
+                    _do(lambda: jobs().cancel(job.id, by=who))
+            if job.resumable and st.button(
+                "Resume",
+                icon=":material/play_arrow:",
+                type="primary",
+                key="resume_job",
+                help="Queues it again; it goes on from its last checkpoint.",
+            ):
+                _do(lambda: jobs().resume(job.id))
+            if job.spec.method in methods() and st.button(
+                "Use as a pattern",
+                icon=":material/content_copy:",
+                key="like_job",
+                help="Set up a new training that begins with the data and the settings of this one.",
+            ):
+                go(NEW, like=job.id)
+                st.rerun()
+            if not job.open:
+                with st.popover("Delete", icon=":material/delete:", key="delete_job"):
+                    size = jobs().disk(job.id) / 2**20
+                    st.markdown(
+                        f"Its log, events and checkpoints go ({size:,.1f} MiB). "
+                        + ("The encoder stays." if job.state == "done" else "It cannot be resumed then.")
+                    )
+                    if st.button("Delete it", type="primary", key="delete_job_now"):
+                        _do(lambda: jobs().delete(job.id), leave=True)
+            _leave()
+    st.caption(about(job) + (f" · attempt {job.status.attempt}" if job.status.attempt > 1 else ""))
+
+
+def _draw_standing(job: Job) -> None:
+    """Say how it stands: its place in the queue, how far it is, or how it ended and what to do."""
+    status = job.status
+    if job.state == "queued":
+        ahead = [other for other in jobs().queued() if (other.place or 0) < (job.place or 0)]
+        running = [other for other in jobs().jobs() if other.state in ("running", "cancelling")]
+        names = ", ".join(f"**{label(other.name)}**" for other in [*running, *ahead])
+        st.info(
+            f"It waits as number {job.place}, after {names}." if names else "It begins in a moment.",
+            icon=":material/schedule:",
+        )
+        tend()
+    elif job.open:
+        share, words = how_far(job)
+        st.progress(share, text=label(words))
+        if job.state == "cancelling":
+            wish = f"{label(job.cancelled_by or 'Somebody')} wishes that it ends"
+            st.caption(f"{wish}: it writes a checkpoint first.")
+        else:
+            st.caption("It goes on without this page: its address leads back here, from any browser.")
+    elif job.state == "done":
+        _draw_done(job)
+    else:
+        draw = st.info if job.state == "cancelled" else st.error
+        by = f" by {job.cancelled_by}" if job.cancelled_by else ""
+        draw(
+            f"**{LOOKS[job.state].words.capitalize()}{label(by)}** after {spell(job.seconds)}: "
+            f"{label(status.what or 'no reason is known')}.  \n**What to do:** {label(status.todo or '')}.",
+            icon=LOOKS[job.state].icon,
+        )
+    told = [str(event.get("text", "")) for event in jobs().told(job.id) if event["kind"] == "warning"]
+    # What the training told on its way stands among the warnings of its end again.
+    for words in list(dict.fromkeys([*told, *job.warnings]))[-WARNINGS_SHOWN:]:
+        st.warning(label(words), icon=":material/warning:")
+
+
+def _draw_done(job: Job) -> None:
+    st.success(
+        f"**{label(job.name)}** learnt in {spell(job.seconds)}. It stands among the encoders, and under "
+        "“Ranked by” on the Trees page.",
+        icon=":material/school:",
+    )
+    if job.evaluation:
+        found = Beside.from_json(job.evaluation)
+        st.markdown(
+            f"**{_VERDICTS[found.verdict]}** Measured on {found.queries:,} queries of {label(found.split)}, "
+            f"decided by {label(found.primary)}."
+        )
+        st.dataframe(figures_table(found), hide_index=True, key="job_figures")
+    else:
+        st.markdown("It was not compared with the active encoder yet: there were no dev trees.")
+    if st.button(
+        "Compare with the active encoder and promote",
+        icon=":material/published_with_changes:",
+        type="primary",
+        key="promote_job",
+        on_click=_to_encoders,
+        args=(job.name,),
+    ):
+        st.rerun()
+
+
+def figures_table(found: Beside) -> pd.DataFrame:
+    """Return the figures of both encoders, with the difference and its interval."""
+    rows = found.measures.items()
+    return pd.DataFrame(
+        {
+            "measure": [name for name, _ in rows],
+            "active": [f"{paired.first:.3f}" for _, paired in rows],
+            "this one": [f"{paired.second:.3f}" for _, paired in rows],
+            "difference, 95 %": [
+                f"{paired.difference:+.3f} [{paired.low:+.3f}, {paired.high:+.3f}]" for _, paired in rows
+            ],
+        }
+    )
+
+
+def _draw_charts(job: Job) -> None:
+    """Draw how it goes; nothing where it has told nothing."""
+    found = panels(jobs().points(job.id))
+    if not found:
+        if job.state == "running":
+            st.caption("Charts stand here once it has gone its first steps.")
+        return
+    st.caption("Over steps; each point is the mean since the last one.")
+    for start in range(0, len(found), 2):
+        cells = st.columns(2)
+        for cell, panel in zip(cells, found[start : start + 2], strict=False):
+            cell.altair_chart(
+                draw_panel(panel), key=f"panel-{panel.title}", alt=in_words(panel), width="stretch"
+            )
+
+
+def _draw_settings(job: Job) -> None:
+    with st.expander("Settings", icon=":material/tune:"):
+        how = methods().get(job.spec.method)
+        changed = how.changed(job.spec.config) if how else dict(job.spec.config)
+        st.caption("What is not as the method has it by itself:" if how else "As they were given:")
+        rows = {spoken(name): str(value) for name, value in changed.items()} or {"Nothing": ""}
+        rows |= {"Learns from": job.spec.about, "Job": job.id}
+        rows |= {"Device": job.spec.device} if job.spec.device else {}
+        rows |= {"Machine": job.status.host} if job.status.host else {}
+        st.dataframe(pd.DataFrame(rows.items(), columns=["setting", "value"]), hide_index=True)
+
+
+def _leave() -> None:
+    if st.button("All jobs", icon=":material/list:", type="tertiary", key="all_jobs_button"):
+        go(None)
+        st.rerun()
+
+
+def _do(act: Callable[[], object], *, leave: bool = False) -> None:
+    try:
+        act()
+    except EntailError as error:
+        st.toast(label(str(error)), icon=":material/error:")
+        return
+    if leave:
+        go(None)
+    st.rerun()
+
+
+def _to_encoders(name: str) -> None:
+    """Lead to the view in which a candidate is compared and promoted."""
+    go(None, candidate=name)
+    st.session_state["models_view"] = "Encoders"
