@@ -15,6 +15,7 @@ from entail.ui.words import label
 
 _MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
 _LONGEST = 60_000
+_HEADING = re.compile(r"#{1,3} ")
 _TOWERS = {
     "siamese": "claims and premises by the same weights",
     "single": "claims by the trained tower, premises by the base: it searches the base's index",
@@ -97,7 +98,7 @@ def _draw_known(one: Known, *, key: str) -> None:
     st.dataframe(
         table,
         hide_index=True,
-        height=36 * (len(there) + 1) + 4,
+        height="content",
         column_config={
             "measure": st.column_config.TextColumn(""),
             **{title: st.column_config.NumberColumn(format="%.3f") for title in columns},
@@ -129,11 +130,16 @@ def draw_card(row: Row) -> None:
 
 
 def readable(card: str) -> str:
-    r"""Return a card as it is drawn: without its header and comments, no picture fetched, not without end.
+    r"""Return a card as it is drawn: no header, no comments, small headings, no picture fetched, not endless.
 
     >>> readable("---\nlicense: mit\n---\n<!-- made -->\n# A ![b](https://c)")
-    '# A [b](https://c)'
+    '#### A [b](https://c)'
     """
     body = re.sub(r"\A---\n.*?\n---\n", "", card, flags=re.DOTALL)
     body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL).replace("![", "[").strip()
-    return body if len(body) <= _LONGEST else f"{body[:_LONGEST]} …"
+    body = body if len(body) <= _LONGEST else f"{body[:_LONGEST]} …"
+    lines, in_code = [], False
+    for line in body.splitlines():
+        in_code ^= line.startswith("```")
+        lines.append(f"###{line}" if _HEADING.match(line) and not in_code else line)
+    return "\n".join(lines)

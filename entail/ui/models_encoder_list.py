@@ -23,6 +23,7 @@ from entail.ui.resources import Workspace, jobs, retriever_label, shelf
 ALL = "all corpora without one of their own"
 """Words for the pointer of all."""
 
+_TALL = 10
 _HEADER = re.compile(r"\A---\n.*?\n---", re.DOTALL)
 _DATA_SETS = re.compile(r"^datasets:[ \t]*\n((?:[ \t]*- .+\n)+)", re.MULTILINE)
 _ITEM = re.compile(r"^[ \t]*- ['\"]?(.+?)['\"]?[ \t]*$", re.MULTILINE)
@@ -157,7 +158,7 @@ def draw_list(found: Sequence[Row], *, picked: str, key: str, on_pick: Any) -> N
     st.dataframe(
         table(found),
         hide_index=True,
-        height=min(420, 36 * (len(found) + 1) + 4),
+        height="content" if len(found) <= _TALL else 36 * (_TALL + 1),
         column_config={
             "MAP": st.column_config.NumberColumn(
                 format="%.3f",

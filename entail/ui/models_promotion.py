@@ -67,12 +67,10 @@ def _draw_line(title: str, now: Active, corpus: str | None, author: str | None) 
     if own is None:
         return
     earlier = beneath(own)
-    if earlier is not None:
-        to = retriever_label(str(earlier.encoder))
-    else:
-        to = retriever_label(PACKAGED) if corpus is None else "what all rank by"
+    without = PACKAGED if corpus is None else active().encoder
+    to = str(earlier.encoder) if earlier is not None else without
     back.button(
-        f"Back to {label(to, longest=40)}",
+        f"Back to {label(retriever_label(to), longest=40)}",
         icon=":material/undo:",
         on_click=_back,
         args=(corpus, author, own.number),
@@ -125,10 +123,10 @@ def _back(corpus: str | None, author: str | None, number: int) -> None:
     if author is None:
         return
     try:
-        pointer = roll_back(corpus, by=author, number=number)
+        roll_back(corpus, by=author, number=number)
     except EntailError as error:
         st.session_state[NOTICE] = (False, str(error))
         return
     where = f"for {corpus}" if corpus else "for all corpora without one of their own"
     now = active(corpus).encoder
-    st.session_state[NOTICE] = (True, f"{retriever_label(now)} ranks again {where} (move {pointer.number}).")
+    st.session_state[NOTICE] = (True, f"{retriever_label(now)} ranks again {where}.")

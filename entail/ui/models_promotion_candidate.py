@@ -152,7 +152,7 @@ def draw_beside(beside: Beside, names: tuple[str, str]) -> None:
     st.dataframe(
         table,
         hide_index=True,
-        height=36 * (len(table) + 1) + 4,
+        height="content",
         column_config={"measure": st.column_config.TextColumn("")},
         key=f"beside-{beside.candidate}-{beside.active}-{beside.digest}",
     )

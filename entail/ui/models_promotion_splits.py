@@ -47,9 +47,10 @@ def splits(shared: Workspace, candidate: Candidate | None, corpus: CorpusInfo) -
     folder = splits_dir()
     files = sorted(folder.glob("*")) if folder.is_dir() else []
     found += [
-        _of_file(shared, corpus, file.name, file.stat().st_mtime_ns)
+        _of_file(shared, corpus if over else None, file.name, file.stat().st_mtime_ns)
         for file in files
         if file.name.endswith(_ENDINGS)
+        for over in (True, False)
     ]
     for kind, example in (("your team's trees", False), ("the example trees", True)):
         trees = tuple(
@@ -75,18 +76,27 @@ def _of_job(candidate: Candidate, dev: str) -> Split:
     return Split(f"the trees that its training kept apart ({name})", ("job", job), compare)
 
 
-def _of_file(shared: Workspace, info: CorpusInfo, name: str, changed: int) -> Split:
+def _of_file(shared: Workspace, info: CorpusInfo | None, name: str, changed: int) -> Split:
+    """Return the trees of a file, over a corpus or over the file's own sentences."""
+
     def compare(encoder: str, corpus: str | None, report: ProgressCallback) -> Beside:
+        from entail.data.corpora import read_corpus
         from entail.data.entailment_bank import read_trees
 
+        file = splits_dir() / name
         try:
-            trees = tuple(read_trees(splits_dir() / name))
+            trees = tuple(read_trees(file))
+            premises = (
+                read_corpus(file, skip_too_long=True).corpus
+                if info is None
+                else shared.corpora.corpus(info.id, version=info.version)
+            )
         except OSError as error:
             raise JobError(f"{name} cannot be read: {error.strerror}") from error
-        premises = shared.corpora.corpus(info.id, version=info.version)
         return compare_on(encoder, premises, trees, corpus=corpus, progress=report)
 
-    return Split(f"{name} over {info.name}", ("file", name, changed, info.id, info.version), compare)
+    over = f"over {info.name}" if info is not None else "over its own sentences"
+    return Split(f"{name} {over}", ("file", name, changed, info and (info.id, info.version)), compare)
 
 
 def _of_trees(shared: Workspace, info: CorpusInfo, name: str, trees: tuple[tuple[str, int], ...]) -> Split:

@@ -27,6 +27,9 @@ KEY = "retriever"
 """Key of the field, and so of the choice in the session."""
 
 
+_SHOWN = "active_shown"
+
+
 @dataclass(frozen=True)
 class Ranking:
     """What ranks.
@@ -95,6 +98,11 @@ def draw_ranked_by(ranking: Ranking) -> None:
             return retriever_label(choice)
         return f"Active: {retriever_label(now.encoder) if now is not None else 'cannot be told'}"
 
+    shown = called(ACTIVE)
+    if ranking.choice == ACTIVE and st.session_state.get(_SHOWN) != shown:
+        # The browser keeps the words that were chosen, not the choice: it is told that they changed.
+        st.session_state[KEY] = ACTIVE
+    st.session_state[_SHOWN] = shown
     st.selectbox(
         "Ranked by",
         [ACTIVE, *resources.retrievers()],
