@@ -58,12 +58,6 @@ _COMMON: Mapping[str, tuple[Any, Any]] = {
         ],
         None,
     ),
-    "progress_file": (
-        Annotated[
-            Path | None, typer.Option(hidden=True, help="Tell progress in a file, for other programs.")
-        ],
-        None,
-    ),
     "debug": (
         Annotated[
             bool, typer.Option("--debug", help="Show warnings of libraries, and the trace of an error.")
@@ -73,7 +67,6 @@ _COMMON: Mapping[str, tuple[Any, Any]] = {
 }
 
 _show_progress: ContextVar[bool | None] = ContextVar("show_progress", default=None)
-_progress_file: ContextVar[Path | None] = ContextVar("progress_file", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +92,13 @@ def reports(command: Callable[P, Report]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        json, progress, file, debug = (kwargs.pop(name) for name in _COMMON)
+        json, progress, debug = (kwargs.pop(name) for name in _COMMON)
         token = _show_progress.set(progress if isinstance(progress, bool) else None)
-        told_in = _progress_file.set(file if isinstance(file, Path) else None)
         try:
             with contextlib.redirect_stdout(sys.stderr), _logs_on_stderr(verbose=bool(debug)):
                 report = command(*args, **kwargs)
         finally:
             _show_progress.reset(token)
-            _progress_file.reset(told_in)
         _write(_to_json(report.data) if json else report.text)
         if not report.ok:
             raise typer.Exit(1)
@@ -129,14 +120,8 @@ def reports(command: Callable[P, Report]) -> Callable[P, None]:
 def progress_bar() -> Iterator[ProgressCallback | None]:
     """Give a callback that draws bars with rate and time left on stderr, one for each piece of work.
 
-    None, and nothing is drawn, where stderr is no terminal, unless ``--progress`` was said. With
-    ``--progress-file`` it is told there instead.
+    None, and nothing is drawn, where stderr is no terminal, unless ``--progress`` was said.
     """
-    if (file := _progress_file.get()) is not None:
-        from entail.training.background import write_progress
-
-        yield functools.partial(write_progress, file)
-        return
     wanted = _show_progress.get()
     if not (sys.stderr.isatty() if wanted is None else wanted):
         yield None

@@ -1,43 +1,44 @@
-"""Learning from the team's decisions: what is missing, the button, the training that runs, how it ended."""
+"""Learning from the team's decisions: what is missing, the button, the job that learns, how it ended."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import streamlit as st
 
 from entail.errors import EntailError
-from entail.settings import load_settings
-from entail.training.background import Background, cancel, look, put_away
+from entail.jobs.record import Job
 from entail.trees.learning import ENOUGH, Decided, decided
 from entail.trees.wording import count_of
 from entail.ui.authoring import Place
-from entail.ui.resources import Workspace, retrievers
+from entail.ui.demo import closed
+from entail.ui.models_jobs import LIVE, how_far, spell, tend
+from entail.ui.resources import Workspace, jobs, retrievers
 from entail.ui.screen import Desk
 from entail.ui.words import label
 
-EVERY = 1.0
-"""Seconds between two looks at a training that runs."""
 
-
-def learning_folder() -> Path:
-    """Return where trainings of this installation tell how far they are."""
-    return load_settings().data_dir / "learning"
+def learning_jobs(corpus_id: str | None) -> list[Job]:
+    """Return the jobs that learn, or learnt, from the decisions on a corpus, the newest first."""
+    if corpus_id is None:
+        return []
+    return [job for job in jobs().jobs() if job.spec.source.get("from_log") == corpus_id]
 
 
 def draw_learning(place: Place, desk: Desk) -> None:
     """Draw what can be done about learning from here: watch, begin, or how much is missing."""
     corpus_id = place.summary.corpus_id
-    if corpus_id is None or not len(place.corpus):
+    if corpus_id is None or not len(place.corpus) or closed("no encoder learns from what you decide"):
         return
-    folder = learning_folder()
-    run = look(folder)
+    who = desk.author or "somebody"
+    found = learning_jobs(corpus_id)
     with st.container(key="learning"):
-        if run is not None and run.state == "running":
-            _draw_running(folder, run.id)
+        if (busy := [job for job in found if job.open]) != []:
+            # The first of them that was asked for runs first.
+            _draw_busy(busy[-1].id, who)
             return
-        if run is not None and run.about.get("corpus_id") == corpus_id:
-            _draw_end(folder, run)
+        if found and not found[0].noted:
+            _draw_end(found[0])
         lacking = decisions(place.shared, corpus_id).lacking(ENOUGH)
         if lacking != Decided():
             st.caption(still_missing(lacking))
@@ -56,17 +57,21 @@ def draw_learning(place: Place, desk: Desk) -> None:
 
 def draw_offer(place: Place) -> None:
     """Draw the encoder that was learnt last for this corpus, ready to be used, unless it is in use."""
-    run = look(learning_folder())
-    if run is None or run.state != "done" or run.about.get("corpus_id") != place.summary.corpus_id:
+    done = next((job for job in learning_jobs(place.summary.corpus_id) if job.state == "done"), None)
+    if done is None:
         return
     declined: set[str] = st.session_state.setdefault("declined_encoders", set())
-    in_use = st.session_state.get("retriever") == run.name
-    if in_use or run.id in declined or run.name not in retrievers():
+    if place.ranking.name == done.name or done.id in declined or done.name not in retrievers():
         return
     with st.container(horizontal=True, vertical_alignment="center", key="offer"):
-        st.markdown(f":green[:material/school: **{label(run.name)}** has learnt from your decisions.]")
-        st.button("Rank with it", on_click=_use, args=(run.name,), key="use_learnt")
-        st.button("Not now", on_click=declined.add, args=(run.id,), type="tertiary", key="decline_learnt")
+        st.markdown(f":green[:material/school: **{label(done.name)}** has learnt from your decisions.]")
+        st.button("Rank with it", on_click=_use, args=(done.name,), key="use_learnt")
+        st.page_link(
+            "pages/Models.py",
+            label="Compare and promote",
+            query_params={"models_view": "Encoders", "candidate": done.name},
+        )
+        st.button("Not now", on_click=declined.add, args=(done.id,), type="tertiary", key="decline_learnt")
 
 
 def decisions(shared: Workspace, corpus_id: str) -> Decided:
@@ -113,36 +118,43 @@ def still_missing(lacking: Decided) -> str:
     return f"An encoder can learn from your decisions on this corpus after {needed}."
 
 
-def how_far(run: Background) -> tuple[float, str]:
-    """Return the share done and words for it."""
-    if run.progress is None:
-        return 0.0, f"preparing, {run.seconds:,.0f} s"
-    return min(1.0, run.progress.fraction), str(run.progress)
-
-
-@st.fragment(run_every=EVERY)
-def _draw_running(folder: Path, run_id: str) -> None:
-    run = look(folder)
-    if run is None or run.id != run_id or run.state != "running":
+@st.fragment(run_every=LIVE)
+def _draw_busy(job_id: str, who: str) -> None:
+    try:
+        job = jobs().job(job_id)
+    except EntailError:
+        st.rerun()  # deleted meanwhile
+    if not job.open:
         st.rerun()
-    share, words = how_far(run)
-    st.progress(share, text=f"**{label(run.name)}** learns · {label(words)}")
+    if job.state == "queued":
+        st.progress(0.0, text=f"**{label(job.name)}** waits to learn, as number {job.place} in the queue")
+        tend()
+    else:
+        share, words = how_far(job)
+        st.progress(share, text=f"**{label(job.name)}** learns · {label(words)}")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.caption(
-            f"Started by {label(str(run.about.get('author', 'somebody')))} "
-            f"{run.started.astimezone():%H:%M}, from the decisions on "
-            f"{label(str(run.about.get('corpus', 'a corpus')))}. It goes on without this page."
+            f"Started by {label(job.spec.by)} {job.spec.at.astimezone():%H:%M}, from "
+            f"{label(job.spec.about)}. It goes on without this page."
         )
-        st.button("Cancel", on_click=_cancel, args=(folder, run_id), type="tertiary", key="cancel_learning")
+        st.page_link(
+            "pages/Models.py",
+            label="Watch it",
+            icon=":material/monitoring:",
+            query_params={"models_view": "Training", "job": job.id},
+        )
+        stopping = job.state == "cancelling"
+        if st.button("Cancel", type="tertiary", key="cancel_learning", disabled=stopping):
+            _do(lambda: jobs().cancel(job.id, by=who), "It could not be cancelled")
+            st.rerun()
 
 
-def _draw_end(folder: Path, run: Background) -> None:
+def _draw_end(job: Job) -> None:
     """Say how the last training ended, until somebody has taken note."""
-    if run.put_away:
-        return
-    name, took = label(run.name), f"{max(1, round(run.seconds)):,} s"
-    if run.state == "done":
-        counts = dict((run.result or {}).get("counts", {}))
+    name, took = label(job.name), spell(job.seconds)
+    after = f" after {took}" if job.seconds else ""
+    if job.state == "done":
+        counts = dict((job.result or {}).get("counts", {}))
         words = f"learnt in {took}"
         if counts:
             words = (
@@ -150,21 +162,44 @@ def _draw_end(folder: Path, run: Background) -> None:
                 f"{counts.get('negatives', 0):,} rejected, "
                 f"for {count_of(counts.get('queries', 0), 'sentence')}"
             )
-        warnings = [str(warning) for warning in (run.result or {}).get("warnings", ())]
         st.success(
             f"**{name}** {label(words)}. It stands under “Ranked by” from now on."
-            + "".join(f"  \n:material/warning: {label(w)}" for w in warnings),
+            + "".join(f"  \n:material/warning: {label(warning)}" for warning in job.warnings),
             icon=":material/school:",
         )
-    elif run.state == "cancelled":
-        st.info(f"**{name}** was cancelled after {took}; nothing is left of it.", icon=":material/cancel:")
+    elif job.state == "cancelled":
+        by = f" by {label(job.cancelled_by)}" if job.cancelled_by else ""
+        st.info(f"**{name}** was cancelled{by}{after}.", icon=":material/cancel:")
     else:
-        what = "failed" if run.state == "failed" else "was killed"
+        what = "failed" if job.state == "failed" else "was interrupted"
+        todo = f"  \n**What to do:** {label(job.status.todo)}." if job.status.todo else ""
         st.error(
-            f"The training of **{name}** {what} after {took}: {label(run.reason or 'no reason is known')}",
+            f"The training of **{name}** {what}{after}: "
+            f"{label(job.status.what or 'no reason is known')}.{todo}",
             icon=":material/error:",
         )
-    st.button("Dismiss", on_click=put_away, args=(folder, run.id), type="tertiary", key="dismiss_learning")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if job.resumable:
+            st.button(
+                "Resume",
+                on_click=_do,
+                args=(lambda: jobs().resume(job.id), "It could not be resumed"),
+                key="resume_learning",
+                help="It goes on from its last checkpoint, with the decisions as they were when it began.",
+            )
+        st.page_link(
+            "pages/Models.py",
+            label="See how it went",
+            icon=":material/monitoring:",
+            query_params={"models_view": "Training", "job": job.id},
+        )
+        st.button(
+            "Dismiss",
+            on_click=_do,
+            args=(lambda: jobs().note(job.id), "It could not be put away"),
+            type="tertiary",
+            key="dismiss_learning",
+        )
 
 
 def _open(desk: Desk) -> None:
@@ -175,8 +210,9 @@ def _use(name: str) -> None:
     st.session_state["retriever"] = name
 
 
-def _cancel(folder: Path, run_id: str) -> None:
+def _do(act: Callable[[], object], failure: str) -> None:
+    """Do something about a job, and say what was in the way."""
     try:
-        cancel(folder, run_id)
-    except (EntailError, OSError) as error:
-        st.toast(label(f"It could not be cancelled: {error}"), icon=":material/error:")
+        act()
+    except EntailError as error:
+        st.toast(label(f"{failure}: {error}"), icon=":material/error:")

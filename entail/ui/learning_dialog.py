@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-
 import streamlit as st
 
-from entail.aeenc.few_decisions import FEW_DECISIONS, options
-from entail.encoders.catalogue import catalogue
+from entail.aeenc.few_decisions import FEW_DECISIONS
 from entail.errors import EntailError
-from entail.settings import load_settings
-from entail.training.background import Background, look, start
-from entail.trees.learning import ENOUGH, Decided, Lesson, check_name, lesson_of, name_for
+from entail.jobs.record import Job
+from entail.trees.learning import ENOUGH, Decided, Lesson, lesson_of, name_for
 from entail.trees.wording import count_of
 from entail.ui.authoring import Place
-from entail.ui.learning import learning_folder, still_missing
+from entail.ui.learning import learning_jobs, still_missing
+from entail.ui.resources import jobs
 from entail.ui.screen import Desk
 from entail.ui.words import label
 
-CONFIG = FEW_DECISIONS
-"""The settings that are used."""
+METHOD, CONFIG = "aeenc", FEW_DECISIONS
+"""What is trained, and with which settings."""
 
 
 def _forget() -> None:
@@ -32,11 +29,11 @@ def draw_learning_dialog(place: Place, desk: Desk) -> None:
     """Draw what would be learnt, the name of the encoder to be, and Start."""
     corpus_id = place.summary.corpus_id
     assert corpus_id is not None
-    running = look(learning_folder())
-    if running is not None and running.state == "running":
+    busy = next((job for job in learning_jobs(corpus_id) if job.open), None)
+    if busy is not None:
         st.info(
-            f"**{label(running.name)}** is learning at this moment, and there is one training at a time in "
-            "an installation. Wait for it, or cancel it.",
+            f"**{label(busy.name)}** is learning from these decisions at this moment. Wait for it, or cancel "
+            "it.",
             icon=":material/hourglass_top:",
         )
         return
@@ -49,7 +46,9 @@ def draw_learning_dialog(place: Place, desk: Desk) -> None:
     lacking = lesson.decided.lacking(ENOUGH)
     if lacking != Decided():
         st.info(still_missing(lacking) + " What several trees say counts once.")
-    taken = names_taken()
+    taken = jobs().names_taken()
+    if ahead := sum(job.open for job in jobs().jobs()):
+        st.info(f"It will wait for {count_of(ahead, 'other training')}.", icon=":material/schedule:")
     with st.form("learn", border=False):
         name = st.text_input("Name of the encoder", value=name_for(place.corpus.name, taken), max_chars=80)
         st.caption(
@@ -68,39 +67,21 @@ def draw_learning_dialog(place: Place, desk: Desk) -> None:
         st.rerun()
 
 
-def begin(place: Place, name: str, *, author: str) -> Background:
-    """Start the training of an encoder from the decisions on a corpus, outside this process.
+def begin(place: Place, name: str, *, author: str) -> Job:
+    """Queue the training of an encoder from the decisions on a corpus.
 
     Raises:
-        TrainingError: If the name will not do, a training runs already, or it cannot be started.
+        TrainingError: If the name will not do, or is taken.
+        JobError: If it cannot be queued.
     """
-    check_name(name, names_taken())
-    settings = load_settings()
-    out = settings.models_dir.absolute() / name
-    return start(
-        learning_folder(),
-        command(str(place.summary.corpus_id), str(out)),
+    return jobs().submit(
+        METHOD,
+        CONFIG,
+        {"from_log": place.summary.corpus_id},
         name=name,
-        about={"corpus_id": place.summary.corpus_id, "corpus": place.corpus.name, "author": author},
-        # A training of seconds is done again from the start, with the decisions of that day.
-        scratch=out.with_name(f"{name}.training"),
+        by=author,
+        about=f"the decisions on {place.corpus.name}",
     )
-
-
-def command(corpus_id: str, out: str) -> list[str]:
-    """Return what is run: the same that a person could type."""
-    return [
-        *(sys.executable, "-m", "entail", "train", "aeenc"),
-        *("--from-log", corpus_id, "--out", out, "--no-resume", "--json", "--progress-file", "{progress}"),
-        *options(CONFIG),
-    ]
-
-
-def names_taken() -> set[str]:
-    """Return the names under which something stands already: encoders, and other folders of `models/`."""
-    models = load_settings().models_dir
-    folders = {folder.name for folder in models.iterdir()} if models.is_dir() else set()
-    return folders | {entry.name for entry in catalogue()}
 
 
 def _draw_lesson(lesson: Lesson, corpus_name: str) -> None:

@@ -122,9 +122,10 @@ def _draw_standing(job: Job) -> None:
         _draw_done(job)
     else:
         draw = st.info if job.state == "cancelled" else st.error
-        by = f" by {job.cancelled_by}" if job.cancelled_by else ""
+        by = f" by {label(job.cancelled_by)}" if job.cancelled_by else ""
+        after = f" after {spell(job.seconds)}" if job.seconds else ""
         draw(
-            f"**{LOOKS[job.state].words.capitalize()}{label(by)}** after {spell(job.seconds)}: "
+            f"**{LOOKS[job.state].words.capitalize()}{by}**{after}: "
             f"{label(status.what or 'no reason is known')}.  \n**What to do:** {label(status.todo or '')}.",
             icon=LOOKS[job.state].icon,
         )

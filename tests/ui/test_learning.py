@@ -1,12 +1,8 @@
-"""Learning from decisions: what is missing, one training at a time, every end, and the real one."""
+"""Learning from decisions: what is missing, the job in the queue, every end, and the real one."""
 
-import json
-import os
-import signal
-import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +14,21 @@ from entail.data.records import Corpus
 from entail.errors import TrainingError
 from entail.index.lexical import TfidfIndex
 from entail.index.retriever import retriever
-from entail.training.background import Background, cancel, look, read_progress
+from entail.jobs.child import Attempt, finish
+from entail.jobs.endings import ended
+from entail.jobs.folder import JobFolder
+from entail.jobs.jobs import Jobs
+from entail.jobs.record import Job, Outcome
+from entail.jobs.supervision import run_job
+from entail.progress import Progress
 from entail.trees.acts import Accept, Create, Evidence, Reject, Shown
 from entail.trees.learning import Decided
 from entail.ui import learning_dialog
 from entail.ui.author import Visitor
 from entail.ui.authoring import Place
-from entail.ui.learning import decisions, how_far, learning_folder, still_missing
-from entail.ui.resources import Workspace, retrievers
+from entail.ui.learning import decisions, learning_jobs, still_missing
+from entail.ui.models_jobs import how_far
+from entail.ui.resources import Workspace, jobs, retrievers
 from entail.ui.screen import Screen
 from entail.ui.works import Work
 
@@ -63,15 +66,14 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "models"
     folder.mkdir(exist_ok=True)
     monkeypatch.setenv("ENTAIL_MODELS_DIR", str(folder))
+    # Nothing trains but where a test says so.
+    monkeypatch.setenv("ENTAIL_WORKER", "none")
     return folder
 
 
 @pytest.fixture
-def corpus_id(shared: Workspace, models: Path) -> Iterator[str]:
-    yield shared.corpora.add_corpus(FACTS, author="Ada").id
-    run = look(learning_folder())
-    if run is not None:
-        cancel(learning_folder(), run.id)
+def corpus_id(shared: Workspace, models: Path) -> str:
+    return shared.corpora.add_corpus(FACTS, author="Ada").id
 
 
 @pytest.fixture
@@ -95,34 +97,50 @@ def open_tree(app: AppTest, tree: str) -> AppTest:
     return app
 
 
-def stub(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """Run this instead of a training; `out` is the folder of the encoder to be."""
-    monkeypatch.setattr(
-        learning_dialog,
-        "command",
-        lambda corpus_id, out: [sys.executable, "-c", f"import json, sys, time; out = {out!r}\n{code}"],
-    )
-
-
 def begin(on_trees: AppTest) -> AppTest:
     tree = on_trees.session_state["tree"]
     on_trees.button(key=f"learn-{tree}").click().run()
     return next(b for b in on_trees.button if b.label == "Start learning").click().run()
 
 
-def ended() -> Background:
-    for _ in range(1200):
-        run = look(learning_folder())
-        assert run is not None
-        if run.state != "running":
-            return run
-        time.sleep(0.05)
-    raise AssertionError("it never ended")
+def newest() -> Job:
+    return jobs().jobs()[0]
+
+
+def end(how: Callable[[JobFolder, int], Outcome], *, progress: Progress | None = None) -> None:
+    """Let a worker take the job up, tell how far it is, and end it so."""
+
+    def at_it(job: JobFolder, attempt: int, lock: int, pipe: int) -> Gone:
+        if progress:
+            job.tell(progress)
+        job.write_outcome(how(job, attempt))
+        return Gone()
+
+    run_job(jobs().place(newest().id), stopping=lambda: False, spawn=at_it)
+
+
+@dataclass
+class Gone:
+    """What trains, in this process: it has ended."""
+
+    code: int = 0
+    pid: int = 0
+
+    def poll(self) -> int:
+        return self.code
+
+
+def train_here(job: JobFolder, attempt: int, lock: int, pipe: int) -> Gone:
+    return Gone(finish(job, Attempt(job.path, attempt).run()))
 
 
 def said(app: AppTest) -> str:
     kinds = (app.markdown, app.caption, app.info, app.error, app.success, app.warning)
     return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def bars(app: AppTest) -> list[str]:
+    return [str(bar.proto.text).replace("\\", "") for bar in app.get("progress")]
 
 
 def button(app: AppTest, key: str) -> bool:
@@ -172,75 +190,100 @@ def test_a_name_that_is_taken_is_refused_in_the_dialog(on_trees: AppTest, models
     next(t for t in on_trees.text_input if t.label == "Name of the encoder").set_value("minilm")
     next(b for b in on_trees.button if b.label == "Start learning").click().run()
     assert "there is an encoder called 'minilm' already" in said(on_trees)
-    assert look(learning_folder()) is None
+    assert jobs().jobs() == []
 
 
-def test_any_browser_sees_what_runs_and_may_cancel_it(
-    on_trees: AppTest, shared: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stub(monkeypatch, "time.sleep(600)")
+def test_any_browser_sees_what_waits_and_may_cancel_it(on_trees: AppTest, corpus_id: str) -> None:
     begin(on_trees)
-    run = look(learning_folder())
-    assert run is not None
-    assert (run.state, run.name, run.about["author"]) == ("running", "team-sky-1", "Ada")
+    job = newest()
+    assert (job.state, job.name, job.spec.by) == ("queued", "team-sky-1", "Ada")
+    assert (job.spec.method, job.spec.source["from_log"]) == ("aeenc", corpus_id)
+    assert job.spec.config["alpha"] == FEW_DECISIONS.alpha
     other = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
     other.text_input(key="sidebar_name").set_value("Bob").run()
     other = open_tree(other, on_trees.session_state["tree"])
     assert "Started by Ada" in said(other)
+    assert "from the decisions on sky" in said(other)
+    assert "Nobody works off the queue" in said(other)
+    assert bars(other) == ["**team-sky-1** waits to learn, as number 1 in the queue"]
     assert not button(other, f"learn-{on_trees.session_state['tree']}")
     other.button(key="cancel_learning").click().run()
-    assert ended().state == "cancelled"
-    assert "was cancelled" in said(on_trees.run())
+    assert newest().state == "cancelled"
+    on_trees.run()
+    assert "**team-sky-1** was cancelled by Bob" in said(on_trees)
+    on_trees.button(key="resume_learning").click().run()
+    assert newest().state == "queued"
+    assert "Started by Ada" in said(on_trees)
 
 
-def test_a_second_start_is_told(on_trees: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_while_it_learns(on_trees: AppTest) -> None:
+    begin(on_trees)
+    seen: list[str] = []
+
+    def look(job: JobFolder, attempt: int) -> Outcome:
+        seen.extend(bars(on_trees.run()))
+        return ended(attempt, "error")
+
+    end(look, progress=Progress(5, 10, 1.0, "training", "steps"))
+    assert seen == ["**team-sky-1** learns · training: 5 of 10 steps, 5 steps/s, 0:01 left"]
+
+
+def test_a_second_start_is_told(on_trees: AppTest, corpus_id: str) -> None:
     tree = on_trees.session_state["tree"]
-    stub(monkeypatch, "time.sleep(600)")
     on_trees.button(key=f"learn-{tree}").click().run()
     # Meanwhile a colleague starts one.
-    learning_dialog.start(learning_folder(), [sys.executable, "-c", "import time; time.sleep(600)"], name="b")
+    jobs().submit("aeenc", {}, {"from_log": corpus_id}, name="b", by="Bob")
     next(b for b in on_trees.button if b.label == "Start learning").click().run()
-    assert "**b** is learning at this moment" in said(on_trees) or "is running already" in said(on_trees)
+    assert "**b** is learning from these decisions at this moment" in said(on_trees)
+    assert len(jobs().jobs()) == 1
 
 
-def test_an_error_gives_its_reason_until_it_is_dismissed(
-    on_trees: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    error = json.dumps({"error": {"type": "TrainingError", "message": "no space left, make room"}})
-    stub(monkeypatch, f"print({error!r}); sys.exit(1)")
+def test_trainings_of_others_are_waited_for(on_trees: AppTest) -> None:
+    jobs().submit("aeenc", {}, {"from_log": "another"}, name="b", by="Bob")
+    on_trees.button(key=f"learn-{on_trees.session_state['tree']}").click().run()
+    assert "It will wait for 1 other training." in said(on_trees)
+    next(b for b in on_trees.button if b.label == "Start learning").click().run()
+    assert bars(on_trees) == ["**team-sky-1** waits to learn, as number 2 in the queue"]
+
+
+def test_an_end_gives_its_reason_and_what_to_do_until_it_is_dismissed(on_trees: AppTest) -> None:
     begin(on_trees)
-    ended()
+    end(lambda job, attempt: ended(attempt, "disk_full", "the disk is full: no <space> left"))
     on_trees.run()
     assert "The training of **team-sky-1** failed" in said(on_trees)
-    assert "no space left, make room" in said(on_trees)
-    assert "Traceback" not in said(on_trees)
+    assert "the disk is full: no <space> left" in said(on_trees)
+    assert "**What to do:** make room" in said(on_trees)
     on_trees.button(key="dismiss_learning").click().run()
     assert "failed" not in said(on_trees)
     assert button(on_trees, f"learn-{on_trees.session_state['tree']}")
+    # For everybody: a job that was noted is noted.
+    assert Jobs().jobs()[0].noted
 
 
-def test_kill_9_is_said(on_trees: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    stub(monkeypatch, "time.sleep(600)")
+def test_kill_9_is_said(on_trees: AppTest) -> None:
     begin(on_trees)
-    run = look(learning_folder())
-    assert run is not None
-    os.kill(run.pid or 0, signal.SIGKILL)
-    ended()
+    run_job(
+        jobs().place(newest().id),
+        stopping=lambda: False,
+        spawn=lambda job, attempt, lock, pipe: Gone(code=-9),
+    )
     on_trees.run()
-    assert "was killed" in said(on_trees)
-    assert "killed from outside, the memory ran out" in said(on_trees)
+    assert "**team-sky-1** was interrupted" in said(on_trees)
+    assert "killed from outside (signal 9, SIGKILL)" in said(on_trees)
+    assert button(on_trees, "resume_learning")
 
 
 def test_what_was_learnt_is_offered_and_used(
     on_trees: AppTest, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stub(monkeypatch, "print(json.dumps({'counts': {'queries': 3, 'positives': 12, 'negatives': 12}}))")
     monkeypatch.setattr("entail.ui.learning.retrievers", lambda: ["tfidf", "team-sky-1"])
     monkeypatch.setattr("entail.ui.resources.retrievers", lambda: ["tfidf", "team-sky-1"])
     begin(on_trees)
-    ended()
+    counts = {"counts": {"queries": 3, "positives": 12, "negatives": 12}, "warnings": ["it is *odd*"]}
+    end(lambda job, attempt: Outcome(attempt, "done", result=counts))
     on_trees.run()
     assert "from 12 accepted premises and 12 rejected, for 3 sentences" in said(on_trees)
+    assert "it is *odd*" in said(on_trees)
     on_trees.button(key="decline_learnt").click().run()
     assert not button(on_trees, "use_learnt")
     on_trees.session_state["declined_encoders"] = set()
@@ -260,40 +303,27 @@ def test_who_ranked_what_is_judged_is_said_though_it_is_gone(on_trees: AppTest) 
     assert any("rejected by Ada" in note for note in notes)
 
 
-def test_progress_in_words() -> None:
-    from datetime import UTC, datetime
-
-    from entail.progress import Progress
-
-    run = Background("1", "x", {}, datetime.now(UTC))
-    assert how_far(run)[1].startswith("preparing")
-    half = replace(run, progress=Progress(5, 10, 1.0, "training", "steps"))
-    assert how_far(half) == (0.5, "training: 5 of 10 steps, 5 steps/s, 0:01 left")
-
-
 @pytest.fixture
-def place(shared: Workspace, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    """Return a place at decided trees in an installation whose base is tiny."""
+def place(shared: Workspace, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Return a place at decided trees in an installation whose base is tiny, where nobody starts a worker."""
     small = replace(FEW_DECISIONS, base="tiny", rank=4, epochs=2, precision="fp32")
     monkeypatch.setattr(learning_dialog, "CONFIG", small)
+    monkeypatch.setenv("ENTAIL_WORKER", "none")
     info = shared.corpora.add_corpus(FACTS, author="Ada")
     tree = decide(shared, info.id)[0]
     building = Work(value=TfidfIndex(FACTS))
-    yield Place(shared, shared.log.summary(tree), FACTS, 1, building, Screen(tree), Visitor("Ada"))
-    run = look(learning_folder())
-    if run is not None:
-        cancel(learning_folder(), run.id)
+    return Place(shared, shared.log.summary(tree), FACTS, 1, building, Screen(tree), Visitor("Ada"))
 
 
 def test_a_real_training_stands_under_ranked_by_and_ranks(place: Place, tiny_home: Path) -> None:
-    learning_dialog.begin(place, "team-sky-1", author="Ada")
-    run = ended()
-    assert (run.state, run.reason) == ("done", None)
-    assert run.result is not None
-    assert run.result["counts"]["positives"] == 12
-    told = read_progress(learning_folder() / "progress.json")
-    assert told is not None
-    assert (told.what, told.fraction) == ("training", 1.0)
+    job = learning_dialog.begin(place, "team-sky-1", author="Ada")
+    assert job.spec.about == "the decisions on sky"
+    assert how_far(job) == (0.0, "preparing, 1 s")
+    run_job(jobs().place(job.id), stopping=lambda: False, spawn=train_here)
+    (done,) = learning_jobs(place.summary.corpus_id)
+    assert (done.state, done.status.what) == ("done", None)
+    assert done.result is not None
+    assert done.result["counts"]["positives"] == 12
     assert "team-sky-1" in retrievers()
     index = retriever("team-sky-1", FACTS)
     assert index.manifest.revision.startswith("team-sky-1@")
@@ -301,22 +331,3 @@ def test_a_real_training_stands_under_ranked_by_and_ranks(place: Place, tiny_hom
     assert sorted(f.name for f in tiny_home.iterdir() if "team" in f.name) == ["team-sky-1"]
     with pytest.raises(TrainingError, match="already"):
         learning_dialog.begin(place, "team-sky-1", author="Bob")
-
-
-def test_a_disk_that_takes_no_more_is_a_reason_and_leaves_nothing(
-    place: Place, tiny_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole: Callable[[str, str], list[str]] = learning_dialog.command
-
-    def limited(corpus_id: str, out: str) -> list[str]:
-        # No file may grow beyond eight blocks; the premises' vectors fit, the adapter does not.
-        return ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *whole(corpus_id, out)]
-
-    monkeypatch.setattr(learning_dialog, "command", limited)
-    learning_dialog.begin(place, "team-sky-1", author="Ada")
-    run = ended()
-    assert run.state == "failed"
-    assert "File too large" in str(run.reason)
-    assert "\n" not in str(run.reason)
-    assert "team-sky-1" not in retrievers()
-    assert not [f.name for f in tiny_home.iterdir() if "team" in f.name]

@@ -1,0 +1,52 @@
+"""What trains comes after the app: it stands behind it, and leaves it half of the cores."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.jobs.folder import JobFolder
+from entail.jobs.jobs import Jobs
+from entail.jobs.record import Job
+from entail.jobs.supervision import NICE, run_job, spawn_child
+
+
+def test_what_trains_stands_behind_everything_else(
+    jobs: Jobs, submit: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    seen: dict[str, Any] = {}
+
+    def spying(job: JobFolder, attempt: int, lock: int, pipe: int) -> subprocess.Popen[bytes]:
+        process = spawn_child(job, attempt, lock, pipe)
+        told = Path(f"/proc/{process.pid}/environ").read_bytes().decode().split("\0")
+        seen.update(line.split("=", 1) for line in told if line)
+        seen["nice"] = os.getpriority(os.PRIO_PROCESS, process.pid)
+        seen["session"] = os.getsid(process.pid) == process.pid != os.getsid(0)
+        return process
+
+    run_job(jobs.place(submit().id), stopping=lambda: False, spawn=spying)
+    assert seen["nice"] == min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
+    assert seen["session"]
+    assert [seen[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")] == ["4", "4"]
+    assert seen["OMP_WAIT_POLICY"] == "PASSIVE"
+
+
+def test_what_was_said_of_threads_beforehand_holds(
+    jobs: Jobs, submit: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    seen: list[str] = []
+
+    def spying(job: JobFolder, attempt: int, lock: int, pipe: int) -> subprocess.Popen[bytes]:
+        process = spawn_child(job, attempt, lock, pipe)
+        seen.extend(Path(f"/proc/{process.pid}/environ").read_bytes().decode().split("\0"))
+        return process
+
+    run_job(jobs.place(submit(steps=1).id), stopping=lambda: False, spawn=spying)
+    assert "OMP_NUM_THREADS=3" in seen
