@@ -37,6 +37,9 @@ def draw_encoders(shared: Workspace, author: str | None) -> None:
     st.markdown("##### Encoders in reach")
     found = rows(shared, _typed())
     names = [row.name for row in found]
+    if (asked := st.query_params.pop("candidate", None)) in names:
+        # A link from a training that is done.
+        st.session_state[PICKED], st.session_state["models_encoder_view"] = asked, "Promote"
     picked = st.session_state.get(PICKED)
     picked = picked if picked in names else names[0]
     draw_list(found, picked=picked, key="models_list", on_pick=_pick)
