@@ -37,7 +37,7 @@ from entail.index.retriever import retriever
 from entail.progress import ProgressCallback
 from entail.results import write_result
 from entail.training.averaging import average_adapters
-from entail.training.distillation import Teaching, teach
+from entail.training.teaching import Teaching, teach
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "docs" / "results" / "aeenc_minilm.json"

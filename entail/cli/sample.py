@@ -26,7 +26,9 @@ def sample(
     extend: Extend = None,
     retriever: Annotated[
         str,
-        typer.Option(help="tfidf, bm25, minilm, a folder under models/, or a Hub id.", metavar="NAME"),
+        typer.Option(
+            help="tfidf, bm25, ngrams, minilm, a folder under models/, or a Hub id.", metavar="NAME"
+        ),
     ] = "minilm",
     k: Annotated[int, typer.Option("--k", help="Premises looked up a query.", metavar="K")] = 20,
     start: Annotated[

@@ -60,7 +60,7 @@ def aeenc(
     from entail.aeenc.training import train_aeenc
     from entail.data.corpora import read_corpus
     from entail.jobs.source import training_data
-    from entail.training.distillation import teach
+    from entail.training.teaching import teach
 
     data = training_data(corpus=corpus, trees=trees, from_log=from_log, dev=dev, limit=limit, extend=extend)
     if bool(teacher) != (taught is not None):

@@ -1,28 +1,26 @@
-"""Premises by shared words: TF-IDF (scikit-learn) and BM25 (bm25s).
+"""Premises by shared words: TF-IDF (scikit-learn), of whole words or of their parts, and BM25 (bm25s).
 
-Both see words only, so texts need not be folded: white space never joins or parts a word.
+They see words only, so texts need not be folded: white space never joins or parts a word.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from entail.data.records import Corpus
 from entail.errors import CorpusError
 from entail.index.protocol import Floats, Hits, Manifest
-from entail.index.ranking import checked_k, checked_queries, top_k
-
-_CHUNK = 256
-"""Queries whose scores are in memory at once while searching."""
+from entail.index.ranking import checked_queries, search_by_scores
 
 
 class _LexicalIndex(ABC):
-    """What both have in common: a search is a ranking of all scores."""
+    """What they have in common: a search is a ranking of all scores."""
 
     def __init__(self, corpus: Corpus, *, name: str, revision: str, metric: str) -> None:
         if not corpus.premises:
@@ -50,14 +48,7 @@ class _LexicalIndex(ABC):
         Raises:
             RetrievalError: If k is below 1 or a query is empty.
         """
-        k = checked_k(k, len(self._corpus))
-        parts = [top_k(self.scores(queries[i : i + _CHUNK]), k) for i in range(0, len(queries), _CHUNK)]
-        if not parts:
-            return Hits(np.empty((0, k), dtype=np.int64), np.empty((0, k), dtype=np.float32))
-        return Hits(
-            np.concatenate([part.positions for part in parts]),
-            np.concatenate([part.scores for part in parts]),
-        )
+        return search_by_scores(self.scores, queries, k=k, count=len(self._corpus))
 
     @abstractmethod
     def scores(self, queries: Sequence[str]) -> Floats:
@@ -77,14 +68,20 @@ class TfidfIndex(_LexicalIndex):
         CorpusError: If the corpus is empty.
     """
 
+    NAME: ClassVar[str] = "tfidf"
+    OPTIONS: ClassVar[Mapping[str, Any]] = {}
+
     def __init__(self, corpus: Corpus) -> None:
         import sklearn
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         super().__init__(
-            corpus, name="tfidf", revision=f"tfidf@scikit-learn-{sklearn.__version__}", metric="tfidf_cosine"
+            corpus,
+            name=self.NAME,
+            revision=f"{self.NAME}@scikit-learn-{sklearn.__version__}",
+            metric="tfidf_cosine",
         )
-        self._vectorizer: Any = TfidfVectorizer()
+        self._vectorizer: Any = TfidfVectorizer(**self.OPTIONS)
         analyse = self._vectorizer.build_analyzer()
         # scikit-learn refuses a corpus without a single word of two letters; here it merely finds nothing.
         self._premises: Any = (
@@ -104,6 +101,29 @@ class TfidfIndex(_LexicalIndex):
             return np.zeros((len(queries), len(self._corpus)), dtype=np.float32)
         found = self._vectorizer.transform(queries) @ self._premises
         return np.asarray(found.toarray(), dtype=np.float32)
+
+
+def _words_alone(text: str) -> str:
+    return " ".join(re.findall(r"\w\w+", text.lower()))
+
+
+class NgramIndex(TfidfIndex):
+    """Cosine of TF-IDF vectors of the parts of words: three to five letters in a row, counted by logarithm.
+
+    Words that are built of the same parts meet: `evaporate` and `evaporation`, `sun` and `sunlight`.
+
+    >>> index = NgramIndex(Corpus.of("tiny", ["evaporation cools", "fire is hot"]))
+    >>> index.search(["when water evaporates"], k=1).positions
+    array([[0]])
+    """
+
+    NAME: ClassVar[str] = "ngrams"
+    OPTIONS: ClassVar[Mapping[str, Any]] = {
+        "preprocessor": _words_alone,
+        "analyzer": "char_wb",
+        "ngram_range": (3, 5),
+        "sublinear_tf": True,
+    }
 
 
 class Bm25Index(_LexicalIndex):

@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from entail.errors import RetrievalError
 from entail.index.protocol import Floats, Hits, Ints
+
+_CHUNK = 256
+"""Queries whose scores are in memory at once while searching."""
+
+
+def search_by_scores(
+    scores: Callable[[Sequence[str]], Floats], queries: Sequence[str], *, k: int, count: int
+) -> Hits:
+    """Search by a ranking of all scores, for an index that has no faster way.
+
+    Args:
+        scores: Returns the similarities of queries to every premise, shape (queries, premises).
+        queries: Texts.
+        k: Hits a query; cut to the number of premises.
+        count: Number of premises.
+
+    Raises:
+        RetrievalError: If k is below 1.
+    """
+    k = checked_k(k, count)
+    parts = [top_k(scores(queries[i : i + _CHUNK]), k) for i in range(0, len(queries), _CHUNK)]
+    if not parts:
+        return Hits(np.empty((0, k), dtype=np.int64), np.empty((0, k), dtype=np.float32))
+    return Hits(
+        np.concatenate([part.positions for part in parts]), np.concatenate([part.scores for part in parts])
+    )
 
 
 def top_k(scores: Floats, k: int) -> Hits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from entail.data.records import Corpus
@@ -10,22 +10,29 @@ from entail.encoders.biencoder import BiEncoder, Encoder
 from entail.encoders.catalogue import catalogue
 from entail.errors import RetrievalError, UnknownEncoderError
 from entail.index.dense import DenseIndex
-from entail.index.lexical import Bm25Index, TfidfIndex
+from entail.index.hybrid import HybridIndex
+from entail.index.lexical import Bm25Index, NgramIndex, TfidfIndex
 from entail.index.protocol import PremiseIndex
 from entail.index.queries import QueryVectors
 from entail.index.vectors import premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
 
-LEXICAL = ("tfidf", "bm25")
+LEXICAL: Mapping[str, type[TfidfIndex | Bm25Index]] = {
+    "tfidf": TfidfIndex,
+    "bm25": Bm25Index,
+    "ngrams": NgramIndex,
+}
 """Retrievers that need no encoder."""
+
+_HYBRID = "+ngrams"
 
 
 def retriever_names() -> list[str]:
     """Return the names that work without network: lexical ones, then encoders that can be loaded.
 
-    >>> retriever_names()[:3]
-    ['tfidf', 'bm25', 'minilm']
+    >>> retriever_names()[:4]
+    ['tfidf', 'bm25', 'ngrams', 'minilm']
     """
     return [*LEXICAL, *(entry.name for entry in catalogue() if entry.problem is None)]
 
@@ -44,7 +51,8 @@ def retriever(
     """Make the index of a corpus that a name asks for.
 
     Args:
-        name: `tfidf`, `bm25`, `minilm`, a folder under `models/`, another folder, or a Hub id.
+        name: `tfidf`, `bm25`, `ngrams`, `minilm`, a folder under `models/`, another folder, or a Hub id; with
+            `+ngrams` behind it, a `HybridIndex` of both.
         corpus: The premises.
         encoder: The encoder behind `name`, where there is one in memory already; a name of a lexical
             retriever needs none.
@@ -61,10 +69,20 @@ def retriever(
         CorpusError: If the corpus is empty.
         ManifestMismatchError: If cached vectors belong to something else.
     """
-    if name == "tfidf":
-        return TfidfIndex(corpus)
-    if name == "bm25":
-        return Bm25Index(corpus)
+    if name in LEXICAL:
+        return LEXICAL[name](corpus)
+    if name.endswith(_HYBRID):
+        first = retriever(
+            name.removesuffix(_HYBRID),
+            corpus,
+            encoder=encoder,
+            queries=queries,
+            beside=beside,
+            cache_dir=cache_dir,
+            progress=progress,
+            device=device,
+        )
+        return HybridIndex(first, NgramIndex(corpus))
     if encoder is None:
         try:
             encoder = BiEncoder(name, device=device)

@@ -99,6 +99,16 @@ def read_entry(entry: Path, expected: Manifest) -> Halves | None:
     return vectors
 
 
+def remove_entry(entry: Path) -> None:
+    """Remove an entry: the vectors are made again when somebody asks for them.
+
+    Raises:
+        OSError: If it cannot be removed.
+    """
+    with _locked(entry.parent, entry.name):
+        shutil.rmtree(entry)
+
+
 def check_manifest(found: Manifest, expected: Manifest, *, where: str) -> None:
     """Refuse what belongs to something else.
 

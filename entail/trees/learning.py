@@ -13,6 +13,7 @@ from entail.data.records import Corpus
 from entail.data.text import fold
 from entail.encoders.catalogue import PACKAGED
 from entail.errors import TrainingError
+from entail.index.retriever import LEXICAL
 from entail.trees.decisions import judgements_of, pairs_of
 from entail.trees.log import TreeLog
 from entail.trees.tree import Tree
@@ -157,7 +158,7 @@ def check_name(name: str, taken: Collection[str]) -> None:
             "expected a name of letters a to z, digits, '.', '-' and '_' that begins with a letter or a "
             f"digit, 80 characters at most, found {name!r}"
         )
-    if name.lower() in {PACKAGED, "tfidf", "bm25", *(other.lower() for other in taken)}:
+    if name.lower() in {PACKAGED, *LEXICAL, *(other.lower() for other in taken)}:
         raise TrainingError(
             f"there is an encoder called {name!r} already, and decisions may rest on it; take another name"
         )

@@ -33,9 +33,10 @@ _LABELS: Mapping[str, str] = {
     "aeenc-minilm": "AE-Enc MiniLM (debiased)",
     "tfidf": "TF-IDF (shared words)",
     "bm25": "BM25 (shared words)",
+    "ngrams": "TF-IDF (shared parts of words)",
 }
 
-LEXICAL = ("tfidf", "bm25")
+LEXICAL = ("tfidf", "bm25", "ngrams")
 """Retrievers that need no encoder, as in `entail.index.retriever`, whose import takes its time."""
 
 _COMMIT = 40

@@ -9,11 +9,11 @@ import pytest
 from entail.data.records import Corpus
 from entail.errors import CorpusError, RetrievalError
 from entail.index import lexical
-from entail.index.lexical import Bm25Index, TfidfIndex
+from entail.index.lexical import Bm25Index, NgramIndex, TfidfIndex
 from entail.index.protocol import Manifest, PremiseIndex
 
 CORPUS = Corpus.of("tiny", ["ice is cold", "fire is hot", "the moon is a cold rock", "ice  melts , slowly"])
-BOTH = pytest.mark.parametrize("kind", [TfidfIndex, Bm25Index])
+EACH = pytest.mark.parametrize("kind", [TfidfIndex, NgramIndex, Bm25Index])
 
 
 def test_tfidf_is_the_cosine_of_scikit_learns_defaults() -> None:
@@ -46,17 +46,31 @@ def test_bm25_meets_words_by_their_stems() -> None:
     assert not index.scores(["the is a"]).any()
 
 
-@BOTH
+def test_words_of_the_same_parts_meet() -> None:
+    index = NgramIndex(Corpus.of("two", ["evaporation cools", "fire is hot"]))
+    near, far = index.scores(["water evaporates"])[0]
+    assert near > 0.2
+    assert far == 0
+    assert (
+        TfidfIndex(Corpus.of("two", ["evaporation cools", "fire is hot"])).scores(["evaporates"]).max() == 0
+    )
+
+
+@EACH
 def test_it_is_a_premise_index_that_says_what_it_holds(kind: Any) -> None:
     index = kind(CORPUS)
     assert isinstance(index, PremiseIndex)
     manifest: Manifest = index.manifest
     assert (manifest.dimension, manifest.count, manifest.corpus_hash) == (0, 4, CORPUS.hash)
-    assert (index.name, manifest.metric) in {("tfidf", "tfidf_cosine"), ("bm25", "bm25")}
+    assert (index.name, manifest.metric) in {
+        ("tfidf", "tfidf_cosine"),
+        ("ngrams", "tfidf_cosine"),
+        ("bm25", "bm25"),
+    }
     assert manifest.revision.startswith(f"{index.name}@")
 
 
-@BOTH
+@EACH
 def test_search_ranks_the_scores_with_ties_by_position(kind: Any) -> None:
     index = kind(CORPUS)
     queries = ["cold ice", "hot", "zebra"]
@@ -71,7 +85,7 @@ def test_search_ranks_the_scores_with_ties_by_position(kind: Any) -> None:
     assert not hits.scores[2].any()
 
 
-@BOTH
+@EACH
 def test_more_queries_than_fit_a_chunk_come_back_in_order(kind: Any) -> None:
     index = kind(CORPUS)
     queries = ["fire" if i % 3 else "moon" for i in range(600)]
@@ -79,13 +93,13 @@ def test_more_queries_than_fit_a_chunk_come_back_in_order(kind: Any) -> None:
     assert hits.positions[:, 0].tolist() == [1 if i % 3 else 2 for i in range(600)]
 
 
-@BOTH
+@EACH
 def test_white_space_makes_no_difference(kind: Any) -> None:
     index = kind(CORPUS)
     np.testing.assert_array_equal(index.scores(["ice melts, slowly"]), index.scores(["ice melts ,  slowly "]))
 
 
-@BOTH
+@EACH
 def test_no_queries_are_no_hits_and_k_has_its_limits(kind: Any) -> None:
     index = kind(CORPUS)
     assert index.search([], k=9).positions.shape == (0, 4)
@@ -99,7 +113,7 @@ def test_no_queries_are_no_hits_and_k_has_its_limits(kind: Any) -> None:
         index.search(["ice", "\t"], k=1)
 
 
-@BOTH
+@EACH
 @pytest.mark.parametrize("texts", [["a"], ["the"], ["...", "!!"], ["ice is cold", "a"]])
 def test_texts_without_words_are_never_found_and_do_no_harm(kind: Any, texts: list[str]) -> None:
     index = kind(Corpus.of("odd", texts))
@@ -111,13 +125,13 @@ def test_texts_without_words_are_never_found_and_do_no_harm(kind: Any, texts: li
     assert not scores[1].any()
 
 
-@BOTH
+@EACH
 def test_an_empty_corpus_is_refused(kind: Any) -> None:
     with pytest.raises(CorpusError, match="'none' holds no premises"):
         kind(Corpus.of("none", []))
 
 
-@BOTH
+@EACH
 def test_building_and_searching_print_nothing(kind: Any, capfd: pytest.CaptureFixture[str]) -> None:
     kind(CORPUS).search(["ice"], k=1)
     assert capfd.readouterr() == ("", "")

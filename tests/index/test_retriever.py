@@ -5,11 +5,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from entail.data.bundled import sample_corpus, sample_trees
 from entail.data.records import Corpus
 from entail.errors import CorpusError, EncoderError, RetrievalError
+from entail.index.hybrid import LEXICAL_WEIGHT
 from entail.index.protocol import PremiseIndex
 from entail.index.retriever import retriever, retriever_names
 
@@ -23,7 +25,7 @@ def _installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "models").mkdir()
 
 
-@pytest.mark.parametrize("name", ["tfidf", "bm25"])
+@pytest.mark.parametrize("name", ["tfidf", "bm25", "ngrams"])
 def test_lexical_names_need_no_encoder(name: str) -> None:
     index = retriever(name, CORPUS)
     assert isinstance(index, PremiseIndex)
@@ -54,14 +56,30 @@ def test_the_sample_is_searched_by_minilm_without_loading_anything() -> None:
     assert not index._encoder.loaded  # type: ignore[attr-defined]  # a dense one
 
 
+def test_a_hybrid_is_asked_for_by_name(encoder: Any, cache_dir: Path) -> None:
+    alone = retriever("stub", CORPUS, encoder=encoder, cache_dir=cache_dir)
+    hybrid = retriever("stub+ngrams", CORPUS, encoder=encoder, cache_dir=cache_dir)
+    assert hybrid.name == "stub+ngrams"
+    words = retriever("ngrams", CORPUS).scores(["cold ice"])
+    np.testing.assert_allclose(
+        hybrid.scores(["cold ice"]), alone.scores(["cold ice"]) + np.float32(LEXICAL_WEIGHT) * words
+    )
+    with pytest.raises(RetrievalError, match="no retriever is called 'word2vec'"):
+        retriever("word2vec+ngrams", CORPUS)
+
+
 @pytest.mark.parametrize("name", ["word2vec", "", "../minilm/x", "TF-IDF"])
 def test_an_unknown_name_lists_what_is_known(name: str) -> None:
-    known = (EncoderError, "climbs") if ".." in name else (RetrievalError, "known are: tfidf, bm25, minilm,")
+    known = (
+        (EncoderError, "climbs")
+        if ".." in name
+        else (RetrievalError, "known are: tfidf, bm25, ngrams, minilm,")
+    )
     with pytest.raises(known[0], match=known[1]):
         retriever(name, CORPUS)
 
 
-@pytest.mark.parametrize("name", ["tfidf", "bm25", "minilm"])
+@pytest.mark.parametrize("name", ["tfidf", "bm25", "ngrams", "minilm"])
 def test_an_empty_corpus_is_refused(name: str) -> None:
     with pytest.raises(CorpusError, match="no premises"):
         retriever(name, Corpus.of("none", []))
@@ -71,7 +89,7 @@ def test_weights_that_cannot_be_loaded_are_not_offered(tmp_path: Path) -> None:
     broken = tmp_path / "models" / "broken"
     broken.mkdir()
     (broken / "config.json").write_text("{}", encoding="utf-8")
-    assert retriever_names() == ["tfidf", "bm25", "minilm"]
+    assert retriever_names() == ["tfidf", "bm25", "ngrams", "minilm"]
     with pytest.raises(EncoderError, match=r"broken: .* no \.safetensors"):
         retriever("broken", CORPUS)
 

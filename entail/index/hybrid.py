@@ -1,0 +1,73 @@
+r"""Two retrievers as one: what the first says, and a share of what the second says.
+
+.. math:: s(q, p) = s_1(q, p) + w \, s_2(q, p)
+
+An encoder knows what words mean, a lexical index which rare ones are shared: each finds what the other
+misses. Both scores have to be of one kind, such as cosines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from entail.errors import ManifestMismatchError, RetrievalError
+from entail.index.protocol import Floats, Hits, Manifest, PremiseIndex
+from entail.index.ranking import search_by_scores
+
+LEXICAL_WEIGHT = 0.15
+"""w of shared parts of words beside an encoder; chosen on EntailmentBank dev."""
+
+
+class HybridIndex:
+    """A `PremiseIndex` over two others of one corpus.
+
+    Args:
+        first: Whose scores count whole.
+        second: Whose scores are added.
+        weight: w.
+
+    Raises:
+        ManifestMismatchError: If the two hold different corpora.
+        RetrievalError: If the weight is below 0.
+    """
+
+    def __init__(self, first: PremiseIndex, second: PremiseIndex, *, weight: float = LEXICAL_WEIGHT) -> None:
+        one, two = first.manifest, second.manifest
+        if one.corpus_hash != two.corpus_hash:
+            raise ManifestMismatchError(
+                f"expected two indexes of one corpus, found {first.name!r} over {one.corpus_hash[:12]} and "
+                f"{second.name!r} over {two.corpus_hash[:12]}"
+            )
+        if not weight >= 0:
+            raise RetrievalError(f"expected a weight of 0 or more, found {weight:g}")
+        self.first, self.second, self.weight = first, second, weight
+        self._manifest = Manifest(
+            f"{one.revision}+{weight:g}*{two.revision}", 0, "hybrid", one.count, one.corpus_hash
+        )
+
+    def __repr__(self) -> str:
+        return f"HybridIndex({self.first!r}, {self.second!r}, weight={self.weight:g})"
+
+    @property
+    def name(self) -> str:
+        """Both names, with `+` between."""
+        return f"{self.first.name}+{self.second.name}"
+
+    @property
+    def manifest(self) -> Manifest:
+        """Both revisions and the weight."""
+        return self._manifest
+
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
+        """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`.
+
+        Raises:
+            RetrievalError: If k is below 1 or a query is empty.
+        """
+        return search_by_scores(self.scores, queries, k=k, count=self._manifest.count)
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        """Return s of every query and every premise, shape (queries, premises)."""
+        return self.first.scores(queries) + np.float32(self.weight) * self.second.scores(queries)
