@@ -17,6 +17,9 @@ _STRICTER = (
     "cc-by-nc-sa-4.0",
 )
 
+KNOWN = (*_PERMISSIVE, *_STRICTER)
+"""Licences in the Hub's words, from the most permissive to the strictest."""
+
 
 def proposed_licence(licences: Sequence[str | None]) -> str:
     """Return the strictest of some licences; `other` where one of them is unknown, or there is none.

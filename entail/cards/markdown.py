@@ -58,3 +58,13 @@ def shown(value: object) -> str:
         if kind(text).is_absolute() or text.startswith("~"):
             return code(f".../{kind(text).name}")
     return code(text) if re.fullmatch(r"[\w./@:+-]+", text) else escaped(text)
+
+
+def section(text: str, title: str) -> str:
+    r"""Return what stands below a heading of the second order; nothing if it is not there.
+
+    >>> section("# A\n\n## Licence\n\nmit\n\n## Next\n", "Licence")
+    'mit'
+    """
+    found = re.search(rf"^## {re.escape(title)}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1].strip() if found else ""

@@ -26,6 +26,7 @@ class Pushed:
         private: Whether only its owners see it.
         files: Name -> bytes, in order of name.
         card: Its README.md.
+        people: Names of people that stand in it.
         removed: Files of an earlier push that are no part of this one, taken away.
         url: Where it can be seen; None for a dry run.
         commit: Its revision; None for a dry run.
@@ -36,6 +37,7 @@ class Pushed:
     private: bool
     files: dict[str, int]
     card: str
+    people: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     url: str | None = None
     commit: str | None = None

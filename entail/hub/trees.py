@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from entail.cards.data_card import DataFacts, data_card
@@ -78,7 +79,7 @@ def push_trees(
             pairs=max(0, sum(1 for _ in csv.reader(io.StringIO(pairs))) - 1),
             accepted=verdicts.count("accepted"),
             rejected=verdicts.count("rejected"),
-            authors=authors,
+            authors=len(authors),
             named=names,
         )
     )
@@ -87,7 +88,7 @@ def push_trees(
         folder = Path(scratch)
         for name, text in {CARD: card, **texts}.items():
             (folder / name).write_text(text, encoding="utf-8", newline="")
-        return push_folder(
+        done = push_folder(
             folder,
             repo,
             kind="dataset",
@@ -96,10 +97,11 @@ def push_trees(
             ours=lambda name: name in FILES,
             dry_run=dry_run,
         )
+    return replace(done, people=authors if names else ())
 
 
-def _numbered(judged: str, *, names: bool) -> tuple[str, int, list[str]]:
-    """Return the table with numbers for authors unless names are wanted, how many they are, the verdicts."""
+def _numbered(judged: str, *, names: bool) -> tuple[str, tuple[str, ...], list[str]]:
+    """Return the table with numbers for authors unless names are wanted, the authors, the verdicts."""
     reader = csv.DictReader(io.StringIO(judged))
     assert reader.fieldnames is not None
     rows = list(reader)
@@ -108,9 +110,9 @@ def _numbered(judged: str, *, names: bool) -> tuple[str, int, list[str]]:
         number.setdefault(row["author"], f"author {len(number) + 1}")
     verdicts = [row["verdict"] for row in rows]
     if names:
-        return judged, len(number), verdicts
+        return judged, tuple(number), verdicts
     out = io.StringIO()
     writer = csv.DictWriter(out, reader.fieldnames, lineterminator="\n")
     writer.writeheader()
     writer.writerows({**row, "author": number[row["author"]]} for row in rows)
-    return out.getvalue(), len(number), verdicts
+    return out.getvalue(), tuple(number), verdicts

@@ -1,0 +1,190 @@
+"""What a Space does when it starts: looks where it may write, sets signing in up, then serves the pages.
+
+Run as `python -m entail.hub.space_start` by the image of `entail.hub.space_image`; with `--healthy` it asks a
+Space that runs how it is. Nothing but the standard library is needed before the pages are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import shutil
+import sqlite3
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from entail.errors import EntailError, SettingsError
+from entail.settings import is_demo, load_settings
+
+PORT = 7860
+"""Where a Space is asked, `app_port` of its README."""
+
+HEALTH = "/_stcore/health"
+"""Where Streamlit says that it is well."""
+
+_SIGN_IN = ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OPENID_PROVIDER_URL", "SPACE_HOST")
+_SHIPPED = Path(__file__).resolve().parents[2] / "models"
+
+
+def main() -> None:
+    """Start, or say how a Space is."""
+    port = int(os.environ.get("PORT") or PORT)
+    if sys.argv[1:] == ["--healthy"]:
+        sys.exit(0 if healthy(port) else 1)
+    try:
+        environment = prepare(os.environ, home=Path.home())
+    except EntailError as error:
+        sys.exit(f"error: {error}")
+    command = ["entail", "app", "--port", str(port), "--address", "0.0.0.0"]
+    os.execve(sys.executable, [sys.executable, "-m", *command], environment)
+
+
+def prepare(given: Mapping[str, str], *, home: Path) -> dict[str, str]:
+    """Make ready what the pages need, and return the environment to serve them in.
+
+    Args:
+        given: The Space's environment.
+        home: The home folder of who serves.
+
+    Raises:
+        SettingsError: If the data folder cannot be written, and this is no demo.
+    """
+    environment = dict(given)
+    settings = load_settings()
+    if not is_demo():
+        check_data_dir(settings.data_dir)
+        if environment.get("ENTAIL_MODELS_DIR"):
+            seed_models(_SHIPPED, settings.models_dir)
+    if host := environment.get("SPACE_HOST"):
+        # The page is in a frame of another host: its own address has to be known as its own.
+        environment |= {"STREAMLIT_BROWSER_SERVER_ADDRESS": host, "STREAMLIT_BROWSER_SERVER_PORT": "443"}
+    if (secrets := secrets_toml(given)) is not None:
+        write_secret(home / ".streamlit" / "secrets.toml", secrets)
+        # It stands in the file, for this user's eyes only: no process started from here need have it.
+        environment.pop("OAUTH_CLIENT_SECRET")
+    return environment
+
+
+def check_data_dir(folder: Path) -> None:
+    """See whether a database can be kept in a folder: a file written, locked and read again.
+
+    Raises:
+        SettingsError: If not.
+    """
+    trial = folder / ".entail-trial.db"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob(".entail-trial.db*"):
+            old.unlink()
+        for journal in ("WAL", "DELETE"):
+            connection = sqlite3.connect(trial)
+            try:
+                connection.execute(f"PRAGMA journal_mode = {journal}")
+                connection.execute("CREATE TABLE IF NOT EXISTS trial (held TEXT)")
+                connection.execute("INSERT INTO trial VALUES ('yes')")
+                connection.commit()
+            finally:
+                connection.close()
+        for left in folder.glob(".entail-trial.db*"):
+            left.unlink()
+    except (OSError, sqlite3.Error) as error:
+        user = os.getuid() if hasattr(os, "getuid") else "this one"
+        raise SettingsError(
+            f"expected a folder at ENTAIL_DATA_DIR ({folder}) in which user {user} can keep a database, "
+            f"found none ({error}); nothing was started, so that no work is lost. Mount a volume that this "
+            "user may write, or deploy with --ephemeral and keep the trees in a PostgreSQL (the secret "
+            "ENTAIL_DATABASE_URL)"
+        ) from error
+
+
+def seed_models(shipped: Path, models: Path) -> None:
+    """Put encoders that ship where trained ones are kept, unless something of their name is there.
+
+    Raises:
+        SettingsError: If they cannot be written.
+    """
+    try:
+        models.mkdir(parents=True, exist_ok=True)
+        for encoder in sorted(shipped.iterdir()) if shipped.is_dir() else ():
+            if encoder.is_dir() and not (models / encoder.name).exists():
+                partial = models / f".{encoder.name}.partial"
+                shutil.rmtree(partial, ignore_errors=True)
+                shutil.copytree(encoder, partial)
+                partial.rename(models / encoder.name)
+    except OSError as error:
+        raise SettingsError(f"the encoders that ship cannot be written to {models}: {error}") from error
+
+
+def secrets_toml(given: Mapping[str, str]) -> str | None:
+    """Return what Streamlit has to be told for signing in with Hugging Face, None where a Space has none.
+
+    A Space whose README says `hf_oauth: true` is given all that is needed. Cookies are signed with a key made
+    of the client's secret, so that who signed in stays so when the Space restarts; `ENTAIL_COOKIE_SECRET`
+    takes its place.
+    """
+    if not all(given.get(name) for name in _SIGN_IN):
+        return None
+    client, secret, provider, host = (given[name] for name in _SIGN_IN)
+    derived = hmac.new(secret.encode(), b"entail: cookies of a Space", hashlib.sha256).hexdigest()
+    auth = {
+        "redirect_uri": f"https://{host}/oauth2callback",
+        "cookie_secret": given.get("ENTAIL_COOKIE_SECRET") or derived,
+    }
+    huggingface = {
+        "client_id": client,
+        "client_secret": secret,
+        "server_metadata_url": f"{provider.rstrip('/')}/.well-known/openid-configuration",
+    }
+    scopes = given.get("OAUTH_SCOPES") or "openid profile"
+    return "\n".join(
+        [
+            "[auth]",
+            *(f"{name} = {_quoted(value)}" for name, value in auth.items()),
+            "",
+            "[auth.huggingface]",
+            *(f"{name} = {_quoted(value)}" for name, value in huggingface.items()),
+            f"client_kwargs = {{ scope = {_quoted(scopes)} }}",
+            "",
+        ]
+    )
+
+
+def write_secret(file: Path, text: str) -> None:
+    """Write a file that nobody but its owner can read, whole or not at all.
+
+    Raises:
+        SettingsError: If it cannot be written.
+    """
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial.unlink(missing_ok=True)
+        # Made so, not made and then closed: nobody can open it in between.
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+            opened.write(text)
+        partial.replace(file)
+    except OSError as error:
+        raise SettingsError(f"signing in cannot be set up, {file.name} cannot be written: {error}") from error
+
+
+def healthy(port: int) -> bool:
+    """Say whether the pages are served on a port of this machine."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{HEALTH}", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _quoted(text: str) -> str:
+    # A basic string of TOML escapes as JSON does.
+    return json.dumps(text, ensure_ascii=False)
+
+
+if __name__ == "__main__":
+    main()
