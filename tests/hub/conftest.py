@@ -49,6 +49,8 @@ class Hub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.repositories: dict[str, Repository] = {}
         self.objects: dict[str, bytes] = {}
+        self.buckets: dict[str, dict[str, Any]] = {}
+        self.volumes: dict[str, list[dict[str, Any]]] = {}
         self.faults: list[Fault] = []
         self.asked: list[str] = []
         self.spoilt: set[str] = set()  # files that arrive otherwise than they were said to be
@@ -118,7 +120,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._may_write():
             return
         told = json.loads(self.body)
-        prefix = "datasets/" if told.get("type") == "dataset" else ""
+        prefix = {"dataset": "datasets/", "space": "spaces/"}.get(told.get("type"), "")
+        assert prefix != "spaces/" or told["sdk"] == "docker"
         repo = f"{prefix}{told['organization']}/{told['name']}"
         there = repo in self.server.repositories
         if not there:
@@ -130,7 +133,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _api(self, rest: str) -> None:
         kind, owner, name, *what = rest.split("/")
-        repo = f"{'datasets/' if kind == 'datasets' else ''}{owner}/{name}"
+        if kind == "buckets":
+            if self._may_write():
+                self.server.buckets[f"{owner}/{name}"] = json.loads(self.body)
+                self._say({"url": f"{self.server.address}/buckets/{owner}/{name}"})
+            return
+        repo = f"{kind}/{owner}/{name}" if kind in ("datasets", "spaces") else f"{owner}/{name}"
         found = self._repository(repo)
         if found is None:
             return
@@ -147,6 +155,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._say({"files": files})
         elif what[:1] == ["commit"]:
             self._commit(repo, found)
+        elif what == ["volumes"]:
+            if self._may_write():
+                self.server.volumes[repo] = json.loads(self.body)["volumes"]
+                self._say({})
         elif not what or what[0] in ("revision", "tree"):
             commit = self._revision(found, what[1] if what else "main")
             if commit is None:
@@ -287,6 +299,23 @@ def hub(serve_hub: Callable[[Hub], None]) -> Hub:
 def token(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("HF_TOKEN", TOKEN)
     return TOKEN
+
+
+@pytest.fixture
+def ready(trained: Callable[..., Path], home: Path) -> Path:
+    """An encoder that can be pushed as it is, on the packaged base."""
+    return trained(base="minilm", base_revision=None)
+
+
+@pytest.fixture
+def fault(hub: Hub) -> Callable[..., None]:
+    """Return what lets the Hub say something else from now on."""
+
+    def add(method: str, path: str, status: int, message: str = "no", **headers: str) -> None:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        hub.faults.append(Fault(method, path, status, message, named))
+
+    return add
 
 
 class Told:

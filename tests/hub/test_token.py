@@ -18,26 +18,6 @@ Write = Callable[..., Path]
 Fail = Callable[..., Any]
 
 
-@pytest.fixture
-def ready(trained: Write, home: Path) -> Path:
-    """An encoder that can be pushed as it is, on the packaged base."""
-    return trained(base="minilm", base_revision=None)
-
-
-@pytest.fixture
-def fault(hub: Any) -> Fail:
-    """Return what lets the Hub say something else from now on."""
-
-    def add(method: str, path: str, status: int, message: str = "no", **headers: str) -> None:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        kind = type("Fault", (), {})()
-        kind.method, kind.path, kind.status = method, path, status
-        kind.message, kind.headers = message, named
-        hub.faults.append(kind)
-
-    return add
-
-
 WRONG: list[tuple[str, str, int, str, dict[str, str], str, str]] = [
     ("POST", "/api/repos/create", 401, "Invalid credentials", {}, "bad_token", "does not take the token"),
     ("POST", "/api/repos/create", 403, "no rights on team", {}, "forbidden", "needs write access"),

@@ -1,0 +1,85 @@
+"""An encoder to the Hub: which, as what, what would be sent, then the push."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from entail.encoders.catalogue import EncoderEntry, catalogue
+from entail.hub.push import push_encoder
+from entail.hub.repository import Pushed
+from entail.hub.staging import Form
+from entail.ui.models_hub_work import (
+    begin_button,
+    draw_plan,
+    draw_pushed,
+    outcome,
+    pick_private,
+    pick_repo,
+    take_up,
+)
+from entail.ui.resources import retriever_label
+
+_FORMS: dict[Form, str] = {
+    "adapter": "The adapter: small, needs its base",
+    "merged": "The whole model: loads anywhere",
+    "both": "Both: the whole model, the adapter in adapter/",
+}
+_PLAN, _DONE = "hub_push_plan", "hub_push_done"
+
+
+def draw_push(author: str | None) -> None:
+    """Draw which encoder is to be pushed as what, what that would send, and the button that sends it."""
+    entries = {entry.name: entry for entry in catalogue() if entry.kind == "folder" and entry.problem is None}
+    if not entries:
+        st.info(
+            "There is no encoder of your own to push yet: train one, or pull one. The packaged encoder is on "
+            "the Hub already.",
+            icon=":material/cloud_upload:",
+        )
+        return
+    left, right = st.columns(2, gap="large")
+    with left:
+        name = st.selectbox(
+            "Encoder", list(entries), format_func=retriever_label, key="hub_encoder", persist_state="session"
+        )
+        form = _pick_form(entries[name])
+    with right:
+        repo = pick_repo("Name on the Hub", key="hub_repo")
+        private = pick_private(key="hub_private")
+    if repo is None:
+        st.caption("Give it a name on the Hub to see what would be pushed.")
+        return
+    # With the revision: weights trained anew under the same name are another push.
+    asked = (name, entries[name].revision, repo, form, private)
+    push = partial(push_encoder, name, repo, form=form, private=private)
+    st.button(
+        "Preview",
+        key="hub_preview",
+        icon=":material/visibility:",
+        on_click=take_up,
+        args=(_PLAN, ("plan", *asked), lambda _: push(dry_run=True)),
+        help="Lays all files out and makes the card. The Hub is not asked, no token is needed.",
+    )
+    plan = outcome(_PLAN, ("plan", *asked), Pushed, waiting="Laying the files out …")
+    if plan is not None:
+        draw_plan(plan)
+        begin_button(
+            f"Push to {repo}",
+            key="hub_push",
+            icon=":material/cloud_upload:",
+            author=author,
+            ready=private
+            or st.checkbox(f"Everybody may see {name}, and its licence allows it", key="hub_sure"),
+            on_click=partial(take_up, _DONE, ("push", *asked), lambda _: push()),
+        )
+    done = outcome(_DONE, ("push", *asked), Pushed, waiting="Pushing …")
+    if done is not None:
+        draw_pushed(done)
+
+
+def _pick_form(entry: EncoderEntry) -> Form:
+    forms: tuple[Form, ...] = ("adapter", "merged", "both") if entry.base is not None else ("merged",)
+    picked: Form = st.radio("Form", forms, format_func=_FORMS.__getitem__, key=f"hub_form-{entry.name}")
+    return picked

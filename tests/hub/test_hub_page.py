@@ -1,0 +1,262 @@
+"""The Hub view of the Models page over the stand-in: previews, pushes, pulls, and the token nowhere."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Corpus
+from entail.trees.acts import Accept, Create
+from entail.ui.models_hub_work import hub_works
+from entail.ui.resources import Shelf, Workspace, workspace
+
+ROOT = Path(__file__).parents[2]
+Fail = Callable[..., None]
+
+
+@pytest.fixture
+def stores(hub: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    """The stores of an installation that looks at the stand-in."""
+    monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(Shelf, "warm", lambda self, name="minilm": None)
+    # The examples that ship are nothing to push, and take a second to put there.
+    monkeypatch.setattr("entail.trees.seed.seed_sample", lambda database: None)
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    found = workspace()
+    yield found
+    found.database.close()
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+@pytest.fixture
+def decided(stores: Workspace) -> Workspace:
+    """A tree of Ada's with one accepted premise, over a corpus with a licence."""
+    corpus = Corpus.of("ices", ["ice is cold", "ice floats"])
+    info = stores.corpora.add_corpus(corpus, author="Ada", licence="cc-by-4.0")
+    tree = stores.log.create(Create(hypothesis="snow is cold"), author="Ada", corpus_id=info.id)
+    stores.log.act(tree, Accept(node="n1", premise=corpus.premises[0]), author="Ada", base=1)
+    return stores
+
+
+def opened(what: str | None = None, *, author: str | None = "Ada") -> AppTest:
+    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+    if author:
+        app.session_state["author"] = author
+    app = app.run()
+    app.session_state["models_view"] = "Hub"
+    if what is not None:
+        app.session_state["hub_what"] = what
+    app = app.switch_page("pages/Models.py").run()
+    assert not app.exception
+    return app
+
+
+def ended(app: AppTest) -> AppTest:
+    """Run the page again until nothing is in the making, as it does itself in a browser."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        works = hub_works()._works.values()
+        if all(work.done.is_set() for work in works):
+            break
+        time.sleep(0.05)
+    app = app.run()
+    assert not app.exception
+    return app
+
+
+def click(app: AppTest, key: str) -> AppTest:
+    return ended(app.button(key=key).click().run())
+
+
+def said(app: AppTest) -> str:
+    kinds = (app.markdown, app.caption, app.info, app.success, app.warning, app.error, app.code)
+    shown = [str(one.value) for kind in kinds for one in kind]
+    return "\n".join([*shown, *(button.label for button in app.button), *(e.label for e in app.expander)])
+
+
+def test_a_preview_needs_no_token_and_sends_nothing(hub: Any, stores: Workspace, ready: Path) -> None:
+    app = opened()
+    assert "No token for the Hub" in said(app)
+    app = click(app.text_input(key="hub_repo").set_value("team/mine").run(), "hub_preview")
+    text = said(app)
+    assert "**team\\/mine**, private: 4 files" in text
+    assert "Nothing was sent yet" in text
+    assert "What the licences allow" in text
+    assert "apache-2.0" in text
+    assert "license: apache-2.0" in text
+    assert "# team/mine\n" in text
+    files = app.dataframe[0].value
+    assert list(files["file"]) == sorted(files["file"])
+    assert "adapter_model.safetensors" in list(files["file"])
+    assert all(size.endswith("kB") for size in files["size"])
+    assert not app.button(key="hub_push").disabled
+    assert hub.asked == []
+
+
+def test_a_push_is_private_and_says_where_it_is(hub: Any, stores: Workspace, ready: Path, token: str) -> None:
+    app = opened()
+    assert "There is a token for the Hub" in said(app)
+    app = app.text_input(key="hub_repo").set_value("team/mine").run()
+    app = click(click(app, "hub_preview"), "hub_push")
+    pushed = hub.repositories["team/mine"]
+    assert pushed.private
+    assert json.loads(pushed.files["entail.json"])["base"] == "minilm"
+    assert f"commit `{pushed.head[:12]}`" in app.success[0].value
+    # Another name is another push: what was done is not said of it, and nothing is sent by itself.
+    app = ended(app.text_input(key="hub_repo").set_value("team/other").run())
+    assert not app.success
+    assert "team/other" not in hub.repositories
+
+
+def test_a_whole_model_has_one_form(hub: Any, stores: Workspace, ready: Path) -> None:
+    app = opened()
+    assert app.radio(key="hub_form-mine").options[0].startswith("The adapter")
+    app = app.selectbox(key="hub_encoder").set_value("tiny").run()
+    assert [option[:15] for option in app.radio(key="hub_form-tiny").options] == ["The whole model"]
+
+
+def test_what_everybody_would_see_is_asked_about(
+    hub: Any, stores: Workspace, ready: Path, token: str
+) -> None:
+    app = opened()
+    app = app.text_input(key="hub_repo").set_value("team/mine").run()
+    app = app.toggle(key="hub_private").set_value(False).run()
+    assert "everybody sees it at once" in said(app)
+    app = click(app, "hub_preview")
+    assert app.button(key="hub_push").disabled
+    app = app.checkbox(key="hub_sure").check().run()
+    app = click(app, "hub_push")
+    assert not hub.repositories["team/mine"].private
+
+
+def test_a_name_is_checked_before_anything_is_sent(hub: Any, stores: Workspace, ready: Path) -> None:
+    app = opened()
+    for name in ("mine", "a/b/c", "../x", "team/mine team", "a--b/c"):
+        app.text_input(key="hub_repo").set_value(name).run()
+        assert "expected a name on the Hub such as my\\-team" in said(app)
+        assert "hub_preview" not in {button.key for button in app.button}
+    assert hub.asked == []
+
+
+def test_who_is_not_known_pushes_nothing(hub: Any, stores: Workspace, ready: Path, token: str) -> None:
+    app = opened(author=None).text_input(key="hub_repo").set_value("team/mine").run()
+    app = click(app, "hub_preview")
+    assert app.button(key="hub_push").disabled
+
+
+def test_without_a_token_a_push_says_so_and_can_be_tried_again(
+    hub: Any, stores: Workspace, ready: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = opened().text_input(key="hub_repo").set_value("team/mine").run()
+    app = click(click(app, "hub_preview"), "hub_push")
+    assert "**No token.**" in app.error[0].value
+    monkeypatch.setenv("HF_TOKEN", "hf_" + "S3cret" * 5)
+    app = click(app, "hub_push")
+    assert not app.error
+    assert app.success
+
+
+def test_what_the_hub_refuses_is_said_with_its_reason(
+    hub: Any, stores: Workspace, ready: Path, token: str, fault: Fail
+) -> None:
+    app = click(opened().text_input(key="hub_repo").set_value("team/mine").run(), "hub_preview")
+    for status, reason in (
+        (401, "The token is not taken"),
+        (403, "Not allowed"),
+        (429, "Asked too often"),
+        (500, "The Hub is out of order"),
+    ):
+        hub.faults.clear()
+        fault("POST", "/api/repos/create", status)
+        app = click(app, "hub_push")
+        assert f"**{reason}.**" in app.error[0].value
+
+
+def test_trees_go_without_names_unless_wanted(hub: Any, decided: Workspace, token: str) -> None:
+    app = opened("Push trees").text_input(key="hub_data_repo").set_value("team/ices").run()
+    assert "no name goes with it" in said(app)
+    app = click(app, "hub_trees_preview")
+    text = said(app)
+    assert "1 accepted, 0 rejected" in text
+    assert "cc-by-4.0" in text
+    assert "These names go with it" not in text
+    app = app.toggle(key="hub_names").set_value(True).run()
+    app = click(app, "hub_trees_preview")
+    assert "These names go with it: Ada" in said(app)
+    assert hub.asked == []
+    app = click(app.toggle(key="hub_names").set_value(False).run(), "hub_trees_preview")
+    app = click(app, "hub_trees_push")
+    pushed = hub.repositories["datasets/team/ices"]
+    assert pushed.private
+    assert b"Ada" not in b"".join(pushed.files.values())
+    assert app.success
+
+
+def test_without_trees_of_ones_own_there_is_nothing_to_push(hub: Any, stores: Workspace) -> None:
+    assert "Your team has no trees yet" in said(opened("Push trees"))
+
+
+def test_an_encoder_is_pulled_by_revision_with_its_name(
+    hub: Any, stores: Workspace, home: Path, ready: Path
+) -> None:
+    files = {path.name: path.read_bytes() for path in ready.iterdir()}
+    first = hub.put("team/theirs", files)
+    hub.put("team/theirs", {**files, "notes.py": b"x"})
+    app = opened("Pull an encoder")
+    assert app.button(key="hub_pull").disabled
+    app = app.text_input(key="hub_pull_repo").set_value("team/theirs").run()
+    app = app.text_input(key="hub_revision").set_value("no such").run()
+    assert "expected a branch, a tag or a commit" in said(app)
+    assert app.button(key="hub_pull").disabled
+    assert hub.asked == []
+    app = app.text_input(key="hub_revision").set_value(first).run()
+    app = click(app.text_input(key="hub_pull_name").set_value("brought").run(), "hub_pull")
+    assert f"at commit `{first[:12]}`" in app.success[0].value
+    assert json.loads((home / "brought" / "entail.json").read_text(encoding="utf-8"))["hub"] == {
+        "repo": "team/theirs",
+        "commit": first,
+    }
+    app = click(app.text_input(key="hub_revision").set_value("f" * 40).run(), "hub_pull")
+    assert "**No such revision.**" in app.error[0].value
+
+
+def state_of(app: AppTest) -> str:
+    """Return all that the session and the shared works hold, as texts."""
+    state = app.session_state._state.filtered_state
+    assert "hub_repo" in state or "hub_data_repo" in state or "hub_pull_repo" in state
+    held = [f"{key}: {value!r}" for key, value in state.items()]
+    works = hub_works()
+    held += [repr((place, vars(work))) for place, work in works._works.items()]
+    return "\n".join(held)
+
+
+@pytest.mark.parametrize("status", [None, 401, 500])
+def test_the_token_stands_nowhere(
+    hub: Any, decided: Workspace, ready: Path, token: str, told: Any, fault: Fail, status: int | None
+) -> None:
+    if status is not None:
+        fault("POST", "/api/repos/create", status)
+        fault("GET", "/api/models/team/mine", status)
+    pages = []
+    app = opened().text_input(key="hub_repo").set_value("team/mine").run()
+    app = click(click(app, "hub_preview"), "hub_push")
+    pages.append(app)
+    app = opened("Push trees").text_input(key="hub_data_repo").set_value("team/ices").run()
+    pages.append(click(click(app, "hub_trees_preview"), "hub_trees_push"))
+    app = opened("Pull an encoder").text_input(key="hub_pull_repo").set_value("team/mine").run()
+    pages.append(click(app.text_input(key="hub_pull_name").set_value("back").run(), "hub_pull"))
+    assert [bool(page.error) for page in pages] == [status is not None] * 3
+    for work in hub_works()._works.values():
+        told.add(work.error)
+    everything = told.everything() + "".join(state_of(page) + str(page) + said(page) for page in pages)
+    assert token not in everything
+    assert "S3cret" not in everything
+    assert len(everything) > 10_000

@@ -1,0 +1,319 @@
+"""A Space: its recipe, its README, how it starts, how it is put on the Hub; no Docker engine is needed."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from entail.errors import DemoError, HubError, SettingsError
+from entail.hub.space_image import DATA, Space, deploy_space, dockerfile, readme, settings_of, stage_space
+from entail.hub.space_start import (
+    PORT,
+    check_data_dir,
+    healthy,
+    main,
+    prepare,
+    secrets_toml,
+    seed_models,
+    write_secret,
+)
+
+ROOT = Path(__file__).parents[2]
+TEAM = Space(repo="team/trees", bucket="team/trees-data", org="team", closed=True)
+ALONE = Space(repo="team/trees", sign_in=False)
+DEMO = Space(repo="team/demo", demo=True, sign_in=False)
+SPACES = pytest.mark.parametrize("space", [TEAM, ALONE, DEMO], ids=["team", "alone", "demo"])
+GIVEN = {
+    "OAUTH_CLIENT_ID": "the-client",
+    "OAUTH_CLIENT_SECRET": 'a "secret" \\ of\nlines',
+    "OPENID_PROVIDER_URL": "https://huggingface.co/",
+    "OAUTH_SCOPES": "openid profile",
+    "SPACE_HOST": "team-trees.hf.space",
+}
+
+
+def header(space: Space) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(readme(space).split("---\n")[1])
+    return found
+
+
+def steps(recipe: str) -> list[tuple[str, str]]:
+    """Return the instructions of a recipe, in order."""
+    plain = re.sub(r"^#.*\n", "", recipe, flags=re.MULTILINE).replace("\\\n", " ")
+    return [
+        (line.split()[0], line.split(maxsplit=1)[1].strip()) for line in plain.splitlines() if line.strip()
+    ]
+
+
+@SPACES
+def test_hadolint_has_nothing_to_say(space: Space) -> None:
+    found = shutil.which("hadolint", path=str(Path(sys.executable).parent)) or shutil.which("hadolint")
+    if found is None:
+        pytest.skip("hadolint is not installed; tests/requirements.txt names it")
+    said = subprocess.run([found, "-"], input=dockerfile(space).encode(), capture_output=True, check=False)
+    assert (said.returncode, said.stdout + said.stderr) == (0, b"")
+
+
+@SPACES
+def test_recipe_and_readme_fit_each_other(space: Space) -> None:
+    told, recipe = header(space), steps(dockerfile(space))
+    assert "@" not in dockerfile(space)
+    assert (told["sdk"], told["app_port"]) == ("docker", PORT)
+    assert ("EXPOSE", str(PORT)) in recipe
+    kinds = [kind for kind, _ in recipe]
+    assert [value for kind, value in recipe if kind == "USER"] == ["1000"]
+    assert "useradd --create-home --uid 1000" in recipe[kinds.index("RUN")][1]
+    # As who serves: everything after the user is, and nothing is handed on by root.
+    assert kinds.index("USER") < kinds.index("COPY")
+    assert all("--chown=1000:1000" in value for kind, value in recipe if kind == "COPY")
+    assert "entail.hub.space_start" in recipe[kinds.index("HEALTHCHECK")][1]
+    assert "-r requirements-cpu.txt" in recipe[kinds.index("RUN", kinds.index("USER"))][1]
+
+
+def test_who_signs_in_where() -> None:
+    assert (header(TEAM)["hf_oauth"], header(TEAM)["hf_oauth_authorized_org"]) == (True, "team")
+    assert settings_of(TEAM)["ENTAIL_SIGN_IN"] == "to-read"
+    assert "hf_oauth" not in header(ALONE)
+    assert "hf_oauth" not in header(DEMO)
+    assert "Sign in" not in readme(ALONE)
+
+
+def test_what_is_kept_where() -> None:
+    assert settings_of(TEAM)["ENTAIL_DATA_DIR"] == DATA
+    assert settings_of(TEAM)["ENTAIL_MODELS_DIR"].startswith(f"{DATA}/")
+    assert "ENTAIL_DEMO" not in settings_of(TEAM)
+    assert settings_of(DEMO)["ENTAIL_DEMO"] == "1"
+    assert "goes when this Space restarts" in readme(ALONE)
+    assert "team/trees-data" in readme(TEAM)
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        Space(repo="no-slash"),
+        Space(repo="a/b", bucket="../c"),
+        Space(repo="a/b", org="x/y"),
+        Space(repo="a/b", demo=True, bucket="a/c", sign_in=False),
+        Space(repo="a/b", demo=True),
+        Space(repo="a/b", sign_in=False, closed=True),
+        Space(repo="a/b", encoders=("../entail",)),
+    ],
+)
+def test_what_makes_no_sense_is_refused(space: Space, tmp_path: Path) -> None:
+    with pytest.raises(HubError) as caught:
+        stage_space(ROOT, tmp_path, space)
+    assert caught.value.reason == "place"
+
+
+def test_only_a_checkout_is_deployed(tmp_path: Path) -> None:
+    (tmp_path / "bare").mkdir()
+    with pytest.raises(HubError, match="expected a git checkout"):
+        stage_space(tmp_path / "bare", tmp_path / "out", ALONE)
+
+
+def test_only_what_git_tracks_leaves_the_checkout(tmp_path: Path) -> None:
+    stage_space(ROOT, tmp_path, TEAM)
+    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert {
+        "Dockerfile",
+        "README.md",
+        "streamlit_app.py",
+        ".streamlit/config.toml",
+        "pages/Trees.py",
+    } <= found
+    assert {"entail/py.typed", "entail/data/sample/README.md", "models/aeenc-minilm/entail.json"} <= found
+    assert not [
+        name for name in found if name.startswith(("tests/", "docs/", ".git")) or "__pycache__" in name
+    ]
+    assert not [name for name in found if name.endswith((".db", ".pyc", "secrets.toml"))]
+
+
+def test_the_steps_of_the_recipe_lead_to_a_page_that_is_well(tmp_path: Path) -> None:
+    """Every step but what needs root or the network is done in a plain folder, then the command is run."""
+    context, image = tmp_path / "context", tmp_path / "image"
+    stage_space(ROOT, context, Space(repo="team/trees", bucket="team/data"))
+    recipe = (context / "Dockerfile").read_text(encoding="utf-8")
+    environment = {"PATH": os.environ["PATH"]}
+    here, command, check = image, [""], [""]
+    for kind, value in steps(recipe):
+        if kind == "ENV":
+            for part in shlex.split(value):
+                name, _, said = part.partition("=")
+                environment[name] = said.replace("$PATH", environment["PATH"])
+        elif kind == "WORKDIR":
+            here = image / value.lstrip("/")
+            here.mkdir(parents=True)
+        elif kind == "COPY":
+            source, target = value.split()[-2:]
+            assert target == "./"
+            if (context / source).is_dir():
+                shutil.copytree(context / source, here, dirs_exist_ok=True)
+            else:
+                shutil.copy(context / source, here)
+        elif kind == "RUN":
+            assert all((here / name).is_file() for name in re.findall(r"-r (\S+)", value))
+            (image / "data").mkdir(parents=True, exist_ok=True)
+        elif kind == "HEALTHCHECK":
+            check = yaml.safe_load(value.partition("CMD ")[2])
+        elif kind == "CMD":
+            command = yaml.safe_load(value)
+    for name in ("ENTAIL_DATA_DIR", "ENTAIL_MODELS_DIR", "PYTHONPATH", "HOME"):
+        environment[name] = f"{image}{environment[name]}"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        environment |= {"PORT": str(free.getsockname()[1]), **GIVEN}
+    run = {"cwd": here, "env": environment}
+    with (tmp_path / "log").open("wb") as log:
+        served = subprocess.Popen([sys.executable, *command[1:]], stdout=log, stderr=log, **run)
+        try:
+            deadline = time.monotonic() + 120
+            while subprocess.run([sys.executable, *check[1:]], check=False, **run).returncode:
+                assert served.poll() is None, (tmp_path / "log").read_text(errors="replace")
+                assert time.monotonic() < deadline, (tmp_path / "log").read_text(errors="replace")
+                time.sleep(0.5)
+        finally:
+            served.send_signal(signal.SIGTERM)
+            served.wait(30)
+    secrets = image / "home/user/.streamlit/secrets.toml"
+    assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
+    assert (image / "data/models/aeenc-minilm/adapter_model.safetensors").is_file()
+    assert "secret" not in (tmp_path / "log").read_text(errors="replace")
+
+
+def test_signing_in_is_told_to_streamlit(tmp_path: Path) -> None:
+    told = tomllib.loads(secrets_toml(GIVEN) or "")
+    auth = told["auth"]
+    assert auth["redirect_uri"] == "https://team-trees.hf.space/oauth2callback"
+    assert len(auth["cookie_secret"]) == 64
+    assert auth["huggingface"] == {
+        "client_id": "the-client",
+        "client_secret": GIVEN["OAUTH_CLIENT_SECRET"],
+        "server_metadata_url": "https://huggingface.co/.well-known/openid-configuration",
+        "client_kwargs": {"scope": "openid profile"},
+    }
+    again = tomllib.loads(secrets_toml(GIVEN) or "")
+    assert again["auth"]["cookie_secret"] == auth["cookie_secret"]
+    own = tomllib.loads(secrets_toml({**GIVEN, "ENTAIL_COOKIE_SECRET": "x" * 40}) or "")
+    assert own["auth"]["cookie_secret"] == "x" * 40
+
+
+@pytest.mark.parametrize(
+    "missing", ["OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OPENID_PROVIDER_URL", "SPACE_HOST"]
+)
+def test_without_all_of_it_nobody_signs_in(missing: str) -> None:
+    assert secrets_toml({name: value for name, value in GIVEN.items() if name != missing}) is None
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "data" / "models"))
+    return tmp_path
+
+
+def test_a_start_makes_ready_and_hands_no_secret_on(installed: Path) -> None:
+    old = os.umask(0)
+    try:
+        environment = prepare({**os.environ, **GIVEN}, home=installed / "home")
+    finally:
+        os.umask(old)
+    assert "OAUTH_CLIENT_SECRET" not in environment
+    assert environment["STREAMLIT_BROWSER_SERVER_ADDRESS"] == "team-trees.hf.space"
+    secrets = installed / "home" / ".streamlit" / "secrets.toml"
+    assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
+    assert (installed / "data" / "models" / "aeenc-minilm" / "entail.json").is_file()
+    assert not list((installed / "data").glob(".*"))
+
+
+def test_without_a_place_to_write_nothing_starts(
+    installed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (installed / "data").write_text("in the way")
+    monkeypatch.setattr(sys, "argv", ["space_start"])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert "can keep a database" in str(caught.value.code)
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    assert prepare(dict(os.environ), home=installed)["ENTAIL_DEMO"] == "1"
+
+
+def test_a_folder_that_takes_files_and_no_database_will_not_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    check_data_dir(tmp_path)
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(sqlite3, "connect", refuse)
+    with pytest.raises(SettingsError, match="disk I/O error"):
+        check_data_dir(tmp_path)
+
+
+def test_encoders_of_the_team_are_left_as_they_are(tmp_path: Path) -> None:
+    shipped, models = tmp_path / "shipped", tmp_path / "models"
+    for folder, text in ((shipped / "one", "new"), (shipped / "two", "new"), (models / "one", "ours")):
+        folder.mkdir(parents=True)
+        (folder / "entail.json").write_text(text)
+    seed_models(shipped, models)
+    assert [(models / name / "entail.json").read_text() for name in ("one", "two")] == ["ours", "new"]
+    write_secret(tmp_path / "there", "a")
+    write_secret(tmp_path / "there", "b")
+    assert (tmp_path / "there").read_text() == "b"
+    with pytest.raises(SettingsError):
+        write_secret(tmp_path / "there" / "below", "c")
+
+
+def test_who_does_not_serve_is_not_well() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        assert not healthy(free.getsockname()[1])
+
+
+def test_a_dry_run_asks_nobody(hub: Any) -> None:
+    plan = deploy_space(ROOT, TEAM, dry_run=True)
+    assert hub.asked == []
+    assert plan.url is None
+    assert {"Dockerfile", "README.md", "requirements-cpu.txt"} <= set(plan.files)
+    assert plan.card == readme(TEAM)
+
+
+def test_a_space_is_private_and_its_bucket_is_mounted(hub: Any, token: str, told: Any) -> None:
+    hub.put(
+        "spaces/team/trees", {"gone.py": b"x", ".gitattributes": b"*.safetensors filter=lfs"}, private=True
+    )
+    done = deploy_space(ROOT, TEAM)
+    made = hub.repositories["spaces/team/trees"]
+    assert (done.private, made.private, done.removed) == (True, True, ("gone.py",))
+    assert {name for name in made.files if name != ".gitattributes"} == set(done.files)
+    assert made.files["Dockerfile"].decode() == dockerfile(TEAM)
+    assert hub.buckets == {"team/trees-data": {"visibility": "private"}}
+    assert hub.volumes == {
+        "spaces/team/trees": [{"type": "bucket", "source": "team/trees-data", "mountPath": DATA}]
+    }
+    assert token not in told.everything() + str(vars(done))
+
+
+def test_what_the_hub_refuses_is_said(
+    hub: Any, token: str, fault: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault("PUT", "/volumes", 403, "no rights")
+    with pytest.raises(HubError) as caught:
+        deploy_space(ROOT, TEAM)
+    assert caught.value.reason == "forbidden"
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    with pytest.raises(DemoError, match="nothing can be deployed"):
+        deploy_space(ROOT, TEAM)
