@@ -49,6 +49,7 @@ _PARTS = (
     "export",
     "hub",
     "jobs",
+    "operate",
     "promote",
     "sample",
     "serve",

@@ -12,6 +12,8 @@ from entail.cli.console import Report, progress_bar, reports, table
 
 app = typer.Typer()
 
+_ROOM = ("checkpoints of jobs", "backups", "logs of app and command line")
+
 
 @app.command()
 @reports
@@ -70,20 +72,29 @@ def restore(
 def doctor() -> Report:
     """Say what is installed, how it stands, and what is wrong.
 
-    Versions, device, caches, state of the database. The exit code is 1 where something is wrong.
+    Versions, device, memory, disk, jobs, state of the database. The exit code is 1 where something is wrong.
     """
+    from entail.jobs.jobs import Jobs
+    from entail.operations.machine import look_at_machine
+    from entail.operations.storage import look_at_room
     from entail.trees.doctor import diagnose
 
     with progress_bar() as progress:
         found = diagnose(progress=progress)
+    machine, room, jobs = look_at_machine(), look_at_room(), Jobs()
+    waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
     data, database = found.data, found.database
     gpus = found.device["gpus"]
     rows: list[tuple[str, Any]] = [
         *found.versions.items(),
         ("device", f"{found.device['asked']}, {gpus or 'no'} GPU{'' if gpus == 1 else 's'}"),
+        *((gpu.name, f"{_size(gpu.total - gpu.used)} of {_size(gpu.total)} free") for gpu in machine.gpus),
+        ("memory", f"{_size(machine.memory_free)} of {_size(machine.memory)} free, {machine.cores} cores"),
         ("data folder", f"{data['folder']} ({_size(data['free_bytes'])} free)"),
         ("cached vectors", _size(data["vectors_bytes"])),
         ("own models", _size(data["models_bytes"])),
+        *((kept.what, _size(kept.size)) for kept in room.kept if kept.what in _ROOM),
+        ("jobs", f"{waiting} waiting, {len(workers)} worker{'' if len(workers) == 1 else 's'} alive"),
         ("database", f"{database['url']}: {database['state']}"),
     ]
     if "rows" in database:
@@ -91,7 +102,15 @@ def doctor() -> Report:
         rows.append(("it holds", about))
     wrong = [f"PROBLEM: {problem}" for problem in found.problems] or ["all is well"]
     return Report(
-        data=found.to_json(),
+        data={
+            **found.to_json(),
+            "machine": machine.to_json(),
+            "room": room.to_json(),
+            "jobs": {
+                "waiting": waiting,
+                "workers": [{"host": w.host, "pid": w.pid, "since": w.since.isoformat()} for w in workers],
+            },
+        },
         text="\n".join([table(["what", "found"], rows), "", *wrong]),
         ok=not found.problems,
     )

@@ -20,12 +20,13 @@ from entail.serving.failures import REASONS, as_refusal, refused_fields, reply
 from entail.serving.intake import Intake, JsonRequest
 from entail.serving.library import Library
 from entail.serving.messages import ErrorReply
+from entail.serving.planned import CHAIN, CLAIM, DIRECTION
 from entail.serving.search import SEARCH
 from entail.serving.service import Service
 from entail.serving.state import HEALTH, INFO, READY
 from entail.version import __version__
 
-ENDPOINTS: tuple[Endpoint, ...] = (ENCODE, SEARCH, HEALTH, READY, INFO)
+ENDPOINTS: tuple[Endpoint, ...] = (ENCODE, SEARCH, DIRECTION, CLAIM, CHAIN, HEALTH, READY, INFO)
 """Everything that may be asked. A method joins by one more entry."""
 
 
@@ -59,6 +60,7 @@ def create_app(
         endpoints: What may be asked.
     """
     made = service or Service(Library())
+    made.endpoints = tuple(endpoints)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -119,6 +121,7 @@ def _add(app: FastAPI, service: Service, endpoint: Endpoint) -> None:
         endpoint.path,
         get if endpoint.asks is None else post,
         methods=[endpoint.method],
+        status_code=200 if endpoint.needs is None else 501,
         response_model=endpoint.answers,
         summary=endpoint.summary,
         description=endpoint.description,

@@ -25,11 +25,12 @@ from entail.progress import Progress, ProgressCallback
 from entail.promotion import active
 from entail.serving.batching import Batcher, Call, Lane
 from entail.serving.limits import Limits
-from entail.settings import load_settings
+from entail.settings import is_demo, load_settings
 
 if TYPE_CHECKING:
     from entail.trees.corpora import CorpusStore
     from entail.trees.corpus_versions import CorpusInfo
+    from entail.trees.demo import Scratch
 
 KEPT_INDEXES = 12
 """Indexes in memory; the one that was used least recently goes first."""
@@ -128,6 +129,7 @@ class Library:
         self._indexes: OrderedDict[tuple[str, str, str], Future[PremiseIndex]] = OrderedDict()
         self._told: dict[tuple[str, str, str], Progress] = {}
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="build index")
+        self._sample: Scratch | None = None
 
     def entries(self) -> dict[str, EncoderEntry]:
         """Return what may be asked for, by name.
@@ -273,9 +275,13 @@ class Library:
             if self._corpora is None:
                 from entail.trees.corpora import CorpusStore
                 from entail.trees.database import open_database
+                from entail.trees.demo import open_shown
                 from entail.trees.seed import seed_sample
 
-                database = open_database()
-                seed_sample(database)
+                if is_demo():
+                    database, self._sample = open_shown()
+                else:
+                    database = open_database()
+                    seed_sample(database)
                 self._corpora = CorpusStore(database)
             return self._corpora

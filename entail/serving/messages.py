@@ -104,7 +104,8 @@ class SearchRequest(Message):
         default=None, description="The corpus itself; texts that are equal but for white space count once."
     )
     retriever: Name | None = Field(
-        default=None, description="`tfidf`, `bm25` or an encoder; default: the encoder active for the corpus."
+        default=None,
+        description="`tfidf`, `bm25`, `ngrams` or an encoder; default: the encoder active for the corpus.",
     )
     k: int = Field(default=10, ge=1, description="Hits a query; fewer where the corpus has no more.")
     exclude_own: bool = Field(default=False, description="Leave a query's own text out of its hits.")
@@ -163,6 +164,15 @@ class CorpusInfo(Message):
     active: str = Field(description="The encoder that ranks where none is named.")
 
 
+class EndpointInfo(Message):
+    """A request that a server knows."""
+
+    path: str
+    method: str
+    live: bool = Field(description="Whether it answers.")
+    needs: str | None = Field(default=None, description="What it lacks, where it does not.")
+
+
 class Info(Message):
     """What a server is and has."""
 
@@ -172,6 +182,7 @@ class Info(Message):
     encoders: list[EncoderInfo]
     retrievers: list[str]
     corpora: list[CorpusInfo]
+    endpoints: list[EndpointInfo]
     limits: Mapping[str, int | float]
 
 

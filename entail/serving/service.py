@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fastapi import Request
 
@@ -16,6 +16,9 @@ from entail.errors import EntailError, ServingError
 from entail.serving.batching import Call, out_of_time
 from entail.serving.library import Library, current
 from entail.serving.limits import Limits
+
+if TYPE_CHECKING:
+    from entail.serving.endpoint import Endpoint
 
 T = TypeVar("T")
 
@@ -28,7 +31,12 @@ class Service:
     Args:
         library: Encoders, corpora, indexes.
         warm: Encoders to load at the start; the server is not ready before. None for the default one.
+
+    Attributes:
+        endpoints: What may be asked; `create_app` says.
     """
+
+    endpoints: tuple[Endpoint, ...] = ()
 
     def __init__(self, library: Library, *, warm: tuple[str, ...] | None = None) -> None:
         self.library = library

@@ -45,16 +45,30 @@ def examine(database: Database, *, progress: ProgressCallback | None = None) -> 
         return Health(
             revision=schema_revision(connection),
             size=_size(connection, database),
-            rows={
-                table.name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
-                for table in schema.metadata.sorted_tables
-            },
+            rows=_rows(connection),
             problems=(
                 *_file_problems(connection),
                 *corpus_problems(connection),
                 *tree_problems(connection, progress=progress),
             ),
         )
+
+
+def counts(database: Database) -> tuple[Mapping[str, int], int, str | None]:
+    """Return the rows of each table, the bytes on the disk and the tables' revision, without examining them.
+
+    Raises:
+        DatabaseError: If it cannot be read.
+    """
+    with database.reading() as connection:
+        return _rows(connection), _size(connection, database), schema_revision(connection)
+
+
+def _rows(connection: sa.Connection) -> dict[str, int]:
+    return {
+        table.name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+        for table in schema.metadata.sorted_tables
+    }
 
 
 def tree_problems(connection: sa.Connection, *, progress: ProgressCallback | None = None) -> Iterator[str]:

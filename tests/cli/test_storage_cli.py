@@ -129,7 +129,8 @@ def test_doctor_as_json(tree: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = said(capsys)
     assert found["problems"] == []
     assert found["database"]["rows"]["trees"] == 1
-    assert set(found) == {"versions", "device", "data", "database", "problems"}
+    expected = {"versions", "device", "data", "database", "problems", "machine", "room", "jobs"}
+    assert set(found) == expected
 
 
 def test_doctor_says_what_is_wrong_with_exit_code_1(

@@ -13,13 +13,14 @@ from pydantic import BaseModel
 from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.encoders.biencoder import BiEncoder
-from entail.index.retriever import retriever
+from entail.index.retriever import LEXICAL, retriever
 from entail.serving.app import ENDPOINTS, create_app
 from entail.serving.batching import Call
 from entail.serving.endpoint import Endpoint
 from entail.serving.library import Library
 from entail.serving.limits import Limits
-from entail.serving.messages import EncodeAnswer, Info, SearchAnswer
+from entail.serving.messages import EncodeAnswer, Health, Info, SearchAnswer
+from entail.serving.planned import PlannedRequest
 from entail.serving.service import Service
 from tests.serving.conftest import Served, until
 
@@ -111,7 +112,7 @@ def test_it_says_what_it_is(served: Served) -> None:
     found = Info.model_validate_json(served.send("GET", "/info").body)
     (encoder,) = found.encoders
     assert (encoder.name, encoder.revision, encoder.loaded) == ("tiny", BiEncoder("tiny").revision, True)
-    assert found.retrievers == ["tfidf", "bm25", "tiny"]
+    assert found.retrievers == [*LEXICAL, "tiny"]
     assert [(corpus.name, corpus.count, corpus.active) for corpus in found.corpora] == [("grove", 40, "tiny")]
     assert found.limits["texts"] == Limits().texts
     assert found.device == "cpu"
@@ -191,3 +192,29 @@ def test_it_can_be_mounted_beside_another_application(tiny_home: Path) -> None:
             answer.json()["vectors"], BiEncoder("tiny").encode_queries(["ba"]), atol=1e-5
         )
     service.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "lacks"), [("/direction", "GaussCSE"), ("/claim", "entailment tuning"), ("/chain", "ARCF")]
+)
+def test_what_has_no_method_yet_says_which_one_it_needs(served: Served, path: str, lacks: str) -> None:
+    reply = served.post(path, texts=["ba"])
+    assert reply.status == 501
+    assert reply.error["kind"] == "not_here"
+    assert lacks in reply.error["message"]
+    told = {one["path"]: one for one in served.send("GET", "/info").json["endpoints"]}
+    assert (told[path]["live"], told["/encode"]["live"], told["/encode"]["needs"]) == (False, True, None)
+    assert lacks in told[path]["needs"]
+    assert set(told) == {endpoint.path for endpoint in ENDPOINTS}
+
+
+def test_a_method_that_arrives_takes_the_place_of_what_was_missing(serve: Callable[..., Served]) -> None:
+    async def run(service: Service, asked: PlannedRequest, call: Call) -> Health:
+        return Health(live=True, ready=True, reason=None)
+
+    arrived = Endpoint(path="/direction", asks=PlannedRequest, answers=Health, run=run, summary="It is here")
+    others = [endpoint for endpoint in ENDPOINTS if endpoint.path != "/direction"]
+    served = serve(endpoints=[*others, arrived])
+    assert served.post("/direction", any="thing").status == 200
+    told = {one["path"]: one for one in served.send("GET", "/info").json["endpoints"]}
+    assert told["/direction"]["live"]

@@ -1,0 +1,205 @@
+"""What can go, what it costs, and that nothing else goes."""
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from entail.data.records import Corpus
+from entail.encoders.catalogue import PACKAGED, resolve
+from entail.errors import DemoError, SettingsError
+from entail.jobs.jobs import Jobs
+from entail.operations import cleaning
+from entail.operations.cleaning import chosen, clean, removable
+from entail.operations.storage import look_at_room
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import open_database
+from tests.operations.conftest import add_job
+
+REVISION = str(resolve(PACKAGED).revision)
+
+
+@pytest.fixture
+def store(jobs: Jobs) -> CorpusStore:
+    return CorpusStore(open_database())
+
+
+def add_vectors(jobs: Jobs, corpus_hash: str, *, revision: str = REVISION, count: int = 3) -> Path:
+    place = jobs.settings.vectors_dir / revision / corpus_hash
+    place.mkdir(parents=True)
+    (place / "manifest.json").write_text(json.dumps({"revision": revision, "count": count}))
+    (place / "vectors.npy").write_bytes(b"0" * 1_000)
+    return place
+
+
+def age(path: Path, *, hours: float = 2) -> Path:
+    then = path.stat().st_mtime - hours * 3600
+    os.utime(path, (then, then))
+    return path
+
+
+def state_of(*roots: Path) -> dict[str, str]:
+    return {
+        str(path): sha256(path.read_bytes()).hexdigest()
+        for root in roots
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_an_empty_installation_has_nothing_to_remove(jobs: Jobs) -> None:
+    assert removable(jobs) == []
+
+
+def test_vectors_say_whose_they_are_and_what_losing_them_costs(jobs: Jobs, store: CorpusStore) -> None:
+    facts = Corpus.of("facts", ["ice is cold", "snow is ice"])
+    store.add_corpus(facts, author="Ada")
+    add_vectors(jobs, facts.hash, count=2)
+    add_vectors(jobs, "0123456789abcdef")
+    add_vectors(jobs, facts.hash, revision="gone@000000000000")
+    found = {thing.id: thing for thing in removable(jobs, corpora=store)}
+    used = found[f"vectors/{REVISION}/{facts.hash}"]
+    assert (used.wanted, used.size > 1_000) == (True, True)
+    assert "2 premises of 'facts' by minilm" in used.what
+    assert "2 premises are encoded again" in used.cost
+    for other in (f"vectors/{REVISION}/0123456789abcdef", f"vectors/gone@000000000000/{facts.hash}"):
+        assert not found[other].wanted
+        assert found[other].cost.startswith("nothing")
+    by_kind = chosen(list(found.values()), ["vectors"])
+    assert used not in by_kind
+    assert len(by_kind) == 2
+    assert used in chosen(list(found.values()), ["vectors"], wanted=True)
+    assert chosen(list(found.values()), [used.id]) == [used]
+    with pytest.raises(SettingsError, match="'trees'"):
+        chosen(list(found.values()), ["trees"])
+
+
+def test_checkpoints_only_of_jobs_that_have_ended(jobs: Jobs) -> None:
+    waiting, failed, done = (add_job(jobs, n, s) for n, s in enumerate(("queued", "failed", "done"), start=1))
+    found = {thing.id: thing for thing in removable(jobs)}
+    assert set(found) == {f"checkpoints/{failed}", f"checkpoints/{done}"}
+    assert "resuming it starts anew" in found[f"checkpoints/{failed}"].cost
+    assert (found[f"checkpoints/{failed}"].wanted, found[f"checkpoints/{done}"].wanted) == (True, False)
+    before = state_of(jobs.folder)
+    cleaned = clean([*found, f"checkpoints/{waiting}"], jobs=jobs)
+    assert (len(cleaned.removed), cleaned.size) == (2, 4_000)
+    assert list(cleaned.kept) == [f"checkpoints/{waiting}"]
+    gone = set(before) - set(state_of(jobs.folder))
+    assert {Path(path).name for path in gone} == {"step.safetensors"}
+    assert len(gone) == 2
+    assert jobs.job(failed).resumable
+
+
+def test_a_job_that_was_resumed_meanwhile_keeps_its_checkpoint(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = add_job(jobs, 1, "failed")
+    things = removable(jobs)
+    status = jobs.folder / job_id / "status.json"
+    status.write_text(status.read_text().replace('"failed"', '"queued"'))
+    monkeypatch.setattr(cleaning, "removable", lambda jobs, corpora=None: things)
+    cleaned = clean([f"checkpoints/{job_id}"], jobs=jobs)
+    assert not cleaned.removed
+    assert "it needs its checkpoint" in cleaned.kept[f"checkpoints/{job_id}"]
+    assert (jobs.folder / job_id / "checkpoints" / "step.safetensors").exists()
+
+
+def test_leftovers_go_when_nobody_can_be_at_them(jobs: Jobs) -> None:
+    open_job = add_job(jobs, 1, "queued")
+    models = jobs.settings.models_dir
+    old = [
+        jobs.folder / ".deleted-20260101-000009-abcdef",
+        models / ".job-20260101-000008-abcdef",
+        models / f".job-{open_job}",
+        models / ".models-of-somebody",
+    ]
+    new = jobs.folder / ".deleted-20260101-000007-abcdef"
+    for place in (*old, new):
+        place.mkdir()
+        (place / "x").write_bytes(b"0" * 10)
+    for place in old:
+        age(place)
+    found = removable(jobs)
+    assert {thing.path for thing in found} == set(old[:2])
+    assert len(clean([thing.id for thing in found], jobs=jobs).removed) == 2
+    assert [place.exists() for place in (*old, new)] == [False, False, True, True, True]
+
+
+def test_logs_begin_anew(jobs: Jobs) -> None:
+    log = jobs.settings.data_dir / "log" / "app.log"
+    log.parent.mkdir()
+    log.write_text("said\n")
+    (thing,) = removable(jobs)
+    assert (thing.id, thing.size) == ("logs/app.log", 5)
+    with log.open("a") as writer:
+        clean([thing.id], jobs=jobs)
+        writer.write("more\n")
+    assert log.read_text() == "more\n"
+
+
+def test_all_of_it_leaves_trees_corpora_encoders_pointers_and_backups_alone(
+    jobs: Jobs, store: CorpusStore
+) -> None:
+    data, models = jobs.settings.data_dir, jobs.settings.models_dir
+    facts = Corpus.of("facts", ["ice is cold"])
+    store.add_corpus(facts, author="Ada")
+    store._database.close()
+    for file in (
+        models / "active" / "model.safetensors",
+        models / "previous" / "model.safetensors",
+        data / "models" / "own" / "model.safetensors",
+        data / "models.before-restore-x" / "model.safetensors",
+        data / "active.json",
+        data / "backups" / "entail-1.zip",
+        data / "before-restore-1.zip",
+        data / "entail.db.damaged-1",
+    ):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("precious")
+        age(file.parent)
+    before = state_of(data, models)
+    vectors = add_vectors(jobs, facts.hash)
+    add_job(jobs, 1, "interrupted")
+    assert clean([thing.id for thing in removable(jobs)], jobs=jobs).kept == {}
+    assert not vectors.exists()
+    after = state_of(data, models)
+    assert {path: after.get(path) for path in before} == before
+
+
+def test_a_link_out_of_the_data_folder_is_not_followed(jobs: Jobs, tmp_path: Path) -> None:
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    (outside / "precious").write_text("x")
+    job_id = add_job(jobs, 1, "failed")
+    place = jobs.folder / job_id / "checkpoints"
+    (place / "step.safetensors").unlink()
+    place.rmdir()
+    place.symlink_to(outside)
+    cleaned = clean([thing.id for thing in removable(jobs)], jobs=jobs)
+    assert not cleaned.removed
+    assert (outside / "precious").exists()
+
+
+def test_what_is_no_kind_is_refused_and_a_demo_removes_nothing(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = add_job(jobs, 1, "done")
+    for name in ("trees/1", "models/x", "../x"):
+        with pytest.raises(SettingsError, match="expected one of vectors"):
+            clean([name], jobs=jobs)
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    with pytest.raises(DemoError):
+        clean([f"checkpoints/{job_id}"], jobs=jobs)
+    assert (jobs.folder / job_id / "checkpoints").exists()
+
+
+def test_the_room_is_told_by_what_takes_it(jobs: Jobs) -> None:
+    add_job(jobs, 1, "failed")
+    add_vectors(jobs, "0123456789abcdef")
+    sizes = {kept.what.partition(":")[0]: kept.size for kept in look_at_room(jobs.settings).kept}
+    assert sizes["checkpoints of jobs"] == 2_000
+    assert sizes["vectors of premises"] > 1_000
+    log = (jobs.folder / "20260101-000001-abcdef" / "log.txt").stat().st_size
+    assert log < sizes["jobs without them"] < 2_000

@@ -1,0 +1,148 @@
+"""What there is: machine, licences, backups; and the commands that tell of it."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.cli import main
+from entail.data.records import Corpus
+from entail.errors import DemoError
+from entail.jobs.jobs import Jobs
+from entail.operations import machine as machine_module
+from entail.operations.backups import back_up, backups
+from entail.operations.licences import UNKNOWN, _licence, data_licences, encoder_licences, package_licences
+from entail.operations.machine import look_at_gpus, look_at_machine, read_gpus
+from entail.trees.backup import restore
+from entail.trees.corpora import CorpusStore
+from entail.trees.database import open_database
+from tests.operations.conftest import add_job
+
+TOLD = "NVIDIA H200, 143771, 1024, 37, 580.95.05\nNVIDIA A2, 15356, 0, [N/A], 580.95.05\nnonsense\n"
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def test_the_machine_as_it_is() -> None:
+    found = look_at_machine()
+    assert 0 < found.memory_free < found.memory
+    assert 10 * 2**20 < found.process_memory < found.memory
+    assert found.cores >= 1
+    assert json.dumps(found.to_json())
+
+
+def test_a_container_has_no_more_memory_than_it_may_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most, now = tmp_path / "most", tmp_path / "now"
+    monkeypatch.setattr(machine_module, "_MEMORY_LIMITS", ((most, now),))
+    whole = look_at_machine().memory
+    most.write_text("1000000\n")
+    now.write_text("400000\n")
+    found = look_at_machine()
+    assert (found.memory, found.memory_free) == (1_000_000, 600_000)
+    most.write_text("max\n")
+    assert look_at_machine().memory == whole
+
+
+def test_gpus_are_what_the_tool_of_their_maker_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = read_gpus(TOLD)
+    assert (one.name, one.total, one.used, one.busy) == ("NVIDIA H200", 143771 * 2**20, 2**30, 0.37)
+    assert (two.busy, two.driver) == (None, "580.95.05")
+    monkeypatch.setattr(machine_module.shutil, "which", lambda name: "/bin/nvidia-smi")
+    monkeypatch.setattr(
+        machine_module.subprocess, "run", lambda *a, **k: subprocess.CompletedProcess(a, 0, TOLD, "")
+    )
+    assert look_at_gpus() == (one, two)
+
+    def slow(*a: object, **k: object) -> None:
+        raise subprocess.TimeoutExpired("nvidia-smi", 5)
+
+    monkeypatch.setattr(machine_module.subprocess, "run", slow)
+    assert look_at_gpus() == ()
+
+
+@pytest.mark.parametrize(
+    ("expression", "classifiers", "text", "licence"),
+    [
+        ("MIT", ["License :: OSI Approved :: BSD License"], "GPL", "MIT"),
+        (None, ["License :: OSI Approved :: BSD License"], "BSD-3-Clause", "BSD-3-Clause"),
+        (None, ["License :: OSI Approved :: BSD License"], "Copyright\nall rights", "BSD License"),
+        (None, [], "Copyright 2001\nall rights", "Copyright 2001"),
+        (None, ["Topic :: Text"], "UNKNOWN", UNKNOWN),
+        (None, [], "", UNKNOWN),
+        ("A" * 80, [], "", "A" * 59 + "…"),
+    ],
+)
+def test_a_packages_licence_is_the_most_exact_word_of_it(
+    expression: str | None, classifiers: list[str], text: str, licence: str
+) -> None:
+    assert _licence(expression, classifiers, text) == licence
+
+
+def test_everything_that_is_here_has_a_line() -> None:
+    packages = {one.name.lower(): one for one in package_licences()}
+    assert {"streamlit", "torch", "sqlalchemy", "authlib"} <= set(packages)
+    assert not packages["streamlit"].look
+    assert {one.name: one.licence for one in encoder_licences()}["minilm"] == "apache-2.0"
+    ours = data_licences([("ours", 2, "CC BY-NC 4.0"), ("theirs", 1, "")])
+    assert [(one.name, one.look) for one in ours[1:]] == [("ours", True), ("theirs", True)]
+
+
+def test_a_backup_is_whole_and_can_be_brought_back(
+    jobs: Jobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = CorpusStore(open_database())
+    store.add_corpus(Corpus.of("facts", ["ice is cold"]), author="Ada")
+    one, two = back_up(jobs.settings), back_up(jobs.settings)
+    assert backups(jobs.settings) == [two.file, one.file]
+    assert one.rows["premises"] == 1
+    elsewhere = f"sqlite:///{tmp_path / 'elsewhere.db'}"
+    restore(two.file, url=elsewhere)
+    assert [corpus.name for corpus in CorpusStore(open_database(elsewhere)).corpora()] == ["facts"]
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    with pytest.raises(DemoError):
+        back_up(jobs.settings)
+
+
+def test_clean_lists_first_and_removes_what_is_named(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+    failed, done = add_job(jobs, 1, "failed"), add_job(jobs, 2, "done")
+    assert main(["clean", "--json"]) == 0
+    listed = said(capsys)["removable"]
+    assert {one["id"] for one in listed} == {f"checkpoints/{failed}", f"checkpoints/{done}"}
+    assert main(["clean", "checkpoints", "--dry-run"]) == 0
+    assert f"checkpoints/{done}" in capsys.readouterr().out
+    assert (jobs.folder / done / "checkpoints").exists()
+    # What is likely to be needed again goes only when it is named, or with --all.
+    assert main(["clean", "checkpoints", "--json"]) == 0
+    assert [one["id"] for one in said(capsys)["removed"]] == [f"checkpoints/{done}"]
+    assert (jobs.folder / failed / "checkpoints").exists()
+    assert main(["clean", f"checkpoints/{failed}"]) == 0
+    assert not (jobs.folder / failed / "checkpoints").exists()
+    assert main(["clean", "trees"]) == 1
+    assert "expected one of vectors" in capsys.readouterr().err
+
+
+def test_the_doctor_tells_of_machine_room_and_jobs(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+    add_job(jobs, 1, "queued")
+    assert main(["doctor", "--json"]) == 0
+    found = said(capsys)
+    assert found["machine"]["memory"] > 0
+    assert found["jobs"] == {"waiting": 1, "workers": []}
+    assert "checkpoints of jobs" in {kept["what"] for kept in found["room"]["kept"]}
+
+
+def test_logs_and_licences_on_the_command_line(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["logs"]) == 0
+    assert capsys.readouterr().out == "nothing was said yet\n"
+    job_id = add_job(jobs, 1, "failed")
+    assert main(["logs", job_id[:15], "--json"]) == 0
+    assert said(capsys)["text"] == "a step was made"
+    assert main(["logs", "nothing"]) == 1
+    assert "no job has the id" in capsys.readouterr().err
+    assert main(["licences", "--json"]) == 0
+    assert {one["kind"] for one in said(capsys)["licences"]} == {"encoder", "sample", "package"}

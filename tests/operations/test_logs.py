@@ -1,0 +1,127 @@
+"""Ends of logs, and no secret in them."""
+
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+
+from entail.jobs.jobs import Jobs
+from entail.operations import logs as logs_module
+from entail.operations.logs import app_log, logs, tail
+from entail.operations.masking import masked
+from tests.operations.conftest import add_job
+
+SECRETS = [
+    "postgresql://ann:p%40ssw0rd@db.example/entail",
+    "https://user:hunter22@proxy.example:3128/",
+    "Authorization: Bearer abc.def-ghi",
+    "authorization: Basic YW5uOnBhc3M=",
+    "HF_TOKEN=hf_abcdefghijklmnop",
+    "loaded with hf_abcdefghijklmnop today",
+    "{'client_secret': 'GOCSPX-abcdef', 'client_id': 'public'}",
+    '"cookie_secret": "0123456789abcdef"',
+    "password = correct-horse",
+    "id eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_123 came",
+    "GET /oauth2callback?code=4/0AbCdEf&state=xYz123 302",
+    "/auth/login?provider=eyJhbGciOi.J9",
+    "api_key: sk-1234567890",
+]
+PARTS = (
+    *(
+        "p%40ssw0rd",
+        "hunter22",
+        "abc.def-ghi",
+        "YW5uOnBhc3M",
+        "hf_abcdefghijklmnop",
+        "GOCSPX",
+        "0123456789abcdef",
+    ),
+    *("correct-horse", "eyJ", "4/0AbCdEf", "xYz123", "sk-1234567890"),
+)
+
+
+@pytest.mark.parametrize("line", SECRETS)
+def test_what_looks_like_a_secret_is_masked(line: str) -> None:
+    shown = masked(line)
+    assert "***" in shown
+    assert not [part for part in PARTS if part in shown]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "17 tokens a sentence, 3 secrets of nature",
+        "trained on 16,472 premises; loss 0.31; lr 0.001",
+        "https://example.org/a?b=c: 404",
+        "2026-11-21 04:02:59.861 WARNING entail.serving: the token is missing",
+        "user:password@ is a form",
+    ],
+)
+def test_what_is_none_is_left_alone(line: str) -> None:
+    assert masked(line) == line
+
+
+def test_values_of_the_environment_and_given_ones_are_masked_wherever_they_stand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "swordfish")
+    monkeypatch.setenv("ENTAIL_SERVE_TOKEN", "a-token-of-some-length")
+    monkeypatch.setenv("ENTAIL_DATABASE_URL", "postgresql://ann:p%40ssw0rd@h/x")
+    monkeypatch.setenv("ENTAIL_QUEUE_URL", "redis://:open-sesame@h")
+    said = "swordfish a-token-of-some-length p@ssw0rd open-sesame given-one abc"
+    assert masked(said, secrets=["given-one", "abc"]) == "*** *** *** *** *** abc"
+
+
+def test_a_tail_is_the_end_of_the_log(jobs: Jobs) -> None:
+    worker = next(log for log in logs() if log.name == "worker")
+    assert (worker.size, worker.tail()) == (0, "")
+    worker.file.parent.mkdir(parents=True)
+    worker.file.write_bytes(
+        b"x" * 200_000 + b"\n" + b"\n".join(b"line %d" % i for i in range(500)) + b"\n\xff"
+    )
+    lines = worker.tail(lines=3).splitlines()
+    assert lines == ["line 498", "line 499", "\ufffd"]
+    assert tail("worker", lines=1) == "\ufffd"
+
+
+def test_a_job_has_a_log_of_its_own(jobs: Jobs) -> None:
+    job_id = add_job(jobs, 1, "failed")
+    (jobs.folder / job_id / "log.txt").write_text("began\npassword=abcdef\n")
+    assert tail(job_id) == "began\npassword=***"
+
+
+def test_what_the_app_says_is_kept_beside_being_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ENTAIL_DEMO", raising=False)
+    monkeypatch.setattr(logs_module, "LONGEST", 100)
+    file, before = tmp_path / "log" / "app.log", sys.stderr
+    with app_log(file):
+        handler = logging.StreamHandler()
+        logger = logging.getLogger("entail.test_logs")
+        logger.addHandler(handler)
+        logger.warning("said by a logger")
+        logger.removeHandler(handler)
+        sys.stderr.write("said by hand\n")
+        assert not sys.stderr.isatty()
+        sys.stderr.writelines(["x" * 200, "\n"])
+        sys.stderr.write("after\n")
+    assert sys.stderr is before
+    said = capsys.readouterr().err
+    assert "said by a logger\nsaid by hand\n" in said
+    assert file.read_text() == "\nafter\n"
+    assert file.with_name("app.log.before").read_text() == "said by a logger\nsaid by hand\n" + "x" * 200
+
+
+def test_where_nothing_can_be_kept_it_is_only_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    with app_log(tmp_path / "file" / "app.log"):
+        sys.stderr.write("said\n")
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    with app_log(tmp_path / "log" / "app.log"):
+        sys.stderr.write("said\n")
+    assert capsys.readouterr().err == "said\nsaid\n"
+    assert not (tmp_path / "log").exists()
