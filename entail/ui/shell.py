@@ -9,7 +9,10 @@ from pathlib import Path
 import streamlit as st
 
 from entail.errors import EntailError
-from entail.ui.author import ask_name, current_author, leave
+from entail.settings import is_demo
+from entail.ui import sign_in
+from entail.ui.author import draw_author
+from entail.ui.demo import draw_banner
 from entail.ui.resources import Workspace, workspace
 from entail.ui.words import label
 from entail.version import __version__
@@ -73,17 +76,16 @@ def _begin(title: str, *, wide: bool) -> tuple[Workspace, str | None]:
         st.error(f"The database cannot be used: {label(str(error))}", icon=":material/database_off:")
         st.markdown("Nothing was changed. `entail doctor` on the command line says more.")
         st.stop()
-    if shared.database.read_only:
+    draw_banner()
+    if shared.database.read_only and not is_demo():
         st.warning(
             "The database is read-only: everything can be looked at, nothing changed.", icon=":material/lock:"
         )
     with st.sidebar:
         st.divider()
-        author = current_author(shared.authors)
-        if author is None:
-            ask_name(shared.authors, key="sidebar_name")
-        else:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f":material/person: **{label(author)}**")
-                st.button("Not you?", on_click=leave, type="tertiary", key="leave")
+        author = draw_author(shared.authors)
+    if author is None and sign_in.required_to_read():
+        st.title(title)
+        st.info("Sign in to see anything here: the button is in the sidebar.", icon=":material/login:")
+        st.stop()
     return shared, author
