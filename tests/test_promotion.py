@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from entail.encoders.catalogue import EncoderEntry
 from entail.errors import PromotionError, UnknownEncoderError
 from entail.evaluation.measured import Beside
-from entail.promotion import Active, active, history, pointers, promote, roll_back
+from entail.promotion import Active, active, beneath, history, moves, pointers, promote, roll_back
 from entail.significance import PairedDifference
 
 PACKAGED = "minilm"
@@ -194,3 +195,53 @@ def test_of_json_s_types() -> None:
     told = json.loads(json.dumps(active("sky").to_json()))
     assert told["pointer"]["corpus"] == "sky"
     assert replace(active("sky"), pointer=None).number == 0
+
+
+def test_who_decided_on_what_is_no_more_active_is_refused() -> None:
+    put("one")
+    seen = active().number
+    put("two")
+    with pytest.raises(
+        PromotionError, match="Ann made 'two' the active one meanwhile, so nothing was changed"
+    ):
+        promote("three", by="Bob", anyway=True, number=seen)
+    with pytest.raises(PromotionError, match="meanwhile"):
+        roll_back(by="Bob", number=seen)
+    assert active().encoder == "two"
+    assert roll_back(by="Bob", number=active().number).encoder == "one"
+    put("one", "sky")
+    assert promote("three", by="Bob", corpus="sea", anyway=True, number=active("sea").number).corpus == "sea"
+
+
+def test_a_comparison_on_what_was_learnt_by_heart_is_none() -> None:
+    good = compared("one", active(), low=0.1, high=0.3)
+    with pytest.raises(PromotionError, match="was trained on 10 of them and knows these by heart"):
+        promote("one", by="Ann", evaluation=replace(good, seen=10))
+    assert promote("one", by="Ann", evaluation=good).number == 1
+
+
+def test_a_hub_id_is_pinned_to_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    from entail import promotion
+
+    def fetched(entry: EncoderEntry) -> EncoderEntry:
+        return replace(entry, revision=f"{entry.name.partition('@')[0]}@abc")
+
+    monkeypatch.setattr(promotion, "fetch", fetched)
+    pointer = put("org/model")
+    assert (pointer.encoder, pointer.revision) == ("org/model@abc", "org/model@abc")
+    put("one")
+    monkeypatch.setattr(promotion, "fetch", None)  # nobody waits for the network
+    roll_back(by="Bob")
+    active().check()
+    assert active().encoder == "org/model@abc"
+
+
+def test_what_lies_beneath_a_pointer_is_what_a_roll_back_restores() -> None:
+    first, second = put("one"), put("two")
+    assert beneath(first) is None
+    assert beneath(second) == first
+    back = roll_back(by="Bob")
+    assert beneath(back) is None
+    own = put("three", "sky")
+    assert beneath(own) is None
+    assert [move.number for move in moves()] == [4, 3, 2, 1]

@@ -40,12 +40,13 @@ def draw_encoders(shared: Workspace, author: str | None) -> None:
     if (asked := st.query_params.pop("candidate", None)) in names:
         # A link from a training that is done.
         st.session_state[PICKED], st.session_state["models_encoder_view"] = asked, "Promote"
-    picked = st.session_state.get(PICKED)
-    picked = picked if picked in names else names[0]
+    if st.session_state.get(PICKED) not in names:  # at first, or because it is gone
+        st.session_state[PICKED] = names[0]
+    picked = str(st.session_state[PICKED])
     draw_list(found, picked=picked, key="models_list", on_pick=_pick)
     _draw_fetch()
     left, right = st.columns([2, 3], vertical_alignment="bottom")
-    name = left.selectbox("Encoder", names, format_func=retriever_label, key=PICKED, persist_state="session")
+    left.selectbox("Encoder", names, format_func=retriever_label, key=PICKED, persist_state="session")
     with right:
         view = st.segmented_control(
             "Of it",
@@ -56,7 +57,7 @@ def draw_encoders(shared: Workspace, author: str | None) -> None:
             key="models_encoder_view",
             persist_state="session",
         )
-    _draw_encoder(shared, author, next(row for row in found if row.name == (name or picked)), view or "About")
+    _draw_encoder(shared, author, next(row for row in found if row.name == picked), view or "About")
 
 
 def _draw_encoder(shared: Workspace, author: str | None, row: Row, view: str) -> None:
@@ -67,16 +68,19 @@ def _draw_encoder(shared: Workspace, author: str | None, row: Row, view: str) ->
                 "Weights are read from safetensors alone, and no code that comes with a model is ever run: a "
                 "pickle, or a model with code of its own, could do anything on this machine."
             )
-        if view == "Figures":
-            draw_figures(row)
-        elif view == "Card":
-            draw_card(row)
-        elif view == "Memory and speed":
-            draw_memory(row)
-        elif view == "Promote":
-            draw_promotion(shared, author, row)
-        else:
-            draw_about(row)
+        try:
+            if view == "Figures":
+                draw_figures(row)
+            elif view == "Card":
+                draw_card(row)
+            elif view == "Memory and speed":
+                draw_memory(row)
+            elif view == "Promote":
+                draw_promotion(shared, author, row)
+            else:
+                draw_about(row)
+        except EntailError as error:
+            st.error(label(str(error)), icon=":material/error:")
 
 
 def _draw_fetch() -> None:

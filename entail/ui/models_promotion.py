@@ -85,7 +85,7 @@ def _draw_line(title: str, now: Active, corpus: str | None, author: str | None) 
 
 def _since(now: Active, corpus: str | None, own: Pointer | None) -> str:
     if now.pointer is None:
-        return "comes with entail; nothing was promoted"
+        return "comes with entail, the default"
     if own is None and corpus is not None:
         return "as all corpora without one of their own"
     return f"{_done(now.pointer)} by {label(now.pointer.by)}, {clock(now.pointer.at)}"

@@ -1,6 +1,7 @@
 """The shelf of indexes: what is built, shared, and said when it cannot be."""
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -82,3 +83,35 @@ def test_encoders_with_one_premise_tower_share_one_index_though_both_are_asked_a
     assert isinstance(second.value, DenseIndex)
     assert second.value.name == "tuned"
     assert second.value._index is first.value._index
+
+
+def test_an_encoder_that_was_made_anew_under_its_name_ranks_at_once(trained: Callable[..., Path]) -> None:
+    folder, shelf = trained("mine"), Shelf()
+    first = shelf.take("mine", CORPUS, wait=60)
+    assert first.value is not None
+    card = folder / "adapter_config.json"
+    card.write_text(card.read_text("utf-8") + "\n", "utf-8")
+    second = shelf.take("mine", CORPUS, wait=60)
+    assert second.value is not None
+    assert second.value.manifest.revision != first.value.manifest.revision
+
+
+def test_a_released_encoder_comes_back_when_it_is_asked_for(trained: Callable[..., Path]) -> None:
+    trained("mine")
+    shelf = Shelf()
+    first = shelf.take("mine", CORPUS, wait=60)
+    assert first.value is not None
+    shelf.encoder("mine").load()
+    assert shelf.held("mine") is not None
+    shelf.release("mine")
+    assert shelf.held("mine") is None
+    again = shelf.take("mine", CORPUS, wait=60)
+    assert again is not first
+    assert again.value is not None
+    first.value.search(["ba be"], k=1)  # who was at it goes on
+
+
+def test_a_retriever_that_is_gone_is_an_error_of_the_work(trained: Callable[..., Path]) -> None:
+    work = Shelf().take("nowhere", CORPUS)
+    assert "no encoder is called 'nowhere'" in str(work.error)
+    assert work.done.is_set()

@@ -62,3 +62,20 @@ def test_the_least_recently_used_goes_first() -> None:
     for place in ("a", "b", "a", "c", "a", "b"):
         works.take(place, make, wait=5)
     assert len(made) == 4  # b was dropped for c, and made again
+
+
+def test_a_look_begins_nothing_and_what_is_dropped_is_made_again() -> None:
+    works, made = Works(9, failure="no luck"), []
+
+    def make(_: ProgressCallback) -> int:
+        made.append(1)
+        return len(made)
+
+    assert works.look("a") is None
+    first = works.take("a", make, wait=5)
+    assert works.look("a") is first
+    works.take("b", make, wait=5)
+    works.drop(lambda place: place == "a")
+    assert works.look("a") is None
+    assert works.look("b") is not None
+    assert works.take("a", make, wait=5).value == 3

@@ -1,0 +1,42 @@
+"""How fast an encoder is here, and what it takes."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+from entail.encoders.biencoder import BiEncoder
+from entail.encoders.catalogue import resolve
+from entail.encoders.stock import StockTowers
+from entail.encoders.throughput import distinct_texts, measure_throughput
+from entail.progress import Progress
+
+
+def test_texts_are_never_the_same() -> None:
+    texts = list(itertools.islice(distinct_texts(), 5000))
+    assert len(set(texts)) == 5000
+    assert {len(text.split()) for text in texts} == {15}
+
+
+def test_as_many_texts_as_fit_the_time_are_encoded_and_where_is_said(tiny_home: Path) -> None:
+    told: list[Progress] = []
+    found = measure_throughput(BiEncoder("tiny"), seconds=0.0, progress=told.append)
+    assert (found.texts, found.tower, found.device) == (128, "query", "cpu")
+    assert found.rate == found.texts / found.seconds > 0
+    assert "cores" in found.machine
+    assert told[-1].fraction == 1.0
+
+
+def test_a_base_is_told_apart_from_what_stands_on_it(trained: Callable[..., Path]) -> None:
+    trained("mine")
+    base, adapter = BiEncoder("tiny"), BiEncoder("mine")
+    assert base.memory is None
+    base.load()
+    adapter.load()
+    assert base.memory is not None
+    assert adapter.memory is not None
+    assert base.memory.own == 0 < adapter.memory.own < adapter.memory.shared == base.memory.shared
+    # The same weights by sentence-transformers, pooler and position ids added, belong to nobody else.
+    import torch
+
+    stock = StockTowers(resolve("tiny"), device="cpu", dtype=torch.float32).memory
+    assert (stock.shared, stock.own >= base.memory.shared) == (0, True)

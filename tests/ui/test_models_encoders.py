@@ -1,0 +1,169 @@
+"""The encoders on the Models page: what is shown of each, what is done with it on this machine."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.encoders.catalogue import EncoderEntry, resolve
+from entail.errors import EncoderError
+from entail.ui import models_encoders
+from entail.ui.resources import Workspace, shelf
+
+FIGURES = {"MAP": 0.5, "NDCG": 0.6, "Hit@10": 0.7}
+MEASURED = {
+    "source": "a_dev",
+    "corpus": "grove",
+    "premises": 40,
+    "queries": 16,
+    "encoder": {"paper": FIGURES, "query_excluded": {**FIGURES, "MAP": 0.61}},
+    "base": {"paper": FIGURES, "query_excluded": {**FIGURES, "MAP": 0.31}},
+    "unseen": 9,
+    "encoder_unseen": {"query_excluded": {**FIGURES, "MAP": 0.52}},
+}
+
+
+def said(app: AppTest) -> str:
+    kinds = (app.markdown, app.caption, app.info, app.error, app.success, app.warning)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def settled(app: AppTest) -> AppTest:
+    """Run the page again until nothing is in the making, as the page itself does in a browser."""
+    for _ in range(150):
+        assert not app.exception
+        if not app.get("progress"):
+            return app
+        time.sleep(0.1)
+        app = app.run()
+    raise AssertionError("still in the making")
+
+
+def opened(app: AppTest, encoder: str, view: str = "About") -> AppTest:
+    """Open the Models page at a view of an encoder."""
+    app.session_state["models_encoder"] = encoder
+    app.session_state["models_encoder_view"] = view
+    return settled(app.switch_page("pages/Models.py").run())
+
+
+@pytest.fixture
+def models(shared: Workspace, trained: Callable[..., Path], tiny_home: Path) -> Path:
+    """An installation with a measured adapter on `tiny`, a pickle, and a model with code of its own."""
+    folder = trained("mine", figures={"measured": [MEASURED]}, licence="mit")
+    (folder / "README.md").write_text(
+        "---\nlicense: mit\n---\n# Mine\n![spy](https://spy.example/x.png)\n```\n# code\n```\n", "utf-8"
+    )
+    for name in ("pickled", "strange"):
+        (tiny_home / name).mkdir()
+    (tiny_home / "pickled" / "config.json").write_text("{}", "utf-8")
+    (tiny_home / "pickled" / "pytorch_model.bin").write_bytes(b"never read")
+    (tiny_home / "strange" / "config.json").write_text('{"auto_map": {"AutoModel": "mine.Mine"}}', "utf-8")
+    (tiny_home / "strange" / "model.safetensors").write_bytes(b"never read")
+    return tiny_home
+
+
+def test_every_encoder_in_reach_is_listed_with_what_is_known(app: AppTest, models: Path) -> None:
+    app = opened(app, "minilm")
+    rows = app.dataframe[0].value.set_index("encoder")
+    assert list(rows.index) == ["MiniLM (meaning)", "mine", "other", "pickled", "strange", "tiny"]
+    mine = rows.loc["mine"]
+    assert (mine["base"], mine["dimension"], mine["MAP"], mine["MAP, paper"]) == ("tiny", 16, 0.61, 0.5)
+    assert (mine["measured on"], mine["learnt from"]) == ("a_dev", "entailment_bank")
+    assert mine["revision"] == resolve("mine").revision
+    assert rows.loc["MiniLM (meaning)", "ranks for"] == "all others"
+    assert rows.loc["tiny", "MAP"] == 0.31, "an untrained base is measured on the card of what stands on it"
+    assert list(rows["state"]) == ["", "", "", "refused", "refused", ""]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("pickled", "found only pytorch_model.bin, which can run code"),
+        ("strange", "asks for code of its own"),
+    ],
+)
+def test_what_is_not_loaded_says_why(app: AppTest, models: Path, name: str, why: str) -> None:
+    app = opened(app, name)
+    assert why in said(app)
+    assert "could do anything on this machine" in said(app)
+    app = opened(app, name, "Memory and speed")
+    assert not [b for b in app.button if b.label in ("Load it now", "Measure")]
+
+
+def test_figures_tell_claims_known_by_heart_apart(app: AppTest, models: Path) -> None:
+    app = opened(app, "mine", "Figures")
+    table = app.dataframe[1].value.set_index("measure")
+    assert table.loc["MAP", "Query left out"] == 0.61
+    assert table.loc["MAP", "Query left out, unseen claims"] == 0.52
+    assert "trained on 7 of these claims" in said(app)
+    assert "Nobody has measured" in said(opened(app, "other", "Figures"))
+
+
+def test_a_card_is_drawn_without_fetching_its_pictures(app: AppTest, models: Path) -> None:
+    text = said(opened(app, "mine", "Card"))
+    assert "#### Mine\n[spy](https://spy.example/x.png)" in text
+    assert "```\n# code\n```" in text
+    assert "license: mit" not in text
+
+
+def test_an_encoder_is_loaded_measured_and_released(app: AppTest, models: Path) -> None:
+    app = opened(app, "mine", "Memory and speed")
+    assert "Not in memory" in said(app)
+    app = settled(app.button(key="load-mine").click().run())
+    held = shelf().held("mine")
+    assert held is not None
+    assert held.memory is not None
+    assert {m.label: m.value for m in app.metric}["Runs on"] == "cpu"
+    app = settled(app.button(key="measure-mine").click().run())
+    assert next(m for m in app.metric if m.label == "Claims encoded a second").value != "0"
+    assert "cores" in said(app)
+    app = settled(app.button(key="release-mine").click().run())
+    assert shelf().held("mine") is None
+    assert "Not in memory" in said(app)
+
+
+def test_weights_that_cannot_be_read_are_an_error_in_words(app: AppTest, models: Path) -> None:
+    (models / "mine" / "adapter_model.safetensors").write_bytes(b"torn")
+    app = opened(app, "mine", "Memory and speed")
+    app = settled(app.button(key="load-mine").click().run())
+    assert "mine" in str(app.error[0].value)
+    assert [b.label for b in app.button if b.key == "load-mine"] == ["Load it now"]
+
+
+def asked(app: AppTest, name: str) -> AppTest:
+    app.text_input(key="models_hub_id").set_value(name)
+    return settled(next(b for b in app.button if b.label == "Bring it here").click().run())
+
+
+def test_a_model_of_the_hub_joins_the_list_or_says_why_not(
+    app: AppTest, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fetched(entry: EncoderEntry) -> EncoderEntry:
+        if entry.name != "org/model":
+            raise EncoderError(f"{entry.name} is not in the local cache and the Hub cannot be reached")
+        return EncoderEntry("org/model", "hub", "org/model@abc", models / "tiny", 16)
+
+    monkeypatch.setattr(models_encoders, "fetch", fetched)
+    app = asked(opened(app, "minilm"), "org/gone")
+    assert "the Hub cannot be reached" in said(app)
+    app = asked(app, "org/model")
+    assert not app.exception
+    assert "org/model@abc" in set(app.dataframe[0].value["revision"])
+    for wrong in ("", "minilm", "/etc/passwd", "../up", "org/model@../x", "org/<b>"):
+        app = asked(app, wrong)
+        assert app.error
+
+
+def test_an_encoder_that_is_gone_gives_way_to_the_first(app: AppTest, models: Path) -> None:
+    app = opened(app, "gone-meanwhile")
+    assert app.selectbox(key="models_encoder").value == "minilm"
+
+
+def test_a_torn_card_leaves_the_list_standing(app: AppTest, models: Path) -> None:
+    told = json.loads((models / "mine" / "entail.json").read_text("utf-8"))
+    (models / "mine" / "entail.json").write_text(json.dumps({**told, "figures": {"measured": [3]}}), "utf-8")
+    app = opened(app, "mine")
+    assert len(app.dataframe[0].value) == 6

@@ -1,0 +1,178 @@
+"""A candidate beside the active encoder on the Models page: compared, promoted, refused, taken back."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.entailment_bank import read_trees
+from entail.data.records import Corpus, gold_children
+from entail.data.text import premise_key
+from entail.encoders.seen import write_seen
+from entail.errors import EncoderError
+from entail.evaluation.measured import Beside
+from entail.promotion import active, history, promote
+from entail.significance import PairedDifference
+from entail.ui import models_promotion_splits
+from entail.ui.models_promotion_candidate import beside_table
+from entail.ui.resources import Workspace
+
+
+def said(app: AppTest) -> str:
+    kinds = (app.markdown, app.caption, app.info, app.error, app.success, app.warning)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def settled(app: AppTest) -> AppTest:
+    for _ in range(300):
+        assert not app.exception
+        if not app.get("progress"):
+            return app
+        time.sleep(0.1)
+        app = app.run()
+    raise AssertionError("still in the making")
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return settled(next(b for b in app.button if b.label.replace("\\", "") == label).click().run())
+
+
+@pytest.fixture
+def grown(
+    shared: Workspace, trained: Callable[..., Path], grove: dict[str, Any], tmp_path: Path
+) -> tuple[str, ...]:
+    """An installation in which `tiny` ranks the grove and `mine` would like to; returns the claims."""
+    trained("mine")
+    shared.corpora.add_corpus(Corpus.of("grove", grove["facts"]), author="Ada")
+    folder = tmp_path / "data" / "splits"
+    folder.mkdir()
+    (folder / "grove.jsonl").write_text("\n".join(map(json.dumps, grove["rows"])), "utf-8")
+    promote("tiny", by="Ann", corpus="grove", anyway=True)
+    return tuple(gold_children(read_trees(folder / "grove.jsonl")))
+
+
+def opened(app: AppTest, shared: Workspace, *, name: str = "Ada") -> AppTest:
+    """Open the Models page where `mine` could be promoted for the grove."""
+    if name:
+        app.text_input(key="sidebar_name").set_value(name).run()
+    app.session_state["models_encoder"] = "mine"
+    app.session_state["models_encoder_view"] = "Promote"
+    app.session_state["models_corpus"] = next(c.id for c in shared.corpora.corpora() if c.name == "grove")
+    return settled(app.switch_page("pages/Models.py").run())
+
+
+def test_a_candidate_is_compared_promoted_and_taken_back(
+    app: AppTest, shared: Workspace, grown: tuple[str, ...]
+) -> None:
+    app = opened(app, shared)
+    assert "mine ranks for everybody on **grove** instead of **tiny**" in said(app).replace(
+        "**mine**", "mine"
+    )
+    assert "It searches the index that is there: nothing is encoded." in said(app)
+    assert app.button(key="promote-mine").disabled, "not before they were compared"
+    app = press(app, "Compare")
+    assert "16 claims of 8 dev trees over grove" in said(app)
+    measures = list(app.dataframe[-1].value["measure"])
+    assert measures[0] == "MAP, query excluded"
+    assert "MAP, paper" in measures
+    if app.button(key="promote-mine").disabled:  # chance may have made it worse, which is refused
+        assert "does worse" in said(app)
+        app = settled(app.checkbox[0].check().run())
+    app = press(app, "Promote mine for grove")
+    now = active("grove")
+    assert (now.encoder, now.pointer and now.pointer.by) == ("mine", "Ada")
+    assert active().encoder == "minilm", "the others rank as before"
+    assert now.pointer is not None
+    assert now.pointer.evaluation is not None
+    assert "mine ranks for grove now" in said(app)
+    assert "It is what ranks for grove already" in said(app)
+    app = press(app, "Back to tiny")
+    assert active("grove").encoder == "tiny"
+    assert "tiny ranks again for grove" in said(app)
+    assert "**Ada** went back to **tiny** for **grove**" in said(app)
+    assert "**Ada** promoted **mine** for **grove**. MAP, query excluded" in said(app)
+
+
+def test_without_a_comparison_one_has_to_insist(
+    app: AppTest, shared: Workspace, grown: tuple[str, ...]
+) -> None:
+    app = opened(app, shared)
+    assert "found none; compare them on a split" in said(app)
+    app = settled(app.checkbox[0].check().run())
+    app = press(app, "Promote mine for grove")
+    assert active("grove").encoder == "mine"
+    assert "It was not compared" in said(app)
+
+
+def test_who_is_not_named_changes_nothing(app: AppTest, shared: Workspace, grown: tuple[str, ...]) -> None:
+    app = opened(app, shared, name="")
+    app = settled(app.checkbox[0].check().run())
+    assert app.button(key="promote-mine").disabled
+    assert all(b.disabled for b in app.button if b.label.startswith("Back to"))
+    assert "First say who you are" in said(app)
+
+
+def test_a_colleague_was_faster_and_nothing_of_theirs_is_undone(
+    app: AppTest, shared: Workspace, grown: tuple[str, ...]
+) -> None:
+    app = opened(app, shared)
+    app = settled(app.checkbox[0].check().run())
+    promote("other", by="Bo", corpus="grove", anyway=True)
+    app = press(app, "Promote mine for grove")
+    assert "Bo made 'other' the active one meanwhile" in said(app)
+    back = next(b for b in app.button if b.label.startswith("Back to"))
+    promote("tiny", by="Cy", corpus="grove", anyway=True)
+    app = settled(back.click().run())
+    assert "Cy made 'tiny' the active one meanwhile" in said(app)
+    assert [move.by for move in history("grove")] == ["Cy", "Bo", "Ann"]
+
+
+def test_what_it_knows_by_heart_proves_nothing(
+    app: AppTest, shared: Workspace, grown: tuple[str, ...], tiny_home: Path
+) -> None:
+    write_seen(tiny_home / "mine", map(premise_key, grown))
+    app = press(opened(app, shared), "Compare")
+    assert "trained on 16 of these claims and knows them by heart" in said(app)
+    assert app.button(key="promote-mine").disabled
+
+
+def test_a_comparison_that_fails_is_said_and_can_be_tried_again(
+    app: AppTest, shared: Workspace, grown: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> Beside:
+        raise EncoderError("the weights are broken")
+
+    app = opened(app, shared)
+    with monkeypatch.context() as broken:
+        broken.setattr(models_promotion_splits, "compare_on", fail)
+        app = press(app, "Compare")
+    assert "the weights are broken" in said(app)
+    app = press(app, "Compare")
+    assert "16 claims" in said(app)
+
+
+def test_damaged_pointers_leave_the_page_standing(
+    app: AppTest, shared: Workspace, grown: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "data" / "active.json").write_text("{", encoding="utf-8")
+    app = opened(app, shared)
+    assert "put it back from a backup" in said(app)
+    app.session_state["models_encoder_view"] = "About"
+    app = settled(app.run())
+    assert "Active entailment encoding" in said(app)
+
+
+def test_figures_in_a_table() -> None:
+    up, flat = (
+        PairedDifference(0.1, 0.3, 0.1, 0.3, 0.0001, 9, 1, 30),
+        PairedDifference(0.1, 0.1, -1, 1, 1, 0, 0, 30),
+    )
+    found = Beside("b@1", "a@1", "dev", "0" * 12, "MAP", {"MAP": up, "NDCG": flat})
+    table = beside_table(found, ("same", "same"))
+    assert list(table.columns) == ["measure", "same, active", "same", "difference", "p"]
+    assert list(table["difference"]) == ["● +0.200 [+0.100, +0.300]", "○ +0.000 [-1.000, +1.000]"]
+    assert list(table["p"]) == ["< 0.001", "1.000"]
