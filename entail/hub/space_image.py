@@ -37,6 +37,9 @@ SHIPPED = (
 )
 """What of a checkout goes into the image; of folders what git tracks."""
 
+MODULES = ("entail/**.py", "pages/**.py")
+"""What goes there, too, before it is committed."""
+
 DOCKERFILE = "Dockerfile"
 
 _RECIPE = Path(__file__).parent / "space" / DOCKERFILE
@@ -233,9 +236,11 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _tracked(root: Path) -> list[str]:
-    """Return what git tracks of what ships: nothing else of a folder that people work in leaves it."""
-    told = _git(root, "ls-files", "-z", "--", *SHIPPED)
-    found = [name for name in (told or "").split("\0") if name and (root / name).exists()]
+    """Return what git tracks of what ships, and modules that are new: nothing else that lies about leaves."""
+    told = _git(root, "ls-files", "-z", "--", *SHIPPED) or ""
+    # Without a module that another one imports already, the Space would not start.
+    told += _git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", *MODULES) or ""
+    found = sorted({name for name in told.split("\0") if name and (root / name).exists()})
     missing = [
         name for name in SHIPPED if not any(one == name or one.startswith(f"{name}/") for one in found)
     ]

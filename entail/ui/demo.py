@@ -14,8 +14,8 @@ from entail.ui.screen import Desk
 from entail.ui.words import label
 
 BANNER = (
-    "This is a demo: look at everything, nothing of the team's changes. Trees that you start are yours alone; "
-    "nobody else sees them, and they go when you leave."
+    "This is a demo: look at everything, nothing of the team's changes. Trees that you start are yours "
+    "alone: nobody else sees them, and they go when you leave."
 )
 """What stands above every page."""
 

@@ -1,0 +1,129 @@
+"""A demo as its visitors see it: everything to look at, nothing of the team's to change."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from entail.trees.database import open_database
+from entail.trees.log import TreeLog
+from entail.trees.seed import SAMPLE_ID
+from entail.ui.resources import Workspace
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def demo(shared: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A demo over a team's data folder, which is returned."""
+    shared.database.close()
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    st.cache_resource.clear()
+    yield tmp_path / "data"
+    st.cache_resource.clear()
+
+
+def content(folder: Path) -> dict[str, str]:
+    files = (
+        path for path in folder.rglob("*") if path.is_file() and not path.name.endswith(("-shm", "-wal"))
+    )
+    return {str(path): sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def opened(page: str, **state: object) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+    for name, value in {"author": "Eve", "retriever": "tfidf", **state}.items():
+        app.session_state[name] = value
+    app.run()
+    if page != "streamlit_app.py":
+        app.switch_page(page).run()
+    assert not app.exception
+    return app
+
+
+def with_candidates(app: AppTest) -> AppTest:
+    """Return the page once the index is there, which is built beside it."""
+    for _ in range(30):
+        if any((button.key or "").startswith("accept-") for button in app.button):
+            break
+        app.run()
+    return app
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(
+        str(one.value) for kind in (app.info, app.caption, app.error, app.warning) for one in kind
+    )
+
+
+def example() -> str:
+    database = open_database()
+    try:
+        return TreeLog(database).trees()[0].id
+    finally:
+        database.close()
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("streamlit_app.py", "no trees can be imported"),
+        ("pages/Corpora.py", "facts are neither added, corrected nor retired"),
+        ("pages/Models.py", "nothing"),
+    ],
+)
+def test_each_page_says_what_is_not_there_and_why(demo: Path, script: str, why: str) -> None:
+    before = content(demo)
+    app = opened(script)
+    if script == "pages/Models.py":
+        app.segmented_control(key="models_view").set_value("Hub").run()
+    assert "This is a demo: look at everything" in said(app)
+    assert f"In this demo {why}" in said(app)
+    assert "The database is read-only" not in said(app)
+    assert content(demo) == before
+
+
+def test_corpora_has_no_button_that_changes_one(demo: Path) -> None:
+    app = opened("pages/Corpora.py")
+    assert not {button.label for button in app.button} & {"Add", "Read", "Correct", "Retire"}
+    assert not app.text_area
+
+
+def test_a_tree_of_the_teams_can_be_looked_at(demo: Path) -> None:
+    app = with_candidates(opened("pages/Trees.py", tree=example()))
+    acts = [b for b in app.button if (b.key or "").startswith(("accept-", "reject-", "finish-", "tool-"))]
+    assert len(acts) > 20
+    assert {b.key for b in acts if not b.disabled} == {"tool-search", "tool-keys"}
+    assert "the team's trees can be looked at, not changed" in said(app)
+    assert "no encoder learns from what you decide" in said(app)
+    assert not any("Learn from these" in button.label for button in app.button)
+
+
+def test_a_visitor_writes_a_tree_that_goes_with_them(demo: Path, tmp_path: Path) -> None:
+    before = content(demo)
+    app = opened("streamlit_app.py")
+    app.text_input(key="start_text").set_value("snow is cold").run()
+    start = app.button(key="start")
+    assert not start.disabled
+    log = app.session_state["visitor_log"]
+    start.click().run()
+    mine = [tree for tree in log.trees() if not tree.example]
+    assert [(tree.hypothesis, tree.corpus_id, tree.authors) for tree in mine] == [
+        ("snow is cold", SAMPLE_ID, ("Eve",))
+    ]
+    page = with_candidates(opened("pages/Trees.py", visitor_log=log, tree=mine[0].id))
+    accepts = [button for button in page.button if (button.key or "").startswith("accept-")]
+    assert accepts
+    assert not accepts[0].disabled
+    assert "looked at, not changed" not in said(page)
+    stranger = opened("streamlit_app.py")
+    assert not [tree for tree in stranger.session_state["visitor_log"].trees() if not tree.example]
+    assert len(list(tmp_path.glob("entail-demo-*"))) == 2
+    assert content(demo) == before
+    log.close()
+    stranger.session_state["visitor_log"].close()
+    assert not list(tmp_path.glob("entail-demo-*"))
