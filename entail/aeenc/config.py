@@ -81,10 +81,6 @@ class AeencConfig:
     contrast: Annotated[
         float, "length of the step that teachers' vectors are moved away from where premises crowd"
     ] = 0.0
-    ranking: Annotated[
-        float, "weight of the divergence from the rankings that teachers make of the premises; 0 for none"
-    ] = 0.0
-    lexical: Annotated[float, "share of parts of words (TF-IDF) in the scores of those rankings"] = 0.15
     epochs: Annotated[int, "epochs a round"] = 5
     batch_size: Annotated[int, "queries a step"] = 32
     learning_rate: Annotated[
@@ -113,16 +109,11 @@ class AeencConfig:
         for name, value in (("temperature", self.temperature), ("learning_rate", self.highest_rate)):
             if not 0 < value < math.inf:
                 raise TrainingError(f"{name}: expected more than 0, found {value}")
-        for name in ("margin", "contrastive_margin", "alpha", "weight_decay", *_SHARES):
+        for name in ("margin", "contrastive_margin", "alpha", "weight_decay", "distil", "contrast"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise TrainingError(f"{name}: expected 0 or more, found {getattr(self, name)}")
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise TrainingError(f"dropout: expected at least 0 and less than 1, found {self.dropout}")
-        if self.ranking and not (self.distil and self.towers == "single"):
-            raise TrainingError(
-                "ranking needs teachers (distil above 0) and a frozen premise tower (towers=single), found "
-                f"distil={self.distil:g}, towers={self.towers}"
-            )
         if self.initial and self.tuning != "lora":
             raise TrainingError("an adapter to go on from (initial) needs tuning=lora")
         for name, choices in _CHOICES.items():
@@ -154,7 +145,6 @@ class AeencConfig:
         return self.epochs * (max(1, self.rounds) + self.restart)
 
 
-_SHARES = ("distil", "contrast", "ranking", "lexical")
 _CHOICES: Mapping[str, Any] = {
     "towers": Towers,
     "tuning": Tuning,

@@ -27,16 +27,14 @@ from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
 from entail.evaluation.premises import PremiseEvaluation, evaluate_premises
 from entail.index.dense import DenseIndex
-from entail.index.lexical import NgramIndex
 from entail.index.protocol import Floats
 from entail.index.queries import QueryVectors
 from entail.index.vectors import premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
-from entail.training.distillation import Distilling, RankedPremises
+from entail.training.distillation import Distilling
 from entail.training.distributed import from_first, world
 from entail.training.loop import Fitted, Schedule, fit
-from entail.training.rankings import rank_premises
 from entail.training.task import Event, Task, Watch
 from entail.training.teaching import Teaching
 from entail.training.tower import Lora, Tower, TowerEncoder, cast_precision, require_base, training_device
@@ -219,7 +217,6 @@ def train_aeenc(
             weight=config.distil,
             sentences=config.sentences,
             seed=config.seed,
-            ranked=_ranked(config, teaching, corpus, base_premises, progress),
         )
     told = 0
 
@@ -271,20 +268,6 @@ def train_aeenc(
     if out is not None:
         from_first(lambda: save_aeenc(out, training, towers, base))
     return training
-
-
-def _ranked(
-    config: AeencConfig,
-    teaching: Teaching,
-    corpus: Corpus,
-    premises: Floats,
-    progress: ProgressCallback | None,
-) -> RankedPremises | None:
-    if not config.ranking:
-        return None
-    lexical = NgramIndex(corpus)
-    rankings = rank_premises(teaching, corpus, premises, lexical, weight=config.lexical, progress=progress)
-    return RankedPremises(rankings, premises, config.ranking)
 
 
 def dev_figures(measured: PremiseEvaluation) -> tuple[float, dict[str, float]]:

@@ -1,22 +1,19 @@
 r"""Learning what teachers say of sentences that nobody judged, beside what a method learns from judgements.
 
-.. math:: L = L_{method} + \lambda \, (1 - \cos(E_h(x), t(x))) + \mu \, L_{ranking}
+.. math:: L = L_{method} + \lambda \, (1 - \cos(E_h(x), t(x)))
 
 A tower that is to learn its judgements by heart keeps to its teachers everywhere else (knowledge
-distillation, Hinton et al. 2015; of sentence vectors, Reimers and Gurevych 2020): to their vectors
-(`teaching`), and to the rankings that they make of the premises (`rankings`).
+distillation, Hinton et al. 2015; of sentence vectors, Reimers and Gurevych 2020).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from entail.errors import TrainingError
-from entail.index.protocol import Floats, Ints
+from entail.index.protocol import Ints
 from entail.training.batches import batches
-from entail.training.rankings import Rankings, listwise
 from entail.training.task import Task
 from entail.training.teaching import Teaching
 from entail.training.tower import Tower
@@ -25,23 +22,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _DEALT_APART = 7919  # sentences are dealt by a seed of their own, whatever the method deals by
-
-
-@dataclass(frozen=True)
-class RankedPremises:
-    """What a student's ranking is measured by.
-
-    Attributes:
-        rankings: The teachers'.
-        premises: Unit vectors of the corpus, which stay as they are, shape (premises, d).
-        weight: mu.
-        temperature: tau.
-    """
-
-    rankings: Rankings
-    premises: Floats
-    weight: float
-    temperature: float = 0.05
 
 
 class Distilling:
@@ -54,23 +34,13 @@ class Distilling:
         weight: lambda.
         sentences: So many a step.
         seed: Of the order in which they come.
-        ranked: The teachers' rankings, where they are to be learnt, too.
 
     Raises:
-        TrainingError: If the teachers' vectors are not of the tower's length, nothing is left to teach, or
-            the rankings are not of the sentences.
+        TrainingError: If the teachers' vectors are not of the tower's length, or nothing is left to teach.
     """
 
     def __init__(
-        self,
-        task: Task,
-        teaching: Teaching,
-        tower: Tower,
-        *,
-        weight: float,
-        sentences: int,
-        seed: int,
-        ranked: RankedPremises | None = None,
+        self, task: Task, teaching: Teaching, tower: Tower, *, weight: float, sentences: int, seed: int
     ) -> None:
         import torch
 
@@ -79,16 +49,10 @@ class Distilling:
                 f"expected sentences with vectors of length {tower.dimension} from the teachers, found "
                 f"{len(teaching.sentences)} of length {teaching.vectors.shape[1]}"
             )
-        if ranked is not None and len(ranked.rankings.positions) != len(teaching.sentences):
-            raise TrainingError(
-                f"expected a ranking for each of {len(teaching.sentences)} sentences, found "
-                f"{len(ranked.rankings.positions)}"
-            )
-        self.task, self.teaching, self.tower, self.ranked = task, teaching, tower, ranked
+        self.task, self.teaching, self.tower = task, teaching, tower
         self.weight, self._sentences, self._seed = weight, sentences, seed
         self._lengths = tower.lengths(teaching.sentences)
         self._targets = torch.from_numpy(teaching.vectors).to(tower.device)
-        self._premises = torch.from_numpy(ranked.premises).to(tower.device) if ranked else None
 
     def begin_epoch(self, epoch: int) -> None:
         """Prepare the method's epoch."""
@@ -115,7 +79,7 @@ class Distilling:
         return self.task.share(own, rank=rank, size=size), some if len(some) else taught[:1]
 
     def loss(self, batch: tuple[Any, Ints]) -> tuple[Tensor, Mapping[str, float]]:
-        """Return the method's loss, the distance to the teachers, and that to their rankings."""
+        """Return the method's loss and the distance to the teachers."""
         import torch
 
         own, taught = batch
@@ -123,26 +87,7 @@ class Distilling:
         vectors = self.tower.vectors([self.teaching.sentences[i] for i in taught])  # (sentences, d)
         targets = self._targets[torch.from_numpy(taught).to(vectors.device)]
         distance = 1 - (vectors * targets).sum(dim=1).mean()
-        total, terms = total + self.weight * distance, {**terms, "distil": float(distance.detach())}
-        if self.ranked is not None:
-            divergence = self._divergence(vectors, taught, self.ranked)
-            total, terms = (
-                total + self.ranked.weight * divergence,
-                {
-                    **terms,
-                    "ranking": float(divergence.detach()),
-                },
-            )
-        return total, terms
-
-    def _divergence(self, vectors: Tensor, taught: Ints, ranked: RankedPremises) -> Tensor:
-        import torch
-
-        assert self._premises is not None
-        positions = torch.from_numpy(ranked.rankings.positions[taught]).to(vectors.device)  # (sentences, n)
-        scores = torch.from_numpy(ranked.rankings.scores[taught]).to(vectors.device)
-        similarities = torch.einsum("snd,sd->sn", self._premises[positions], vectors)
-        return listwise(similarities, scores, temperature=ranked.temperature).mean()
+        return total + self.weight * distance, {**terms, "distil": float(distance.detach())}
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
         """Measure as the method does."""

@@ -1,7 +1,6 @@
 """A student keeps to its teachers where nobody judged, and may go on from an adapter."""
 
 import itertools
-import math
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,9 @@ from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.biencoder import BiEncoder
 from entail.encoders.weights import read_json
 from entail.errors import CheckpointError, TrainingError
-from entail.index.lexical import NgramIndex
 from entail.training.averaging import average_adapters
 from entail.training.batches import batches
-from entail.training.distillation import Distilling, RankedPremises
-from entail.training.rankings import Rankings, listwise, rank_premises
+from entail.training.distillation import Distilling
 from entail.training.teaching import Teaching, teach
 
 Trees = tuple[ExplanationTree, ...]
@@ -90,81 +87,6 @@ def test_a_student_comes_nearer_to_its_teachers(
     told = read_json(taught / "entail.json") or {}
     assert told["trained_on"]["teachers"] == ["teacher1", "teacher2"]
     assert told["trained_on"]["sentences"] == training.sentences
-
-
-def test_premises_are_ranked_by_teachers_and_shared_words_by_hand() -> None:
-    corpus = Corpus.of("three", ["ice melts", "fire burns", "water melting"])
-    premises = np.array([[1, 0], [0, 1], [0.6, 0.8]], dtype=np.float32)
-    vectors = np.array([[0, 1], [1, 0]], dtype=np.float32)
-    teaching = Teaching(("what melts", "fire burns"), vectors, ("t",))
-    lexical = NgramIndex(corpus)
-    shared = lexical.scores(["what melts"])[0]
-    assert shared[0] > shared[2] > shared[1] == 0
-    found = rank_premises(teaching, corpus, premises, lexical, weight=2.0, size=9)
-    expected = premises @ vectors[0] + 2 * shared
-    assert found.positions[0].tolist() == np.argsort(-expected)[:2].tolist()
-    np.testing.assert_allclose(found.scores[0], np.sort(expected)[::-1][:2], rtol=1e-6)
-    assert found.positions[1].tolist() == [0, 2]  # its own text is no candidate
-    alone = rank_premises(teaching, corpus, premises, lexical, weight=0.0, size=1)
-    assert alone.positions[0].tolist() == [1]
-    assert found.positions[0].tolist() != [1, 2]
-
-
-def test_a_ranking_without_a_choice_is_refused() -> None:
-    teaching = Teaching(("ba",), np.ones((1, 2), dtype=np.float32), ("t",))
-    one, two = Corpus.of("one", ["ice"]), Corpus.of("two", ["ice", "fire"])
-    vectors = np.ones((2, 2), dtype=np.float32)
-    with pytest.raises(TrainingError, match="at least 2 premises"):
-        rank_premises(teaching, one, vectors[:1], NgramIndex(one), weight=0.1)
-    with pytest.raises(TrainingError, match="of another one"):
-        rank_premises(teaching, two, vectors, NgramIndex(one), weight=0.1)
-
-
-def test_the_divergence_of_rankings_by_hand() -> None:
-    import torch
-
-    scores = torch.tensor([[0.0, 0.1 * math.log(3)]])
-    student = torch.tensor([[0.0, 0.0]], requires_grad=True)
-    loss = listwise(student, scores, temperature=0.1)
-    torch.testing.assert_close(loss, torch.tensor([0.25 * math.log(0.5) + 0.75 * math.log(1.5)]))
-    loss.sum().backward()
-    assert student.grad is not None
-    assert student.grad[0, 0] > 0 > student.grad[0, 1]  # down for what ranks too high, up for the other
-    assert float(listwise(scores, scores, temperature=0.1)) == 0
-
-
-def test_a_student_learns_its_teachers_rankings(
-    teachers: list[Path], home: Path, facts: Corpus, trees: Trees
-) -> None:
-    teaching = teach(teachers, facts.texts)
-    told: dict[float, list[float]] = {}
-    for ranking in (0.01, 30.0):
-        seen: list[float] = []
-        train_aeenc(
-            facts,
-            config(epochs=12, distil=0.01, sentences=8, ranking=ranking, lexical=0.5),
-            trees=trees,
-            teaching=teaching,
-            watch=lambda event, seen=seen: seen.append(event.terms.get("ranking", math.nan)),
-        )
-        told[ranking] = [value for value in seen if not math.isnan(value)]
-    assert np.mean(told[30.0][-8:]) < 0.9 * np.mean(told[0.01][-8:])
-
-
-def test_rankings_of_other_sentences_are_refused() -> None:
-    class Tower:
-        dimension, device = 2, "cpu"
-
-    teaching = Teaching(("ba", "be"), np.ones((2, 2), dtype=np.float32), ("t",))
-    ranked = RankedPremises(
-        Rankings(np.zeros((1, 1), dtype=np.int64), np.zeros((1, 1), dtype=np.float32)),
-        np.ones((1, 2), dtype=np.float32),
-        weight=1.0,
-    )
-    tower: Any = Tower()
-    task: Any = None
-    with pytest.raises(TrainingError, match="a ranking for each of 2"):
-        Distilling(task, teaching, tower, weight=1.0, sentences=1, seed=0, ranked=ranked)
 
 
 def test_a_stopped_student_goes_on_bit_for_bit(
@@ -268,9 +190,6 @@ def test_what_does_not_go_together(
         ({"distil": -1.0}, "distil: expected"),
         ({"sentences": 0}, "sentences: expected"),
         ({"initial": "x", "tuning": "full"}, "initial"),
-        ({"ranking": 1.0}, "ranking needs teachers"),
-        ({"ranking": 1.0, "distil": 1.0, "towers": "dual"}, "ranking needs teachers"),
-        ({"lexical": -0.1}, "lexical: expected"),
     ],
 )
 def test_settings_that_cannot_be(changes: dict[str, Any], said: str) -> None:
