@@ -177,15 +177,13 @@ def promote(
         evaluation: Its figures beside the active encoder's.
         premises: The corpus itself: its index is made before the pointer is moved, so that nobody waits for
             it afterwards.
-        anyway: Also where it was not compared with the active encoder, was found worse, or was compared on
-            queries that one of the two was trained on.
+        anyway: Also where `require_passed` refuses.
         number: `Active.number` as the person saw it who decided: whatever was promoted since is refused.
         progress: Told how far the index is.
 
     Raises:
-        PromotionError: If it was not compared with what is active now, or did worse, and not `anyway`; if
-            somebody else promoted meanwhile; or if the pointer cannot be written: then the old one is in
-            force.
+        PromotionError: If `require_passed` refuses and not `anyway`; if somebody else promoted meanwhile; or
+            if the pointer cannot be written: then the old one is in force.
         EncoderError: If it cannot be loaded.
     """
     refuse_in_demo("an encoder cannot be promoted")
