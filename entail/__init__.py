@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from entail.aeenc.config import AeencConfig
     from entail.aeenc.sampling import sample
     from entail.aeenc.training import train_aeenc
+    from entail.cards.model_card import write_card
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank import read_trees, write_trees
     from entail.data.judgements import Judgements
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
     from entail.evaluation.comparison import compare
     from entail.evaluation.effort import measure_effort
     from entail.evaluation.premises import evaluate_premises
+    from entail.hub.export import export_encoder
+    from entail.hub.pull import pull_encoder
+    from entail.hub.push import push_encoder
+    from entail.hub.trees import push_trees
     from entail.index.retriever import retriever
+    from entail.jobs.jobs import Jobs
+    from entail.promotion import active, promote, roll_back
+    from entail.serving.client import Client
+    from entail.serving.server import serve
     from entail.training.averaging import average_adapters
     from entail.trees.corpora import CorpusStore
     from entail.trees.database import open_database
@@ -34,56 +43,78 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AeencConfig": "entail.aeenc.config",
+    "Client": "entail.serving.client",
     "Corpus": "entail.data.records",
     "CorpusStore": "entail.trees.corpora",
     "EntailError": "entail.errors",
     "ExplanationTree": "entail.data.records",
+    "Jobs": "entail.jobs.jobs",
     "Judgements": "entail.data.judgements",
     "Premise": "entail.data.records",
     "Step": "entail.data.records",
     "TreeLog": "entail.trees.log",
+    "active": "entail.promotion",
     "average_adapters": "entail.training.averaging",
     "bias": "entail.aeenc.bias",
     "compare": "entail.evaluation.comparison",
     "convert": "entail.trees.formats.convert",
     "evaluate_premises": "entail.evaluation.premises",
+    "export_encoder": "entail.hub.export",
     "fold": "entail.data.text",
     "load": "entail.encoders.biencoder",
     "measure_effort": "entail.evaluation.effort",
     "open_database": "entail.trees.database",
+    "promote": "entail.promotion",
+    "pull_encoder": "entail.hub.pull",
+    "push_encoder": "entail.hub.push",
+    "push_trees": "entail.hub.trees",
     "read_corpus": "entail.data.corpora",
     "read_trees": "entail.data.entailment_bank",
     "retriever": "entail.index.retriever",
+    "roll_back": "entail.promotion",
     "sample": "entail.aeenc.sampling",
+    "serve": "entail.serving.server",
     "train_aeenc": "entail.aeenc.training",
+    "write_card": "entail.cards.model_card",
     "write_trees": "entail.data.entailment_bank",
 }
 
 __all__ = [
     "AeencConfig",
+    "Client",
     "Corpus",
     "CorpusStore",
     "EntailError",
     "ExplanationTree",
+    "Jobs",
     "Judgements",
     "Premise",
     "Step",
     "TreeLog",
     "__version__",
+    "active",
     "average_adapters",
     "bias",
     "compare",
     "convert",
     "evaluate_premises",
+    "export_encoder",
     "fold",
     "load",
     "measure_effort",
     "open_database",
+    "promote",
+    "pull_encoder",
+    "push_encoder",
+    "push_trees",
     "read_corpus",
     "read_trees",
     "retriever",
+    "roll_back",
     "sample",
+    "serve",
     "train_aeenc",
+    "write_card",
     "write_trees",
 ]
 

@@ -1,13 +1,23 @@
 """``entail app``: what is decided before a server runs; the server itself is met in the browser tests."""
 
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import entail
 from entail.cli import main
 from entail.errors import SettingsError
-from entail.ui.launch import launch
+from entail.ui import sign_in
+from entail.ui.launch import app_with_api, launch
 
 
 def test_without_the_pages_it_says_where_the_app_runs_from(
@@ -24,6 +34,7 @@ def test_streamlit_gets_the_script_and_the_port(monkeypatch: pytest.MonkeyPatch,
     from entail.ui import launch as module
 
     asked: list[list[str]] = []
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr(cli, "main", lambda arguments, standalone_mode: asked.append(arguments))
     monkeypatch.setattr(module, "_prepare", lambda: None)
     monkeypatch.chdir(tmp_path)
@@ -37,3 +48,58 @@ def test_streamlit_gets_the_script_and_the_port(monkeypatch: pytest.MonkeyPatch,
 def test_a_port_that_is_none_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["app", "--port", "70000"]) == 2
     assert "65535" in capsys.readouterr().err
+
+
+def test_the_api_does_not_let_in_whom_the_pages_keep_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ENTAIL_SERVE_TOKEN", raising=False)
+    monkeypatch.setattr(sign_in, "wanted", lambda: True)
+    with pytest.raises(SettingsError, match="ENTAIL_SERVE_TOKEN, found none"):
+        app_with_api(Path("streamlit_app.py"))
+
+
+def ask(port: int, method: str, path: str, body: Any = None, token: str | None = None) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def test_pages_and_api_on_one_port(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    token = "a-token-of-some-length"
+    environment = {
+        **os.environ,
+        "ENTAIL_DATA_DIR": str(tmp_path / "data"),
+        "ENTAIL_SERVE_TOKEN": token,
+        "OMP_WAIT_POLICY": "PASSIVE",
+    }
+    command = ["-m", "entail", "app", "--api", "--port", str(port), "--address", "127.0.0.1"]
+    process = subprocess.Popen([sys.executable, *command], env=environment, stderr=subprocess.PIPE)
+    try:
+        for _ in range(600):
+            try:
+                assert ask(port, "GET", "/_stcore/health") == (200, b"ok")
+                break
+            except OSError:
+                assert process.poll() is None
+                time.sleep(0.2)
+        assert b"<title>Streamlit</title>" in ask(port, "GET", "/Trees")[1]
+        assert json.loads(ask(port, "GET", "/api/health")[1])["live"] is True
+        assert ask(port, "GET", "/api/info")[0] == 401
+        assert ask(port, "POST", "/api/encode", {"texts": []}, token)[0] == 422
+        status, body = ask(port, "POST", "/api/encode", {"texts": ["ice is cold"]}, token)
+        assert (status, len(json.loads(body)["vectors"][0])) == (200, 384)
+        assert "/encode" in json.loads(ask(port, "GET", "/api/openapi.json", token=token)[1])["paths"]
+    finally:
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=60)[1].decode()
+    assert "Traceback" not in said
+    kept = (tmp_path / "data" / "log" / "app.log").read_text()
+    assert kept
+    assert token not in kept

