@@ -11,6 +11,7 @@ from entail.errors import EntailError, UnknownJobError
 from entail.evaluation.measured import Beside
 from entail.jobs.method import methods
 from entail.jobs.record import Job
+from entail.settings import is_demo
 from entail.ui.models_form import spoken
 from entail.ui.models_job_charts import draw_panel, in_words, panels
 from entail.ui.models_jobs import LIVE, LOOKS, NEW, about, badge, go, how_far, spell, tend
@@ -57,7 +58,6 @@ def _draw(job_id: str, state: str, author: str | None) -> None:
 
 
 def _draw_head(job: Job, author: str | None) -> None:
-    who = author or "somebody"
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="job-head"
     ):
@@ -65,37 +65,43 @@ def _draw_head(job: Job, author: str | None) -> None:
             st.markdown(f"#### {label(job.name)}", width="content")
             badge(job)
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
-            if job.open:
-                stopping = job.state == "cancelling"
-                if st.button("Cancel", icon=":material/stop:", disabled=stopping, key="cancel_job"):
-                    _do(lambda: jobs().cancel(job.id, by=who))
-            if job.resumable and st.button(
-                "Resume",
-                icon=":material/play_arrow:",
-                type="primary",
-                key="resume_job",
-                help="Queues it again; it goes on from its last checkpoint.",
-            ):
-                _do(lambda: jobs().resume(job.id))
-            if job.spec.method in methods() and st.button(
-                "Use as a pattern",
-                icon=":material/content_copy:",
-                key="like_job",
-                help="Set up a new training that begins with the data and the settings of this one.",
-            ):
-                go(NEW, like=job.id)
-                st.rerun()
-            if not job.open:
-                with st.popover("Delete", icon=":material/delete:", key="delete_job"):
-                    size = jobs().disk(job.id) / 2**20
-                    st.markdown(
-                        f"Its log, events and checkpoints go ({size:,.1f} MiB). "
-                        + ("The encoder stays." if job.state == "done" else "It cannot be resumed then.")
-                    )
-                    if st.button("Delete it", type="primary", key="delete_job_now"):
-                        _do(lambda: jobs().delete(job.id), leave=True)
+            if not is_demo():
+                _draw_acts(job, author or "somebody")
             _leave()
     st.caption(about(job) + (f" · attempt {job.status.attempt}" if job.status.attempt > 1 else ""))
+
+
+def _draw_acts(job: Job, who: str) -> None:
+    """Draw what can be done about it as it stands."""
+    if job.open:
+        stopping = job.state == "cancelling"
+        if st.button("Cancel", icon=":material/stop:", disabled=stopping, key="cancel_job"):
+            _do(lambda: jobs().cancel(job.id, by=who))
+    if job.resumable and st.button(
+        "Resume",
+        icon=":material/play_arrow:",
+        type="primary",
+        key="resume_job",
+        help="Queues it again; it goes on from its last checkpoint.",
+    ):
+        _do(lambda: jobs().resume(job.id))
+    if job.spec.method in methods() and st.button(
+        "Use as a pattern",
+        icon=":material/content_copy:",
+        key="like_job",
+        help="Set up a new training that begins with the data and the settings of this one.",
+    ):
+        go(NEW, like=job.id)
+        st.rerun()
+    if not job.open:
+        with st.popover("Delete", icon=":material/delete:", key="delete_job"):
+            size = jobs().disk(job.id) / 2**20
+            st.markdown(
+                f"Its log, events and checkpoints go ({size:,.1f} MiB). "
+                + ("The encoder stays." if job.state == "done" else "It cannot be resumed then.")
+            )
+            if st.button("Delete it", type="primary", key="delete_job_now"):
+                _do(lambda: jobs().delete(job.id), leave=True)
 
 
 def _draw_standing(job: Job) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from entail.ui.demo import closed
 from entail.ui.models_job import draw_job
 from entail.ui.models_jobs import NEW, draw_jobs, go
 from entail.ui.models_setup import draw_setup
@@ -17,6 +18,9 @@ def draw_training(shared: Workspace, author: str | None) -> None:
         draw_job(asked, author)
         return
     there = bool(jobs().jobs() or jobs().unreadable())
+    if closed("nothing can be trained"):
+        draw_jobs()
+        return
     if asked == NEW or not there:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown("#### A new training", width="content")

@@ -1,0 +1,406 @@
+"""The Training view of the Models page: set up, queue, watch, end; with a method that nobody has heard of."""
+
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.bundled import sample_corpus
+from entail.data.corpora import read_corpus
+from entail.data.records import Corpus, Premise
+from entail.evaluation.measured import Beside
+from entail.jobs import method
+from entail.jobs.child import Attempt, finish
+from entail.jobs.endings import ended
+from entail.jobs.folder import JobFolder
+from entail.jobs.record import Ending, Job, Outcome
+from entail.jobs.supervision import run_job
+from entail.progress import Progress
+from entail.significance import PairedDifference
+from entail.trees.acts import Accept, Create
+from entail.ui.models_job import figures_table
+from entail.ui.resources import Workspace, jobs
+
+ROOT = Path(__file__).parents[2]
+FACTS = Corpus.of("sky", ["ice is cold", "snow is a kind of ice", "fire is hot", "steam is a gas"])
+
+
+@dataclass
+class Gone:
+    """What trains, within this process: it has ended."""
+
+    code: int = 0
+    pid: int = 0
+
+    def poll(self) -> int:
+        return self.code
+
+
+@pytest.fixture
+def fifth(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A method of somebody else's, which joined by its record alone."""
+    spec = importlib.util.spec_from_file_location("fifth", ROOT / "tests" / "jobs" / "fifth.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "fifth", module)
+    spec.loader.exec_module(module)
+    found = {**method.methods(), "fifth": module.FIFTH}
+    monkeypatch.setattr(method, "_found", lambda: (found, {"sixth": "RuntimeError: no such library"}))
+    method.methods.cache_clear()
+    yield module.FIFTH
+    method.methods.cache_clear()
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(folder))
+    monkeypatch.setenv("ENTAIL_WORKER", "none")
+    return folder
+
+
+@pytest.fixture
+def view(shared: Workspace, models: Path, fifth: Any) -> Callable[..., AppTest]:
+    """Return what opens the view at an address, Ada at work."""
+
+    def opened(author: str | None = "Ada", **address: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+        app.switch_page("pages/Models.py")
+        app.query_params["models_view"] = "Training"
+        for name, value in address.items():
+            app.query_params[name] = value
+        if author:
+            app.session_state["author"] = author
+        app.run()
+        assert not app.exception
+        return app
+
+    return opened
+
+
+def submit(name: str = "mine", **config: Any) -> Job:
+    return jobs().submit("fifth", config, {}, name=name, by="Bob")
+
+
+def end(job: Job, how: Callable[[JobFolder, int], Outcome]) -> Job:
+    def at_it(folder: JobFolder, attempt: int, lock: int, pipe: int) -> Gone:
+        folder.write_outcome(how(folder, attempt))
+        return Gone()
+
+    run_job(jobs().place(job.id), stopping=lambda: False, spawn=at_it)
+    return jobs().job(job.id)
+
+
+def train(job: Job) -> Job:
+    def here(folder: JobFolder, attempt: int, lock: int, pipe: int) -> Gone:
+        return Gone(finish(folder, Attempt(folder.path, attempt).run()))
+
+    run_job(jobs().place(job.id), stopping=lambda: False, spawn=here)
+    return jobs().job(job.id)
+
+
+def said(app: AppTest) -> str:
+    kinds = (app.markdown, app.caption, app.info, app.error, app.success, app.warning)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def named(elements: Any, label: str) -> Any:
+    return next(element for element in elements if element.label == label)
+
+
+def keys(app: AppTest) -> set[str]:
+    return {str(button.key) for button in app.button}
+
+
+def start(app: AppTest) -> Any:
+    return named(app.button, "Start training")
+
+
+def test_where_nothing_was_trained_the_form_is_there(view: Callable[..., AppTest]) -> None:
+    app = view(author=None)
+    assert "Nothing was trained from here yet" in said(app)
+    assert "First say who you are" in said(app)
+    assert start(app).disabled
+    # The paper's values, the common ones first, each with its help.
+    assert [n.label for n in app.number_input][:3] == ["Limit", "Rank", "Margin"]
+    assert named(app.number_input, "Rank").value == 16
+    assert named(app.number_input, "Learning rate").value is None
+    assert "LoRA" in named(app.selectbox, "Tuning").help
+    assert {f.name.replace("_", " ").capitalize() for f in method.method("aeenc").fields} <= {
+        element.label
+        for kind in (app.number_input, app.selectbox, app.checkbox, app.text_input)
+        for element in kind
+    }
+    assert "The method sixth cannot be loaded" in said(app)
+
+
+def test_an_unknown_method_joins_and_is_queued(view: Callable[..., AppTest]) -> None:
+    app = view()
+    named(app.selectbox, "Method").set_value("fifth").run()
+    assert [n.label for n in app.number_input] == ["Seed", "Steps", "Pace"]
+    assert named(app.selectbox, "Trouble").options[:2] == ["none", "nan"]
+    named(app.number_input, "Steps").set_value(7)
+    named(app.number_input, "Seed").set_value(3)
+    named(app.text_input, "Name of the encoder").set_value("wanderer").run()
+    start(app).click().run()
+    (job,) = jobs().jobs()
+    assert (job.name, job.spec.method, job.spec.by, job.state) == ("wanderer", "fifth", "Ada", "queued")
+    assert (job.spec.config["steps"], job.spec.source, job.spec.device) == (7, {"seed": 3}, None)
+    # The address leads to the job, and any browser to the same.
+    assert app.query_params["job"] == job.id
+    assert "#### wanderer" in said(app)
+    assert "It begins in a moment" in said(app)
+    assert "Nobody works off the queue" in said(app)
+    assert "#### wanderer" in said(view(author=None, job=job.id))
+    # The next name is free.
+    again = view(job="new")
+    assert named(again.text_input, "Name of the encoder").value == "aeenc-1"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [("Rank", 0, "rank: expected at least 1, found 0"), ("Margin", -1.0, "margin: expected 0 or more")],
+)
+def test_what_cannot_be_is_said_beside_the_fields(
+    view: Callable[..., AppTest], field: str, value: float, words: str
+) -> None:
+    app = view()
+    named(app.number_input, field).set_value(value).run()
+    assert words in said(app)
+    assert start(app).disabled
+
+
+def test_a_name_that_is_taken_is_refused(view: Callable[..., AppTest]) -> None:
+    app = view()
+    named(app.selectbox, "Method").set_value("fifth").run()
+    named(app.text_input, "Name of the encoder").set_value("minilm")
+    start(app).click().run()
+    assert "there is an encoder called 'minilm' already" in said(app)
+    assert jobs().jobs() == []
+
+
+def test_gold_trees_over_a_corpus_of_ours(view: Callable[..., AppTest]) -> None:
+    app = view()
+    named(app.selectbox, "Premises").set_value("EntailmentBank sample")
+    named(app.selectbox, "Trees").set_value("The bundled sample's trees")
+    named(app.selectbox, "Dev trees").set_value("The bundled sample's trees").run()
+    assert "the very trees that it learns from" in said(app)
+    app.button(key="preview_training").click().run()
+    for _ in range(100):
+        if app.metric or app.error:
+            break
+        app.run()
+    assert [(m.label, m.value) for m in app.metric][-2:] == [("Premises", "4,785"), ("Dev trees", "120")]
+    assert "not in the corpus" in said(app)
+    assert list(app.dataframe[0].value.columns) == ["sentence", "premise", "the premise"]
+    # What was asked for is shown, and nothing of other settings.
+    named(app.number_input, "Limit").set_value(5).run()
+    assert not app.metric
+    start(app).click().run()
+    (job,) = jobs().jobs()
+    kept = Path(str(job.spec.source["corpus"]))
+    assert kept.name == "EntailmentBank sample.jsonl"
+    assert read_corpus(kept).corpus.texts == sample_corpus().texts
+    assert job.spec.about == "the bundled sample over EntailmentBank sample"
+
+
+def test_a_file_on_the_server(view: Callable[..., AppTest], tmp_path: Path) -> None:
+    facts = tmp_path / "facts.txt"
+    facts.write_text("\n".join(FACTS.texts), encoding="utf-8")
+    app = view()
+    named(app.selectbox, "Premises").set_value("A file on the server …").run()
+    assert start(app).disabled
+    field = named(app.text_input, "Its path")
+    field.set_value(str(tmp_path / "gone.txt")).run()
+    assert "There is no file" in said(app)
+    named(app.text_input, "Its path").set_value(str(facts)).run()
+    assert "There is no file" not in said(app)
+    start(app).click().run()
+    (job,) = jobs().jobs()
+    assert job.spec.source["corpus"] == str(facts)
+
+
+def test_our_own_decisions_begin_with_gentle_settings(
+    view: Callable[..., AppTest], shared: Workspace
+) -> None:
+    info = shared.corpora.add_corpus(FACTS, author="Ada")
+    tree = shared.log.create(Create(hypothesis="snow is cold"), author="Ada", corpus_id=info.id)
+    for text in FACTS.texts[:2]:
+        base = shared.log.history(tree).seq
+        shared.log.act(tree, Accept(node="n1", premise=Premise(text)), author="Ada", base=base)
+    app = view()
+    assert named(app.segmented_control, "Learn from").value == "decisions"
+    assert named(app.selectbox, "Corpus").options[0] == "sky (2 accepted)"
+    assert "2 accepted and 0 rejected premises below 1 sentences" in said(app)
+    assert "That is little to learn from" in said(app)
+    assert named(app.number_input, "Learning rate").value == 1e-4
+    assert named(app.number_input, "Epochs").value == 20
+    assert named(app.text_input, "Name of the encoder").value == "team-sky-1"
+    start(app).click().run()
+    (job,) = jobs().jobs()
+    assert (job.spec.source["from_log"], job.spec.about) == (info.id, "the decisions on sky")
+    assert job.spec.config["alpha"] == 1.0
+
+
+def test_three_in_the_queue_and_one_that_ended(view: Callable[..., AppTest]) -> None:
+    failed = end(submit("first"), lambda job, attempt: ended(attempt, "diverged", "the loss is *no* number"))
+    waiting = [submit(name) for name in ("second", "third", "fourth")]
+    app = view()
+    words = said(app)
+    assert "**0 running, 3 waiting**" in words
+    places = [words.index(f"**{job.name}**") for job in waiting]
+    assert places == sorted(places)
+    assert "the loss is *no* number" in words
+    assert [b.label for b in app.button if str(b.key).startswith("open-")] == ["Open"] * 4
+    app.button(key=f"open-{failed.id}").click().run()
+    assert app.query_params["job"] == failed.id
+    assert "#### first" in said(app)
+
+
+def test_a_job_that_cannot_be_read_can_be_deleted(view: Callable[..., AppTest]) -> None:
+    job = submit()
+    (jobs().place(job.id).path / "status.json").write_text("{", encoding="utf-8")
+    app = view()
+    assert "cannot be read" in said(app)
+    app.button(key=f"delete-{job.id}").click().run()
+    assert not jobs().unreadable()
+    assert "Nothing was trained from here yet" in said(app)
+
+
+def test_behind_whom_it_waits_and_cancelled_there(view: Callable[..., AppTest]) -> None:
+    submit("first")
+    job = submit("second")
+    app = view(job=job.id)
+    assert "It waits as number 2, after **first**" in said(app)
+    app.button(key="cancel_job").click().run()
+    gone = jobs().job(job.id)
+    assert (gone.state, gone.cancelled_by) == ("cancelled", "Ada")
+    assert "**Cancelled by Ada**: it was cancelled before it began" in said(app)
+    app.button(key="resume_job").click().run()
+    assert jobs().job(job.id).state == "queued"
+    assert "cancel_job" in keys(app)
+
+
+def test_how_it_goes(view: Callable[..., AppTest]) -> None:
+    job = submit()
+    seen: list[AppTest] = []
+
+    def look(folder: JobFolder, attempt: int) -> Outcome:
+        folder.tell(Progress(5, 10, 1.0, "wandering", "steps"))
+        folder.log.write_text("a library says something\n", encoding="utf-8")
+        row = {"at": 1.0, "attempt": 1, "step": 1, "epoch": 0}
+        told = [
+            {
+                **row,
+                "kind": "step",
+                "learning_rate": 0.1,
+                "terms": {"loss": 2.0, "active": 0.5},
+                "memory": {"gpu": 2**20},
+            },
+            {**row, "kind": "warning", "text": "they have all but become *one* vector"},
+        ]
+        folder.events.write_text("".join(json.dumps(line) + "\n" for line in told), encoding="utf-8")
+        seen.append(view(job=job.id))
+        return ended(attempt, "killed")
+
+    end(job, look)
+    (app,) = seen
+    assert [bar.proto.text.replace("\\", "") for bar in app.get("progress")] == [
+        "wandering: 5 of 10 steps, 5 steps/s, 0:01 left"
+    ]
+    assert len(app.get("vega_lite_chart")) == 4
+    assert "they have all but become *one* vector" in said(app)
+    assert app.code[0].value == "a library says something"
+    assert {"cancel_job", "like_job"} <= keys(app)
+    assert "delete_job_now" not in keys(app)
+
+
+@pytest.mark.parametrize(
+    ("ending", "todo"),
+    [
+        ("diverged", "lower learning_rate"),
+        ("disk_full", "make room"),
+        ("out_of_memory", "smaller batch_size"),
+    ],
+)
+def test_an_end_says_what_happened_and_what_to_do(
+    view: Callable[..., AppTest], ending: Ending, todo: str
+) -> None:
+    job = end(submit(), lambda folder, attempt: ended(attempt, ending, "it *broke*"))
+    app = view(job=job.id)
+    assert "**Failed** after" in said(app)
+    assert "it *broke*" in said(app)
+    assert todo in said(app).partition("**What to do:**")[2]
+    assert "resume_job" in keys(app)
+
+
+def test_deleted_after_a_question(view: Callable[..., AppTest]) -> None:
+    job = end(submit(), lambda folder, attempt: ended(attempt, "killed"))
+    app = view(job=job.id)
+    assert "It cannot be resumed then." in said(app)
+    app.button(key="delete_job_now").click().run()
+    assert jobs().jobs() == []
+    assert "job" not in app.query_params
+
+
+def test_done_it_leads_to_its_promotion(view: Callable[..., AppTest]) -> None:
+    done = train(submit(steps=3))
+    assert done.state == "done"
+    app = view(job=done.id)
+    assert "**mine** learnt in" in said(app)
+    assert "It does better than the encoder that was active." in said(app)
+    assert "it only wanders" in said(app)
+    assert list(app.dataframe[0].value["measure"]) == ["luck"]
+    app.button(key="promote_job").click().run()
+    assert app.session_state["models_view"] == "Encoders"
+    assert app.session_state["models_encoder"] == "mine"
+    assert "job" not in app.query_params
+
+
+def test_the_next_one_begins_like_another(view: Callable[..., AppTest]) -> None:
+    job = end(submit(steps=41, pace=0.5), lambda folder, attempt: ended(attempt, "killed"))
+    app = view(job=job.id)
+    app.button(key="like_job").click().run()
+    assert app.query_params["like"] == job.id
+    assert named(app.number_input, "Steps").value == 41
+    named(app.number_input, "Steps").set_value(42).run()
+    start(app).click().run()
+    newest = jobs().jobs()[0]
+    assert (newest.spec.config["steps"], newest.spec.config["pace"]) == (42, 0.5)
+    assert (newest.spec.source, newest.spec.about) == (job.spec.source, job.spec.about)
+
+
+def test_an_address_that_leads_nowhere(view: Callable[..., AppTest]) -> None:
+    submit()
+    app = view(job="20260101-000000-abcdef")
+    assert "no job has the id" in said(app)
+    app.button(key="all_jobs_button").click().run()
+    assert "**0 running, 1 waiting**" in said(app)
+
+
+def test_a_demo_shows_and_trains_nothing(
+    view: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = submit()
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    app = view()
+    assert "In this demo nothing can be trained" in said(app)
+    assert f"open-{job.id}" in keys(app)
+    assert "new_training" not in keys(app)
+    assert not {"cancel_job", "like_job"} & keys(view(job=job.id))
+
+
+def test_figures_as_a_person_reads_them() -> None:
+    paired = PairedDifference(
+        first=0.5, second=0.75, low=0.1, high=0.4, p=0.01, better=12, worse=3, queries=20
+    )
+    found = Beside("a", "b", "dev", "x", "MAP", {"MAP": paired})
+    assert figures_table(found).iloc[0].tolist() == ["MAP", "0.500", "0.750", "+0.250 [+0.100, +0.400]"]
