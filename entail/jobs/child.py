@@ -130,7 +130,7 @@ class Attempt:
         data: Any,  # noqa: ANN401 - the method's own
     ) -> tuple[dict[str, Any] | None, str | None]:
         """Return the candidate's figures beside the active encoder's, or why there are none."""
-        from entail.evaluation.measured import beside
+        from entail.jobs.candidates import fairly
         from entail.promotion import active
 
         try:
@@ -142,7 +142,9 @@ class Attempt:
             given = getattr(data, "given", None)
             name = active(given.name if given is not None else None).encoder
             present = how.evaluate(name, data, self._tell)
-            return (beside(present, candidate).to_json() if present else None), None
+            if present is None:
+                return None, None
+            return fairly(present, candidate, names=(name, str(self._staged))).to_json(), None
         except EntailError as error:
             return None, f"it could not be compared with the active encoder: {error}"
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from entail.progress import Meter, ProgressCallback
 from entail.ui.authoring import draw_progress
+from entail.ui.demo import closed
 from entail.ui.models_encoder_list import Row, megabytes
 from entail.ui.resources import retriever_label, shelf
 from entail.ui.words import label
@@ -29,6 +30,8 @@ def draw_memory(row: Row) -> None:
     """Draw whether an encoder is in memory, what it takes there, and how fast it is."""
     if row.entry.problem is not None:
         st.info("It cannot be loaded, so there is nothing to measure.", icon=":material/block:")
+        return
+    if closed("encoders are loaded as searches need them, and nothing is measured"):
         return
     encoder = shelf().held(row.name)
     if encoder is None:

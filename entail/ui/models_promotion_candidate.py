@@ -13,6 +13,7 @@ from entail.errors import EntailError, PromotionError
 from entail.evaluation.measured import Beside
 from entail.progress import ProgressCallback
 from entail.promotion import Active, Pointer, active, pointers, promote, require_passed
+from entail.settings import is_demo
 from entail.trees.corpus_versions import CorpusInfo
 from entail.ui.authoring import draw_progress
 from entail.ui.demo import closed
@@ -113,7 +114,10 @@ def _draw_comparison(
         return None
     if work is not None and work.error is not None:
         st.error(label(str(work.error)), icon=":material/error:")
-    beside = work.value if work is not None and work.value is not None else kept
+    fresh = work.value if work is not None else None
+    if fresh is not None and (fresh.candidate, fresh.active) != (row.entry.revision, now.revision):
+        fresh = None  # somebody promoted while it was made
+    beside = fresh or kept
     if split is not None and place is not None:
         st.button(
             "Compare" if beside is None else "Compare on this",
@@ -121,7 +125,7 @@ def _draw_comparison(
             type="secondary",
             on_click=_compare,
             args=(place, split, row.name, corpus),
-            disabled=work is not None and work.value is not None,
+            disabled=fresh is not None or is_demo(),
             key=f"compare-{row.name}",
             help="Both look for the known premises of the same claims.",
         )
@@ -250,6 +254,7 @@ def what_it_does(row: Row, corpus: CorpusInfo | None, now: Active) -> str:
 
 
 def _compare(place: Hashable, split: Split, name: str, corpus: str | None) -> None:
+    encoder_works().drop(lambda other: other == place)
     encoder_works().take(place, lambda report: split.compare(name, corpus, report), wait=0)
 
 
