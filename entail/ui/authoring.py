@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import streamlit as st
@@ -37,9 +38,9 @@ class Place:
     visitor: Visitor
     ranking: Ranking = field(default_factory=Ranking)
 
-    @property
+    @cached_property
     def index(self) -> PremiseIndex | None:
-        """The index, None while it is built."""
+        """The index, None if it was still built when the place was taken: one answer for a whole run."""
         return self.building.value
 
 

@@ -9,6 +9,7 @@ import pytest
 from entail.data.records import Corpus
 from entail.errors import EncoderError
 from entail.index.lexical import TfidfIndex
+from entail.index.protocol import PremiseIndex
 from entail.trees import database as database_module
 from entail.trees.acts import Create, Edit, Finish, Write
 from entail.ui.author import Visitor
@@ -47,6 +48,16 @@ def test_a_search_that_fails_is_told_and_the_tree_goes_on(
         assert place.screen.notice == ("error", "the weights are broken")
         assert desk.act(Write(node="n1", text="written meanwhile"))
     assert set_desk(place).shown
+
+
+def test_an_index_that_is_made_while_the_page_is_drawn_waits_for_the_next_run(place: Place) -> None:
+    building: Work[PremiseIndex] = Work()
+    begun = replace(place, building=building)
+    assert not set_desk(begun).shown
+    building.value = place.building.value
+    # Were it there now, the page would draw a list of nothing, and nobody would draw it again.
+    assert begun.index is None
+    assert replace(begun).index is not None
 
 
 def test_finish_rejects_what_was_on_the_screen(place: Place) -> None:
