@@ -231,12 +231,16 @@ def _checkpoints(jobs: Jobs) -> Iterator[Removable]:
             kind="checkpoints",
             what=f"of {job.name}, {job.state} ({job.id})",
             size=size_of(place),
-            cost=f"resuming it starts anew: {job.seconds / 60:,.0f} minutes of training are lost"
+            cost=f"resuming it starts anew: {_minutes(job.seconds)} of training are lost"
             if job.resumable
             else NOTHING,
             wanted=job.resumable,
             path=place,
         )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds / 60:,.0f} minutes" if seconds >= 90 else f"{seconds:,.0f} seconds"
 
 
 def _leftovers(jobs: Jobs) -> Iterator[Removable]:

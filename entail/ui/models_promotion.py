@@ -11,6 +11,7 @@ from entail.errors import EntailError
 from entail.evaluation.measured import Beside
 from entail.promotion import Active, Pointer, active, beneath, moves, roll_back
 from entail.settings import is_demo
+from entail.ui.author import asks_who
 from entail.ui.demo import closed
 from entail.ui.resources import Workspace, retriever_label
 from entail.ui.words import label
@@ -77,9 +78,7 @@ def _draw_line(title: str, now: Active, corpus: str | None, author: str | None) 
         disabled=author is None or is_demo(),
         key=f"back-{own.number}",
         width="stretch",
-        help="Takes the last promotion back, for everybody."
-        if author is not None
-        else "First say who you are: the field “Your name” in the sidebar.",
+        help="Takes the last promotion back, for everybody." if author is not None else asks_who(),
     )
 
 

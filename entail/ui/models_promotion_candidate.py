@@ -15,6 +15,7 @@ from entail.progress import ProgressCallback
 from entail.promotion import Active, Pointer, active, pointers, promote, require_passed
 from entail.settings import is_demo
 from entail.trees.corpus_versions import CorpusInfo
+from entail.ui.author import asks_who
 from entail.ui.authoring import draw_progress
 from entail.ui.demo import closed
 from entail.ui.models_encoder_list import Row
@@ -213,7 +214,7 @@ def _draw_button(
     if closed("nothing can be promoted"):
         return
     if author is None:
-        st.caption(":material/person: First say who you are: the field “Your name” in the sidebar.")
+        st.caption(f":material/person: {asks_who()}")
     st.button(
         f"Promote {label(name)}" + (f" for {label(corpus.name)}" if corpus is not None else ""),
         icon=":material/publish:",

@@ -12,6 +12,7 @@ from entail.jobs.fields import values_of
 from entail.jobs.method import Method, broken_methods, methods
 from entail.jobs.record import Job
 from entail.trees.learning import name_for
+from entail.ui.author import asks_who
 from entail.ui.models_data import DECISIONS, Chosen, draw_data
 from entail.ui.models_form import draw_settings
 from entail.ui.models_jobs import go
@@ -142,7 +143,7 @@ def _draw_start(
         ahead = "one job" if waiting == 1 else f"{waiting} jobs"
         st.caption(f":material/schedule: It will wait for {ahead} before it.")
     if author is None:
-        st.info("First say who you are: the field “Your name” in the sidebar.", icon=":material/person:")
+        st.info(asks_who(), icon=":material/person:")
     ready = author is not None and source is not None and config is not None
     if st.button("Start training", type="primary", icon=":material/play_arrow:", disabled=not ready):
         assert chosen is not None

@@ -11,6 +11,7 @@ from entail.errors import EntailError
 from entail.operations.cleaning import Removable, clean, removable
 from entail.operations.storage import in_words, look_at_room
 from entail.trees.doctor import LITTLE_SPACE
+from entail.ui.author import asks_who
 from entail.ui.resources import Workspace, jobs
 from entail.ui.words import label
 
@@ -95,7 +96,8 @@ def _draw_removable(things: Sequence[Removable], shared: Workspace) -> None:
 def _confirm(chosen: Sequence[Removable], shared: Workspace) -> None:
     for thing in chosen[:12]:
         st.markdown(
-            f"**{label(thing.what, longest=120)}** {in_words(thing.size)}  \n:gray[costs {label(thing.cost)}]"
+            f"**{thing.kind}: {label(thing.what, longest=120)}** {in_words(thing.size)}  \n"
+            f":gray[Removing it costs: {label(thing.cost)}]"
         )
     if len(chosen) > 12:
         st.caption(f"and {len(chosen) - 12} more")
@@ -107,6 +109,9 @@ def _confirm(chosen: Sequence[Removable], shared: Workspace) -> None:
 
 
 def _remove(chosen: Sequence[Removable], shared: Workspace) -> None:
+    if not st.session_state.get("author"):
+        st.warning(asks_who())
+        return
     try:
         done = clean([thing.id for thing in chosen], jobs=jobs(), corpora=shared.corpora)
     except EntailError as error:

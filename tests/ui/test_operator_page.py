@@ -82,8 +82,11 @@ def test_what_is_removed_was_picked_and_confirmed(show: Any) -> None:
         _confirm(removable(jobs()), workspace())
 
     dialog = AppTest.from_function(confirmed, default_timeout=60).run()
-    assert "costs resuming it starts anew" in words(dialog).replace("\\", "")
+    assert "costs: resuming it starts anew" in words(dialog).replace("\\", "")
+    dialog = dialog.button(key="remove_confirmed").click().run()
+    assert "First say who you are" in words(dialog)
     assert checkpoints.exists()
+    dialog.session_state["author"] = "Ada"
     dialog.button(key="remove_confirmed").click().run()
     assert not checkpoints.exists()
     assert (jobs().folder / job_id / "status.json").exists()
