@@ -17,7 +17,7 @@ from entail.ui.words import label
 
 _Form = Literal["adapter", "merged"]
 _FORMS: dict[_Form | None, str] = {
-    None: "What it is; the adapter where both are there",
+    None: "As it is there; of both, the adapter",
     "merged": "The whole model",
 }
 _DONE = "hub_pull_done"
