@@ -4,8 +4,11 @@ import itertools
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import resolve
+from entail.encoders.device import device_in_words
 from entail.encoders.stock import StockTowers
 from entail.encoders.throughput import distinct_texts, measure_throughput
 from entail.progress import Progress
@@ -40,3 +43,11 @@ def test_a_base_is_told_apart_from_what_stands_on_it(trained: Callable[..., Path
 
     stock = StockTowers(resolve("tiny"), device="cpu", dtype=torch.float32).memory
     assert (stock.shared, stock.own >= base.memory.shared) == (0, True)
+
+
+def test_a_gpu_is_named_with_what_is_taken_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (60_000_000_000, 80_000_000_000))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "A GPU")
+    assert device_in_words("cuda:1") == "A GPU (cuda:1), 20.0 of 80 GB taken"

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ from streamlit.testing.v1 import AppTest
 from entail.data.entailment_bank import read_trees
 from entail.data.records import Corpus, gold_children
 from entail.data.text import premise_key
+from entail.encoders.catalogue import resolve
 from entail.encoders.seen import write_seen
 from entail.errors import EncoderError
 from entail.evaluation.measured import Beside
+from entail.jobs.candidates import Candidate
+from entail.jobs.record import Job, JobSpec, Status
 from entail.promotion import active, history, promote
 from entail.significance import PairedDifference
-from entail.ui import models_promotion_splits
+from entail.ui import models_promotion_candidate, models_promotion_splits
 from entail.ui.models_promotion_candidate import beside_table
 from entail.ui.resources import Workspace
 
@@ -151,6 +155,29 @@ def test_a_comparison_that_fails_is_said_and_can_be_tried_again(
         broken.setattr(models_promotion_splits, "compare_on", fail)
         app = press(app, "Compare")
     assert "the weights are broken" in said(app)
+    app = press(app, "Compare")
+    assert "16 claims" in said(app)
+
+
+def test_what_a_training_measured_counts_as_long_as_the_same_one_is_active(
+    app: AppTest, shared: Workspace, grown: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, at = active("grove").revision, datetime(2026, 5, 1, tzinfo=UTC)
+    better = PairedDifference(0.2, 0.4, 0.1, 0.3, 0.001, 30, 2, 40)
+    kept = Beside(str(resolve("mine").revision), now, "dev trees", "0" * 12, "MAP", {"MAP": better})
+    spec = JobSpec("20260501-000000-abcdef", "aeenc", {}, {}, "the decisions on grove", "mine", "Bo", at)
+    job = Job(spec, "done", Status("done", at, at), result={"warnings": ["it may have collapsed"]})
+    made = Candidate(job, resolve("mine").revision, kept)
+    monkeypatch.setattr(models_promotion_candidate, "candidate_of", lambda name: made)
+    app = opened(app, shared)
+    assert "Learnt from the decisions on grove, in a training that Bo asked for" in said(app)
+    assert "it may have collapsed" in said(app)
+    assert "It does better.** MAP: 0.400 against 0.200, +0.200 [+0.100, +0.300]" in said(app)
+    assert not app.button(key="promote-mine").disabled
+    promote("other", by="Cy", corpus="grove", anyway=True)
+    app = settled(app.run())
+    assert "It does better" not in said(app), "these are figures beside another one"
+    assert app.button(key="promote-mine").disabled
     app = press(app, "Compare")
     assert "16 claims" in said(app)
 
