@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import http.client
-import itertools
 import json
 import os
 import socket
@@ -26,11 +25,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from entail.encoders.throughput import distinct_texts
 from entail.results import write_result
 
 ROOT = Path(__file__).parent.parent
 CLIENTS = (1, 8, 32)
-WORDS = "sun moon ice fire cat tree rock wind rain star leaf fish bird sand iron salt milk seed wood hand"
 SERVER = """
 import sys, uvicorn
 from entail.serving.app import create_app
@@ -86,14 +85,6 @@ def main() -> None:
         started=started,
     )
     print(options.out.read_text(encoding="utf-8"))
-
-
-def distinct_texts() -> Iterator[str]:
-    """Yield texts of 15 words, each one token, 17 with the two marks around them; never one twice."""
-    words = WORDS.split()
-    # 20 ** 7 beginnings: more than are ever asked for.
-    tail = " ".join(words[:8])
-    return (f"{' '.join(head)} {tail}" for head in itertools.product(reversed(words), repeat=7))
 
 
 def start(encoder: str, batch: int) -> tuple[subprocess.Popen[bytes], int]:
