@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -31,6 +32,9 @@ REMEDY = "this is a demo, which changes nothing of its team's (ENTAIL_DEMO)"
 TREES = 50
 """Trees that a visitor may have."""
 
+IDLE = 2 * 3600.0
+"""Seconds after which a visitor's trees go that nobody looked at meanwhile."""
+
 
 class Scratch:
     """A database in a temporary folder, which goes when nobody holds this object any more.
@@ -51,6 +55,11 @@ class Scratch:
     def close(self) -> None:
         """Remove it now."""
         self._end()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was removed."""
+        return not self._end.alive
 
 
 def _remove(database: Database, folder: Path) -> None:
@@ -82,18 +91,33 @@ class VisitorLog(TreeLog):
         corpora: The team's corpora.
     """
 
+    _used: float
+
     def __init__(self, team: TreeLog, corpora: CorpusStore) -> None:
+        # A server may hold on to sessions that ended long ago: whoever comes cleans up behind them.
+        for other in list(_VISITORS):
+            if time.monotonic() - other._used > IDLE:
+                other.close()
         self._scratch = Scratch()
         super().__init__(self._scratch.database)
         self._team = team
         self._corpora = corpora
+        self._used = time.monotonic()
+        _VISITORS.add(self)
 
     def close(self) -> None:
         """Remove the visitor's trees now, and not when nobody holds this log any more."""
+        _VISITORS.discard(self)
         self._scratch.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the visitor's trees are gone."""
+        return self._scratch.closed
 
     def owns(self, tree_id: str) -> bool:
         """Whether a tree is the visitor's."""
+        self._used = time.monotonic()
         with self._database.reading() as connection:
             known = sa.select(schema.trees.c.id).where(schema.trees.c.id == tree_id)
             return tree_id.isascii() and connection.scalar(known) is not None
@@ -178,3 +202,6 @@ class VisitorLog(TreeLog):
                 # The team may call another corpus so by now: here it is known by its id alone.
                 name = {"name": info.name, "folded": corpus_id}
                 connection.execute(sa.insert(table).values(id=corpus_id, **name, **row))
+
+
+_VISITORS: weakref.WeakSet[VisitorLog] = weakref.WeakSet()

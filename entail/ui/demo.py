@@ -23,7 +23,7 @@ BANNER = (
 def visitor_log(team: TreeLog, corpora: CorpusStore) -> VisitorLog:
     """Return this session's own trees beside the team's; they go with the session."""
     found: VisitorLog | None = st.session_state.get("visitor_log")
-    if found is None:
+    if found is None or found.closed:
         found = st.session_state["visitor_log"] = VisitorLog(team, corpora)
     return found
 
@@ -31,6 +31,7 @@ def visitor_log(team: TreeLog, corpora: CorpusStore) -> VisitorLog:
 def draw_banner() -> None:
     """Draw what a demo is, above every page of one."""
     if is_demo():
+        st.space("small")  # below the page's own bar, which lies over what is first
         st.info(BANNER, icon=":material/visibility:")
 
 

@@ -159,6 +159,22 @@ def test_scratch_goes_with_who_holds_it(
     assert not list(tmp_path.glob("entail-demo-*"))
 
 
+def test_who_did_not_look_for_long_makes_room(
+    team: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    away, present = visitor(), visitor()
+    away._used -= demo.IDLE + 1
+    present._used -= demo.IDLE + 1
+    present.trees()
+    assert not present.owns("00000000")
+    new = visitor()
+    assert (away.closed, present.closed, new.closed) == (True, False, False)
+    assert len(list(tmp_path.glob("entail-demo-*"))) == 2
+    present.close()
+    new.close()
+
+
 def test_without_a_database_the_sample_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
