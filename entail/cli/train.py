@@ -42,6 +42,12 @@ def aeenc(
             metavar="FILE",
         ),
     ] = None,
+    beside: Annotated[
+        int,
+        typer.Option(
+            "--near", min=0, help="Also ask teachers about so many variations of every query.", metavar="N"
+        ),
+    ] = 0,
     data_name: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,8 +65,9 @@ def aeenc(
     """
     from entail.aeenc.training import train_aeenc
     from entail.data.corpora import read_corpus
+    from entail.data.records import gold_children
     from entail.jobs.source import training_data
-    from entail.training.teaching import teach
+    from entail.training.teaching import near, teach
 
     data = training_data(corpus=corpus, trees=trees, from_log=from_log, dev=dev, limit=limit, extend=extend)
     if bool(teacher) != (taught is not None):
@@ -68,7 +75,8 @@ def aeenc(
     with progress_bar() as progress:
         teaching = None
         if teacher and taught:
-            sentences = read_corpus(taught).corpus.texts
+            asked = gold_children(data.trees) if data.judgements is None else data.judgements.queries
+            sentences = (*read_corpus(taught).corpus.texts, *near([*asked], count=beside, seed=config.seed))
             teaching = teach(teacher, sentences, device=device, progress=progress)
         training = train_aeenc(
             data.corpus,

@@ -22,6 +22,7 @@ from entail.index.protocol import Floats
 from entail.progress import ProgressCallback
 
 _AT_ONCE = 256
+_LEFT_OUT = 0.2  # share of words
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,37 @@ class Teaching:
             t = t - weight * (shares @ premises) / shares.sum(axis=1, keepdims=True)
             moved[start : start + _AT_ONCE] = t / np.linalg.norm(t, axis=1, keepdims=True).clip(1e-12)
         return Teaching(self.sentences, moved, self.teachers)
+
+
+def near(sentences: Sequence[str], *, count: int, seed: int) -> tuple[str, ...]:
+    """Return sentences near given ones: with words left out, or gone over into another of them.
+
+    A tower that learns sentences by heart is held to its teachers right beside them by these: what it knows
+    of one stays with that one.
+
+    >>> near(["ice is cold"], count=2, seed=1)
+    ('ice is', 'ice is ice')
+
+    Args:
+        sentences: What is learnt by heart.
+        count: Tries a sentence; what repeats another is left out.
+        seed: Of every choice.
+    """
+    rng = np.random.default_rng(seed)
+    words = [fold(sentence).split() for sentence in sentences]
+    made: dict[str, None] = {}
+    for _ in range(count):
+        for own in words:
+            if rng.random() < 0.5:
+                some = [word for word in own if rng.random() > _LEFT_OUT]
+            else:
+                other = words[rng.integers(len(words))]
+                begun = max(2, int(len(own) * rng.uniform(0.3, 0.9)))
+                gone_over = slice(int(len(other) * rng.uniform(0.1, 0.7)))
+                some = own[:begun] + other[gone_over]
+            made[" ".join(some)] = None
+    known = {"", *(" ".join(own) for own in words)}
+    return tuple(text for text in made if text not in known)
 
 
 def teach(

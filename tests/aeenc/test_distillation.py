@@ -16,7 +16,7 @@ from entail.errors import CheckpointError, TrainingError
 from entail.training.averaging import average_adapters
 from entail.training.batches import batches
 from entail.training.distillation import Distilling
-from entail.training.teaching import Teaching, teach
+from entail.training.teaching import Teaching, near, teach
 
 Trees = tuple[ExplanationTree, ...]
 
@@ -60,6 +60,18 @@ def test_teachers_speak_as_their_mean(teachers: list[Path]) -> None:
     assert teaching.without({"ba be"}).sentences == ("bi bo",)
     np.testing.assert_array_equal(teaching.without({"ba be"}).vectors, teaching.vectors[1:])
     assert teaching.digest != teaching.without({"ba be"}).digest
+
+
+def test_sentences_near_others_are_made_of_their_words() -> None:
+    known = ["ice is a cold and solid thing", "fire gives heat to everything around it"]
+    made = near(known, count=8, seed=0)
+    assert len(made) == len(set(made)) > 8
+    assert not {*made} & {*known, ""}
+    words = {word for sentence in known for word in sentence.split()}
+    assert all(set(sentence.split()) <= words for sentence in made)
+    assert made == near(known, count=8, seed=0) != near(known, count=8, seed=1)
+    assert near([], count=3, seed=0) == ()
+    assert near(["ice"], count=9, seed=0) == ()
 
 
 def test_a_step_away_from_the_crowd_by_hand() -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,12 @@ def test_a_teacher_and_its_sentences_come_together(
     assert json.loads(capsys.readouterr().out)["fitted"]["steps"] == 4
     about = json.loads((files["out"] / "entail.json").read_text(encoding="utf-8"))
     assert about["trained_on"]["teachers"] == ["other"]
+    told = about["trained_on"]["sentences"]
+    shutil.rmtree(files["out"])
+    shutil.rmtree(files["out"].with_name(f"{files['out'].name}.training"))
+    assert train("--teacher", "other", *taught, "--distil", "1", "--near", "3") == 0
+    about = json.loads((files["out"] / "entail.json").read_text(encoding="utf-8"))
+    assert about["trained_on"]["sentences"] > told + 10
     assert train(*taught, "--distil", "1") == 1
     assert "--teacher and --taught together" in capsys.readouterr().err
 
