@@ -30,6 +30,7 @@ FEW = 20
 """With fewer claims than this, a comparison tells next to nothing."""
 
 _MOVING = "models_moving"
+_CORPUS = "models_corpus"
 _EVERYWHERE = "all corpora without one of their own"
 
 
@@ -46,7 +47,7 @@ def draw_promotion(shared: Workspace, author: str | None, row: Row) -> None:
             "There is no corpus yet to rank. Bring one on the Corpora page.", icon=":material/library_add:"
         )
         return
-    corpus = _pick_corpus(corpora)
+    corpus = _pick_corpus(corpora, row)
     name = corpus.name if corpus is not None else None
     now = active(name)
     if now.revision == row.entry.revision:
@@ -57,13 +58,18 @@ def draw_promotion(shared: Workspace, author: str | None, row: Row) -> None:
     _draw_button(row, corpus, now, beside, author)
 
 
-def _pick_corpus(corpora: list[CorpusInfo]) -> CorpusInfo | None:
+def _pick_corpus(corpora: list[CorpusInfo], row: Row) -> CorpusInfo | None:
     ids: dict[str, CorpusInfo] = {info.id: info for info in corpora}
+    if _CORPUS not in st.session_state:
+        made = candidate_of(row.name)
+        source = made.job.spec.source.get("from_log") if made is not None else None
+        learnt = [info for info in corpora if source in (info.id, info.name)]
+        st.session_state[_CORPUS] = max(learnt or corpora, key=lambda info: info.count).id
     choice = st.selectbox(
         "Promote for",
         [*ids, ""],
         format_func=lambda id: f"{ids[id].name} ({ids[id].count:,} facts)" if id else _EVERYWHERE,
-        key="models_corpus",
+        key=_CORPUS,
         persist_state="session",
     )
     return ids.get(choice or "")

@@ -59,13 +59,18 @@ def grown(
     return tuple(gold_children(read_trees(folder / "grove.jsonl")))
 
 
-def opened(app: AppTest, shared: Workspace, *, name: str = "Ada") -> AppTest:
+def id_of(shared: Workspace, name: str) -> str:
+    return next(corpus.id for corpus in shared.corpora.corpora() if corpus.name == name)
+
+
+def opened(app: AppTest, shared: Workspace, *, name: str = "Ada", corpus: str = "grove") -> AppTest:
     """Open the Models page where `mine` could be promoted for the grove."""
     if name:
         app.text_input(key="sidebar_name").set_value(name).run()
     app.session_state["models_encoder"] = "mine"
     app.session_state["models_encoder_view"] = "Promote"
-    app.session_state["models_corpus"] = next(c.id for c in shared.corpora.corpora() if c.name == "grove")
+    if corpus:
+        app.session_state["models_corpus"] = id_of(shared, corpus)
     return settled(app.switch_page("pages/Models.py").run())
 
 
@@ -165,11 +170,13 @@ def test_what_a_training_measured_counts_as_long_as_the_same_one_is_active(
     now, at = active("grove").revision, datetime(2026, 5, 1, tzinfo=UTC)
     better = PairedDifference(0.2, 0.4, 0.1, 0.3, 0.001, 30, 2, 40)
     kept = Beside(str(resolve("mine").revision), now, "dev trees", "0" * 12, "MAP", {"MAP": better})
-    spec = JobSpec("20260501-000000-abcdef", "aeenc", {}, {}, "the decisions on grove", "mine", "Bo", at)
+    source = {"from_log": "grove"}
+    spec = JobSpec("20260501-000000-abcdef", "aeenc", {}, source, "the decisions on grove", "mine", "Bo", at)
     job = Job(spec, "done", Status("done", at, at), result={"warnings": ["it may have collapsed"]})
     made = Candidate(job, resolve("mine").revision, kept)
     monkeypatch.setattr(models_promotion_candidate, "candidate_of", lambda name: made)
-    app = opened(app, shared)
+    app = opened(app, shared, corpus="")
+    assert app.selectbox(key="models_corpus").value == id_of(shared, "grove"), "what it learnt from"
     assert "Learnt from the decisions on grove, in a training that Bo asked for" in said(app)
     assert "it may have collapsed" in said(app)
     assert "It does better.** MAP: 0.400 against 0.200, +0.200 [+0.100, +0.300]" in said(app)
