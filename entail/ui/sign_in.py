@@ -34,6 +34,7 @@ export default function ({ data }) {
     }
     const way = sessionStorage.getItem(place);
     sessionStorage.removeItem(place);
+    if (!location.pathname.endsWith("/")) return; // somebody went on by themselves meanwhile
     if (way && /^\\/(?!\\/)/.test(way) && way !== location.pathname + location.search) location.replace(way);
   } catch (error) { /* a browser without storage stays on the first page */ }
 }
