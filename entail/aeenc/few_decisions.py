@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
-
 from entail.aeenc.config import AeencConfig
 
 FEW_DECISIONS = AeencConfig(
@@ -29,19 +26,3 @@ FEW_DECISIONS = AeencConfig(
     epochs=20,
 )
 """Settings for some tens to some hundreds of decisions."""
-
-
-def options(config: AeencConfig) -> Iterator[str]:
-    """Yield what `entail train aeenc` is to be told for these settings: the ones that are not its defaults.
-
-    >>> list(options(AeencConfig(rank=4, gold=False)))
-    ['--rank', '4', '--no-gold']
-    """
-    for field in fields(config):
-        value, option = getattr(config, field.name), field.name.replace("_", "-")
-        if value == field.default:
-            continue
-        if isinstance(value, bool):
-            yield f"--{option}" if value else f"--no-{option}"
-        else:
-            yield from (f"--{option}", str(value))
