@@ -86,7 +86,9 @@ def test_rows_that_name_what_is_not_there(sqlite: Database) -> None:
     assert sqlite.file is not None
     careless = sqlite3.connect(sqlite.file)
     with careless:
-        careless.execute("INSERT INTO presence VALUES ('00000000', 'Nobody', 'n1', '2026-01-01 00:00:00')")
+        careless.execute(
+            "INSERT INTO presence VALUES ('00000000', 'Nobody', 'n1', '2026-01-01 00:00:00', false)"
+        )
     careless.close()
     problems = examine(sqlite).problems
     assert len(problems) == 2
