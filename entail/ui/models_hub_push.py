@@ -8,17 +8,8 @@ import streamlit as st
 
 from entail.encoders.catalogue import EncoderEntry, catalogue
 from entail.hub.push import push_encoder
-from entail.hub.repository import Pushed
 from entail.hub.staging import Form
-from entail.ui.models_hub_work import (
-    begin_button,
-    draw_plan,
-    draw_pushed,
-    outcome,
-    pick_private,
-    pick_repo,
-    take_up,
-)
+from entail.ui.models_hub_work import draw_plan, draw_plan_and_push, pick_private, pick_repo
 from entail.ui.resources import retriever_label
 
 _FORMS: dict[Form, str] = {
@@ -26,7 +17,6 @@ _FORMS: dict[Form, str] = {
     "merged": "The whole model: loads anywhere",
     "both": "Both: the whole model, the adapter in adapter/",
 }
-_PLAN, _DONE = "hub_push_plan", "hub_push_done"
 
 
 def draw_push(author: str | None) -> None:
@@ -53,30 +43,16 @@ def draw_push(author: str | None) -> None:
         return
     # With the revision: weights trained anew under the same name are another push.
     asked = (name, entries[name].revision, repo, form, private)
-    push = partial(push_encoder, name, repo, form=form, private=private)
-    st.button(
-        "Preview",
-        key="hub_preview",
-        icon=":material/visibility:",
-        on_click=take_up,
-        args=(_PLAN, ("plan", *asked), lambda _: push(dry_run=True)),
-        help="Lays all files out and makes the card. The Hub is not asked, no token is needed.",
+    draw_plan_and_push(
+        partial(push_encoder, name, repo, form=form, private=private),
+        asked,
+        key="hub",
+        author=author,
+        help="Lays all files out and makes the card.",
+        waiting="Laying the files out …",
+        sure="" if private else f"Everybody may see {name}, and its licence allows it",
+        draw=draw_plan,
     )
-    plan = outcome(_PLAN, ("plan", *asked), Pushed, waiting="Laying the files out …")
-    if plan is not None:
-        draw_plan(plan)
-        begin_button(
-            f"Push to {repo}",
-            key="hub_push",
-            icon=":material/cloud_upload:",
-            author=author,
-            ready=private
-            or st.checkbox(f"Everybody may see {name}, and its licence allows it", key="hub_sure"),
-            on_click=partial(take_up, _DONE, ("push", *asked), lambda _: push()),
-        )
-    done = outcome(_DONE, ("push", *asked), Pushed, waiting="Pushing …")
-    if done is not None:
-        draw_pushed(done)
 
 
 def _pick_form(entry: EncoderEntry) -> Form:

@@ -9,21 +9,12 @@ import streamlit as st
 from entail.cards.licences import KNOWN, OTHER
 from entail.hub.repository import Pushed
 from entail.hub.trees import push_trees
-from entail.ui.models_hub_work import (
-    begin_button,
-    draw_plan,
-    draw_pushed,
-    outcome,
-    pick_private,
-    pick_repo,
-    take_up,
-)
+from entail.ui.models_hub_work import draw_plan, draw_plan_and_push, pick_private, pick_repo
 from entail.ui.resources import Workspace
 from entail.ui.sign_in import shown_name
 from entail.ui.words import label
 
 _AS_CORPUS = "as the corpus's, where that is known"
-_PLAN, _DONE = "hub_trees_plan", "hub_trees_done"
 
 
 def draw_push_trees(shared: Workspace, author: str | None) -> None:
@@ -71,33 +62,20 @@ def draw_push_trees(shared: Workspace, author: str | None) -> None:
         names=names,
         licence=said,
     )
-    st.button(
-        "Preview",
-        key="hub_trees_preview",
-        icon=":material/visibility:",
-        on_click=take_up,
-        args=(_PLAN, ("trees plan", *asked), lambda _: push(dry_run=True)),
-        help="Writes the files and makes the card. The Hub is not asked, no token is needed.",
+    draw_plan_and_push(
+        push,
+        asked,
+        key="hub_trees",
+        author=author,
+        help="Writes the files and makes the card.",
+        waiting="Writing the files …",
+        sure="" if private else "Everybody may see it, and its licence allows it",
+        draw=_draw_people,
     )
-    plan = outcome(_PLAN, ("trees plan", *asked), Pushed, waiting="Writing the files …")
-    if plan is not None:
-        _draw_people(plan)
-        draw_plan(plan)
-        begin_button(
-            f"Push to {repo}",
-            key="hub_trees_push",
-            icon=":material/cloud_upload:",
-            author=author,
-            ready=private
-            or st.checkbox("Everybody may see it, and its licence allows it", key="hub_data_sure"),
-            on_click=partial(take_up, _DONE, ("trees push", *asked), lambda _: push()),
-        )
-    done = outcome(_DONE, ("trees push", *asked), Pushed, waiting="Pushing …")
-    if done is not None:
-        draw_pushed(done)
 
 
 def _draw_people(plan: Pushed) -> None:
     if plan.people:
         named = ", ".join(label(shown_name(name)) for name in plan.people)
         st.warning(f"These names go with it: {named}. Ask them first.", icon=":material/group:")
+    draw_plan(plan)

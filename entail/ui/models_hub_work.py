@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import TypeVar
 
 import streamlit as st
@@ -109,6 +110,54 @@ def pick_private(*, key: str) -> bool:
     if not private:
         st.warning("Public: everybody sees it at once, and may keep it for ever.", icon=":material/public:")
     return private
+
+
+def draw_plan_and_push(
+    push: Callable[..., Pushed],
+    asked: Hashable,
+    *,
+    key: str,
+    author: str | None,
+    help: str,
+    waiting: str,
+    sure: str,
+    draw: Callable[[Pushed], None],
+) -> None:
+    """Draw a preview on demand, then the button that pushes what it showed, then what came of it.
+
+    Args:
+        push: Pushes, or with `dry_run=True` only lays out.
+        asked: All that it depends on.
+        key: Beginning of the keys.
+        author: Who is at work, None while unnamed.
+        help: What the preview does.
+        waiting: The same as it is done.
+        sure: What has to be ticked first; empty for nothing.
+        draw: Draws the preview.
+    """
+    remembered, ended = f"{key}_plan", f"{key}_done"
+    st.button(
+        "Preview",
+        key=f"{key}_preview",
+        icon=":material/visibility:",
+        on_click=take_up,
+        args=(remembered, (key, "plan", asked), lambda _: push(dry_run=True)),
+        help=f"{help} The Hub is not asked, no token is needed.",
+    )
+    plan = outcome(remembered, (key, "plan", asked), Pushed, waiting=waiting)
+    if plan is not None:
+        draw(plan)
+        begin_button(
+            f"Push to {plan.repo}",
+            key=f"{key}_push",
+            icon=":material/cloud_upload:",
+            author=author,
+            ready=not sure or st.checkbox(sure, key=f"{key}_sure"),
+            on_click=partial(take_up, ended, (key, "push", asked), lambda _: push()),
+        )
+    done = outcome(ended, (key, "push", asked), Pushed, waiting="Pushing …")
+    if done is not None:
+        draw_pushed(done)
 
 
 def begin_button(

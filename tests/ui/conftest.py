@@ -1,6 +1,7 @@
 """The app as Streamlit's own test harness runs it, each test over a data folder of its own."""
 
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,23 @@ from entail.trees.seed import seed_sample
 from entail.ui.resources import Shelf, Workspace, workspace
 
 ROOT = Path(__file__).parents[2]
+
+
+def said(app: AppTest) -> str:
+    """Return all words on the page, as a person reads them."""
+    kinds = (app.markdown, app.caption, app.info, app.error, app.success, app.warning)
+    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def settled(app: AppTest) -> AppTest:
+    """Run the page again until nothing is in the making, as the page itself does in a browser."""
+    for _ in range(300):
+        assert not app.exception
+        if not app.get("progress"):
+            return app
+        time.sleep(0.1)
+        app = app.run()
+    raise AssertionError("still in the making")
 
 
 @pytest.fixture(scope="session")

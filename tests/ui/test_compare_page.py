@@ -1,6 +1,5 @@
 """The Compare page in its modes and states."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from entail.data.entailment_bank import write_trees
 from entail.data.records import Corpus, Premise
 from entail.trees.acts import Accept, Create, Reject
 from entail.ui.resources import Workspace
+from tests.ui.conftest import settled
 
 PAGE = "pages/Compare.py"
 
@@ -19,17 +19,6 @@ def words(app: AppTest) -> str:
     """Return all words on the page."""
     kinds = (app.markdown, app.caption, app.info, app.warning, app.error)
     return "\n".join(str(element.value) for kind in kinds for element in kind)
-
-
-def settled(app: AppTest) -> AppTest:
-    """Run the page again until nothing is in the making, as the page itself does in a browser."""
-    for _ in range(150):
-        assert not app.exception
-        if not app.get("progress"):
-            return app
-        time.sleep(0.2)
-        app = app.run()
-    raise AssertionError("still in the making")
 
 
 def opened(app: AppTest, **address: str) -> AppTest:

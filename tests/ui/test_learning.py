@@ -31,6 +31,7 @@ from entail.ui.models_jobs import how_far
 from entail.ui.resources import Workspace, jobs, retrievers
 from entail.ui.screen import Screen
 from entail.ui.works import Work
+from tests.ui.conftest import said
 
 ROOT = Path(__file__).parents[2]
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
@@ -132,11 +133,6 @@ class Gone:
 
 def train_here(job: JobFolder, attempt: int, lock: int, pipe: int) -> Gone:
     return Gone(finish(job, Attempt(job.path, attempt).run()))
-
-
-def said(app: AppTest) -> str:
-    kinds = (app.markdown, app.caption, app.info, app.error, app.success, app.warning)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
 def bars(app: AppTest) -> list[str]:

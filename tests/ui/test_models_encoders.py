@@ -1,7 +1,6 @@
 """The encoders on the Models page: what is shown of each, what is done with it on this machine."""
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.errors import EncoderError
 from entail.ui import models_encoders
 from entail.ui.resources import Workspace, shelf
+from tests.ui.conftest import said, settled
 
 FIGURES = {"MAP": 0.5, "NDCG": 0.6, "Hit@10": 0.7}
 MEASURED = {
@@ -24,22 +24,6 @@ MEASURED = {
     "unseen": 9,
     "encoder_unseen": {"query_excluded": {**FIGURES, "MAP": 0.52}},
 }
-
-
-def said(app: AppTest) -> str:
-    kinds = (app.markdown, app.caption, app.info, app.error, app.success, app.warning)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-
-
-def settled(app: AppTest) -> AppTest:
-    """Run the page again until nothing is in the making, as the page itself does in a browser."""
-    for _ in range(150):
-        assert not app.exception
-        if not app.get("progress"):
-            return app
-        time.sleep(0.1)
-        app = app.run()
-    raise AssertionError("still in the making")
 
 
 def opened(app: AppTest, encoder: str, view: str = "About") -> AppTest:

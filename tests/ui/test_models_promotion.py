@@ -1,7 +1,6 @@
 """A candidate beside the active encoder on the Models page: compared, promoted, refused, taken back."""
 
 import json
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,21 +23,7 @@ from entail.significance import PairedDifference
 from entail.ui import models_promotion_candidate, models_promotion_splits
 from entail.ui.models_promotion_candidate import beside_table
 from entail.ui.resources import Workspace
-
-
-def said(app: AppTest) -> str:
-    kinds = (app.markdown, app.caption, app.info, app.error, app.success, app.warning)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-
-
-def settled(app: AppTest) -> AppTest:
-    for _ in range(300):
-        assert not app.exception
-        if not app.get("progress"):
-            return app
-        time.sleep(0.1)
-        app = app.run()
-    raise AssertionError("still in the making")
+from tests.ui.conftest import said, settled
 
 
 def press(app: AppTest, label: str) -> AppTest:

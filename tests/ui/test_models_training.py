@@ -26,6 +26,7 @@ from entail.significance import PairedDifference
 from entail.trees.acts import Accept, Create
 from entail.ui.models_job import figures_table
 from entail.ui.resources import Workspace, jobs
+from tests.ui.conftest import said
 
 ROOT = Path(__file__).parents[2]
 FACTS = Corpus.of("sky", ["ice is cold", "snow is a kind of ice", "fire is hot", "steam is a gas"])
@@ -105,11 +106,6 @@ def train(job: Job) -> Job:
 
     run_job(jobs().place(job.id), stopping=lambda: False, spawn=here)
     return jobs().job(job.id)
-
-
-def said(app: AppTest) -> str:
-    kinds = (app.markdown, app.caption, app.info, app.error, app.success, app.warning)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
 
 
 def named(elements: Any, label: str) -> Any:

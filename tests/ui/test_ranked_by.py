@@ -1,7 +1,6 @@
 """The Trees page follows what is active, and what was chosen by hand stays."""
 
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,21 +16,7 @@ from entail.trees.acts import Create
 from entail.ui.ranked_by import ACTIVE, chosen, ranking_of
 from entail.ui.resources import Workspace
 from entail.ui.screen import Screen
-
-
-def said(app: AppTest) -> str:
-    kinds = (app.markdown, app.caption, app.info, app.error, app.warning)
-    return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
-
-
-def settled(app: AppTest) -> AppTest:
-    for _ in range(150):
-        assert not app.exception
-        if not app.get("progress"):
-            return app
-        time.sleep(0.1)
-        app = app.run()
-    raise AssertionError("still in the making")
+from tests.ui.conftest import said, settled
 
 
 def offered(app: AppTest) -> list[str]:
