@@ -1,5 +1,6 @@
 """An encoder of a team's own, from its decisions to what everybody's candidates are ranked by, and back."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
 from entail.data.records import Corpus, Premise
 from entail.jobs.jobs import Jobs
@@ -69,8 +70,14 @@ def candidates(page: Page) -> Locator:
 
 
 def pick(page: Page, field: str, option: str | re.Pattern[str]) -> None:
-    page.get_by_role("combobox", name=field, exact=True).click()
-    page.get_by_role("option", name=option).first.click()
+    # A run of the page that was under way, after a name was given, closes an open list.
+    picked = page.get_by_role("option", name=option).first
+    for _ in range(5):
+        page.get_by_role("combobox", name=field, exact=True).click()
+        with contextlib.suppress(TimeoutError):
+            picked.click(timeout=5_000)
+            return
+    raise AssertionError(f"{field}: no {option} to pick")
 
 
 def fill(page: Page, field: str, value: str) -> None:

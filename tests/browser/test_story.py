@@ -131,7 +131,7 @@ def test_the_newcomers_story(
     press(colleague, "4")
     expect(rows(colleague).nth(3)).to_contain_text("accepted here")
     version(page, before + 1)  # the first browser follows by itself
-    expect(page.get_by_text(re.compile("Bo is at"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Bo\s+unverified\s+is at"))).to_be_visible()
     context.close()
 
     # Out as official EntailmentBank JSONL, which reads back to the same tree.
