@@ -40,7 +40,7 @@ type: $(TEST_STAMP) ## mypy, strict
 	$(BIN)/mypy
 
 unit: $(TEST_STAMP) ## all tests but the browser's
-	$(BIN)/python -m pytest -m "not browser" -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m "not browser" -n 2 --dist worksteal
 
 browser: $(TEST_STAMP) ## the newcomer's story in a real Chromium
 	$(BIN)/python -m pytest -m browser tests/browser
