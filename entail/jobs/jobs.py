@@ -368,6 +368,7 @@ class Jobs:
             (job for job in found if job.state == "queued"), key=lambda job: (job.status.queued, job.id)
         )
         places = {job.id: place for place, job in enumerate(order, start=1)}
+        found.sort(key=lambda job: (job.spec.at, job.id), reverse=True)  # an id tells seconds, no less
         return [replace(job, place=places.get(job.id)) for job in found], unreadable
 
     def _create(self, spec: JobSpec, status: Status) -> None:

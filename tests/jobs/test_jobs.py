@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,16 @@ def test_an_unknown_method_is_trained_compared_and_put_in_its_place(
     assert kinds[0] == "begin"
     assert kinds[-1] == "end"
     assert {"step", "evaluation"} < set(kinds)
+
+
+def test_jobs_of_one_second_keep_their_order(
+    jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    falling = count(0xFFFFFF, -1)
+    monkeypatch.setattr("entail.jobs.jobs.secrets.token_hex", lambda size: f"{next(falling):06x}")
+    for name in ("first", "second", "third"):
+        submit(name)
+    assert [job.name for job in jobs.jobs()] == ["third", "second", "first"]
 
 
 def test_any_other_process_sees_the_same(jobs: Jobs, submit: Submit, run: Run) -> None:

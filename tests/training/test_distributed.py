@@ -22,6 +22,7 @@ def torchrun(*arguments: str, home: Path, models: Path) -> subprocess.CompletedP
         "ENTAIL_DATA_DIR": str(home / "data"),
         "ENTAIL_DEVICE": "cpu",
         "OMP_NUM_THREADS": "1",
+        "PYTHONFAULTHANDLER": "1",  # a process that aborts says where it was
     }
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     return subprocess.run(
