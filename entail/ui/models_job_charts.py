@@ -90,7 +90,7 @@ def draw_panel(panel: Panel) -> alt.Chart:
     names = list(panel.series)
     colours = [COLOURS[place % len(COLOURS)] for place in range(count)]
     dashes = [DASHES[place % len(DASHES)] for place in range(count)]
-    legend = alt.Legend(title=None, orient="top", columns=3) if count > 1 else None
+    legend = alt.Legend(title=None, orient="top", columns=3, symbolType="stroke") if count > 1 else None
     few = len(panel.points) <= _DOTS * count
     chart: alt.Chart = (
         alt.Chart(table)
@@ -101,7 +101,7 @@ def draw_panel(panel: Panel) -> alt.Chart:
                 "value:Q",
                 title=None,
                 scale=alt.Scale(zero=False, nice=True),
-                axis=alt.Axis(tickCount=5, format="~g"),
+                axis=alt.Axis(tickCount=5, format=",.5~g"),
             ),
             color=alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
             strokeDash=alt.StrokeDash("series:N", scale=alt.Scale(domain=names, range=dashes), legend=legend),
