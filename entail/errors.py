@@ -12,6 +12,7 @@
     ├── HubError                  the Hugging Face Hub cannot be reached, refuses, or holds something unsafe
     ├── RetrievalError            an index that does not hold what it is asked for
     │   └── ManifestMismatchError     names both sides: what the index holds, what was expected
+    ├── EvaluationError           a figure that cannot be computed: no case, scores that are no numbers
     ├── TrainingError             a training that cannot begin, go on or be resumed
     │   ├── SamplingError             nothing to sample from
     │   ├── DivergedError             a loss or a gradient that is no number any more
@@ -114,6 +115,10 @@ class RetrievalError(EntailError):
 
 class ManifestMismatchError(RetrievalError):
     """An index or cached vectors that belong to something else; names both sides."""
+
+
+class EvaluationError(EntailError):
+    """A figure that cannot be computed: there is no case, a score is no number, lengths differ."""
 
 
 class TrainingError(EntailError):

@@ -1,0 +1,200 @@
+"""Rows of NLI files, as they stand: one small reader a format, and which one a file is for."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from entail.data.reading import Source, parse_json, read_text, shorten, source_name
+from entail.errors import FormatError
+
+NliFormat = Literal["jsonl", "official_text", "sick", "table", "parquet"]
+
+Row = Mapping[str, Any]
+
+_TAB = "\t"
+_PARSES = "sentence1_binary_parse"
+"""A column that the official .txt files have, and nothing that a spreadsheet saved."""
+
+_PARQUET = b"PAR1"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a file.
+
+    Attributes:
+        format: What the file is.
+        columns: What its rows have, by its header or its first row.
+        rows: (place for messages, row or what is wrong with it), to be gone through once.
+        label_names: What the file itself says that its numbers mean as labels; empty where it does not.
+    """
+
+    format: NliFormat
+    columns: tuple[str, ...]
+    rows: Iterable[tuple[str, Row | FormatError]]
+    label_names: tuple[str, ...] = ()
+
+
+def read_rows(source: Source, *, name: str | None, encoding: str | None, max_bytes: int) -> Table:
+    """Return the rows of a file by the reader of its format, which its content tells.
+
+    Raises:
+        FormatError: If the file cannot be read or is empty.
+    """
+    shown = source_name(source, name)
+    if _is_parquet(source):
+        from entail.data.nli_parquet import read_parquet
+
+        return read_parquet(source, name=shown)
+    text = read_text(source, name=shown, encoding=encoding, max_bytes=max_bytes)
+    first = next((line for line in text.split("\n", 100) if line.strip()), "")
+    if not first:
+        raise FormatError("expected pairs of sentences, found an empty file", source=shown)
+    if first.lstrip().startswith("{"):
+        return _jsonl(text, shown)
+    names = {cell.strip().strip('"').lower() for cell in first.split(_TAB)}
+    if {"sentence_a", "sentence_b"} <= names:
+        return _unquoted(text, shown, "sick")
+    if _PARSES in names:
+        return _unquoted(text, shown, "official_text")
+    return _quoted(text, first, shown)
+
+
+def _is_parquet(source: Source) -> bool:
+    if isinstance(source, bytes):
+        return source.startswith(_PARQUET)
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(len(_PARQUET)) == _PARQUET
+    except (OSError, ValueError):  # `read_text` says what is wrong
+        return False
+
+
+def _jsonl(text: str, shown: str) -> Table:
+    """Take one object a line; the columns are those of the first that can be read."""
+    rows = _objects(text, shown)
+    before: list[tuple[str, Row | FormatError]] = []
+    columns: tuple[str, ...] = ()
+    for place, row in rows:
+        before.append((place, row))
+        if not isinstance(row, FormatError):
+            columns = tuple(row)
+            break
+    if not columns and before and isinstance(before[0][1], FormatError):
+        raise before[0][1]
+    return Table("jsonl", columns, _chained(before, rows))
+
+
+def _objects(text: str, shown: str) -> Iterator[tuple[str, Row | FormatError]]:
+    # str.splitlines would also cut at U+2028, which JSON allows inside a string.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        row: Row | FormatError
+        try:
+            row = parse_json(line, source=shown, line=number)
+            if not isinstance(row, dict):
+                row = FormatError(
+                    f"expected one JSON object, found {shorten(line)}", source=shown, line=number
+                )
+        except FormatError as error:
+            row = error
+        yield f"line {number}", row
+
+
+def _unquoted(text: str, shown: str, kind: NliFormat) -> Table:
+    """Take what stands between tabs, a quotation mark like any other character."""
+    lines = ((number, line.split(_TAB)) for number, line in _lines(text))
+    return _with_header(lines, shown, kind)
+
+
+def _quoted(text: str, first: str, shown: str) -> Table:
+    """Take cells as spreadsheets write them; between tabs no cell has more than one line.
+
+    So a quotation mark that is never closed costs one line of a TSV; in a CSV, where cells may have several
+    lines, it costs the rest of the file, which is then said.
+    """
+    delimiter = max(",;\t|", key=first.count)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    if delimiter == _TAB:
+        lines = ((number, _cells(line, shown, number)) for number, line in _lines(text))
+    else:
+        lines = _records(text, delimiter, shown)
+    return _with_header(lines, shown, "table")
+
+
+def _cells(line: str, shown: str, number: int) -> list[str] | FormatError:
+    try:
+        return next(csv.reader([line], delimiter=_TAB, strict=True))
+    except csv.Error as error:
+        return _not_quoted(error, shown, number)
+
+
+def _records(text: str, delimiter: str, shown: str) -> Iterator[tuple[int, list[str] | FormatError]]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield number, _not_quoted(error, shown, number)
+        else:
+            if any(cell.strip() for cell in cells):
+                yield number, cells
+
+
+def _not_quoted(error: csv.Error, shown: str, number: int) -> FormatError:
+    return FormatError(
+        'expected a text with quotation marks to be written as "He said ""no""", found a cell that '
+        f"cannot be read ({error})",
+        source=shown,
+        line=number,
+    )
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+
+
+def _with_header(lines: Iterable[tuple[int, list[str] | FormatError]], shown: str, kind: NliFormat) -> Table:
+    lines = iter(lines)
+    _, header = next(lines)
+    if isinstance(header, FormatError):
+        raise header
+    columns = tuple(cell.strip() for cell in header)
+    return Table(kind, columns, _rows(lines, columns, shown))
+
+
+def _rows(
+    lines: Iterable[tuple[int, list[str] | FormatError]], columns: Sequence[str], shown: str
+) -> Iterator[tuple[str, Row | FormatError]]:
+    for number, cells in lines:
+        place = f"line {number}"
+        if isinstance(cells, FormatError):
+            yield place, cells
+        elif any(cell.strip() for cell in cells[len(columns) :]):
+            yield (
+                place,
+                FormatError(
+                    f"expected as many cells as the header has, {len(columns)}, found {len(cells)}",
+                    source=shown,
+                    line=number,
+                ),
+            )
+        else:
+            # Official rows may end before the columns of single annotators.
+            yield place, dict(zip(columns, cells, strict=False))
+
+
+def _chained(
+    before: Sequence[tuple[str, Row | FormatError]], rows: Iterator[tuple[str, Row | FormatError]]
+) -> Iterator[tuple[str, Row | FormatError]]:
+    yield from before
+    yield from rows

@@ -1,0 +1,294 @@
+"""Miniature files, each as the official one of its kind is written."""
+
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.data.nli import MAX_PROBLEMS, NliPair, is_split, read_nli
+from entail.errors import FormatError, SettingsError
+
+MULTINLI = (
+    "gold_label\tsentence1_binary_parse\tsentence2_binary_parse\tsentence1_parse\tsentence2_parse\tsentence1"
+    "\tsentence2\tpromptID\tpairID\tgenre\tlabel1\tlabel2\tlabel3\tlabel4\tlabel5"
+)
+SICK = (
+    "pair_ID\tsentence_A\tsentence_B\tentailment_label\trelatedness_score\tentailment_AB\tentailment_BA"
+    "\tsentence_A_original\tsentence_B_original\tsentence_A_dataset\tsentence_B_dataset\tSemEval_set"
+)
+
+
+def snli(label: Any, premise: Any, hypothesis: Any, **more: Any) -> str:
+    """Make a line of official SNLI or MultiNLI JSONL."""
+    row = {
+        "annotator_labels": [label],
+        "gold_label": label,
+        "pairID": "1",
+        "sentence1": premise,
+        "sentence1_binary_parse": "( A )",
+        "sentence2": hypothesis,
+    }
+    return json.dumps({**row, **more})
+
+
+def sick(number: int, a: str, b: str, label: str, ab: str, ba: str, part: str) -> str:
+    directions = f"A_{ab}_B\tB_{ba}_A"
+    return f"{number}\t{a}\t{b}\t{label}\t4.5\t{directions}\t{a}\t{b}\tFLICKR\tFLICKR\t{part}"
+
+
+SICK_FILE = "\r\n".join(
+    [
+        SICK,
+        sick(1, "Kids play in a yard", "Kids play", "ENTAILMENT", "entails", "neutral", "TRAIN"),
+        sick(2, "A man sings", "A man is singing", "ENTAILMENT", "entails", "entails", "TRAIN"),
+        sick(3, 'He says "no', "It rains", "NEUTRAL", "contradicts", "neutral", "TRIAL"),
+        sick(4, "A dog runs", "No dog runs", "CONTRADICTION", "contradicts", "contradicts", "TEST"),
+        "",
+    ]
+).encode()
+
+
+# --- official formats --------------------------------------------------------------------------------------
+
+
+def test_official_jsonl() -> None:
+    lines = [
+        snli("neutral", "A person on a horse.", "He trains."),
+        snli("-", "A person.", "A dog."),
+        snli("entailment", " The rights ", "Rights. "),
+        snli("contradiction", "A\u2028B", "C"),
+        "",
+    ]
+    found = read_nli("\n".join(lines).encode(), name="dev.jsonl")
+    assert found.pairs == (
+        NliPair("A person on a horse.", "He trains.", "neutral"),
+        NliPair(" The rights ", "Rights. ", "entailment"),
+        NliPair("A\u2028B", "C", "contradiction"),
+    )
+    assert (found.format, found.source) == ("jsonl", "dev.jsonl")
+    assert found.other_labels == {"-": 1}
+    assert found.counts == {"entailment": 1, "neutral": 1, "contradiction": 1}
+    assert (found.skipped, found.unreadable) == (1, 0)
+    assert str(found) == (
+        "3 pairs (1 entailment, 1 neutral, 1 contradiction); left out: 1 with another label"
+    )
+
+
+def test_gzipped_from_a_path(tmp_path: Path) -> None:
+    path = tmp_path / "train.jsonl.gz"
+    path.write_bytes(gzip.compress(snli("entailment", "p", "h").encode()))
+    found = read_nli(path)
+    assert (found.pairs, found.source) == ((NliPair("p", "h", "entailment"),), str(path))
+
+
+def test_official_text_takes_quotation_marks_as_they_are() -> None:
+    rows = [
+        MULTINLI,
+        'entailment\t( a )\t( b )\t(ROOT)\t(ROOT)\t"It\'s you," he said.\tn/a\t1\t1e\tfiction\tentailment',
+        'neutral\t( a )\t( b )\t(ROOT)\t(ROOT)\t"Go\tNo one "went\t2\t2n\tfiction\tneutral\t\t\t\t',
+        "contradiction\t( a )\t( b )\t(ROOT)\t(ROOT)\tone\ttwo\t3\t3c\tslate\tcontradiction",
+    ]
+    found = read_nli("\n".join(rows).encode())
+    assert found.format == "official_text"
+    assert found.pairs == (
+        NliPair('"It\'s you," he said.', "n/a", "entailment"),
+        NliPair('"Go', 'No one "went', "neutral"),
+        NliPair("one", "two", "contradiction"),
+    )
+
+
+def test_sick_keeps_both_directions() -> None:
+    found = read_nli(SICK_FILE)
+    assert found.format == "sick"
+    assert [pair.label for pair in found.pairs] == ["entailment", "entailment", "neutral", "contradiction"]
+    assert [pair.bilateral for pair in found.pairs] == [False, True, False, False]
+    assert found.pairs[2] == NliPair('He says "no', "It rains", "neutral", "contradiction", "neutral")
+
+
+@pytest.mark.parametrize(("split", "size"), [("TRAIN", 2), ("trial", 1), ("dev", 1), ("TEST", 1), (None, 4)])
+def test_a_split_of_sick(split: str | None, size: int) -> None:
+    assert len(read_nli(SICK_FILE, split=split).pairs) == size
+
+
+def test_a_split_that_is_not_there() -> None:
+    with pytest.raises(SettingsError, match=r"expected a split among TRAIN, TRIAL, TEST, found 'other'"):
+        read_nli(SICK_FILE, split="other")
+    with pytest.raises(SettingsError, match=r"x\.jsonl: expected a column SemEval_set"):
+        read_nli(snli("entailment", "p", "h").encode(), name="x.jsonl", split="train")
+
+
+def test_sick_as_semeval_released_it() -> None:
+    text = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n6\tp\th\t3\tENTAILMENT\n"
+    (pair,) = read_nli(text.encode()).pairs
+    assert pair == NliPair("p", "h", "entailment", None, None)
+    assert not pair.bilateral
+
+
+def test_counterfactual_tsv_is_quoted() -> None:
+    text = 'sentence1\tsentence2\tgold_label\n"At ""Shop"", a boy"\tA boy\tentailment\nA\tB\tneutral\n'
+    found = read_nli(text.encode())
+    assert found.format == "table"
+    assert found.pairs[0] == NliPair('At "Shop", a boy', "A boy", "entailment")
+    assert len(found.pairs) == 2
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_generic_tables(delimiter: str) -> None:
+    lines = [
+        ["id", "Premise", "Hypothesis", "Label"],
+        ["1", "p one", "h", "Entailment"],
+        ["2", "a", "b", "neutral"],
+    ]
+    text = "\n".join(delimiter.join(line) for line in lines)
+    assert read_nli(text.encode("utf-16")).pairs == (
+        NliPair("p one", "h", "entailment"),
+        NliPair("a", "b", "neutral"),
+    )
+
+
+def test_a_cell_of_a_csv_may_have_several_lines() -> None:
+    found = read_nli(b'premise,hypothesis,label\n"one\ntwo",h,neutral\np,h,entailment\n')
+    assert found.pairs[0].premise == "one\ntwo"
+    assert len(found.pairs) == 2
+
+
+def parquet(columns: dict[str, list[Any]], *, names: list[str] | None = None) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet as pq
+
+    table = pa.table(columns)
+    if names is not None:
+        told = {"info": {"features": {"label": {"names": names, "_type": "ClassLabel"}}}}
+        table = table.replace_schema_metadata({"huggingface": json.dumps(told)})
+    out = io.BytesIO()
+    pq.write_table(table, out)
+    return out.getvalue()
+
+
+COLUMNS = {"premise": ["a", "b", "c", "d"], "hypothesis": ["1", "2", "3", "4"], "label": [0, 1, 2, -1]}
+
+
+def test_parquet_of_the_hub() -> None:
+    found = read_nli(parquet(COLUMNS))
+    assert found.format == "parquet"
+    assert [pair.label for pair in found.pairs] == ["entailment", "neutral", "contradiction"]
+    assert found.other_labels == {"-1": 1}
+
+
+def test_parquet_with_names_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    path.write_bytes(parquet(COLUMNS, names=["contradiction", "entailment", "neutral"]))
+    assert [pair.label for pair in read_nli(path).pairs] == ["contradiction", "entailment", "neutral"]
+
+
+def test_a_damaged_parquet_file() -> None:
+    with pytest.raises(FormatError, match=r"x\.parquet: expected a whole Parquet file"):
+        read_nli(parquet(COLUMNS)[:-20], name="x.parquet")
+
+
+def test_numbers_are_labels_only_where_asked_for() -> None:
+    rows = "\n".join(json.dumps({"premise": "p", "hypothesis": "h", "label": n}) for n in (0, 2, -1, 7))
+    assert [pair.label for pair in read_nli(rows.encode(), numbered=True).pairs] == [
+        "entailment",
+        "contradiction",
+    ]
+    with pytest.raises(FormatError, match=r"expected at least one pair labelled .*'0' in 1 rows"):
+        read_nli(rows.encode())
+
+
+# --- bad input ---------------------------------------------------------------------------------------------
+
+
+def test_rows_that_cannot_be_read_are_named_and_counted() -> None:
+    lines = [
+        snli("entailment", "p", "h"),
+        "{broken",
+        "[1]",
+        snli("entailment", None, "h"),
+        snli("neutral", "p", 7),
+        '{"sentence1": "p", "sentence2": "h"}',
+        snli("neutral", "  ", "h"),
+        snli("hidden", "p", "h"),
+        snli(None, "p", "h"),
+    ]
+    found = read_nli("\n".join(lines).encode(), name="odd.jsonl")
+    assert len(found.pairs) == 1
+    assert (found.unreadable, found.empty) == (5, 1)
+    assert found.other_labels == {"hidden": 1, "null": 1}
+    starts = [problem.split(":")[0] for problem in found.problems]
+    assert starts == [f"odd.jsonl, line {number}" for number in (2, 3, 4, 5, 6)]
+    assert "expected text in 'sentence1', found nothing" in found.problems[2]
+    assert "expected a label in 'gold_label'" in found.problems[4]
+    told = found.to_json()
+    assert told["skipped"]["unreadable"] == 5
+    json.dumps(told)
+
+
+def test_only_the_first_problems_are_named() -> None:
+    lines = [snli("entailment", "p", "h"), *["{broken"] * (MAX_PROBLEMS + 5)]
+    found = read_nli("\n".join(lines).encode())
+    assert (found.unreadable, len(found.problems)) == (MAX_PROBLEMS + 5, MAX_PROBLEMS)
+
+
+def test_a_quotation_mark_that_is_never_closed_costs_one_line_of_a_tsv() -> None:
+    text = 'sentence1\tsentence2\tgold_label\n"p\th\tneutral\np\th\tentailment\np\th\tq\tneutral\n'
+    found = read_nli(text.encode(), name="x.tsv")
+    assert found.pairs == (NliPair("p", "h", "entailment"),)
+    assert [problem.split(":")[0] for problem in found.problems] == ["x.tsv, line 2", "x.tsv, line 4"]
+
+
+def test_a_csv_says_from_which_line_it_cannot_be_read() -> None:
+    text = 'premise,hypothesis,label\np,h,entailment\n"p,h,neutral\np,h,neutral\n'
+    found = read_nli(text.encode(), name="x.csv")
+    assert (len(found.pairs), found.unreadable) == (1, 1)
+    assert found.problems[0].startswith("x.csv, line 3: ")
+
+
+def test_a_short_row_lacks_its_label() -> None:
+    found = read_nli(b"premise\thypothesis\tlabel\np\th\tneutral\np\th\n", name="x.tsv")
+    assert found.problems == ("x.tsv, line 3: expected a label in 'label', found only premise, hypothesis",)
+
+
+def test_a_direction_of_sick_that_is_none() -> None:
+    text = "\n".join(
+        [SICK, sick(1, "a", "b", "NEUTRAL", "neutral", "neutral", "TRAIN").replace("A_neutral_B", "?")]
+    )
+    with pytest.raises(FormatError, match=r"expected A_entails_B or its like in 'entailment_AB', found '\?'"):
+        read_nli(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty file"),
+        ("\n\n", "empty file"),
+        ("premise,hypothesis\np,h\n", r"found 'premise', 'hypothesis'; missing: label \(gold_label or label"),
+        (
+            '{"text": "a"}\n',
+            r"x: expected columns premise, hypothesis and label, found 'text'; missing: premise",
+        ),
+        ("{broken\n{broken\n", r"x, line 1: expected one JSON object"),
+        ("premise,hypothesis,label\n", "found no rows"),
+        ("premise,hypothesis,label\np,h,yes\n", "found the labels 'yes' in 1 rows"),
+        ("premise,hypothesis,label\np,,neutral\n", "found 1 rows with an empty sentence"),
+        ("just some words\n", "expected columns"),
+    ],
+)
+def test_files_that_are_none_are_refused(text: str, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        read_nli(text.encode(), name="x")
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(FormatError, match=r"nowhere\.jsonl: expected a file that can be read"):
+        read_nli("nowhere.jsonl")
+
+
+def test_names_of_splits() -> None:
+    assert is_split(" train", "TRAIN")
+    assert is_split("validation", "dev")
+    assert not is_split("validation_matched", "dev")
+    assert not is_split("train", "test")

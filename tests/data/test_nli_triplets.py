@@ -1,0 +1,95 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.data.nli import LABELS, NliPair
+from entail.data.nli_triplets import NliTriplet, nli_triplets
+
+PAIRS = st.lists(
+    st.builds(NliPair, st.sampled_from("pqr"), st.sampled_from("pabcd"), st.sampled_from(LABELS)), max_size=25
+)
+
+
+def pairs(*rows: tuple[str, str, str]) -> list[NliPair]:
+    full = {label[0]: label for label in LABELS}
+    return [NliPair(premise, hypothesis, full[label]) for premise, hypothesis, label in rows]
+
+
+def test_by_hand() -> None:
+    found = nli_triplets(
+        pairs(
+            ("p", "c1", "c"),
+            ("p", "e1", "e"),
+            ("p", "n1", "n"),
+            ("p", "c2", "c"),
+            ("p", "e2", "e"),
+            ("p", "c1", "c"),
+            ("q", "e3", "e"),
+            ("r", "c3", "c"),
+            ("p", " e1 ", "e"),
+            ("s", "s", "e"),
+        )
+    )
+    assert found.triplets == (
+        NliTriplet("p", "e1", ("c1", "c2")),
+        NliTriplet("p", "e2", ("c1", "c2")),
+        NliTriplet("q", "e3"),
+    )
+    assert found.to_json() == {
+        "triplets": 3,
+        "entailment_pairs": 5,
+        "premises": 2,
+        "premises_with_both": 1,
+        "with_contradiction": 2,
+        "duplicates": 1,
+        "equal": 1,
+        "both": 0,
+    }
+
+
+def test_what_is_entailed_is_no_contradiction_of_the_same_premise() -> None:
+    found = nli_triplets(
+        pairs(("p", "x", "e"), ("p", "x", "c"), ("p", "y", "c"), ("q", "x", "c"), ("q", "z", "e"))
+    )
+    assert [triplet.contradicted for triplet in found.triplets] == [("y",), ("x",)]
+    assert found.both == 1
+
+
+def test_contradictions_rotate_by_epoch() -> None:
+    found = nli_triplets(pairs(("p", "e", "e"), *(("p", f"c{i}", "c") for i in range(3)), ("q", "e", "e")))
+    drawn = [list(found.drawn(seed=0, epoch=epoch)) for epoch in range(4)]
+    assert {rows[0][2] for rows in drawn[:3]} == {"c0", "c1", "c2"}
+    assert drawn[3] == drawn[0]
+    assert [rows[1] for rows in drawn] == [("q", "e", None)] * 4
+
+
+def test_the_seed_decides_which_comes_first() -> None:
+    several = [(f"p{i}", f"c{i}{j}", "c") for i in range(20) for j in range(3)]
+    found = nli_triplets(pairs(*((f"p{i}", "e", "e") for i in range(20)), *several))
+    first = list(found.drawn(seed=1, epoch=0))
+    assert first == list(found.drawn(seed=1, epoch=0))
+    assert first != list(found.drawn(seed=2, epoch=0))
+    assert len({contradicted[-1] for _, _, contradicted in first if contradicted}) == 3
+
+
+def test_the_digest_changes_with_any_text() -> None:
+    one = nli_triplets(pairs(("p", "e", "e"), ("p", "c", "c")))
+    other = nli_triplets(pairs(("p", "e", "e"), ("p", "d", "c")))
+    none = nli_triplets(pairs(("p", "e", "e")))
+    assert len({one.digest, other.digest, none.digest}) == 3
+    assert one.digest == nli_triplets(pairs(("p", "c", "c"), ("p", "e", "e"))).digest
+
+
+def test_nothing() -> None:
+    found = nli_triplets([])
+    assert (len(found), found.premises, list(found.drawn(seed=0, epoch=0))) == (0, 0, [])
+
+
+@given(PAIRS)
+def test_every_entailment_pair_is_accounted_for(some: list[NliPair]) -> None:
+    found = nli_triplets(some)
+    assert len(found) + found.duplicates + found.equal == found.entailment_pairs
+    told = {(pair.premise, pair.hypothesis, pair.label) for pair in some}
+    for triplet in found.triplets:
+        assert (triplet.premise, triplet.entailed, "entailment") in told
+        assert triplet.entailed not in triplet.contradicted
+        assert all((triplet.premise, text, "contradiction") in told for text in triplet.contradicted)
