@@ -16,7 +16,7 @@ import numpy as np
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sampled_pairs
 from entail.aeenc.sampling import SampleReport, sample
-from entail.aeenc.saving import require_place, save_aeenc
+from entail.aeenc.saving import METHOD, save_aeenc
 from entail.aeenc.task import AeencTask, require_both_classes
 from entail.cards.sources import TEAM
 from entail.data.judgements import Judgements
@@ -35,6 +35,7 @@ from entail.settings import load_settings
 from entail.training.distillation import Distilling
 from entail.training.distributed import from_first, world
 from entail.training.loop import Fitted, Schedule, fit
+from entail.training.saving import require_place
 from entail.training.task import Event, Task, Watch
 from entail.training.teaching import Teaching
 from entail.training.tower import Lora, Tower, TowerEncoder, cast_precision, require_base, training_device
@@ -152,7 +153,7 @@ def train_aeenc(
     if bool(trees) == (judgements is not None):
         raise TrainingError("expected either trees or judgements to learn from")
     if out is not None:
-        require_place(out)
+        require_place(out, method=METHOD)
     if (config.distil > 0) != (teaching is not None):
         raise TrainingError(
             "expected both a teaching (teachers and sentences) and distil above 0, or neither"

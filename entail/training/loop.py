@@ -45,6 +45,7 @@ class Schedule:
         weight_decay: Of AdamW.
         max_gradient_norm: Longer gradients are cut to this length.
         evaluate_every: Epochs between two evaluations; the last is always evaluated.
+        evaluate_steps: Steps between two further evaluations within epochs, None for none.
         checkpoint_seconds: Seconds between two checkpoints; 0 writes one after every step. One is written
             after every epoch in any case.
         seed: Of batches and dropout.
@@ -56,6 +57,7 @@ class Schedule:
     weight_decay: float = 0.0
     max_gradient_norm: float = 1.0
     evaluate_every: int = 1
+    evaluate_steps: int | None = None
     checkpoint_seconds: float = 30.0
     seed: int = 0
 
@@ -188,6 +190,9 @@ class _Run:
                 self.step, self.epoch, self.next_batch = self.step + 1, epoch, at + 1
                 watch(Event(self.step, self.total, epoch, terms, rate))
                 meter.add(1)
+                every = schedule.evaluate_steps
+                if every and self.step % every == 0 and at + 1 < len(dealt):
+                    self._evaluate(epoch, watch, steps=self.total)
                 if stopped:
                     self._save()
                     raise TrainingError(f"stopped on request after step {self.step}; resume to go on")
@@ -253,10 +258,10 @@ class _Run:
         measured, seconds = from_first(lambda: (self.task.evaluate(), self.seconds))
         if measured is None:
             return
-        evaluated = Evaluated(epoch, measured[0], dict(measured[1]), seconds)
+        evaluated = Evaluated(epoch, measured[0], dict(measured[1]), seconds, self.step)
         self.evaluations.append(evaluated)
         # Weights that were never trained are no result, however well they do.
-        if epoch and (self.best is None or evaluated.score > self.best.score):
+        if self.step and (self.best is None or evaluated.score > self.best.score):
             self.best = evaluated
             self.best_weights = {name: p.detach().clone() for name, p in self.parameters.items()}
         watch(Event(self.step, steps, epoch, evaluated=evaluated))

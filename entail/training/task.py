@@ -19,12 +19,14 @@ class Evaluated:
         score: What the best weights are chosen by; higher is better.
         figures: Whatever else was measured.
         seconds: Of training so far, evaluations included.
+        step: Steps done.
     """
 
     epoch: int
     score: float
     figures: Mapping[str, float]
     seconds: float
+    step: int = 0
 
 
 @dataclass(frozen=True)
