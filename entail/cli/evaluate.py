@@ -1,4 +1,4 @@
-"""``entail evaluate ...``: figures of a retriever on given trees."""
+"""``entail evaluate ...``: figures of a retriever on given trees; of an encoder on pairs of sentences."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from entail.cli import evaluate_nli
 from entail.cli.console import Report, progress_bar, reports, table
 from entail.cli.options import CorpusFile, TreesFile
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
     Differences = dict[str, dict[str, PairedDifference]]
 
-app = typer.Typer(name="evaluate", help="Measure a retriever on given trees.")
+app = typer.Typer(
+    name="evaluate", help="Measure a retriever on given trees, an encoder on pairs of sentences."
+)
+app.add_typer(evaluate_nli.app)
 
 
 @app.command()

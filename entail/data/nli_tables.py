@@ -121,10 +121,9 @@ def _quoted(text: str, first: str, shown: str) -> Table:
     """
     delimiter = max(",;\t|", key=first.count)
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    if delimiter == _TAB:
-        lines = ((number, _cells(line, shown, number)) for number, line in _lines(text))
-    else:
-        lines = _records(text, delimiter, shown)
+    if delimiter != _TAB:
+        return _with_header(_records(text, delimiter, shown), shown, "table")
+    lines = ((number, _cells(line, shown, number)) for number, line in _lines(text))
     return _with_header(lines, shown, "table")
 
 

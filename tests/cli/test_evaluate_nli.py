@@ -1,0 +1,155 @@
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.cli import main
+from entail.encoders.gaussians import Gaussians
+from entail.evaluation import pair_similarity
+
+ROWS = [
+    ("a dog runs far in the park", "a dog runs", "entailment"),
+    ("ice", "ice is frozen", "entailment"),
+    ("a dog runs far in the park", "a dog sleeps", "contradiction"),
+    ("ice", "fire", "neutral"),
+    ("ice", "fire", "-"),
+]
+
+
+class Words:
+    """A Gaussian encoder: two sentences are near by their first letter, wide by their number of words."""
+
+    name, revision, dimension, kind, threshold = "words", "words@1", 1, "kl", None
+
+    def encode(self, texts: Sequence[str], *, progress: Any = None) -> Gaussians:
+        values = [[ord(text[0]) % 7, len(text.split()) / 10] for text in texts]
+        return Gaussians.of(np.array(values, dtype=np.float32))
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        return [len(text.split()) > 5 for text in texts]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "dev.jsonl.gz"
+    lines = [json.dumps({"sentence1": p, "sentence2": h, "gold_label": label}) for p, h, label in ROWS]
+    path.write_bytes(gzip.compress("\n".join([*lines, "{broken"]).encode()))
+    return path
+
+
+@pytest.fixture
+def evaluate(data: Path, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    by_name = pair_similarity.pair_encoder
+    monkeypatch.setattr(
+        pair_similarity, "pair_encoder", lambda name: Words() if name == "words" else by_name(name)
+    )
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+    def run(what: str, *arguments: str) -> int:
+        return main(["evaluate", what, "--data", str(data), *arguments])
+
+    return run
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_direction_as_json(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate("direction", "--encoder", "words", "--json") == 0
+    found = told(capsys)
+    assert (found["accuracy"], found["n"], found["length_baseline"]) == (0.5, 2, 0.5)
+    assert found["longer_entailed"] | {"accuracy": 0.0, "n": 1} == found["longer_entailed"]
+    assert found["data"]["skipped"]["other_labels"] == {"-": 1}
+    assert found["data"]["skipped"]["unreadable"] == 1
+    assert found["truncated_sentences"] == 1
+    assert found["encoder"] == "words"
+
+
+def test_nli_as_json(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate("nli", "--encoder", "words", "--threshold", "0.5", "--json") == 0
+    found = told(capsys)
+    assert (found["n"], found["threshold"], found["threshold_from"]) == (4, 0.5, "given")
+    # The first letter tells ice from fire, and not who runs from who sleeps.
+    assert found["accuracy"] == 0.75
+    assert found["auprc"] == pytest.approx(0.5 + 0.5 * 2 / 3)
+    assert found["majority"] == 0.5
+
+
+def test_the_threshold_is_fitted_on_dev(
+    evaluate: Callable[..., int], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dev = tmp_path / "dev.tsv"
+    dev.write_text("premise\thypothesis\tlabel\nice\tice\tentailment\nice\tfire\tneutral\n", encoding="utf-8")
+    assert evaluate("nli", "--encoder", "words", "--dev", str(dev), "--json") == 0
+    found = told(capsys)
+    assert (found["threshold_from"], found["dev"]["pairs"]) == ("dev", 2)
+    assert evaluate("nli", "--encoder", "words", "--dev", str(dev), "--threshold", "1", "--json") == 1
+    assert "found both" in told(capsys)["error"]["message"]
+
+
+def test_a_person_reads_tables(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    assert evaluate("direction", "--encoder", "words") == 0
+    out = capsys.readouterr().out
+    assert "words on " in out
+    assert "2 entailment pairs" in out
+    assert "length baseline" in out
+    assert "similarity, longer entailed" in out
+    assert "of 1 sentences only the beginning was read" in out
+    assert "left out: 1 with another label, 1 that cannot be read; the first that cannot be read: " in out
+    assert "line 6" in out
+    assert evaluate("nli", "--encoder", "words") == 0
+    out = capsys.readouterr().out
+    assert "best on these very pairs, which flatters" in out
+    assert "majority class" in out
+
+
+def test_points_have_an_accuracy_and_no_direction(
+    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate("nli", "--encoder", "tiny", "--json") == 0
+    found = told(capsys)
+    assert (found["threshold_from"], found["encoder"]) == ("data", "tiny")
+    assert found["accuracy"] >= found["majority"] == 0.5
+    assert evaluate("direction", "--encoder", "tiny", "--json") == 1
+    assert "a point encoder given where a Gaussian one is needed" in told(capsys)["error"]["message"]
+
+
+def test_figures_can_be_kept(
+    evaluate: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "results" / "direction.json"
+    assert evaluate("direction", "--encoder", "words", "--json", "--out", str(path)) == 0
+    assert json.loads(path.read_text())["figures"] == told(capsys)
+
+
+@pytest.mark.parametrize("what", ["nli", "direction"])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--encoder", "gausscse-none"], "no encoder is called 'gausscse-none'"),
+        (["--encoder", "words", "--data", "nowhere.jsonl"], "nowhere.jsonl: expected a file"),
+        (["--encoder", "words", "--split", "TRAIN"], "expected a column SemEval_set"),
+    ],
+)
+def test_what_is_not_there_is_a_clear_error(
+    evaluate: Callable[..., int],
+    capsys: pytest.CaptureFixture[str],
+    what: str,
+    arguments: list[str],
+    message: str,
+) -> None:
+    assert evaluate(what, "--json", *arguments) == 1
+    out, err = capsys.readouterr()
+    assert message in json.loads(out)["error"]["message"]
+    assert "unexpected" not in err
+
+
+def test_the_data_has_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "nli"]) == 2
+    assert "--data" in capsys.readouterr().err

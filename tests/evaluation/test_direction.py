@@ -1,0 +1,175 @@
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.nli import NliPair
+from entail.encoders.gaussians import Gaussians
+from entail.errors import EncoderError, EvaluationError
+from entail.evaluation.direction import (
+    direction_pairs,
+    evaluate_direction,
+    length_baseline,
+    length_ratios,
+)
+
+
+class Told:
+    """A Gaussian encoder, told each sentence's means and then its log variances."""
+
+    name, revision, dimension, kind = "told", "told@1", 1, "kl"
+
+    def __init__(self, told: dict[str, tuple[float, ...]]) -> None:
+        self.told = told
+
+    def encode(self, texts: Sequence[str], *, progress: Any = None) -> Gaussians:
+        return Gaussians.of(np.array([self.told[text] for text in texts], dtype=np.float32))
+
+
+class Points:
+    name, revision, premise_revision, dimension, symmetric = "points", "1", "1", 1, True
+
+    def encode_queries(self, texts: Sequence[str], *, progress: Any = None) -> Any:
+        raise AssertionError("refused before anything is encoded")
+
+    encode_premises = encode_queries
+
+
+WIDE, MIDDLE, NARROW = (0.0, 2.0), (0.0, 1.0), (0.0, 0.0)
+ENCODER = Told(
+    {
+        "a long premise": WIDE,
+        "short": NARROW,
+        "brief": WIDE,
+        "a longer hypothesis": NARROW,
+        "an even longer one": WIDE,
+        "same": MIDDLE,
+        "size": MIDDLE,
+    }
+)
+
+
+def entailment(premise: str, hypothesis: str, **more: Any) -> NliPair:
+    return NliPair(premise, hypothesis, "entailment", **more)
+
+
+PAIRS = [
+    entailment("a long premise", "short"),  # right; length is right, too
+    entailment("brief", "a longer hypothesis"),  # right; length is wrong
+    entailment("short", "an even longer one"),  # wrong; length is wrong
+    entailment("same", "size"),  # a tie, and of the same length
+    entailment("same", "same"),  # equal
+    entailment("short", "brief", forward="entailment", backward="entailment"),  # bilateral
+    NliPair("short", "a long premise", "neutral"),
+]
+
+
+def test_by_hand() -> None:
+    found = evaluate_direction(PAIRS, ENCODER)
+    assert found.correct.tolist() == [True, True, False, False, False]
+    assert (found.n, found.bilateral, found.equal) == (5, 1, 1)
+    assert (found.accuracy, found.length_baseline) == (pytest.approx(2 / 5), pytest.approx(1 / 5))
+    assert found.longer_entailed.tolist() == [False, True, True, False, False]
+    assert found.wider is not None
+    assert (found.wider > 0).tolist() == [True, True, False, False, False]
+
+
+def test_as_json() -> None:
+    told = evaluate_direction(PAIRS, ENCODER).to_json()
+    json.dumps(told, allow_nan=False)
+    assert (told["accuracy"], told["n"], told["length_baseline"]) == (0.4, 5, 0.2)
+    longer = told["longer_entailed"]
+    assert (longer["accuracy"], longer["n"]) == (0.5, 2)
+    assert longer["interval"] == pytest.approx([0.0945, 0.9055], abs=1e-4)
+    assert (told["ties"], told["same_length"], told["equal_sentences"]) == (2, 2, 1)
+    assert told["bilateral_left_out"] == 1
+    assert told["by_variance"]["accuracy"] == 0.4
+    assert told["by_variance"]["longer_entailed"]["n"] == 2
+    assert (told["encoder"], told["revision"]) == ("told", "told@1")
+
+
+def test_the_second_rule_is_its_own() -> None:
+    # Of two dimensions: the premise is wider in all, but narrow where the means are apart.
+    encoder = Told({"p": (0.0, 0.0, 2.0, -1.5), "h": (0.0, 3.0, 0.0, 0.0)})
+    found = evaluate_direction([entailment("p", "h")], encoder)
+    assert found.margins[0] < 0
+    assert found.wider == pytest.approx([0.25])
+    assert (found.accuracy, found.to_json()["by_variance"]["accuracy"]) == (0, 1)
+
+
+class Own:
+    def similarities(self, first: Sequence[str], second: Sequence[str]) -> list[float]:
+        return [float(len(text)) for text in second]
+
+
+def test_an_encoder_without_variances() -> None:
+    found = evaluate_direction(PAIRS[:3], Own())
+    assert found.wider is None
+    assert found.to_json()["by_variance"] is None
+    assert found.accuracy == found.length_baseline == pytest.approx(1 / 3)
+    assert found.to_json()["longer_entailed"] == {
+        **found.to_json()["longer_entailed"],
+        "accuracy": 0.0,
+        "n": 2,
+    }
+
+
+def test_without_a_longer_hypothesis_there_is_no_figure_there() -> None:
+    assert evaluate_direction(PAIRS[:1], ENCODER).to_json()["longer_entailed"] == {
+        "accuracy": None,
+        "n": 0,
+        "interval": None,
+    }
+
+
+def test_points_are_refused_before_anything_is_encoded() -> None:
+    with pytest.raises(EncoderError, match="a point encoder given where a Gaussian one is needed"):
+        evaluate_direction(PAIRS, Points())
+
+
+def test_what_has_no_direction() -> None:
+    with pytest.raises(EvaluationError, match="expected at least one entailment pair, found none in 1 pairs"):
+        evaluate_direction(PAIRS[6:], ENCODER)
+    with pytest.raises(EvaluationError, match="1 of them of entailment and all of these bilateral"):
+        evaluate_direction(PAIRS[5:], ENCODER)
+
+
+def test_a_pair_that_sick_says_less_of_has_a_direction() -> None:
+    one_way = [
+        entailment("p", "h", forward="entailment", backward="neutral"),
+        entailment("p", "g", forward="entailment", backward="contradiction"),
+        entailment("p", "f"),
+    ]
+    assert direction_pairs(one_way) == (one_way, 0)
+
+
+def test_the_length_baseline_counts_characters_as_they_stand() -> None:
+    pairs = [
+        entailment("one two ", "one two"),
+        entailment("é", "é"),
+        entailment("ab", "abc"),
+        entailment("abcd", "ab c"),
+        NliPair("long premise", "h", "neutral"),
+    ]
+    assert length_baseline(pairs) == 0.25
+
+
+def test_ratios_of_lengths() -> None:
+    pairs = [
+        entailment("aa", "aaaa"),
+        entailment("aaaa", "aaaa"),
+        entailment("aaa", "aa"),
+        entailment("a" * 24, "a"),
+        entailment("a" * 8, "a"),
+    ]
+    found = length_ratios(pairs)
+    assert found.counts[2] == found.counts[4] == found.counts[6] == 1
+    assert (sum(found.counts), len(found.counts), found.beyond) == (3, 32, 2)
+    assert found.median == 1.5
+    assert length_ratios([entailment("aaaa", "aaaaa")], width=0.1, limit=1).counts == (0,) * 8 + (1, 0)
+    with pytest.raises(EvaluationError, match="at least one bin"):
+        length_ratios(pairs, width=0)
+    with pytest.raises(EvaluationError, match="found 0 pairs"):
+        length_ratios([])

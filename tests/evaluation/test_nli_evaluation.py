@@ -1,0 +1,101 @@
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from entail.classification import mcnemar
+from entail.data.nli import NliPair
+from entail.errors import EvaluationError, SettingsError
+from entail.evaluation.nli import evaluate_nli
+
+
+class Told:
+    """Says of each pair what it was told of its hypothesis."""
+
+    name, revision = "told", "told@1"
+
+    def __init__(self, told: dict[str, float], *, threshold: float | None = None) -> None:
+        self.told = told
+        self.threshold = threshold
+
+    def similarities(self, first: Sequence[str], second: Sequence[str]) -> list[float]:
+        assert len(first) == len(second)
+        return [self.told.get(text, 0.0) for text in first]
+
+
+ENCODER = Told({"a": 0.9, "b": 0.6, "c": 0.5, "d": 0.2, "x": 0.55, "y": 0.3})
+PAIRS = [
+    NliPair("p", "a", "entailment"),
+    NliPair("p", "b", "neutral"),
+    NliPair("p", "c", "contradiction"),
+    NliPair("p", "d", "entailment"),
+    NliPair("p", "e", "neutral"),
+]
+
+
+def test_by_hand() -> None:
+    found = evaluate_nli(PAIRS, ENCODER, threshold=0.55)
+    assert found.correct.tolist() == [True, False, True, False, True]
+    assert (found.n, found.accuracy, found.majority) == (5, pytest.approx(3 / 5), pytest.approx(3 / 5))
+    assert found.auprc == pytest.approx(0.5 * 1 + 0.5 * 2 / 4)
+    assert (found.threshold, found.threshold_from) == (0.55, "given")
+
+
+def test_a_similarity_at_the_threshold_is_not_above_it() -> None:
+    assert evaluate_nli(PAIRS[:1], ENCODER, threshold=0.9).accuracy == 0
+    assert evaluate_nli(PAIRS[:1], ENCODER, threshold=0.89).accuracy == 1
+
+
+def test_where_the_threshold_comes_from() -> None:
+    stored = Told(ENCODER.told, threshold=0.3)
+    dev = [NliPair("p", "x", "entailment"), NliPair("p", "y", "neutral")]
+    assert evaluate_nli(PAIRS, stored).threshold_from == "encoder"
+    assert evaluate_nli(PAIRS, stored).threshold == 0.3
+    assert evaluate_nli(PAIRS, stored, threshold=0.1).threshold == 0.1
+    fitted = evaluate_nli(PAIRS, stored, dev=dev)
+    assert (fitted.threshold, fitted.threshold_from, fitted.n) == (pytest.approx(0.425), "dev", 5)
+    own = evaluate_nli(PAIRS, ENCODER)
+    assert (own.threshold, own.threshold_from) == (pytest.approx(0.75), "data")
+    assert own.accuracy == pytest.approx(4 / 5)
+    # What the encoder stored may be 0, which is a threshold like any other.
+    assert evaluate_nli(PAIRS, Told(ENCODER.told, threshold=0.0)).threshold_from == "encoder"
+
+
+def test_as_json() -> None:
+    told = evaluate_nli(PAIRS, ENCODER, threshold=0.55).to_json()
+    json.dumps(told, allow_nan=False)
+    assert told | {"accuracy": 0.6, "n": 5, "entailment": 2, "encoder": "told", "revision": "told@1"} == told
+    low, high = told["interval"]
+    assert 0 < low < 0.6 < high < 1
+    assert {"auprc", "auprc_stepped", "threshold", "threshold_from", "majority"} <= set(told)
+
+
+def test_without_entailment_there_is_no_area() -> None:
+    found = evaluate_nli(PAIRS[1:3], ENCODER)
+    assert (found.auprc, found.auprc_stepped, found.accuracy, found.majority) == (None, None, 1, 1)
+
+
+def test_two_encoders_are_compared_by_what_each_decides_rightly() -> None:
+    other = Told({**ENCODER.told, "b": 0.1})
+    first, second = (evaluate_nli(PAIRS, one, threshold=0.55) for one in (ENCODER, other))
+    found = mcnemar(first.correct, second.correct)
+    assert (found.first_only, found.second_only) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"threshold": 0.5, "dev": PAIRS}, SettingsError, "found both"),
+        ({"threshold": float("nan")}, SettingsError, "finite number"),
+        ({"dev": []}, EvaluationError, "dev pair to fit"),
+    ],
+)
+def test_bad_input(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        evaluate_nli(PAIRS, ENCODER, **options)
+
+
+def test_nothing_to_measure_on() -> None:
+    with pytest.raises(EvaluationError, match="at least one pair to measure on"):
+        evaluate_nli([], ENCODER)
