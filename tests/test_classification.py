@@ -105,7 +105,7 @@ def test_everything_or_nothing() -> None:
 
 
 def test_neighbouring_floats_are_told_apart() -> None:
-    low = 1.0
+    low = math.nextafter(1.0, 2)  # an odd last digit: what lies half-way is rounded up
     high = math.nextafter(low, 2)
     found = best_threshold([low, high], [False, True])
     assert found.accuracy == 1
