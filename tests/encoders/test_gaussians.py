@@ -1,0 +1,231 @@
+"""Divergences keep their digits, are never negative and never NaN; what is no Gaussian is refused."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from entail.encoders.gaussians import (
+    LOG_VARIANCE_LIMIT,
+    EncodesGaussians,
+    Gaussians,
+    divergence,
+    from_divergence,
+    similarity,
+)
+from entail.errors import EncoderError
+
+
+def _of(mean: list[list[float]], log_variance: list[list[float]]) -> Gaussians:
+    return Gaussians(np.array(mean, np.float32), np.array(log_variance, np.float32))
+
+
+def _reference(first: Gaussians, second: Gaussians) -> np.ndarray:
+    """KL_i of each pair and dimension by the formula of the paper, with 150 digits."""
+    from decimal import Decimal, localcontext
+
+    found = np.empty(first.mean.shape)
+    with localcontext() as context:
+        context.prec = 150  # squares of the smallest float32 beside 1
+        for place in np.ndindex(found.shape):
+            mean1, log1 = Decimal(float(first.mean[place])), Decimal(float(first.log_variance[place]))
+            mean2, log2 = Decimal(float(second.mean[place])), Decimal(float(second.log_variance[place]))
+            spread = (log1.exp() + (mean1 - mean2) ** 2) / log2.exp()
+            found[place] = float((log2 - log1 + spread - 1) / 2)
+    return found
+
+
+_shapes = st.tuples(st.integers(1, 3), st.integers(1, 4))
+_mean = st.one_of(st.floats(-5, 5, width=32), st.floats(width=32, allow_nan=False, allow_infinity=False))
+_log = st.one_of(
+    st.floats(-10, 10, width=32),
+    st.floats(-(2.0**-9), 2.0**-9, width=32),
+    st.sampled_from([-10.0, 10.0, 0.0, 1.0, float(np.nextafter(np.float32(1), np.float32(2)))]),
+)
+
+
+@st.composite
+def _pair(draw: Any) -> tuple[Gaussians, Gaussians]:
+    shape = draw(_shapes)
+    first = Gaussians(
+        draw(arrays(np.float32, shape, elements=_mean)), draw(arrays(np.float32, shape, elements=_log))
+    )
+    if draw(st.booleans()):  # a near one: where digits cancel
+        step = draw(st.sampled_from([0, 1, 3]))
+        mean, log_variance = first.mean.copy(), first.log_variance.copy()
+        for _ in range(step):
+            mean = np.nextafter(mean, np.float32(0))
+            log_variance = np.nextafter(log_variance, np.float32(0))
+        return first, Gaussians(mean, log_variance)
+    second = Gaussians(
+        draw(arrays(np.float32, shape, elements=_mean)), draw(arrays(np.float32, shape, elements=_log))
+    )
+    return first, second
+
+
+@given(_pair())
+def test_divergences_and_similarities_agree_with_150_digits(pair: tuple[Gaussians, Gaussians]) -> None:
+    first, second = pair
+    exact = _reference(first, second)
+    found = divergence(first, second)
+    assert found.dtype == np.float64
+    assert (found >= 0).all()
+    np.testing.assert_allclose(found, exact.sum(axis=1), rtol=1e-10, atol=0)
+    d = first.dimension
+    for kind, expected in (
+        ("kl", 1 / (1 + exact.sum(axis=1))),
+        ("kl_mean", 1 / (1 + exact.sum(axis=1) / d)),
+        ("kl_per_dim", (1 / (1 + exact)).mean(axis=1)),
+    ):
+        similarities = similarity(first, second, kind=kind)  # type: ignore[arg-type]  # one of the three
+        assert (similarities > 0).all()
+        assert (similarities <= 1).all()
+        np.testing.assert_allclose(similarities, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("step", [1e-40, 1e-12, 1e-6, 9.99e-4, 1.001e-3, 0.3, 20])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_variances_alone_lose_no_digit_however_close(step: float, sign: int) -> None:
+    middle = 0 if step < 10 else -10 * sign
+    first, second = _of([[1]], [[middle + sign * step]]), _of([[1]], [[middle]])
+    np.testing.assert_allclose(divergence(first, second), _reference(first, second)[:, 0], rtol=1e-12, atol=0)
+
+
+def test_by_hand() -> None:
+    first, second = _of([[1, 0]], [[0, 0]]), _of([[0, 0]], [[0, math.log(4)]])
+    # 1/2 (1^2 / 1) and 1/2 (log 4 + 1/4 - 1)
+    terms = [0.5, 0.5 * (math.log(4) + 0.25 - 1)]
+    assert divergence(first, second) == pytest.approx([sum(terms)])
+    assert similarity(first, second, kind="kl") == pytest.approx([1 / (1 + sum(terms))])
+    assert similarity(first, second, kind="kl_mean") == pytest.approx([1 / (1 + sum(terms) / 2)])
+    expected = [(1 / (1 + terms[0]) + 1 / (1 + terms[1])) / 2]
+    assert similarity(first, second, kind="kl_per_dim") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", ["kl", "kl_mean", "kl_per_dim"])
+def test_the_wider_one_entails_the_narrower(kind: Any) -> None:
+    premise, hypothesis = _of([[0, 1]], [[1, 1]]), _of([[0.1, 1]], [[-1, -1]])
+    assert similarity(hypothesis, premise, kind=kind) > similarity(premise, hypothesis, kind=kind)
+
+
+@pytest.mark.parametrize("kind", ["kl", "kl_mean", "kl_per_dim"])
+def test_a_sentence_entails_itself_wholly(kind: Any) -> None:
+    gaussians = Gaussians.of(np.random.default_rng(0).normal(size=(5, 12)).astype(np.float32))
+    assert divergence(gaussians, gaussians).tolist() == [0] * 5
+    assert similarity(gaussians, gaussians, kind=kind).tolist() == [1] * 5
+
+
+@pytest.mark.parametrize("count", [1, 3, 700])
+def test_one_is_paired_with_all_on_either_side(count: int) -> None:
+    draw = np.random.default_rng(1)
+    many = Gaussians.of(draw.normal(size=(count, 800)).astype(np.float32))  # more than one block
+    one = many[0]
+    repeated = many[np.zeros(count, dtype=int)]
+    np.testing.assert_array_equal(divergence(one, many), divergence(repeated, many))
+    np.testing.assert_array_equal(divergence(many, one), divergence(many, repeated))
+    for kind in ("kl_mean", "kl_per_dim"):
+        np.testing.assert_array_equal(
+            similarity(many, one, kind=kind),  # type: ignore[arg-type]  # one of the three
+            similarity(many, repeated, kind=kind),  # type: ignore[arg-type]  # one of the three
+        )
+
+
+def test_none_at_all() -> None:
+    none = Gaussians.of(np.empty((0, 4), np.float32))
+    one = Gaussians.of(np.zeros((1, 4), np.float32))
+    assert len(none) == 0
+    assert divergence(none, none).shape == divergence(one, none).shape == divergence(none, one).shape == (0,)
+
+
+def test_far_apart_is_large_but_finite() -> None:
+    first, second = _of([[3e38]], [[10]]), _of([[-3e38]], [[-10]])
+    assert np.isfinite(divergence(first, second)).all()
+    assert similarity(first, second, kind="kl") > 0
+
+
+def test_rows_of_values_there_and_back() -> None:
+    values = np.array([[1, 2, 3, 4], [5, 6, 70, -80]], dtype=np.float32)
+    gaussians = Gaussians.of(values)
+    assert gaussians.mean.tolist() == [[1, 2], [5, 6]]
+    assert gaussians.log_variance.tolist() == [[3, 4], [LOG_VARIANCE_LIMIT, -LOG_VARIANCE_LIMIT]]
+    assert gaussians.values.tolist() == [[1, 2, 3, 4], [5, 6, 10, -10]]
+    assert values[1, 2] == 70
+    assert repr(gaussians) == "Gaussians(2 of dimension 2)"
+
+
+def test_rows_are_taken_as_numpy_takes_them() -> None:
+    gaussians = Gaussians.of(np.arange(12, dtype=np.float32).reshape(3, 4) / 2)
+    assert gaussians[1].mean.tolist() == [[2, 2.5]]
+    assert gaussians[-1].mean.tolist() == [[4, 4.5]]
+    assert gaussians[:2].log_variance.tolist() == [[1, 1.5], [3, 3.5]]
+    assert gaussians[[2, 0]].mean.tolist() == [[4, 4.5], [0, 0.5]]
+    assert gaussians[np.array([True, False, True])].mean.tolist() == [[0, 0.5], [4, 4.5]]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39])
+@pytest.mark.parametrize("column", [0, 2])
+def test_what_is_not_finite_is_refused(value: float, column: int) -> None:
+    values = np.zeros((3, 4))
+    values[1, column] = value
+    with pytest.raises(EncoderError, match=r"expected finite .* found NaN or infinity"):
+        Gaussians.of(values)  # type: ignore[arg-type]  # doubles, as numpy makes them
+    with pytest.raises(EncoderError, match="expected finite"):
+        Gaussians(values[:, :2], values[:, 2:])  # type: ignore[arg-type]  # doubles, as numpy makes them
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 0), (1, 2, 2)])
+def test_rows_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(EncoderError) as caught:
+        Gaussians.of(np.zeros(shape, np.float32))
+    assert f"found {shape}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("mean", "log_variance"), [((2, 3), (2, 4)), ((2, 3), (3, 3)), ((3,), (3,)), ((2, 0), (2, 0))]
+)
+def test_means_and_variances_that_do_not_fit_are_refused(mean: Any, log_variance: Any) -> None:
+    with pytest.raises(EncoderError) as caught:
+        Gaussians(np.zeros(mean, np.float32), np.zeros(log_variance, np.float32))
+    assert f"found {mean} and {log_variance}" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [10.5, -11])
+def test_variances_past_the_limit_are_refused_where_nobody_cuts_them(value: float) -> None:
+    with pytest.raises(EncoderError, match=rf"within 10 of 0, found one {abs(value):g} away"):
+        _of([[0]], [[value]])
+
+
+def test_pairs_that_do_not_fit_are_refused_with_both_sides() -> None:
+    two, three = Gaussians.of(np.zeros((2, 4), np.float32)), Gaussians.of(np.zeros((3, 4), np.float32))
+    with pytest.raises(EncoderError, match="found 2 and 3"):
+        divergence(two, three)
+    wider = Gaussians.of(np.zeros((2, 6), np.float32))
+    for kind in ("kl", "kl_per_dim"):
+        with pytest.raises(EncoderError, match="of one dimension, found 2 and 3"):
+            similarity(two, wider, kind=kind)  # type: ignore[arg-type]  # one of the three
+
+
+def test_a_similarity_that_is_none_is_refused() -> None:
+    one = Gaussians.of(np.zeros((1, 4), np.float32))
+    with pytest.raises(EncoderError, match="kl, kl_mean, kl_per_dim as similarity, found 'cosine'"):
+        similarity(one, one, kind="cosine")  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(EncoderError, match="says nothing of kl_per_dim"):
+        from_divergence(np.zeros(1), dimension=2, kind="kl_per_dim")
+
+
+def test_what_encodes_gaussians() -> None:
+    class Encoder:
+        name, revision, dimension, kind = "g", "g@1", 2, "kl"
+
+        def encode(self, texts: Any, *, progress: Any = None) -> Gaussians:
+            return Gaussians.of(np.zeros((len(texts), 4), np.float32))
+
+    class Points:
+        name, revision, dimension = "p", "p@1", 2
+
+    assert isinstance(Encoder(), EncodesGaussians)
+    assert not isinstance(Points(), EncodesGaussians)
