@@ -185,14 +185,14 @@ class DenseIndex:
         return hits
 
     def _nearest(self, vectors: Floats, k: int) -> Hits:
-        with self._lock, _faiss_alone():
+        with self._lock, faiss_alone():
             scores, positions = self._index.search(vectors, k)
         order = np.lexsort((positions, -scores), axis=1)
         return Hits(np.take_along_axis(positions, order, axis=1), np.take_along_axis(scores, order, axis=1))
 
 
 @contextlib.contextmanager
-def _faiss_alone() -> Iterator[None]:
+def faiss_alone() -> Iterator[None]:
     """Search on one thread: many sessions share few cores.
 
     FAISS's setting is OpenMP's, and torch in the same thread would encode on one core for ever after:

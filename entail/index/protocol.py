@@ -20,7 +20,7 @@ class Manifest:
     Attributes:
         revision: Revision of the encoder that ranks, or name and settings of a lexical retriever.
         dimension: Length of a vector; 0 for a lexical index.
-        metric: `inner_product`, `tfidf_cosine` or `bm25`.
+        metric: `inner_product`, `tfidf_cosine` or `bm25`; `kl`, `kl_mean` or `kl_per_dim` of Gaussians.
         count: Number of premises.
         corpus_hash: `Corpus.hash` of what was indexed.
         premise_revision: What the premise vectors were made by, where that is not `revision`: encoders that

@@ -47,13 +47,38 @@ _log = logging.getLogger(__name__)
 def premise_vectors(
     corpus: Corpus, encoder: Encoder, *, cache_dir: Path, progress: ProgressCallback | None = None
 ) -> Floats:
-    """Return the unit vectors of a corpus, shape (premises, d), in its order.
+    """Return the unit vectors of a corpus, shape (premises, d), in its order; see `premise_rows`.
 
-    Vectors come from this corpus's entry, else from the vectors that ship and other entries of the same
+    Raises:
+        CorpusError: If the corpus is empty.
+        ManifestMismatchError: If the entry in this corpus's place holds something else.
+        EncoderError: If something has to be encoded and the encoder cannot.
+    """
+    return unit(premise_rows(corpus, encoder, cache_dir=cache_dir, progress=progress))
+
+
+def premise_rows(
+    corpus: Corpus,
+    encoder: Encoder,
+    *,
+    cache_dir: Path,
+    metric: str = "inner_product",
+    progress: ProgressCallback | None = None,
+) -> Halves:
+    """Return what an encoder makes of a corpus as it is kept: in fp16, shape (premises, d), in its order.
+
+    Rows come from this corpus's entry, else from the vectors that ship and other entries of the same
     revision, premise by premise; what none of them holds is encoded (folded, so that a premise has one
     vector whatever its white space). Two processes that ask at once encode once. A cache folder that
     cannot be written costs time, not the answer: a warning is logged. A demo reads the cache and leaves it
     as it is.
+
+    Args:
+        corpus: The premises.
+        encoder: What encodes them; its rows need not be unit vectors.
+        cache_dir: Where entries are kept.
+        metric: What the rows are for, as the entry's manifest says it.
+        progress: Told about what has to be encoded.
 
     Raises:
         CorpusError: If the corpus is empty.
@@ -63,27 +88,27 @@ def premise_vectors(
     if not corpus.premises:
         raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
     revision = encoder.premise_revision
-    expected = Manifest(revision, encoder.dimension, "inner_product", len(corpus), corpus.hash)
+    expected = Manifest(revision, encoder.dimension, metric, len(corpus), corpus.hash)
     shipped = shipped_vectors(revision)
     if shipped is not None and all(key in shipped.premises for key in corpus.keys):
-        return unit(np.stack([shipped.premises[key] for key in corpus.keys]))
+        return np.stack([shipped.premises[key] for key in corpus.keys])
     shelf = cache_dir / slug(revision)
     entry = shelf / corpus.hash
     if is_demo():
         known = dict(shipped.premises) if shipped is not None else {}
         held = read_entry(entry, expected)
-        return unit(_gather(corpus, encoder, known, shelf, progress) if held is None else held)
+        return _gather(corpus, encoder, known, shelf, metric, progress) if held is None else held
     with _locked(shelf, corpus.hash):
         held = read_entry(entry, expected)
         if held is None:
             known = dict(shipped.premises) if shipped is not None else {}
-            held = _gather(corpus, encoder, known, shelf, progress)
+            held = _gather(corpus, encoder, known, shelf, metric, progress)
             _write_entry(entry, held, corpus.keys, expected)
             _drop_oldest(shelf)
         else:
             with contextlib.suppress(OSError):
                 os.utime(entry)
-    return unit(held)
+    return held
 
 
 def read_entry(entry: Path, expected: Manifest) -> Halves | None:
@@ -148,6 +173,7 @@ def _gather(
     encoder: Encoder,
     known: dict[str, Halves],
     shelf: Path,
+    metric: str,
     progress: ProgressCallback | None,
 ) -> Halves:
     missing = {key for key in corpus.keys if key not in known}
@@ -155,7 +181,9 @@ def _gather(
         if not missing:
             break
         manifest, vectors, keys = _read(entry) or (None, None, ())
-        if manifest is None or vectors is None or manifest.revision != encoder.premise_revision:
+        if manifest is None or vectors is None:
+            continue
+        if (manifest.revision, manifest.metric) != (encoder.premise_revision, metric):
             continue
         found = {key: vectors[row] for row, key in enumerate(keys) if key in missing}
         known.update(found)

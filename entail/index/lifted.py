@@ -1,0 +1,203 @@
+"""Gaussians lifted to vectors of 2d + 1 numbers, whose inner products rank as divergences do.
+
+Written out, -2 KL(h || p) is, but for what h alone decides, an inner product (v the variance)::
+
+    <[v_h + mu_h^2, 2 mu_h, -1], [-1/v_p, mu_p/v_p, sum(mu_p^2/v_p + log v_p)]>      which p entail h
+    <[-1/v_q, 2 mu_q/v_q, 1],    [v_c + mu_c^2, mu_c, sum(log v_c)]>                 which c does q entail
+
+so a search is one over a flat index, and none over pairs.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.encoders.gaussians import LOG_VARIANCE_LIMIT, Floats64, Gaussians, divergence
+from entail.errors import RetrievalError
+from entail.index.dense import faiss_alone
+from entail.index.protocol import Floats, Ints
+
+Direction = Literal["entailing", "entailed"]
+"""Premises p that entail the query q, by KL(q || p), or premises that the query entails, by KL(p || q)."""
+
+MEAN_LIMIT = 1e6
+"""How far a mean may be from the corpus's: further, inner products in float32 would say nothing."""
+
+_MARGIN = 32
+"""Candidates fetched beyond k, at least."""
+
+_SAMPLE = 4096
+_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The premises of least divergence for each query, least first; equal ones in order of position.
+
+    Attributes:
+        positions: Shape (queries, k).
+        divergences: KL in double precision, by `divergence`, same shape.
+        widened: Queries for which the first candidates could not be shown to be enough, shape (queries,).
+    """
+
+    positions: Ints
+    divergences: Floats64
+    widened: NDArray[np.bool_]
+
+
+class LiftedGaussians:
+    """Exact search of Gaussians in one direction; threads take turns.
+
+    FAISS compares in float32. What comes out is the ranking by the divergences in double precision all
+    the same: an inner product of n = 2d + 1 rounded numbers is off by at most
+
+        E = g (|D x| max_p |y_p / D|) + tiny parts,    g = (n + 8) u / (1 - (n + 8) u),  u = 2^-24
+
+    in whatever order it is summed (Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1;
+    Cauchy-Schwarz, D any positive scale). So every premise of the true first k scores at least the k-th best
+    score less 2 E. Where the candidates that were fetched reach below that, no other can be better;
+    where they do not, everything above it is fetched. Candidates are ranked by `divergence`.
+
+    E is kept small by what no ranking depends on: means are told from the corpus's mean, and from every
+    lifted column of the premises its mean is taken. Premises whose variances differ by many orders of
+    magnitude are beyond that help: then most of the corpus is a candidate, and a search takes as long as
+    comparing one by one.
+
+    It holds (2d + 1) * 4 bytes a premise, beside the Gaussians, which are neither copied nor to be changed.
+
+    Args:
+        premises: At least one.
+        direction: Which question it answers.
+
+    Raises:
+        RetrievalError: If there is none, or a mean is further than `MEAN_LIMIT` from their mean.
+    """
+
+    def __init__(self, premises: Gaussians, direction: Direction) -> None:
+        if not len(premises):
+            raise RetrievalError("expected Gaussians of one premise or more, found none")
+        import faiss
+
+        self.premises = premises
+        self.direction = direction
+        self._lock = threading.Lock()
+        count, width = len(premises), 2 * premises.dimension + 1
+        # Any centre and any scale are right; those of a sample are as good as those of all.
+        sample = premises[np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.int64)]
+        self._centre: Floats64 = sample.mean.mean(axis=0, dtype=np.float64)
+        held = self._lift(sample, premise=True)
+        self._offset: Floats64 = held.mean(axis=0)
+        self._scale = np.sqrt(_spread(held - self._offset) / _spread(self._lift(sample, premise=False)))
+        self._index: Any = faiss.IndexFlatIP(width)
+        # Written where FAISS keeps them: to add them would hold them twice for a while.
+        self._index.codes.resize(count * width * 4)
+        self._index.ntotal = count
+        numbers: Floats = faiss.rev_swig_ptr(self._index.get_xb(), count * width).reshape(count, width)
+        self._furthest: Floats64 = np.zeros(width)
+        self._length = 0.0
+        for start in range(0, count, _ROWS):
+            rows = slice(start, start + _ROWS)
+            lifted = self._lift(premises[rows], premise=True)
+            self._furthest = np.maximum(self._furthest, np.abs(lifted).max(axis=0))
+            lifted -= self._offset
+            numbers[rows] = lifted
+            lifted /= self._scale
+            self._length = max(self._length, float(np.sqrt((lifted**2).sum(axis=1).max())))
+
+    def __len__(self) -> int:
+        return len(self.premises)
+
+    def nearest(self, queries: Gaussians, *, k: int) -> Nearest:
+        """Return the k premises of least divergence for each query.
+
+        Args:
+            queries: Of the premises' dimension.
+            k: From 1 to the number of premises.
+
+        Raises:
+            RetrievalError: If a query's mean is further than `MEAN_LIMIT` from the premises'.
+        """
+        count, size = len(queries), len(self)
+        lifted = self._lift(queries, premise=False)
+        found = Nearest(np.empty((count, k), np.int64), np.empty((count, k)), np.zeros(count, np.bool_))
+        fetch = k + max(k // 4, _MARGIN)
+        if fetch >= size:
+            everything = np.arange(size)
+            for row in range(count):
+                self._rank(found, row, queries, everything)
+            return found
+        vectors = lifted.astype(np.float32)
+        with self._lock, faiss_alone():
+            scores, positions = self._index.search(vectors, fetch)
+        errors = self._errors(lifted)
+        for row in range(count):
+            self._rank(found, row, queries, positions[row])
+            # What the divergences themselves are rounded by comes on top.
+            own = 1e-11 * found.divergences[row, -1]
+            least = float(scores[row, k - 1]) - 2 * errors[row] - own
+            if float(scores[row, -1]) >= least:
+                found.widened[row] = True
+                radius = np.nextafter(np.float32(least), np.float32(-np.inf))
+                with self._lock, faiss_alone():
+                    _, _, wide = self._index.range_search(vectors[row : row + 1], float(radius))
+                self._rank(found, row, queries, np.sort(wide))
+        return found
+
+    def divergences(self, queries: Gaussians, row: int, positions: Ints) -> Floats64:
+        """Return the divergence of one query and some premises, in the direction's order."""
+        query = queries[row]
+        parts = [positions[start : start + _ROWS] for start in range(0, len(positions), _ROWS)]
+        if self.direction == "entailing":
+            return np.concatenate([divergence(query, self.premises[part]) for part in parts])
+        return np.concatenate([divergence(self.premises[part], query) for part in parts])
+
+    def _rank(self, found: Nearest, row: int, queries: Gaussians, positions: Ints) -> None:
+        divergences = self.divergences(queries, row, positions)
+        best = np.lexsort((positions, divergences))[: found.positions.shape[1]]
+        found.positions[row], found.divergences[row] = positions[best], divergences[best]
+
+    def _lift(self, gaussians: Gaussians, *, premise: bool) -> Floats64:
+        """Return vectors of 2d + 1 numbers, before anything is taken from their columns."""
+        mean = gaussians.mean - self._centre
+        if np.abs(mean).max(initial=0) > MEAN_LIMIT:
+            raise RetrievalError(
+                f"expected means within {MEAN_LIMIT:g} of the corpus's, found one "
+                f"{np.abs(mean).max():g} away; the encoder's weights are broken, or it is another's"
+            )
+        logs = gaussians.log_variance.astype(np.float64)
+        lifted = np.empty((len(mean), 2 * gaussians.dimension + 1))
+        first, second = lifted[:, : gaussians.dimension], lifted[:, gaussians.dimension : -1]
+        if premise == (self.direction == "entailing"):
+            precision = np.exp(-logs)
+            np.negative(precision, out=first)
+            np.multiply(precision, mean if premise else 2 * mean, out=second)
+            lifted[:, -1] = (mean * second + logs).sum(axis=1) if premise else 1
+        else:
+            np.add(np.exp(logs), mean**2, out=first)
+            np.multiply(mean, 1 if premise else 2, out=second)
+            lifted[:, -1] = logs.sum(axis=1) if premise else -1
+        return lifted
+
+    def _errors(self, lifted: Floats64) -> Floats64:
+        """Return by how much an inner product with each query may be off: E of the class."""
+        terms = (lifted.shape[1] + 8) * 2.0**-24
+        rounding = np.sqrt(((lifted * self._scale) ** 2).sum(axis=1)) * self._length
+        # Of lifting in double precision, where taking the column means away may have cancelled digits ...
+        furthest = self._furthest.copy()
+        furthest[-1] += LOG_VARIANCE_LIMIT * self.premises.dimension
+        doubles: Floats64 = np.abs(lifted) @ furthest * 2.0**-40
+        # ... and of products too small for float32.
+        tiny = lifted.shape[1] * np.finfo(np.float32).tiny * (1 + np.abs(lifted).max(axis=1) + furthest.max())
+        total: Floats64 = terms / (1 - terms) * rounding + doubles + tiny
+        return total
+
+
+def _spread(columns: Floats64) -> Floats64:
+    """Return the root mean square of each column, none so small that dividing by it hurts."""
+    squares: Floats64 = np.sqrt((columns**2).mean(axis=0))
+    return np.maximum(squares, 1e-6 * squares.mean() or 1.0)

@@ -1,0 +1,277 @@
+"""A corpus is searched by direction, says what it holds, and encodes nothing twice."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.records import Corpus
+from entail.encoders.gaussians import Gaussians, SimilarityKind, similarity
+from entail.errors import CorpusError, EncoderError, ManifestMismatchError, RetrievalError
+from entail.index import gaussian as module
+from entail.index.gaussian import GaussianIndex, GaussianRows, premise_gaussians
+from entail.index.protocol import Manifest, PremiseIndex
+from entail.index.queries import QueryVectors
+from entail.progress import Meter, Progress, ProgressCallback
+
+TEXTS = [f"fact number {i}" for i in range(120)]
+CORPUS = Corpus.of("facts", TEXTS)
+QUERIES = ["a query", "another"]
+KINDS: Any = ["kl", "kl_mean", "kl_per_dim"]
+DIRECTIONS: Any = ["entailing", "entailed"]
+
+
+class CountingGaussians:
+    """Gaussians drawn from a text's letters; notes what it was asked to encode."""
+
+    def __init__(self, name: str = "gauss", *, kind: SimilarityKind = "kl_mean", dimension: int = 8) -> None:
+        self.name, self.revision = name, f"{name}@1"
+        self.kind = kind
+        self.dimension = dimension
+        self.asked: list[str] = []
+        self.scale = 1.0
+
+    def values(self, text: str) -> np.ndarray:
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+        drawn = np.random.default_rng(seed).normal(size=2 * self.dimension) * self.scale
+        # Numbers that fp16 holds whole, so that what comes out of the cache is what was encoded.
+        return drawn.astype(np.float16).astype(np.float32)
+
+    def of(self, texts: Sequence[str]) -> Gaussians:
+        return Gaussians.of(np.stack([self.values(text) for text in texts]))
+
+    def encode(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
+        self.asked += texts
+        meter = Meter(len(texts), "encoding", unit="sentences", report=progress, interval=0)
+        meter.add(len(texts))
+        return self.of(texts)
+
+
+def _index(encoder: CountingGaussians, corpus: Corpus = CORPUS, **options: Any) -> GaussianIndex:
+    return GaussianIndex(encoder, corpus, encoder.of(corpus.texts), **options)
+
+
+def _expected(encoder: CountingGaussians, query: str, direction: str, corpus: Corpus = CORPUS) -> np.ndarray:
+    one, many = encoder.of([query]), encoder.of(corpus.texts)
+    pair = (one, many) if direction == "entailing" else (many, one)
+    return similarity(*pair, kind=encoder.kind)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_most_similar_come_first(kind: Any, direction: Any) -> None:
+    encoder = CountingGaussians(kind=kind)
+    hits = _index(encoder).search(QUERIES, k=9, direction=direction)
+    for row, query in enumerate(QUERIES):
+        similarities = _expected(encoder, query, direction)
+        best = np.argsort(-similarities, kind="stable")[:9]
+        assert hits.positions[row].tolist() == best.tolist()
+        np.testing.assert_allclose(hits.scores[row], similarities[best], rtol=1e-6)
+    assert hits.scores.dtype == np.float32
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_are_the_similarities_of_all(kind: Any) -> None:
+    encoder = CountingGaussians(kind=kind)
+    index = _index(encoder)
+    for direction in DIRECTIONS:
+        expected = [_expected(encoder, query, direction) for query in QUERIES]
+        np.testing.assert_allclose(index.scores(QUERIES, direction=direction), expected, rtol=1e-6)
+    np.testing.assert_array_equal(index.scores(QUERIES), index.scores(QUERIES, direction="entailing"))
+    assert index.scores([]).shape == (0, 120)
+
+
+def test_unasked_it_brings_what_entails_as_any_retriever_of_premises() -> None:
+    index = _index(CountingGaussians())
+    assert isinstance(index, PremiseIndex)
+    entailing = index.search(QUERIES, k=5, direction="entailing").positions
+    assert index.search(QUERIES, k=5).positions.tolist() == entailing.tolist()
+    assert entailing.tolist() != index.search(QUERIES, k=5, direction="entailed").positions.tolist()
+
+
+def test_kl_per_dim_ranks_again_what_is_near_and_says_how_much_that_misses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = _index(CountingGaussians(kind="kl_per_dim"))
+    queries = index.encode(QUERIES)
+    assert index.overlap(queries, k=10).tolist() == [1, 1]
+    monkeypatch.setattr(module, "RESCORED", 10)
+    hits = index.search_gaussians(queries, k=10)
+    by_kl = _index(CountingGaussians(kind="kl")).search_gaussians(queries, k=10)
+    expected = [
+        np.isin(hits.positions[row], np.argsort(-_expected(index._encoder, query, "entailing"))[:10]).mean()  # type: ignore[arg-type]  # the one above
+        for row, query in enumerate(QUERIES)
+    ]
+    assert [set(row) for row in hits.positions] == [set(row) for row in by_kl.positions]
+    assert (np.diff(hits.scores, axis=1) <= 0).all()
+    assert index.overlap(queries, k=10).tolist() == expected
+    assert min(expected) < 1
+    assert index.search_gaussians(queries, k=15).positions.shape == (2, 15)
+
+
+@pytest.mark.parametrize("kind", ["kl", "kl_mean"])
+def test_kl_misses_nothing(kind: Any) -> None:
+    index = _index(CountingGaussians(kind=kind))
+    for direction in DIRECTIONS:
+        assert index.overlap(index.encode(QUERIES), k=3, direction=direction).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_k_is_cut_to_the_corpus_and_must_be_above_0(kind: Any) -> None:
+    index = _index(CountingGaussians(kind=kind))
+    assert sorted(index.search(["q"], k=1000).positions[0]) == list(range(120))
+    for k in (0, -3):
+        with pytest.raises(RetrievalError, match=f"found {k}"):
+            index.search(["q"], k=k)
+    one = _index(CountingGaussians(kind=kind), Corpus.of("one", ["a fact"]))
+    assert one.search(["q"], k=3, direction="entailed").positions.tolist() == [[0]]
+
+
+def test_a_premise_as_query_needs_no_encoder_and_is_a_premise_like_any_other() -> None:
+    encoder = CountingGaussians()
+    hits = _index(encoder).search(["fact  number 7"], k=2)
+    assert hits.positions[0, 0] == 7
+    assert hits.scores[0, 0] == 1
+    assert encoder.asked == []
+
+
+def test_a_query_is_encoded_once_for_all_indexes_that_share_them() -> None:
+    encoder = CountingGaussians()
+    queries = QueryVectors(GaussianRows(encoder))
+    _index(encoder, queries=queries).search(["a query"], k=1)
+    _index(encoder, Corpus.of("other", TEXTS[:5]), queries=queries).search(["a  query"], k=1)
+    assert encoder.asked == ["a query"]
+    with pytest.raises(ManifestMismatchError, match=r"of other@1 \(rows of 16\), found those of gauss@1"):
+        _index(CountingGaussians("other"), queries=queries)
+    with pytest.raises(ManifestMismatchError, match=r"\(rows of 8\), found those of gauss@1 \(rows of 16\)"):
+        _index(CountingGaussians(dimension=4), queries=queries)
+
+
+def test_no_queries_are_no_hits_and_an_empty_one_is_refused() -> None:
+    index = _index(CountingGaussians())
+    for direction in DIRECTIONS:
+        assert index.search([], k=4, direction=direction).positions.shape == (0, 4)
+    with pytest.raises(RetrievalError, match="query 2 of 2 is empty"):
+        index.search(["a", " "], k=3)
+    with pytest.raises(RetrievalError, match="query 1 of 1 is empty"):
+        index.scores([""])
+
+
+def test_the_manifest_says_what_is_held() -> None:
+    index = _index(CountingGaussians(kind="kl"))
+    assert index.manifest == Manifest("gauss@1", 8, "kl", 120, CORPUS.hash)
+    assert index.name == "gauss"
+    assert repr(index) == "GaussianIndex('gauss', 120 premises of 'facts')"
+
+
+@pytest.mark.parametrize("shape", [(119, 16), (120, 14), (0, 16)])
+def test_gaussians_that_do_not_fit_are_refused_with_both_sides(shape: tuple[int, int]) -> None:
+    with pytest.raises(ManifestMismatchError) as caught:
+        GaussianIndex(CountingGaussians(), CORPUS, Gaussians.of(np.ones(shape, np.float32)))
+    assert str((120, 8)) in str(caught.value)
+    assert str((shape[0], shape[1] // 2)) in str(caught.value)
+
+
+def test_an_empty_corpus_is_refused(cache_dir: Path) -> None:
+    none = Corpus.of("none", [])
+    with pytest.raises(CorpusError, match="'none' holds no premises"):
+        GaussianIndex(CountingGaussians(), none, Gaussians.of(np.empty((0, 16), np.float32)))
+    with pytest.raises(CorpusError, match="'none' holds no premises"):
+        premise_gaussians(none, CountingGaussians(), cache_dir=cache_dir)
+
+
+def test_an_encoder_of_points_is_refused(encoder: Any, cache_dir: Path) -> None:
+    with pytest.raises(
+        EncoderError, match="expected an encoder of Gaussians, found 'stub', which makes points"
+    ):
+        GaussianIndex(encoder, CORPUS, CountingGaussians().of(TEXTS))
+    with pytest.raises(EncoderError, match="found 'stub', which makes points"):
+        premise_gaussians(CORPUS, encoder, cache_dir=cache_dir)
+
+
+def test_gaussians_of_another_dimension_and_directions_there_are_not_are_refused() -> None:
+    index = _index(CountingGaussians())
+    with pytest.raises(RetrievalError, match="expected Gaussians of dimension 8, found 4"):
+        index.search_gaussians(CountingGaussians(dimension=4).of(["q"]), k=1)
+    for refused in (index.search, index.scores):
+        with pytest.raises(RetrievalError, match="'entailing' or 'entailed', found 'both'"):
+            refused(["q"], direction="both", **({"k": 1} if refused == index.search else {}))
+
+
+def test_an_encoder_that_answers_for_fewer_texts_is_told_so() -> None:
+    encoder = CountingGaussians()
+    index = _index(encoder)
+    encoder.encode = lambda texts, progress=None: encoder.of(["just one"])  # type: ignore[method-assign]  # broken on purpose
+    with pytest.raises(EncoderError, match="gauss: expected 2 Gaussians of dimension 8, found 1"):
+        index.search(QUERIES, k=1)
+
+
+def test_threads_get_the_same_hits_in_both_directions() -> None:
+    index = _index(CountingGaussians(), Corpus.of("more", [f"text {i}" for i in range(400)]))
+    queries = index.encode([f"query {i}" for i in range(8)])
+    expected = {way: index.search_gaussians(queries, k=9, direction=way) for way in DIRECTIONS}
+    wrong: list[Any] = []
+
+    def work(number: int) -> None:
+        for turn in range(20):
+            row, way = (turn + number) % 8, DIRECTIONS[(turn + number) % 2]
+            hits = index.search_gaussians(queries[row], k=9, direction=way)
+            if hits.positions.tolist() != [expected[way].positions[row].tolist()]:
+                wrong.append((row, way))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_premises_are_encoded_once_and_only_new_ones(cache_dir: Path) -> None:
+    encoder = CountingGaussians()
+    first = premise_gaussians(CORPUS, encoder, cache_dir=cache_dir)
+    assert encoder.asked == TEXTS
+    np.testing.assert_array_equal(first.values, encoder.of(TEXTS).values)
+    encoder.asked.clear()
+    again = premise_gaussians(CORPUS, encoder, cache_dir=cache_dir)
+    assert encoder.asked == []
+    np.testing.assert_array_equal(first.values, again.values)
+    seen: list[Progress] = []
+    grown = Corpus.of("grown", ["one more", *TEXTS])
+    found = premise_gaussians(grown, encoder, cache_dir=cache_dir, progress=seen.append)
+    assert encoder.asked == ["one more"]
+    assert [(p.done, p.total) for p in seen] == [(1, 1)]
+    np.testing.assert_array_equal(found.values, encoder.of(grown.texts).values)
+
+
+def test_what_is_kept_says_what_it_is(cache_dir: Path) -> None:
+    premise_gaussians(CORPUS, CountingGaussians(), cache_dir=cache_dir)
+    file = cache_dir / "gauss@1" / CORPUS.hash / "manifest.json"
+    told = json.loads(file.read_text(encoding="utf-8"))
+    assert told.pop("sha256")
+    assert Manifest(**told) == Manifest("gauss@1", 16, "gaussian", 120, CORPUS.hash)
+
+
+def test_unit_vectors_in_their_place_are_refused_and_never_taken_for_gaussians(cache_dir: Path) -> None:
+    from entail.index.vectors import premise_vectors
+
+    encoder = CountingGaussians()
+    premise_vectors(CORPUS, GaussianRows(encoder), cache_dir=cache_dir)
+    with pytest.raises(ManifestMismatchError, match="'inner_product' where 'gaussian' was expected"):
+        premise_gaussians(CORPUS, encoder, cache_dir=cache_dir)
+    encoder.asked.clear()
+    part = Corpus.of("part", TEXTS[:3])
+    premise_gaussians(part, encoder, cache_dir=cache_dir)
+    assert encoder.asked == TEXTS[:3]
+
+
+def test_means_that_cannot_be_kept_are_refused(cache_dir: Path) -> None:
+    encoder = CountingGaussians()
+    encoder.values = lambda text: np.array([7e4] + [0] * 15, np.float32)  # type: ignore[method-assign]  # broken on purpose
+    with pytest.raises(EncoderError, match="kept in fp16, found one 70000 away"):
+        premise_gaussians(CORPUS, encoder, cache_dir=cache_dir)

@@ -1,0 +1,179 @@
+"""Searching lifted Gaussians brings what comparing every pair in double precision brings."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.distributions import Independent, Normal, kl_divergence
+
+from entail.encoders.gaussians import Gaussians
+from entail.errors import RetrievalError
+from entail.index.lifted import MEAN_LIMIT, LiftedGaussians
+
+DIRECTIONS: Any = ["entailing", "entailed"]
+
+
+def _random(
+    draw: np.random.Generator,
+    count: int,
+    dimension: int,
+    *,
+    width: float,
+    spread: float = 1,
+    shift: float = 0,
+) -> Gaussians:
+    mean = shift + spread * draw.normal(size=(count, dimension))
+    logs = np.clip(width * draw.normal(size=(count, dimension)), -10, 10)
+    return Gaussians(mean.astype(np.float32), logs.astype(np.float32))
+
+
+def _distribution(gaussians: Gaussians) -> Independent:
+    mean = torch.from_numpy(gaussians.mean).double()
+    return Independent(Normal(mean, torch.from_numpy(gaussians.log_variance).double().div(2).exp()), 1)
+
+
+def _brute_force(query: Gaussians, premises: Gaussians, direction: str) -> np.ndarray:
+    one = _distribution(query[np.zeros(len(premises), dtype=int)])
+    many = _distribution(premises)
+    pair = (one, many) if direction == "entailing" else (many, one)
+    found: np.ndarray = kl_divergence(*pair).numpy()
+    return found
+
+
+def _check(premises: Gaussians, queries: Gaussians, k: int, direction: Any) -> np.ndarray:
+    found = LiftedGaussians(premises, direction).nearest(queries, k=k)
+    for row in range(len(queries)):
+        expected = _brute_force(queries[row], premises, direction)
+        positions, divergences = found.positions[row], found.divergences[row]
+        assert len(set(positions)) == k
+        # torch's formula itself cancels digits: what is closer than that may change places.
+        own = 1e-9 * (1 + np.abs(expected))
+        assert (np.abs(divergences - expected[positions]) <= own[positions]).all()
+        left_out = np.setdiff1d(np.arange(len(premises)), positions)
+        assert (expected[left_out] >= divergences[-1] - own[left_out]).all()
+        for better, worse in pairwise(zip(divergences, positions, strict=True)):
+            assert better < worse  # by divergence, then by position
+    return found.widened
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    count=st.integers(1, 250),
+    dimension=st.integers(1, 24),
+    k=st.integers(1, 60),
+    width=st.sampled_from([0.0, 0.1, 1.0, 4.0]),
+    spread=st.sampled_from([0.0, 1e-4, 1.0, 30.0]),
+    shift=st.sampled_from([0.0, 100.0]),
+)
+def test_search_is_comparing_every_pair(
+    direction: Any,
+    seed: int,
+    count: int,
+    dimension: int,
+    k: int,
+    width: float,
+    spread: float,
+    shift: float,
+) -> None:
+    draw = np.random.default_rng(seed)
+    premises = _random(draw, count, dimension, width=width, spread=spread, shift=shift)
+    near = premises[:1].mean + 0.01 * draw.normal(size=dimension)
+    queries = Gaussians.of(np.concatenate([near, premises[:1].log_variance], axis=1).astype(np.float32))
+    strange = _random(draw, 1, dimension, width=3, spread=10)
+    both = Gaussians.of(np.concatenate([queries.values, strange.values]))
+    _check(premises, both, min(k, count), direction)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_duplicates_and_what_is_nearly_one_are_told_apart(direction: Any) -> None:
+    draw = np.random.default_rng(3)
+    base = _random(draw, 60, 16, width=0.5).values
+    nearly = np.nextafter(base, np.float32(0))  # one step of float32 in every number
+    premises = Gaussians.of(np.concatenate([base, nearly, base, nearly, base])[draw.permutation(300)])
+    widened = _check(premises, Gaussians.of(base[:12]), 7, direction)
+    assert not widened.all()
+    found = LiftedGaussians(premises, direction).nearest(Gaussians.of(base[:12]), k=7)
+    for row in range(12):
+        same = np.flatnonzero((premises.values == base[row]).all(axis=1))
+        assert found.positions[row, :3].tolist() == same.tolist()
+        assert found.divergences[row, :3].tolist() == [0, 0, 0]
+        assert (found.divergences[row, 3:] > 0).all()
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_crowd_that_float32_cannot_tell_apart_is_widened(direction: Any) -> None:
+    draw = np.random.default_rng(4)
+    # Two crowds whose premises are a few steps of float32 apart, and the corpus's mean between them.
+    side = np.where(draw.permutation(500) < 250, np.float32(50), np.float32(-50))[:, None]
+    means = side + draw.integers(0, 4, size=(500, 8)).astype(np.float32) * np.float32(4e-6)
+    premises = Gaussians(means, np.zeros_like(means))
+    queries = Gaussians(np.full((2, 8), 20, np.float32), np.zeros((2, 8), np.float32))
+    assert _check(premises, queries, 5, direction).all()
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_all_alike_stand_in_order_of_position(direction: Any) -> None:
+    one = Gaussians.of(np.random.default_rng(5).normal(size=(1, 10)).astype(np.float32))
+    premises = one[np.zeros(200, dtype=int)]
+    query = Gaussians.of(np.ones((1, 10), np.float32))
+    found = LiftedGaussians(premises, direction).nearest(query, k=4)
+    assert found.positions.tolist() == [[0, 1, 2, 3]]
+    assert found.widened.all()
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("shift", [0, 1000])
+def test_sentences_as_encoders_make_them_need_no_second_look(direction: Any, shift: float) -> None:
+    draw = np.random.default_rng(6)
+    premises = _random(draw, 5000, 96, width=0.3, shift=shift)
+    queries = _random(draw, 4, 96, width=0.3, shift=shift)
+    assert not _check(premises, queries, 10, direction).any()
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("width", [0.0, 0.3, 5.0])
+def test_no_inner_product_is_off_by_more_than_the_bound(direction: Any, width: float) -> None:
+    draw = np.random.default_rng(7)
+    premises = _random(draw, 300, 48, width=width, shift=3)
+    queries = _random(draw, 5, 48, width=width, shift=3)
+    lifted = LiftedGaussians(premises, direction)
+    vectors = lifted._lift(queries, premise=False)
+    scores, positions = lifted._index.search(vectors.astype(np.float32), len(premises))
+    in_order = np.empty_like(scores)
+    np.put_along_axis(in_order, positions, scores, axis=1)
+    for row, bound in enumerate(lifted._errors(vectors)):
+        # A score is -2 KL and a number of the query's own: any two differ by twice the bound at most.
+        off = in_order[row] + 2 * _brute_force(queries[row], premises, direction)
+        assert 0 < np.ptp(off) <= 2 * bound
+        assert bound < 1e-3 * np.abs(scores[row]).max()
+
+
+def test_both_directions_are_two_questions() -> None:
+    wide, narrow = np.full((1, 4), 2.0), np.full((1, 4), -2.0)
+    premises = Gaussians.of(np.concatenate([np.zeros((2, 4)), np.concatenate([narrow, wide])], axis=1))  # type: ignore[arg-type]  # doubles
+    query = Gaussians.of(np.zeros((1, 8), np.float32))
+    assert LiftedGaussians(premises, "entailing").nearest(query, k=1).positions.tolist() == [[1]]
+    assert LiftedGaussians(premises, "entailed").nearest(query, k=1).positions.tolist() == [[0]]
+
+
+def test_no_queries_are_no_hits() -> None:
+    lifted = LiftedGaussians(_random(np.random.default_rng(8), 100, 4, width=1), "entailing")
+    assert lifted.nearest(Gaussians.of(np.empty((0, 8), np.float32)), k=3).positions.shape == (0, 3)
+    assert len(lifted) == 100
+
+
+def test_what_float32_cannot_hold_is_refused() -> None:
+    with pytest.raises(RetrievalError, match="one premise or more, found none"):
+        LiftedGaussians(Gaussians.of(np.empty((0, 8), np.float32)), "entailing")
+    far = np.zeros((100, 8), np.float32)
+    far[50, 0] = 4 * MEAN_LIMIT
+    with pytest.raises(RetrievalError, match=r"within 1e\+06 of the corpus's, found one"):
+        LiftedGaussians(Gaussians.of(far), "entailed")
+    lifted = LiftedGaussians(Gaussians.of(far[:50]), "entailing")
+    with pytest.raises(RetrievalError, match=r"found one 4e\+06 away"):
+        lifted.nearest(Gaussians.of(far[50:51]), k=1)
