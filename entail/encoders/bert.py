@@ -130,6 +130,10 @@ class Bert:
         """Return the token ids of each text, cut to what the model reads."""
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
 
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """Say of each text whether it has more tokens than are read."""
+        return [bool(encoding.overflowing) for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+
     def _tokenize(self, texts: Sequence[str]) -> tuple[Tensor, Tensor | None]:
         """Return token ids and which of them are no padding (None: all), both (texts, tokens)."""
         import torch

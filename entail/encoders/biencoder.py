@@ -210,7 +210,7 @@ class BiEncoder:
         Args:
             texts: What to encode.
             tower: Whose route.
-            normalised: Of length 1; else as long as the model makes them.
+            normalised: Of length 1; else as long as the model makes them, and of Gaussians their parameters.
             progress: Told how far it is.
         """
         if isinstance(texts, str):
@@ -221,6 +221,11 @@ class BiEncoder:
         meter = Meter(len(texts), what, unit="sentences", report=progress)
         meter.add(0)
         towers = self._loaded()
+        if normalised and self.entry.gaussian is not None:
+            raise EncoderError(
+                f"{self.name}: expected an encoder of points, found one of Gaussians, which have no cosine; "
+                "take another one here, or this one where directions are judged"
+            )
         first = _first_alike(towers.tokens(texts))
         distinct, copied = np.unique(first, return_inverse=True)
         vectors = np.empty((len(distinct), self.dimension), dtype=np.float32)
@@ -235,6 +240,10 @@ class BiEncoder:
             # A lock let go and taken again at once starves others: let a waiting query in.
             time.sleep(0.0005)
         return vectors if len(distinct) == len(texts) else vectors[copied]
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """Say of each text whether it is longer than what is read of it; raises as `load`."""
+        return self._loaded().cut(texts)
 
     def _bound_to(self, entry: EncoderEntry) -> str:
         if entry.revision is None:

@@ -26,6 +26,8 @@ class Card:
         figures: What was measured.
         config: How training was set.
         licence: Of the weights.
+        gaussian: Of an encoder that makes Gaussians: how its sentences become them, what its thresholds are
+            (see `entail.encoders.gaussian_form`); empty for one that makes points.
     """
 
     method: str | None = None
@@ -35,6 +37,7 @@ class Card:
     figures: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     licence: str | None = None
+    gaussian: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_card(folder: Path, name: str) -> Card | None:
@@ -72,7 +75,7 @@ def read_card(folder: Path, name: str) -> Card | None:
 
 _FIELDS: Mapping[str, tuple[type, str]] = {
     **dict.fromkeys(("method", "base", "base_revision", "towers", "licence"), (str, "a text")),
-    **dict.fromkeys(("figures", "config"), (dict, "an object")),
+    **dict.fromkeys(("figures", "config", "gaussian"), (dict, "an object")),
 }
 
 

@@ -21,6 +21,7 @@ from typing import Literal
 
 from entail.encoders import weights
 from entail.encoders.card import Card, TowerKind, read_card
+from entail.encoders.gaussian_form import HEAD, GaussianForm
 from entail.encoders.hub import ask, hub_api
 from entail.errors import EncoderError, HubError, UnknownEncoderError
 from entail.settings import is_demo, load_settings
@@ -53,13 +54,14 @@ class EncoderEntry:
         kind: Where its weights are.
         revision: Identity of the weights, `name@digest`; None for a Hub id that was not fetched.
         path: Its folder; None for a Hub id that was not fetched and for a package that is missing.
-        dimension: Length of a vector, None if only loading tells.
+        dimension: Length of a vector, None if only loading tells; 2 d for Gaussians of d dimensions.
         symmetric: Whether query and premise are encoded alike; False where that is not known.
         method: How it was trained (`entail.json`), `sentence-transformers` for a stock model.
         base: Entry of the weights that an adapter sits on, None for a whole model.
         towers: Which of the two towers an adapter is on (see `Card`); whole models have routes instead.
         card: What its `entail.json` says, None without one.
         licence: As its card names it.
+        gaussian: How its sentences become Gaussians, None for an encoder that makes points.
         problem: Why it cannot be loaded, None if nothing is known against it.
     """
 
@@ -74,6 +76,7 @@ class EncoderEntry:
     towers: TowerKind = "siamese"
     card: Card | None = field(default=None, compare=False)
     licence: str | None = None
+    gaussian: GaussianForm | None = None
     problem: str | None = None
 
     def adapter(self, tower: Tower) -> Path | None:
@@ -232,6 +235,7 @@ def _folder_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) 
     weights.check_safe(folder, name)
     told = read_card(folder, name)
     card = told or Card()
+    gaussian = GaussianForm.read(card.gaussian, name=name) if card.gaussian else None
     adapter = weights.read_adapter(folder, name)
     digest = weights.folder_digest(folder)
     revision: str | None = f"{name}@{digest}"
@@ -241,24 +245,29 @@ def _folder_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) 
         _check_base(card.base_revision, base, of=name)
         # Which tower the weights are on is said beside them: it changes the vectors as they do.
         towers = "" if card.towers == "siamese" else f"-{card.towers}"
+        if gaussian is not None:
+            _check_head(folder, name, card.towers)
+            towers = f"-{gaussian.pooling}{'-tanh' if gaussian.tanh else ''}"
         revision = f"{name}@{digest}{towers}+{base.revision}" if base.revision else None
     elif card.towers != "siamese" and not weights.routed(folder):
         raise EncoderError(
             f"{name}: expected an adapter or a model with routes, for entail.json says its towers are "
             f"{card.towers}, found a model without; save it as a Router"
         )
+    length = weights.dimension(folder) or (base.dimension if base else None)
     return EncoderEntry(
         name=name,
         kind="folder",
         revision=revision,
         path=folder,
-        dimension=weights.dimension(folder) or (base.dimension if base else None),
+        dimension=2 * length if gaussian and base and length else length,
         symmetric=weights.symmetric(folder) and card.towers == "siamese" and (base is None or base.symmetric),
         method=card.method or "sentence-transformers",
         base=base,
         towers=card.towers,
         card=told,
         licence=card.licence or weights.licence(folder),
+        gaussian=gaussian,
     )
 
 
@@ -268,6 +277,15 @@ def _check_premise_tower(folder: Path, name: str, towers: TowerKind) -> None:
         raise EncoderError(
             f"{name}: expected premise_tower/ if and only if entail.json says 'dual', found towers "
             f"{towers!r} {'and' if found else 'without'} premise_tower/adapter_config.json"
+        )
+
+
+def _check_head(folder: Path, name: str, towers: TowerKind) -> None:
+    head = (folder / HEAD / "model.safetensors").is_file()
+    if not head or towers != "siamese":
+        raise EncoderError(
+            f"{name}: expected one tower (siamese) with {HEAD}/model.safetensors, for entail.json says that "
+            f"it makes Gaussians, found towers {towers!r} {'with' if head else 'without'} it"
         )
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
 from entail.encoders.device import Memory, device_name
+from entail.encoders.gaussian_form import HEAD, Pooling
 from entail.errors import EncoderError, EntailError
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def sentence_transformer(
             )
             if adapter is not None:
                 model.load_adapter(str(adapter))
+                if entry.gaussian is not None:
+                    model = with_head(model, adapter / HEAD, pooling=entry.gaussian.pooling)
             return model.float()
     except EntailError:
         raise
@@ -61,6 +64,37 @@ def sentence_transformer(
         raise EncoderError(
             f"{entry.name}: cannot be loaded as a sentence-transformers model: {error}"
         ) from error
+
+
+def without_head(model: SentenceTransformer, *, pooling: Pooling) -> SentenceTransformer:
+    """Return what makes hidden vectors: the transformer and a pooling, of whatever stands behind it nothing.
+
+    Raises:
+        EncoderError: If the model does not begin with a transformer.
+    """
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling as PoolingModule
+    from sentence_transformers.sentence_transformer.modules import Transformer
+
+    first = next(iter(model.children()), None)
+    if not isinstance(first, Transformer):
+        raise EncoderError(f"expected a base that begins with a transformer, found {type(first).__name__}")
+    pooled = PoolingModule(first.get_embedding_dimension(), pooling)
+    return SentenceTransformer(modules=[first, pooled], device=str(model.device))
+
+
+def with_head(model: SentenceTransformer, head: Path, *, pooling: Pooling) -> SentenceTransformer:
+    """Return a model that makes Gaussians: transformer, pooling, and the linear map in a folder.
+
+    Raises:
+        EncoderError: If the model does not begin with a transformer.
+    """
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense
+
+    hidden = without_head(model, pooling=pooling)
+    modules: list[torch.nn.Module] = [*hidden.children(), Dense.load(str(head))]
+    return SentenceTransformer(modules=modules, device=str(model.device))
 
 
 class StockTowers:
@@ -90,6 +124,14 @@ class StockTowers:
     def tokens(self, texts: Sequence[str]) -> list[Hashable]:
         """Return the texts: routes may have tokenizers of their own."""
         return list(texts)
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """Say of each text whether it is longer than what is read of it."""
+        longest = self._query.max_seq_length
+        if longest is None or not texts:
+            return [False] * len(texts)
+        tokens = self._query.tokenizer(list(texts), truncation=False, verbose=False)
+        return [len(ids) > longest for ids in tokens["input_ids"]]
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
         """Return vectors of any length, shape (texts, d)."""

@@ -13,11 +13,14 @@ from entail.encoders.bert import Bert, LowRank, shared_bert
 from entail.encoders.bert_folder import read_bert
 from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower
 from entail.encoders.device import Memory
+from entail.encoders.gaussian_form import HEAD, GaussianForm
 from entail.encoders.lora import read_lora, read_lora_config
 from entail.encoders.stock import StockTowers
+from entail.encoders.tensors import open_tensors
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor
 
 Tokens = Hashable
 
@@ -37,6 +40,10 @@ class Towers(Protocol):
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Return what the tokenizer makes of each text: all that a vector may depend on."""
+        ...
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """Say of each text whether it is longer than what is read of it."""
         ...
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
@@ -73,10 +80,54 @@ class BertTowers:
         """Return the token ids of each text."""
         return [tuple(ids) for ids in self.bert.tokens(texts)]
 
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """Say of each text whether it is longer than what is read of it."""
+        return self.bert.cut(texts)
+
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
         """Return vectors of any length, shape (texts, d)."""
         found: NDArray[np.float32] = self.bert.encode(texts, self._adapters[tower]).cpu().numpy()
         return found
+
+
+class GaussianTowers:
+    """A tower of one BERT with a linear map behind it, from d hidden to 2 d: means, then log variances.
+
+    Args:
+        hidden: What makes the hidden vectors.
+        head: Its weight, shape (2 d, d), and its bias.
+    """
+
+    def __init__(self, hidden: BertTowers, head: tuple[Tensor, Tensor]) -> None:
+        self._hidden, self._head = hidden, head
+
+    @property
+    def memory(self) -> Memory:
+        """What adapter and head take, and the shared BERT."""
+        beside = self._hidden.memory
+        return Memory(own=beside.own + sum(t.nbytes for t in self._head), shared=beside.shared)
+
+    @property
+    def dimension(self) -> int:
+        """Numbers a text, 2 d."""
+        return len(self._head[0])
+
+    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return the token ids of each text."""
+        return self._hidden.tokens(texts)
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """Say of each text whether it is longer than what is read of it."""
+        return self._hidden.cut(texts)
+
+    def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
+        """Return means and log variances, shape (texts, 2 d)."""
+        import torch
+
+        with torch.inference_mode():
+            hidden = torch.from_numpy(self._hidden.encode(texts, tower)).to(self._head[0].device)
+            found: NDArray[np.float32] = torch.nn.functional.linear(hidden, *self._head).cpu().numpy()
+            return found
 
 
 def load_towers(entry: EncoderEntry, *, device: str, dtype: torch.dtype) -> Towers:
@@ -85,7 +136,23 @@ def load_towers(entry: EncoderEntry, *, device: str, dtype: torch.dtype) -> Towe
     Raises:
         EncoderError: If they cannot be loaded.
     """
-    return _bert_towers(entry, device, dtype) or StockTowers(entry, device=device, dtype=dtype)
+    found: Towers | None
+    found = bert = _bert_towers(entry, device, dtype)
+    if bert is not None and entry.gaussian is not None:
+        found = _with_head(bert, entry, entry.gaussian)
+    return found or StockTowers(entry, device=device, dtype=dtype)
+
+
+def _with_head(hidden: BertTowers, entry: EncoderEntry, form: GaussianForm) -> GaussianTowers | None:
+    import torch
+
+    folder, d = entry.adapter("query"), hidden.dimension
+    if folder is None or hidden.bert.config.pooling != form.pooling:
+        return None
+    path = folder / HEAD / "model.safetensors"
+    with open_tensors(path, name=entry.name, device=hidden.bert.device, dtype=torch.float32) as tensors:
+        head = tensors.get("linear.weight", 2 * d, d), tensors.get("linear.bias", 2 * d)
+    return GaussianTowers(hidden, head)
 
 
 def _bert_towers(entry: EncoderEntry, device: str, dtype: torch.dtype) -> BertTowers | None:

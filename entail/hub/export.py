@@ -17,9 +17,11 @@ import numpy as np
 from entail.cards.model_card import CARD, model_card, route_card
 from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower, fetch, resolve
-from entail.encoders.stock import sentence_transformer
+from entail.encoders.gaussian_form import HEAD
+from entail.encoders.stock import sentence_transformer, with_head
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError
+from entail.index.protocol import Floats
 from entail.training.tower import save_routes, save_whole
 
 if TYPE_CHECKING:
@@ -156,6 +158,8 @@ def _merged(entry: EncoderEntry, adapter: Path | None) -> SentenceTransformer:
         )
     except Exception as error:  # PEFT raises what its kinds of adapters raise
         raise EncoderError(f"{entry.name}: cannot be merged into its base: {error}") from error
+    if entry.gaussian is not None:
+        return with_head(model, adapter / HEAD, pooling=entry.gaussian.pooling)
     return model
 
 
@@ -182,16 +186,24 @@ def _difference(entry: EncoderEntry, folder: Path) -> float:
     ours = BiEncoder(entry, device="cpu", precision="fp32")
     theirs = sentence_transformer(folder, device="cpu")
     pairs = [
-        (ours.encode_queries(_PROBES), theirs.encode_query(list(_PROBES), show_progress_bar=False)),
-        (ours.encode_premises(_PROBES), theirs.encode_document(list(_PROBES), show_progress_bar=False)),
+        (
+            ours.encode(_PROBES, "query", normalised=False),
+            theirs.encode_query(list(_PROBES), show_progress_bar=False),
+        ),
+        (
+            ours.encode(_PROBES, "premise", normalised=False),
+            theirs.encode_document(list(_PROBES), show_progress_bar=False),
+        ),
     ]
-    found = max(
-        float(np.abs(one - other / np.linalg.norm(other, axis=1, keepdims=True)).max())
-        for one, other in pairs
-    )
+    found = max(float(np.abs(_unit(one) - _unit(other)).max()) for one, other in pairs)
     if not found <= TOLERANCE:
         raise EncoderError(
             f"{entry.name}: expected the exported folder to give the same vectors to {TOLERANCE:g}, found a "
             f"difference of {found:.2g}; it was not kept"
         )
     return found
+
+
+def _unit(vectors: Floats) -> Floats:
+    unit: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit

@@ -1,0 +1,128 @@
+"""Sentences as Gaussians: an encoder whose vectors are means and log variances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from entail.encoders.biencoder import BiEncoder
+from entail.encoders.catalogue import EncoderEntry, fetch, resolve
+from entail.encoders.gaussian_form import GaussianForm
+from entail.encoders.gaussians import Floats64, Gaussians, SimilarityKind, similarity
+from entail.errors import EncoderError
+from entail.progress import ProgressCallback
+
+
+def is_gaussian(name: str | Path | EncoderEntry) -> bool:
+    """Say whether a name leads to an encoder of Gaussians; of what is not here, that it does not."""
+    try:
+        return (name if isinstance(name, EncoderEntry) else resolve(name)).gaussian is not None
+    except EncoderError:
+        return False
+
+
+class GaussianEncoder:
+    """Texts to diagonal Gaussians: a transformer, a pooling, and a linear map to means and log variances.
+
+    The weights are loaded on the first text, or by `load`, and computed with in fp32: a divergence is a sum
+    of differences. Log variances are cut to `LOG_VARIANCE_LIMIT`. Any text has a Gaussian, the empty one,
+    too; of a long one the beginning is read (`cut` says of which).
+
+    Args:
+        encoder: A catalogue name, a folder, or an entry.
+        device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
+        batch_size: Texts a forward pass.
+
+    Raises:
+        EncoderError: If the name leads nowhere, or to an encoder of points.
+    """
+
+    def __init__(
+        self, encoder: str | Path | EncoderEntry, *, device: str | None = None, batch_size: int = 64
+    ) -> None:
+        entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
+        if entry.gaussian is None:
+            raise EncoderError(
+                f"{entry.name}: expected an encoder of Gaussians, found one of points, by which no direction "
+                "can be told; take one that `entail train gausscse` made"
+            )
+        self.form: GaussianForm = entry.gaussian
+        self._values = BiEncoder(entry, device=device, precision="fp32", batch_size=batch_size)
+
+    def __repr__(self) -> str:
+        return f"GaussianEncoder({self.name!r}, loaded={self._values.loaded})"
+
+    @property
+    def name(self) -> str:
+        """The entry's name."""
+        return self._values.name
+
+    @property
+    def entry(self) -> EncoderEntry:
+        """Where the weights come from."""
+        return self._values.entry
+
+    @property
+    def revision(self) -> str:
+        """The entry's revision: other weights, other revision."""
+        return self._values.revision
+
+    @property
+    def dimension(self) -> int:
+        """Length of a mean, d."""
+        return self._values.dimension // 2
+
+    @property
+    def kind(self) -> SimilarityKind:
+        """Which similarity it was trained for."""
+        return self.form.similarity
+
+    @property
+    def threshold(self) -> float | None:
+        """Above which similarity sim(h || p) the premise p is said to entail h; None if none was fitted."""
+        return self.form.threshold
+
+    def load(self) -> None:
+        """Bring the weights into memory, once.
+
+        Raises:
+            EncoderError: If the weights are not what they should be or cannot be loaded.
+            SettingsError: If the device is not there.
+        """
+        self._values.load()
+
+    def encode(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
+        """Return one Gaussian a text, in order.
+
+        Raises:
+            EncoderError: If the model cannot be loaded, or makes a number that is not finite.
+        """
+        values = self._values.encode(texts, "query", normalised=False, progress=progress)
+        return squashed(Gaussians.of(values)) if self.form.tanh else Gaussians.of(values)
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """Say of each text whether it is longer than what is read of it; raises as `load`."""
+        return self._values.cut(texts)
+
+    def similarities(
+        self, first: Sequence[str], second: Sequence[str], *, progress: ProgressCallback | None = None
+    ) -> Floats64:
+        """Return sim(first_i || second_i), shape (n,); every distinct text is encoded once.
+
+        Raises:
+            EncoderError: If there are not as many of both, or as `encode`.
+        """
+        if len(first) != len(second):
+            raise EncoderError(f"expected pairs of texts, found {len(first)} and {len(second)}")
+        distinct, rows = np.unique(np.array([*first, *second], dtype=object), return_inverse=True)
+        found = self.encode(list(distinct), progress=progress)
+        one, two = rows[: len(first)], rows[len(first) :]
+        return similarity(found[one], found[two], kind=self.kind)
+
+
+def squashed(gaussians: Gaussians) -> Gaussians:
+    """Return them with every mean through tanh."""
+    return replace(gaussians, mean=np.tanh(gaussians.mean))
