@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from entail.data.records import Corpus, ExplanationTree, Premise, Step
     from entail.data.text import fold
     from entail.encoders.biencoder import load
+    from entail.encoders.gaussian import GaussianEncoder
     from entail.errors import EntailError
     from entail.evaluation.comparison import compare
     from entail.evaluation.effort import measure_effort
     from entail.evaluation.premises import evaluate_premises
+    from entail.gausscse.config import GausscseConfig
+    from entail.gausscse.training import train_gausscse
     from entail.hub.export import export_encoder
     from entail.hub.pull import pull_encoder
     from entail.hub.push import push_encoder
@@ -48,6 +51,8 @@ _HOMES = {
     "CorpusStore": "entail.trees.corpora",
     "EntailError": "entail.errors",
     "ExplanationTree": "entail.data.records",
+    "GaussianEncoder": "entail.encoders.gaussian",
+    "GausscseConfig": "entail.gausscse.config",
     "Jobs": "entail.jobs.jobs",
     "Judgements": "entail.data.judgements",
     "Premise": "entail.data.records",
@@ -75,6 +80,7 @@ _HOMES = {
     "sample": "entail.aeenc.sampling",
     "serve": "entail.serving.server",
     "train_aeenc": "entail.aeenc.training",
+    "train_gausscse": "entail.gausscse.training",
     "write_card": "entail.cards.model_card",
     "write_trees": "entail.data.entailment_bank",
 }
@@ -86,6 +92,8 @@ __all__ = [
     "CorpusStore",
     "EntailError",
     "ExplanationTree",
+    "GausscseConfig",
+    "GaussianEncoder",
     "Jobs",
     "Judgements",
     "Premise",
@@ -114,6 +122,7 @@ __all__ = [
     "sample",
     "serve",
     "train_aeenc",
+    "train_gausscse",
     "write_card",
     "write_trees",
 ]

@@ -14,6 +14,8 @@ PUBLIC = [
     "CorpusStore",
     "EntailError",
     "ExplanationTree",
+    "GausscseConfig",
+    "GaussianEncoder",
     "Jobs",
     "Judgements",
     "Premise",
@@ -42,6 +44,7 @@ PUBLIC = [
     "sample",
     "serve",
     "train_aeenc",
+    "train_gausscse",
     "write_card",
     "write_trees",
 ]

@@ -62,6 +62,21 @@ def method_text(name: str | None) -> MethodText:
 
 register_method(
     MethodText(
+        name="gausscse",
+        title="Gaussian sentence embedding (GaussCSE)",
+        idea="says which of two sentences entails the other",
+        citation=r"""@misc{yoda2023sentence,
+  title  = {Sentence Representations via {Gaussian} Embedding},
+  author = {Yoda, Shohei and Tsukagoshi, Hayato and Sasano, Ryohei and Takeda, Koichi},
+  year   = {2023},
+  eprint = {2305.12990},
+  archivePrefix = {arXiv}
+}""",
+        tags=("natural-language-inference", "gaussian-embedding"),
+    )
+)
+register_method(
+    MethodText(
         name="aeenc",
         title="Active entailment encoding (AE-Enc)",
         idea="ranks the premises that *explain* a claim above those that merely resemble it",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from entail.cards import usage
+from entail.cards import gaussian, usage
 from entail.cards.facts import Facts
 from entail.cards.licences import OTHER
 from entail.cards.markdown import code, escaped, shown, table
@@ -18,6 +18,8 @@ _COUNTS = {
     "positives": "premises that explain one",
     "negatives": "hard negatives by name",
     "triplets": "triplets of the three",
+    "entailment_pairs": "entailment pairs",
+    "with_contradiction": "triplets with a contradicted hypothesis",
     "sentences": "further sentences, which nobody judged",
     "missing": "gold premises that the corpus lacks, left out",
 }
@@ -34,6 +36,14 @@ def about(facts: Facts) -> Iterator[str]:
     size = f"{facts.entry.dimension}-dimensional " if facts.entry.dimension else ""
     on = f" on {code(facts.base_place)}" if facts.base_place else ""
     kind = "an adapter" if facts.form == "adapter" else "a whole model"
+    if facts.entry.gaussian is not None:
+        made = gaussian.about_gaussians(facts.entry.gaussian, dimension=facts.entry.dimension)
+        by = f"{escaped(facts.method.title)}{on}"
+        yield (
+            f"A sentence encoder trained by {by}: it {facts.method.idea}. {made} "
+            f"It is {kind} that any user of sentence-transformers can load."
+        )
+        return
     yield (
         f"A sentence encoder trained by {escaped(facts.method.title)}{on}: it {facts.method.idea}, by the "
         f"cosine of {size}vectors. {towers} It is {kind} that any user of sentence-transformers can load."
@@ -44,16 +54,22 @@ def use(facts: Facts) -> Iterator[str]:
     """Programs that use it."""
     yield "## How to use it"
     yield "With `entail`:"
-    yield f"```python\n{usage.entail_usage(facts.place if facts.repo or facts.beside else facts.name)}```"
+    place = facts.place if facts.repo or facts.beside else facts.name
+    form = facts.entry.gaussian
+    yield f"```python\n{usage.entail_usage(place) if form is None else gaussian.entail_usage(place)}```"
     needs = "`sentence-transformers` and `peft`" if facts.form == "adapter" else "`sentence-transformers`"
     yield f"With {needs} alone:"
-    plain = usage.plain_usage(
-        facts.place,
-        form=facts.form,
-        towers=facts.entry.towers,
-        base=facts.base_place,
-        on_hub=facts.repo is not None,
-    )
+    if form is not None:
+        base = facts.base_place if facts.form == "adapter" else None
+        plain = gaussian.plain_usage(facts.place, form, base=base, on_hub=facts.repo is not None)
+    else:
+        plain = usage.plain_usage(
+            facts.place,
+            form=facts.form,
+            towers=facts.entry.towers,
+            base=facts.base_place,
+            on_hub=facts.repo is not None,
+        )
     yield f"```python\n{plain}```"
     if facts.also:
         yield facts.also

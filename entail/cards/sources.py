@@ -119,3 +119,44 @@ register_source(
         "only their owners can say.",
     )
 )
+register_source(
+    DataSource(
+        name="snli",
+        about="SNLI: captions of photographs, and what follows from them, may be, or cannot be",
+        licence="cc-by-sa-4.0",
+        citation="""@inproceedings{bowman2015large,
+  title     = {A large annotated corpus for learning natural language inference},
+  author    = {Bowman, Samuel R. and Angeli, Gabor and Potts, Christopher and Manning, Christopher D.},
+  booktitle = {Proceedings of EMNLP},
+  year      = {2015}
+}""",
+    )
+)
+register_source(
+    DataSource(
+        name="multinli",
+        about="MultiNLI: the same of ten genres of speech and writing",
+        note="MultiNLI stands under several terms: most of it under the OANC's, which allow any use; some "
+        "fiction under CC BY 3.0 and CC BY-SA 3.0. Who publishes what was learnt from it has to decide.",
+        citation="""@inproceedings{williams2018broad,
+  title     = {A Broad-Coverage Challenge Corpus for Sentence Understanding through Inference},
+  author    = {Williams, Adina and Nangia, Nikita and Bowman, Samuel},
+  booktitle = {Proceedings of NAACL-HLT},
+  year      = {2018}
+}""",
+    )
+)
+register_source(
+    DataSource(
+        name="snli_counterfactual",
+        about="Counterfactually augmented SNLI: pairs that were changed a little, until their label changed",
+        licence="apache-2.0",
+        note="It was made from sentences of SNLI, which is CC BY-SA 4.0.",
+        citation="""@inproceedings{kaushik2020learning,
+  title     = {Learning the Difference that Makes a Difference with Counterfactually-Augmented Data},
+  author    = {Kaushik, Divyansh and Hovy, Eduard and Lipton, Zachary C.},
+  booktitle = {ICLR},
+  year      = {2020}
+}""",
+    )
+)

@@ -11,6 +11,9 @@ from entail.aeenc.config import AeencConfig
 from entail.cli.console import Report, progress_bar, reports, table
 from entail.cli.options import CorpusFileIfAny, Extend, FromLog, TreesFileIfAny, options_of
 from entail.errors import TrainingError
+from entail.gausscse.config import GausscseConfig
+from entail.jobs.nli_source import NliSource
+from entail.training.loop import Fitted
 
 if TYPE_CHECKING:
     from entail.aeenc.training import AeencTraining
@@ -95,18 +98,75 @@ def aeenc(
     return Report(data=training.to_json(), text=_as_text(training))
 
 
+@app.command()
+@reports
+@options_of(GausscseConfig)
+@options_of(NliSource, into="source", panel="Data")
+def gausscse(
+    *,
+    out: Annotated[Path, typer.Option(help="Folder for the encoder, such as models/mine.", metavar="FOLDER")],
+    data_name: Annotated[
+        list[str] | None,
+        typer.Option("--data", help="Name of the data set, for the card: snli, multinli ...", metavar="NAME"),
+    ] = None,
+    resume: Annotated[bool, typer.Option(help="Go on from a checkpoint that is there.")] = True,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = None,
+    source: NliSource,
+    config: GausscseConfig,
+) -> Report:
+    """Train an encoder of Gaussians, which says which sentence entails which (GaussCSE).
+
+    Several processes: `torchrun --nproc-per-node 2 -m entail train gausscse ...`.
+    """
+    from entail.gausscse.training import train_gausscse
+
+    data = source.read()
+    with progress_bar() as progress:
+        training = train_gausscse(
+            data.triplets,
+            config,
+            dev=data.dev,
+            data=data_name or (),
+            out=out,
+            resume=resume,
+            device=device,
+            progress=progress,
+        )
+    counts = training.counts
+    parts = [
+        f"learnt from {counts['triplets']:,} triplets, {counts['with_contradiction']:,} of them with a "
+        f"contradiction, in {training.fitted.seconds:,.0f} s; {data.skipped:,} rows left out",
+        *_evaluations(training.fitted, measure="AUPRC"),
+        *(f"warning: {warning}" for warning in training.warnings),
+        f"wrote {out}",
+    ]
+    return Report(data=training.to_json(), text="\n\n".join(parts))
+
+
+def _evaluations(fitted: Fitted, *, measure: str) -> list[str]:
+    """Return the evaluations as a table, and which weights were kept."""
+    parts = []
+    if fitted.evaluations:
+        names = list(fitted.evaluations[0].figures)
+        rows: list[list[Any]] = [
+            [e.step, e.epoch, *(e.figures[n] for n in names)] for e in fitted.evaluations
+        ]
+        parts.append(table(["step", "epoch", *names], rows))
+    if fitted.best:
+        best = fitted.best
+        parts.append(
+            f"kept the weights of epoch {best.epoch}, step {best.step}, dev {measure} {best.score:.4f}"
+        )
+    return parts
+
+
 def _as_text(training: AeencTraining) -> str:
     counts, fitted = training.counts, training.fitted
     parts = [
         f"learnt from {counts['queries']:,} queries, {counts['positives']:,} positives, "
         f"{counts['negatives']:,} hard negatives by name, in {fitted.seconds:,.0f} s"
     ]
-    if fitted.evaluations:
-        names = list(fitted.evaluations[0].figures)
-        rows: list[list[Any]] = [[e.epoch, *(e.figures[n] for n in names)] for e in fitted.evaluations]
-        parts.append(table(["epoch", *names], rows))
-    if fitted.best:
-        parts.append(f"kept the weights of epoch {fitted.best.epoch}, dev MAP {fitted.best.score:.4f}")
+    parts.extend(_evaluations(fitted, measure="MAP"))
     if training.missing:
         parts.append(
             f"{len(training.missing):,} gold premises are not in the corpus and were not learnt from "

@@ -1,0 +1,1 @@
+"""GaussCSE: sentences as Gaussians, and the direction of entailment."""

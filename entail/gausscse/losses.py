@@ -1,0 +1,127 @@
+r"""The loss of GaussCSE (eq. 3), over all Gaussians of a batch at once.
+
+With premises p, entailed hypotheses e, contradicted ones c, s(a, b) = sim(a || b) and a temperature t:
+
+.. math::
+
+    L_i = -\log \frac{e^{s(e_i, p_i)/t}}
+        {\sum_j e^{s(e_j, p_i)/t} + \sum_j e^{s(c_j, p_i)/t} + \sum_j e^{s(p_j, e_i)/t}}
+
+The three sums are the entailment set (always there), the contradiction set and the reversed set. The
+printed equation is lost in our copy of the paper; this is its authors' code. A reversed set of s(p_i, e_j)
+is offered, too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from entail.encoders.gaussians import LOG_VARIANCE_LIMIT, SimilarityKind
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Reversal = Literal["by_entailed", "by_premise"]
+"""The reversed set of triplet i: s(p_j, e_i) over j, as in the authors' code; or s(p_i, e_j)."""
+
+
+def parameters_of(values: Tensor, *, tanh: bool) -> tuple[Tensor, Tensor]:
+    """Return means and log variances, each (n, d), of what a head makes, (n, 2 d), as `Gaussians.of` does."""
+    import torch
+
+    mean, log_variance = values.chunk(2, dim=1)
+    limited = log_variance.clamp(-LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT)
+    return (torch.tanh(mean) if tanh else mean), limited
+
+
+def similarities(
+    first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor], *, kind: SimilarityKind
+) -> Tensor:
+    """Return sim(first_i || second_j), shape (n, m); see `entail.encoders.gaussians` for the kinds.
+
+    Args:
+        first: Means and log variances, each (n, d).
+        second: Means and log variances, each (m, d).
+        kind: How a similarity is made of the divergences.
+    """
+    if kind == "kl_per_dim":
+        (mean, log_variance), (other_mean, other_log) = first, second
+        x = log_variance[:, None] - other_log[None]  # (n, m, d)
+        apart = (mean[:, None] - other_mean[None]).square() * (-other_log[None]).exp()
+        return (1 / (1 + (x.exp() - x - 1 + apart) / 2)).mean(dim=2)
+    found = divergences(first, second)
+    return 1 / (1 + (found / first[0].shape[1] if kind == "kl_mean" else found))
+
+
+def divergences(first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]) -> Tensor:
+    """Return KL(first_i || second_j), shape (n, m), by one matrix product.
+
+    KL = 1/2 sum_k [(v1 + mu1^2) / v2 - 2 mu1 mu2 / v2 + mu2^2 / v2 + log v2 - log v1 - 1]
+    """
+    import torch
+
+    (mean, log_variance), (other_mean, other_log) = first, second
+    # Divergences do not change when all means are moved; near 0 fewer digits are lost.
+    middle = other_mean.detach().mean(dim=0)
+    mean, other_mean = mean - middle, other_mean - middle
+    precision = (-other_log).exp()
+    of_first = torch.cat([log_variance.exp() + mean.square(), -2 * mean], dim=1)  # (n, 2 d)
+    of_second = torch.cat([precision, other_mean * precision], dim=1)  # (m, 2 d)
+    alone = (other_mean.square() * precision + other_log).sum(dim=1)  # (m,)
+    constant = (log_variance + 1).sum(dim=1)  # (n,)
+    return ((of_first @ of_second.T + alone[None] - constant[:, None]) / 2).clamp_min(0)
+
+
+def contrastive(
+    premises: tuple[Tensor, Tensor],
+    entailed: tuple[Tensor, Tensor],
+    contradicted: tuple[Tensor, Tensor] | None,
+    *,
+    kind: SimilarityKind,
+    temperature: float,
+    reversed_set: bool = True,
+    reversal: Reversal = "by_entailed",
+    same_premise: Tensor | None = None,
+    same_entailed: Tensor | None = None,
+) -> tuple[Tensor, dict[str, float]]:
+    """Return the mean of L_i over a batch, and terms to watch (eq. 3).
+
+    Args:
+        premises: Means and log variances of p, each (n, d).
+        entailed: Those of e, in the same order.
+        contradicted: Those of the contradictions of a batch, each (m, d), m <= n: a premise without one has
+            no part in the set, but has the others' as negatives; None for no such set.
+        kind: The similarity.
+        temperature: t.
+        reversed_set: Whether the reversed set takes part.
+        reversal: Which one.
+        same_premise: Which premises are the same sentence, (n, n): what one entails is no negative of
+            the other. Default: none but each itself.
+        same_entailed: Which entailed hypotheses are the same sentence, likewise.
+    """
+    import torch
+
+    n = len(premises[0])
+    forward = similarities(entailed, premises, kind=kind).T  # row i: s(e_j, p_i) over j
+    backward = similarities(premises, entailed, kind=kind)  # s(p_j, e_i) at (j, i)
+    itself = torch.eye(n, dtype=torch.bool, device=forward.device)
+    alike = torch.zeros_like(itself)
+    for same in (same_premise, same_entailed):
+        if same is not None:
+            alike = alike | same
+    sets = [forward.masked_fill(alike & ~itself, float("-inf"))]
+    if contradicted is not None and len(contradicted[0]):
+        sets.append(similarities(contradicted, premises, kind=kind).T)
+    if reversed_set:
+        sets.append(backward.T if reversal == "by_entailed" else backward)
+    logits = torch.cat(sets, dim=1) / temperature
+    loss = (torch.logsumexp(logits, dim=1) - forward.diagonal() / temperature).mean()
+    with torch.no_grad():
+        terms = {
+            "similarity": float(forward.diagonal().mean()),
+            "similarity reversed": float(backward.diagonal().mean()),
+            "direction": float((forward.diagonal() > backward.diagonal()).float().mean()),
+            "log variance premises": float(premises[1].mean()),
+            "log variance entailed": float(entailed[1].mean()),
+        }
+    return loss, terms

@@ -1,0 +1,109 @@
+"""One step of GaussCSE: a batch of triplets, every distinct sentence of it encoded once, the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from entail.data.nli_triplets import NliTriplets
+from entail.gausscse.config import GausscseConfig
+from entail.gausscse.losses import contrastive, parameters_of
+from entail.gausscse.tower import GaussianTower
+from entail.index.protocol import Ints
+from entail.training.batches import batches
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class GausscseTask:
+    """What GaussCSE gives to the training loop.
+
+    Args:
+        config: The settings.
+        triplets: What is learnt from.
+        tower: What learns.
+        evaluate: Measures the weights as they are, see `Task.evaluate`.
+    """
+
+    def __init__(
+        self,
+        config: GausscseConfig,
+        triplets: NliTriplets,
+        tower: GaussianTower,
+        *,
+        evaluate: Callable[[], tuple[float, dict[str, float]] | None],
+    ) -> None:
+        self.config, self.triplets, self.tower = config, triplets, tower
+        self._evaluate = evaluate
+        self._epoch = 0
+        self._rows: list[tuple[str, str, str | None]] = []
+        premises = tower.lengths([triplet.premise for triplet in triplets.triplets])
+        entailed = tower.lengths([triplet.entailed for triplet in triplets.triplets])
+        self._lengths = [max(pair) for pair in zip(premises, entailed, strict=True)]
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Nothing depends on the weights."""
+
+    def batches(self, epoch: int) -> list[Ints]:
+        """Return batches of like length; one that is left with a single triplet joins the one before."""
+        if not self._rows or epoch != self._epoch:
+            self._rows = list(self.triplets.drawn(seed=self.config.seed, epoch=epoch))
+        self._epoch = epoch
+        size = self.config.batch_size
+        dealt = batches(self._lengths, batch_size=size, seed=self.config.seed, epoch=epoch)
+        whole = [batch for batch in dealt if len(batch) > 1]
+        single = [batch for batch in dealt if len(batch) == 1]
+        if single and whole:
+            whole[0] = np.concatenate([whole[0], *single])
+            return whole
+        return dealt
+
+    def steps(self, epochs: int) -> int:
+        """Return how many batches there will be in all."""
+        return epochs * len(self.batches(self._epoch))
+
+    def share(self, batch: Ints, *, rank: int, size: int) -> Ints:
+        """Return the triplets of one process; its negatives are those of its own triplets."""
+        return batch[rank::size] if size > 1 else batch
+
+    def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
+        """Return the loss of some triplets, and what to watch (eq. 3)."""
+        import torch
+
+        some = [self._rows[i] for i in batch]
+        contradicted = [c for _, _, c in some if c is not None] if "con" in self.config.sets else []
+        parts = [[p for p, _, _ in some], [e for _, e, _ in some], contradicted]
+        texts = list(dict.fromkeys(text for part in parts for text in part))
+        row = {text: number for number, text in enumerate(texts)}
+        rows = [torch.tensor([row[text] for text in part], dtype=torch.long) for part in parts]
+        mean, log_variance = parameters_of(self.tower.vectors(texts), tanh=self.config.tanh)
+        premises, entailed, negatives = ((mean[r], log_variance[r]) for r in rows)
+        device = mean.device
+        loss, terms = contrastive(
+            premises,
+            entailed,
+            negatives if contradicted else None,
+            kind=self.config.similarity,
+            temperature=self.config.temperature,
+            reversed_set="rev" in self.config.sets,
+            reversal=self.config.reversal,
+            same_premise=(rows[0][:, None] == rows[0][None]).to(device),
+            same_entailed=(rows[1][:, None] == rows[1][None]).to(device),
+        )
+        with torch.no_grad():
+            terms["variance"] = float(log_variance.exp().mean())
+        return loss, terms
+
+    def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
+        """Measure the weights as they are."""
+        return self._evaluate()
+
+    def state(self) -> Mapping[str, Any]:
+        """Return nothing: batches and draws depend on seed and epoch alone."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take back nothing."""

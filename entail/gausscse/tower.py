@@ -1,0 +1,129 @@
+"""A tower in training whose sentences are Gaussians: hidden vectors, and a linear head to 2 d numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.gaussian_form import HEAD, Pooling
+from entail.encoders.stock import without_head
+from entail.training.tower import Lora, Precision, Tower, save_whole
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_LOG_VARIANCE_SCALE = 0.1
+"""Untrained log variances are this share of a random projection: near 0, and yet different."""
+
+
+class GaussianTower(Tower):
+    """One encoder of Gaussians that learns.
+
+    The head begins with the hidden vectors themselves as means, scaled, and with variances near 1: so the
+    base's own geometry is the start.
+
+    Args:
+        base: A whole model, the start.
+        lora: Train an adapter of this form, and the head; None trains every weight.
+        device: A torch device.
+        pooling: How a sentence's hidden vector is made.
+        spread: Typical length of an untrained mean, as a share of the root of d.
+        longest: Tokens that are read while training, at most what the base reads.
+        precision: bf16 computes hidden vectors under autocast; the head and the loss stay fp32.
+        dropout: Of hidden states and attention while training; None leaves it as the base has it.
+        seed: Of the head's random part.
+
+    Raises:
+        EncoderError: If the base cannot be loaded, or does not begin with a transformer.
+        TrainingError: As `Tower`.
+    """
+
+    def __init__(
+        self,
+        base: EncoderEntry,
+        *,
+        lora: Lora | None,
+        device: str,
+        pooling: Pooling = "mean",
+        spread: float = 1.0,
+        longest: int | None = None,
+        precision: Precision = "fp32",
+        dropout: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        import torch
+        from sentence_transformers.sentence_transformer.modules import Dense
+
+        super().__init__(base, lora=lora, device=device, precision=precision, dropout=dropout)
+        self.model = without_head(self.model, pooling=pooling)
+        self._reads = self.model.max_seq_length
+        if longest is not None:
+            self.model.max_seq_length = min(longest, self._reads or longest)
+        d = self.model.get_embedding_dimension()
+        assert d is not None
+        self.head = Dense(d, 2 * d, activation_function=None)
+        draw = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            self.model.eval()
+            length = float(self._hidden(_PROBES).norm(dim=1).mean())
+            self.head.linear.weight[:d] = torch.eye(d) * (spread * d**0.5 / max(length, 1e-6))
+            noise = torch.randn(d, d, generator=draw) / d**0.5
+            self.head.linear.weight[d:] = noise * (_LOG_VARIANCE_SCALE / max(length / d**0.5, 1e-6))
+            self.head.linear.bias.zero_()
+        self.head.to(device)
+        self.model.train()
+        self.parameters |= {f"{HEAD}.{name}": p for name, p in self.head.named_parameters()}
+
+    @property
+    def dimension(self) -> int:
+        """Numbers a sentence, 2 d."""
+        return int(self.head.out_features)
+
+    def vectors(self, texts: Sequence[str]) -> Tensor:
+        """Return what the head makes, with its gradient, shape (texts, 2 d), fp32."""
+        values: Tensor = self.head.linear(self._hidden(texts))
+        return values
+
+    def save(self, folder: Path) -> None:
+        """Write adapter (fp16) and head, or the whole model, into a folder that is not there or empty.
+
+        Raises:
+            OSError: If the folder cannot be written.
+        """
+        self.model.max_seq_length, longest = self._reads, self.model.max_seq_length
+        try:
+            if self.lora is None:
+                from sentence_transformers import SentenceTransformer
+
+                modules = [*self.model.children(), self.head]
+                save_whole(folder, SentenceTransformer(modules=modules, device="cpu"))
+            else:
+                super().save(folder)
+                self._save_head(folder / HEAD)
+        finally:
+            self.model.max_seq_length = longest
+
+    def _save_head(self, folder: Path) -> None:
+        import copy
+
+        import torch
+
+        folder.mkdir()
+        # In fp16 it takes half the room, and reading it gives fp32 again.
+        copy.deepcopy(self.head).to("cpu", torch.float16).save(str(folder))
+
+    def _hidden(self, texts: Sequence[str]) -> Tensor:
+        import torch
+
+        features = {
+            name: value.to(self.device) if isinstance(value, torch.Tensor) else value
+            for name, value in self.model.preprocess(list(texts)).items()
+        }
+        with self._autocast():
+            found: Tensor = self.model(features)["sentence_embedding"]
+        return found.float()
+
+
+_PROBES = ("a man is playing a guitar on a stage", "the company did not say why it had changed its plans")

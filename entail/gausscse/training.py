@@ -1,0 +1,277 @@
+"""GaussCSE: train an encoder of Gaussians on natural language inference (Yoda et al.)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from entail.classification import auprc, best_threshold
+from entail.data.nli import NliPair
+from entail.data.nli_triplets import NliTriplets
+from entail.encoders.catalogue import EncoderEntry, fetch, resolve
+from entail.encoders.gaussian import squashed
+from entail.encoders.gaussian_form import GaussianForm
+from entail.encoders.gaussians import Floats64, Gaussians, similarity
+from entail.errors import TrainingError
+from entail.gausscse.calibration import fit_curve, logits
+from entail.gausscse.config import GausscseConfig
+from entail.gausscse.saving import METHOD, save_gausscse
+from entail.gausscse.task import GausscseTask
+from entail.gausscse.tower import GaussianTower
+from entail.progress import ProgressCallback
+from entail.training.distributed import from_first, world
+from entail.training.loop import Fitted, Schedule, fit
+from entail.training.saving import require_place
+from entail.training.task import Watch
+from entail.training.tower import Lora, cast_precision, require_base, training_device
+
+
+@dataclass(frozen=True)
+class GausscseTraining:
+    """What a training came to, all its resumptions together.
+
+    Attributes:
+        config: Its settings.
+        fitted: Evaluations and times.
+        counts: What was learnt from and what was left out, see `NliTriplets`.
+        form: Similarity, threshold and curves, as fitted on dev.
+        warnings: What looked wrong, in words.
+        folder: Where the encoder was written; None if it was not.
+        data: Names of the data sets, for the card.
+    """
+
+    config: GausscseConfig
+    fitted: Fitted
+    counts: Mapping[str, int]
+    form: GaussianForm
+    warnings: tuple[str, ...]
+    folder: Path | None
+    data: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types, without the folder's place."""
+        return {
+            "config": asdict(self.config),
+            "fitted": asdict(self.fitted),
+            "counts": dict(self.counts),
+            "gaussian": self.form.to_json(),
+            "warnings": list(self.warnings),
+            "name": self.folder.name if self.folder else None,
+        }
+
+
+def train_gausscse(
+    triplets: NliTriplets,
+    config: GausscseConfig,
+    *,
+    dev: Sequence[NliPair] = (),
+    data: Sequence[str] = (),
+    out: Path | None = None,
+    work: Path | None = None,
+    resume: bool = True,
+    checkpoint_seconds: float = 30.0,
+    device: str | None = None,
+    progress: ProgressCallback | None = None,
+    watch: Watch | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> GausscseTraining:
+    """Train an encoder of Gaussians on triplets of premise, entailed and contradicted hypotheses.
+
+    The best weights are those of the highest AUPRC on dev; threshold and curves are fitted there, too.
+
+    Called in each of several processes that `torchrun` started it trains one encoder on all of them; a
+    triplet then has those of its own process as negatives.
+
+    Args:
+        triplets: What is learnt from.
+        config: The settings.
+        dev: Pairs to choose the best weights on; without them the last are kept, and there is no threshold.
+        data: Names of the data sets for the card (`entail.cards.sources`), such as `snli`.
+        out: Folder for the encoder; None keeps nothing. It is written whole at the end, over nothing but an
+            encoder of this method.
+        work: Folder for checkpoints; default: `out`'s name with `.training`.
+        resume: Whether to go on from a checkpoint that is there.
+        checkpoint_seconds: Seconds between two checkpoints, beside the one after every epoch.
+        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
+        progress: Told how far it is.
+        watch: Told of every step and evaluation.
+        stop: Asked after every step whether to stop there.
+
+    Raises:
+        TrainingError: If there is nothing to learn from, no contradiction where `sets` asks for some, a loss
+            that is not finite, a folder that holds something else, another process at work in it, or it was
+            stopped.
+        CheckpointError: If a checkpoint is of another base, data or configuration.
+        EncoderError: If the base cannot be loaded.
+    """
+    import torch
+
+    _require_enough(triplets, config)
+    if out is not None:
+        require_place(out, method=METHOD)
+    rank, _ = world()
+    base = fetch(resolve(config.base))
+    require_base(base)
+    place = training_device(device)
+    torch.manual_seed(config.seed)
+    tower = _tower(config, base, place)
+    chosen = _some(dev, config)
+
+    def evaluate() -> tuple[float, dict[str, float]] | None:
+        if not chosen:
+            return None
+        return dev_figures(_encoded(tower, config, chosen), chosen, config)
+
+    fitted = fit(
+        GausscseTask(config, triplets, tower, evaluate=evaluate),
+        tower.parameters,
+        Schedule(
+            epochs=config.epochs,
+            learning_rate=config.highest_rate,
+            warmup=config.warmup,
+            weight_decay=config.weight_decay,
+            evaluate_steps=config.evaluate_every,
+            checkpoint_seconds=checkpoint_seconds,
+            seed=config.seed,
+        ),
+        folder=work or (out.with_name(f"{out.name}.training") if out else None),
+        fingerprint={
+            "base": str(base.revision),
+            "data": triplets.digest,
+            "dev": _digest([(p.premise, p.hypothesis, p.label) for p in chosen]),
+            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
+        },
+        resume=resume,
+        progress=None if rank else progress,
+        watch=watch,
+        stop=stop,
+    )
+    form = GaussianForm(similarity=config.similarity, pooling=config.pooling, tanh=config.tanh)
+    if dev:
+        told = from_first(lambda: _fitted(form, _encoded(tower, config, dev), dev).to_json())
+        form = GaussianForm.read(told, name="what was fitted on dev")
+    training = GausscseTraining(
+        config=config,
+        fitted=fitted,
+        counts=triplets.to_json(),
+        form=form,
+        warnings=_warnings(fitted),
+        folder=out,
+        data=tuple(data),
+    )
+    if out is not None:
+        from_first(lambda: save_gausscse(out, training, tower, base))
+    return training
+
+
+def dev_figures(
+    similarities: tuple[Floats64, Floats64], pairs: Sequence[NliPair], config: GausscseConfig
+) -> tuple[float, dict[str, float]]:
+    """Return what the best weights are chosen by, AUPRC of NLI, and the main figures.
+
+    Args:
+        similarities: sim(h || p) and sim(p || h) of each pair.
+        pairs: The pairs.
+        config: Says which similarity it is.
+
+    Raises:
+        TrainingError: If no pair of dev is an entailment.
+    """
+    forward, backward = similarities
+    entailed = np.array([pair.label == "entailment" for pair in pairs])
+    score = auprc(forward, entailed)
+    if score is None:
+        raise TrainingError("expected entailments among the dev pairs, found none; give another dev file")
+    right = forward[entailed] > backward[entailed]
+    return score, {
+        "AUPRC": score,
+        "accuracy": best_threshold(forward, entailed).accuracy,
+        "direction": float(right.mean()),
+    }
+
+
+def _tower(config: GausscseConfig, base: EncoderEntry, device: str) -> GaussianTower:
+    return GaussianTower(
+        base,
+        lora=Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None,
+        device=device,
+        pooling=config.pooling,
+        spread=config.spread,
+        longest=config.longest,
+        precision=cast_precision(config.precision, device),
+        dropout=config.dropout,
+        seed=config.seed,
+    )
+
+
+def _require_enough(triplets: NliTriplets, config: GausscseConfig) -> None:
+    if len(triplets) < 2:
+        raise TrainingError(
+            f"expected entailments to learn from, at least 2, found {len(triplets)}; give a file with some"
+        )
+    if "con" in config.sets and not triplets.premises_with_both:
+        raise TrainingError(
+            f"expected contradictions of some premises, for sets={config.sets}, found none; take sets=ent or "
+            "sets=ent+rev"
+        )
+
+
+def _some(dev: Sequence[NliPair], config: GausscseConfig) -> list[NliPair]:
+    """Draw the pairs that weights are chosen on: the same for every seed, so that seeds can be compared."""
+    if not config.dev_pairs or len(dev) <= config.dev_pairs:
+        return list(dev)
+    chosen = np.random.default_rng(0).permutation(len(dev))[: config.dev_pairs]
+    return [dev[i] for i in np.sort(chosen)]
+
+
+def _encoded(
+    tower: GaussianTower, config: GausscseConfig, pairs: Sequence[NliPair]
+) -> tuple[Floats64, Floats64]:
+    """Return sim(h || p) and sim(p || h) of each pair, under the weights of this moment."""
+    texts = list(dict.fromkeys(text for pair in pairs for text in (pair.premise, pair.hypothesis)))
+    row = {text: number for number, text in enumerate(texts)}
+    found = Gaussians.of(tower.encode(texts))
+    if config.tanh:
+        found = squashed(found)
+    premises = found[[row[pair.premise] for pair in pairs]]
+    hypotheses = found[[row[pair.hypothesis] for pair in pairs]]
+    kind = config.similarity
+    return similarity(hypotheses, premises, kind=kind), similarity(premises, hypotheses, kind=kind)
+
+
+def _fitted(
+    form: GaussianForm, similarities: tuple[Floats64, Floats64], dev: Sequence[NliPair]
+) -> GaussianForm:
+    """Fit threshold and curves: the direction's on pairs that entail one way only, as far as is known."""
+    forward, backward = similarities
+    entailed = np.array([pair.label == "entailment" for pair in dev])
+    one_way = entailed & np.array([not pair.bilateral for pair in dev])
+    margins = (logits(forward) - logits(backward))[one_way]
+    return replace(
+        form,
+        threshold=best_threshold(forward, entailed).value,
+        entailment=fit_curve(logits(forward), entailed),
+        direction=fit_curve(margins, np.ones(len(margins), dtype=bool), centred=True),
+    )
+
+
+def _warnings(fitted: Fitted) -> tuple[str, ...]:
+    if fitted.best is None or not fitted.evaluations:
+        return ()
+    untrained = fitted.evaluations[0]
+    if fitted.best.score <= untrained.score:
+        return (
+            f"no weights did better on dev than the untrained ones (AUPRC {fitted.best.score:.4f} against "
+            f"{untrained.score:.4f}); look at the learning rate and at the data",
+        )
+    return ()
+
+
+def _digest(rows: Sequence[object]) -> str:
+    return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()[:12]

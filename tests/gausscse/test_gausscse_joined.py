@@ -1,0 +1,80 @@
+"""GaussCSE from the command line and in the queue of trainings."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from entail.cli import main
+from entail.data.nli import NliPair
+from entail.encoders.gaussian import GaussianEncoder
+from entail.errors import SettingsError
+from entail.jobs.gausscse import evaluate, preview
+from entail.jobs.method import method
+from entail.jobs.nli_source import NliSource
+
+Pairs = Callable[..., list[NliPair]]
+
+
+@pytest.fixture
+def files(tmp_path: Path, nli_pairs: Pairs) -> dict[str, Path]:
+    found = {}
+    for number, name in enumerate(("train", "more", "dev")):
+        rows = [
+            {"sentence1": p.premise, "sentence2": p.hypothesis, "gold_label": p.label}
+            for p in nli_pairs(20, seed=number)
+        ]
+        rows.append({"sentence1": "ba be", "sentence2": "ba", "gold_label": "-"})
+        found[name] = tmp_path / f"{name}.jsonl"
+        found[name].write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return found
+
+
+def test_trained_and_told_from_the_command_line(
+    tiny_home: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--pairs", str(files["train"]), "--second", str(files["more"]), "--dev", str(files["dev"])]
+    small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--batch-size", "8", "--evaluate-every", "2"]
+    out = tiny_home / "mine"
+    assert main(["train", "gausscse", *given, *small, "--out", str(out), "--data", "snli"]) == 0
+    said = capsys.readouterr().out
+    assert "learnt from 40 triplets, 40 of them with a contradiction" in said
+    assert "2 rows left out" in said
+    assert "kept the weights of epoch" in said
+    assert "AUPRC" in said
+    assert GaussianEncoder("mine").threshold is not None
+    assert main(["evaluate", "direction", "--data", str(files["dev"]), "--encoder", "mine", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert 0 <= told["accuracy"] <= 1
+    assert told["n"] == 20
+    assert told["length_baseline"] == 1
+    assert set(told["longer_entailed"]) >= {"accuracy", "n"}
+    assert main(["evaluate", "nli", "--data", str(files["dev"]), "--encoder", "mine", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["threshold"] == GaussianEncoder("mine").threshold
+    assert told["n"] == 60
+
+
+def test_a_file_has_to_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SettingsError, match="expected --pairs FILE"):
+        NliSource()
+    with pytest.raises(SettingsError, match="limit: expected at least 2"):
+        NliSource(pairs=Path("x.jsonl"), limit=1)
+
+
+def test_what_would_be_trained_on_is_shown_first(files: dict[str, Path]) -> None:
+    how = method("gausscse")
+    source = NliSource(pairs=files["train"], dev=files["dev"], limit=12)
+    shown = preview(source, how.configured({}))
+    assert shown.counts == {"triplets": 12, "premises": 12, "with a contradiction": 12, "dev pairs": 60}
+    assert shown.left_out == {"rows with another label or that cannot be read": 1}
+    assert len(shown.rows) == 12
+    assert str(source) == "the first 12 triplets of train.jsonl"
+
+
+def test_points_are_not_measured_beside_gaussians(tiny_home: Path, files: dict[str, Path]) -> None:
+    how = method("gausscse")
+    data = how.reading({"pairs": str(files["train"]), "dev": str(files["dev"])}).read()
+    assert evaluate("tiny", data, None) is None
+    assert how.changed({"epochs": 5}) == {"epochs": 5}

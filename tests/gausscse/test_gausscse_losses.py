@@ -1,0 +1,131 @@
+"""The loss of GaussCSE: by hand, against the numpy similarities, and whether a step goes the right way."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from entail.encoders.gaussians import Gaussians, SimilarityKind, divergence, similarity
+from entail.gausscse.losses import contrastive, divergences, parameters_of, similarities
+
+Pair = tuple[torch.Tensor, torch.Tensor]
+KINDS: list[SimilarityKind] = ["kl", "kl_mean", "kl_per_dim"]
+
+
+def drawn(n: int, d: int, seed: int, *, spread: float = 1.0) -> Pair:
+    draw = np.random.default_rng(seed)
+    mean, log_variance = draw.normal(0, spread, (2, n, d)).astype(np.float32)
+    return torch.from_numpy(mean), torch.from_numpy(log_variance)
+
+
+def as_record(pair: Pair) -> Gaussians:
+    return Gaussians(pair[0].numpy(), pair[1].numpy())
+
+
+def test_one_dimension_by_hand() -> None:
+    first: Pair = (torch.tensor([[1.0]]), torch.tensor([[0.0]]))
+    second: Pair = (torch.tensor([[0.0]]), torch.tensor([[math.log(2)]]))
+    # KL = (log 2 + (1 + 1) / 2 - 1) / 2
+    assert float(divergences(first, second)) == pytest.approx(math.log(2) / 2)
+    assert float(divergences(second, first)) == pytest.approx((-math.log(2) + 3 - 1) / 2)
+    assert float(similarities(first, second, kind="kl")) == pytest.approx(1 / (1 + math.log(2) / 2))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_pair_is_as_similar_as_the_record_says(kind: SimilarityKind) -> None:
+    first, second = drawn(5, 7, 0), drawn(4, 7, 1)
+    found = similarities(first, second, kind=kind)
+    for row in range(5):
+        one = Gaussians(as_record(first).mean[[row] * 4], as_record(first).log_variance[[row] * 4])
+        expected = similarity(one, as_record(second), kind=kind)
+        assert found[row].numpy() == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e3])
+def test_divergences_of_near_and_of_far_away_means(far: float) -> None:
+    mean, log_variance = drawn(6, 32, 2, spread=0.3)
+    moved: Pair = (mean + far, log_variance)
+    found = divergences(moved, moved)
+    assert found.diagonal().abs().max() < 1e-2
+    expected = divergence(as_record((mean, log_variance))[[0] * 6], as_record((mean, log_variance)))
+    assert found[0].numpy() == pytest.approx(expected, abs=2e-2)
+    assert bool((found >= 0).all())
+
+
+def test_a_premise_alone_and_its_hypothesis_by_hand() -> None:
+    first: Pair = (torch.zeros(2, 1), torch.tensor([[0.0], [1.0]]))
+    second: Pair = (torch.tensor([[1.0], [3.0]]), torch.tensor([[-1.0], [0.5]]))
+    s = similarities(second, first, kind="kl")  # s(e_j, p_i) at (j, i)
+    back = similarities(first, second, kind="kl")
+    t = 0.5
+    expected = 0.0
+    for i in range(2):
+        below = sum(math.exp(float(s[j, i]) / t) + math.exp(float(back[j, i]) / t) for j in range(2))
+        expected -= math.log(math.exp(float(s[i, i]) / t) / below) / 2
+    loss, terms = contrastive(first, second, None, kind="kl", temperature=t)
+    assert float(loss) == pytest.approx(expected, rel=1e-5)
+    assert terms["similarity"] == pytest.approx(float(s.diagonal().mean()))
+    other, _ = contrastive(first, second, None, kind="kl", temperature=t, reversal="by_premise")
+    assert float(other) != pytest.approx(expected, rel=1e-5)
+    without, _ = contrastive(first, second, None, kind="kl", temperature=t, reversed_set=False)
+    assert float(without) < expected
+
+
+def test_contradictions_are_negatives_of_every_premise() -> None:
+    premises, entailed, contradicted = drawn(3, 4, 0), drawn(3, 4, 1), drawn(2, 4, 2)
+    options: dict[str, Any] = {"kind": "kl_mean", "temperature": 0.1, "reversed_set": False}
+    forward = similarities(entailed, premises, kind="kl_mean").T / 0.1
+    against = similarities(contradicted, premises, kind="kl_mean").T / 0.1
+    expected = torch.logsumexp(torch.cat([forward, against], dim=1), dim=1) - forward.diagonal()
+    loss, _ = contrastive(premises, entailed, contradicted, **options)
+    assert float(loss) == pytest.approx(float(expected.mean()), rel=1e-5)
+    empty = (torch.zeros(0, 4), torch.zeros(0, 4))
+    alone, _ = contrastive(premises, entailed, None, **options)
+    assert float(contrastive(premises, entailed, empty, **options)[0]) == float(alone)
+
+
+def test_what_the_same_premise_entails_is_no_negative() -> None:
+    premises, entailed = drawn(3, 4, 0), drawn(3, 4, 1)
+    premises = (premises[0][[0, 0, 2]], premises[1][[0, 0, 2]])
+    same = torch.tensor([[True, True, False], [True, True, False], [False, False, True]])
+    options: dict[str, Any] = {"kind": "kl_mean", "temperature": 0.1, "reversed_set": False}
+    plain, _ = contrastive(premises, entailed, None, **options)
+    masked, _ = contrastive(premises, entailed, None, same_premise=same, **options)
+    assert float(masked) < float(plain)
+    of_hypotheses, _ = contrastive(premises, entailed, None, same_entailed=same, **options)
+    assert float(of_hypotheses) == float(masked)
+
+
+@pytest.mark.parametrize("reversal", ["by_entailed", "by_premise"])
+@pytest.mark.parametrize("kind", ["kl_mean", "kl_per_dim"])
+def test_a_step_raises_the_premises_variance_and_lowers_the_hypotheses(kind: Any, reversal: Any) -> None:
+    values = torch.from_numpy(np.random.default_rng(3).normal(0, 0.2, (2, 8, 32)).astype(np.float32))
+    log_variances = torch.zeros(2, 8, 16, requires_grad=True)
+    premises = (values[0, :, :16], log_variances[0])
+    entailed = (values[1, :, :16], log_variances[1])
+    loss, before = contrastive(premises, entailed, None, kind=kind, temperature=0.05, reversal=reversal)
+    loss.backward()  # type: ignore[no-untyped-call]  # not typed there
+    assert log_variances.grad is not None
+    stepped = (log_variances - 0.1 * log_variances.grad).detach()
+    assert float(stepped[0].mean()) > 0 > float(stepped[1].mean())
+    after, terms = contrastive(
+        (premises[0], stepped[0]),
+        (entailed[0], stepped[1]),
+        None,
+        kind=kind,
+        temperature=0.05,
+        reversal=reversal,
+    )
+    assert float(after) < float(loss.detach())
+    assert terms["similarity reversed"] < before["similarity reversed"]
+
+
+def test_parameters_are_cut_as_the_record_cuts_them() -> None:
+    values = torch.tensor([[0.5, 99.0], [2.0, -99.0]])
+    mean, log_variance = parameters_of(values, tanh=False)
+    record = Gaussians.of(values.numpy())
+    assert np.array_equal(mean.numpy(), record.mean)
+    assert np.array_equal(log_variance.numpy(), record.log_variance)
+    assert float(parameters_of(values, tanh=True)[0][1]) == pytest.approx(math.tanh(2.0))

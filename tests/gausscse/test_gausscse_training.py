@@ -1,0 +1,247 @@
+"""From entailment pairs to an encoder of Gaussians on disk, and every way it can be refused."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.nli import NliPair
+from entail.data.nli_triplets import NliTriplets, nli_triplets
+from entail.encoders.biencoder import BiEncoder
+from entail.encoders.catalogue import catalogue, resolve
+from entail.encoders.gaussian import GaussianEncoder, is_gaussian
+from entail.encoders.gaussian_form import HEAD
+from entail.encoders.gaussians import LOG_VARIANCE_LIMIT
+from entail.errors import CheckpointError, EncoderError, TrainingError
+from entail.gausscse.config import GausscseConfig
+from entail.gausscse.training import GausscseTraining, train_gausscse
+from entail.hub.export import export_encoder
+from entail.training.task import Event
+
+Pairs = Callable[..., list[NliPair]]
+
+SETTINGS = GausscseConfig(
+    base="tiny",
+    rank=4,
+    epochs=6,
+    batch_size=8,
+    learning_rate=0.01,
+    evaluate_every=4,
+    precision="fp32",
+)
+
+
+def direction(encoder: GaussianEncoder, pairs: list[NliPair]) -> float:
+    some = [pair for pair in pairs if pair.label == "entailment"]
+    premises, hypotheses = [p.premise for p in some], [p.hypothesis for p in some]
+    forward = encoder.similarities(hypotheses, premises)
+    return float(np.mean(forward > encoder.similarities(premises, hypotheses)))
+
+
+@pytest.mark.parametrize("tuning", ["lora", "full"])
+def test_it_learns_which_sentence_entails_which(
+    tiny_home: Path, triplets: NliTriplets, nli_pairs: Pairs, tuning: Any
+) -> None:
+    dev, unseen = nli_pairs(40, seed=1), nli_pairs(40, seed=2)
+    config = replace(SETTINGS, tuning=tuning, epochs=9, learning_rate=0.01 if tuning == "lora" else 0.003)
+    events: list[Event] = []
+    training = train_gausscse(
+        triplets, config, dev=dev, data=["snli"], out=tiny_home / "mine", watch=events.append
+    )
+    untrained = training.fitted.evaluations[0]
+    assert training.fitted.best is not None
+    assert training.fitted.best.score > untrained.score
+    assert [e.step for e in training.fitted.evaluations][:3] == [0, 4, 6]
+    assert training.fitted.best.step in {e.step for e in training.fitted.evaluations}
+    encoder = GaussianEncoder("mine")
+    learnt = training.fitted.evaluations[-1].figures["direction"]
+    assert learnt > untrained.figures["direction"] + 0.2
+    assert direction(encoder, unseen) > 0.5 > untrained.figures["direction"]
+    assert encoder.dimension == 16
+    assert encoder.kind == "kl_mean"
+    assert encoder.threshold == training.form.threshold
+    assert training.form.direction is not None
+    assert training.form.direction.slope > 0
+    assert training.form.direction.intercept == 0
+    told = json.loads((tiny_home / "mine" / "entail.json").read_text(encoding="utf-8"))
+    assert told["trained_on"]["data"] == ["snli"]
+    assert told["trained_on"]["triplets"] == 48
+    assert events[-1].evaluated is not None
+    assert json.dumps(training.to_json())
+
+
+@pytest.fixture
+def trained(tiny_home: Path, triplets: NliTriplets) -> GausscseTraining:
+    return train_gausscse(triplets, replace(SETTINGS, epochs=1), out=tiny_home / "mine")
+
+
+def test_what_was_saved_is_an_encoder_among_the_others(tiny_home: Path, trained: GausscseTraining) -> None:
+    assert is_gaussian("mine")
+    assert not is_gaussian("tiny")
+    assert not is_gaussian("nothing-of-this-name")
+    entry = next(entry for entry in catalogue() if entry.name == "mine")
+    assert entry.problem is None
+    assert entry.dimension == 32
+    assert entry.method == "gausscse"
+    assert (tiny_home / "mine" / "README.md").is_file()
+    with pytest.raises(EncoderError, match="expected an encoder of points, found one of Gaussians"):
+        BiEncoder("mine").encode_queries(["ba"])
+    with pytest.raises(EncoderError, match="expected an encoder of Gaussians, found one of points"):
+        GaussianEncoder("tiny")
+
+
+def test_any_text_has_a_gaussian(tiny_home: Path, trained: GausscseTraining) -> None:
+    encoder = GaussianEncoder("mine")
+    texts = ["", " ", "ba", "ba be", "x" * 500, "ba " * 10_000, "\x00", "\u202eba", "🦕"]
+    found = encoder.encode(texts)
+    assert len(found) == len(texts)
+    assert np.isfinite(found.mean).all()
+    assert np.abs(found.log_variance).max() <= LOG_VARIANCE_LIMIT
+    assert encoder.cut(texts) == [text.startswith("ba ba") for text in texts]
+    assert len(encoder.encode([])) == 0
+    same = encoder.similarities(["ba be"], ["ba be"])
+    assert same[0] == 1.0
+    with pytest.raises(EncoderError, match="expected pairs"):
+        encoder.similarities(["ba"], [])
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_the_stock_model_makes_the_same_numbers(
+    tiny_home: Path, tmp_path: Path, triplets: NliTriplets, pooling: Any
+) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    config = replace(SETTINGS, epochs=1, pooling=pooling)
+    train_gausscse(triplets, config, out=tiny_home / "mine")
+    exported = export_encoder("mine", tmp_path / "whole")
+    plain = SentenceTransformer(str(exported.folder), device="cpu")
+    texts = ["ba be bi", "fo fu"]
+    ours = GaussianEncoder("mine").encode(texts)
+    theirs = plain.encode(texts)
+    assert theirs.shape == (2, 32)
+    assert np.allclose(ours.values, theirs, atol=1e-4)
+    again = GaussianEncoder(exported.folder)
+    assert np.allclose(again.encode(texts).values, ours.values, atol=1e-4)
+    assert again.entry.base is None
+
+
+def test_tanh_is_part_of_the_encoder(tiny_home: Path, triplets: NliTriplets) -> None:
+    config = replace(SETTINGS, epochs=1, tanh=True, similarity="kl_per_dim")
+    train_gausscse(triplets, config, out=tiny_home / "mine")
+    encoder = GaussianEncoder("mine")
+    assert encoder.kind == "kl_per_dim"
+    assert np.abs(encoder.encode(["ba be", "fo"]).mean).max() <= 1
+    assert encoder.revision.count("-mean-tanh") == 1
+
+
+@pytest.mark.parametrize("sets", ["ent", "ent+con", "ent+rev"])
+def test_every_setting_trains(tiny_home: Path, triplets: NliTriplets, sets: Any) -> None:
+    done = train_gausscse(triplets, replace(SETTINGS, sets=sets, epochs=1, rate="rising"))
+    assert done.fitted.steps == 6
+    assert done.fitted.best is None
+    assert done.form.threshold is None
+    assert done.folder is None
+
+
+def test_a_stopped_training_goes_on_to_the_same_weights(
+    tiny_home: Path, triplets: NliTriplets, nli_pairs: Pairs
+) -> None:
+    dev = nli_pairs(20, seed=1)
+    config = replace(SETTINGS, epochs=2)
+    whole = train_gausscse(triplets, config, dev=dev, out=tiny_home / "whole")
+    asked = iter(range(100))
+    with pytest.raises(TrainingError, match="stopped on request after step 8"):
+        train_gausscse(triplets, config, dev=dev, out=tiny_home / "again", stop=lambda: next(asked) == 7)
+    resumed = train_gausscse(triplets, config, dev=dev, out=tiny_home / "again")
+    assert resumed.fitted.resumed == 1
+    assert resumed.form == whole.form
+    for file in ("adapter_model.safetensors", f"{HEAD}/model.safetensors"):
+        assert (tiny_home / "again" / file).read_bytes() == (tiny_home / "whole" / file).read_bytes()
+    with pytest.raises(CheckpointError, match=r"config\.seed"):
+        train_gausscse(triplets, replace(config, seed=1), dev=dev, out=tiny_home / "again")
+
+
+def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
+    pairs = nli_pairs(4)
+    entailed = [pair for pair in pairs if pair.label == "entailment"]
+    with pytest.raises(TrainingError, match="at least 2, found 0"):
+        train_gausscse(nli_triplets([]), SETTINGS)
+    with pytest.raises(TrainingError, match="expected contradictions of some premises"):
+        train_gausscse(nli_triplets(entailed), SETTINGS)
+    others = [pair for pair in pairs if pair.label != "entailment"]
+    with pytest.raises(TrainingError, match="expected entailments among the dev pairs"):
+        train_gausscse(nli_triplets(pairs), SETTINGS, dev=others)
+    with pytest.raises(TrainingError, match="something else"):
+        train_gausscse(nli_triplets(pairs), SETTINGS, out=tiny_home / "tiny")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"temperature": 0.0}, "temperature: expected more than 0"),
+        ({"batch_size": 1}, "batch_size: expected at least 2"),
+        ({"sets": "con"}, "sets: expected one of ent, ent"),
+        ({"dropout": 1.0}, "dropout: expected"),
+        ({"weight_decay": -1.0}, "weight_decay: expected"),
+    ],
+)
+def test_settings_that_cannot_be(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrainingError, match=message):
+        GausscseConfig(**values)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"similarity": "cosine"}, "expected similarity to be one of"),
+        ({"threshold": "high"}, "expected numbers in 'gaussian'"),
+        ({"direction": {"slope": 1}}, "expected numbers in 'gaussian'"),
+    ],
+)
+def test_a_damaged_entail_json_is_refused(
+    tiny_home: Path, trained: GausscseTraining, told: dict[str, Any], message: str
+) -> None:
+    file = tiny_home / "mine" / "entail.json"
+    about = json.loads(file.read_text(encoding="utf-8"))
+    about["gaussian"] |= told
+    file.write_text(json.dumps(about), encoding="utf-8")
+    with pytest.raises(EncoderError, match=message):
+        resolve("mine")
+
+
+def test_a_head_that_is_gone_is_named(tiny_home: Path, trained: GausscseTraining) -> None:
+    (tiny_home / "mine" / HEAD / "model.safetensors").unlink()
+    with pytest.raises(EncoderError, match=r"expected one tower .* with head/model.safetensors"):
+        resolve("mine")
+
+
+@pytest.mark.parametrize("similarity", ["kl", "kl_per_dim"])
+def test_the_programs_of_its_card_run_and_say_the_same(
+    tiny_home: Path,
+    tmp_path: Path,
+    triplets: NliTriplets,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    similarity: Any,
+) -> None:
+    config = replace(SETTINGS, epochs=1, similarity=similarity, tanh=similarity == "kl_per_dim")
+    train_gausscse(triplets, config, out=tiny_home / "mine", data=["snli", "multinli"])
+    export_encoder("mine", tiny_home / "whole")
+    monkeypatch.chdir(tiny_home.parent)
+    said = []
+    for name in ("mine", "whole"):
+        card = (tiny_home / name / "README.md").read_text(encoding="utf-8")
+        assert "snli" in card
+        programs = [part.partition("```")[0] for part in card.split("```python\n")[1:]]
+        assert len(programs) == 2
+        for program in programs:
+            exec(compile(program.replace("./whole", "models/whole"), name, "exec"), {})
+            said.append(
+                [float(one) for one in capsys.readouterr().out.replace("[", "").replace("]", "").split()]
+            )
+    assert np.allclose(said, said[0], atol=1e-3)
+    assert said[0][0] != said[0][1]
