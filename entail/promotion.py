@@ -310,8 +310,9 @@ def _checked(encoder: str, revision: str, *, online: bool = True) -> EncoderEntr
 
 
 def _revisions(entry: EncoderEntry) -> tuple[str, str]:
-    if entry.problem is not None or entry.revision is None:
-        raise EncoderError(f"{entry.name} cannot be loaded: {entry.problem or 'it has no revision'}")
+    problem = entry.problem or (entry.gaussian and "expected an encoder of points, found one of Gaussians")
+    if problem or entry.revision is None:
+        raise EncoderError(f"{entry.name} cannot be made active: {problem or 'it has no revision'}")
     base = entry.base
     return entry.revision, str(base.revision) if entry.towers == "single" and base else entry.revision
 

@@ -13,10 +13,10 @@ from entail.cli.options import CorpusFileIfAny, Extend, FromLog, TreesFileIfAny,
 from entail.errors import TrainingError
 from entail.gausscse.config import GausscseConfig
 from entail.jobs.nli_source import NliSource
-from entail.training.loop import Fitted
 
 if TYPE_CHECKING:
     from entail.aeenc.training import AeencTraining
+    from entail.training.loop import Fitted
 
 app = typer.Typer(name="train", help="Train an encoder.")
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
-from entail.encoders.gaussian_form import GaussianForm
-from entail.encoders.gaussians import Floats64, Gaussians, SimilarityKind, similarity
+from entail.encoders.gaussian_form import GaussianForm, SimilarityKind
+from entail.encoders.gaussians import Floats64, Gaussians, similarity
 from entail.errors import EncoderError
 from entail.progress import ProgressCallback
 

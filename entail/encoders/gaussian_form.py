@@ -6,8 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-from entail.encoders.gaussians import SimilarityKind
 from entail.errors import EncoderError
+
+SimilarityKind = Literal["kl", "kl_mean", "kl_per_dim"]
+"""How a similarity is made of KL(first || second) = sum over d dimensions of KL_i.
+
+`kl`: 1 / (1 + KL), eq. 2 of the paper; `kl_mean`: 1 / (1 + KL / d), which ranks alike; `kl_per_dim`: the mean
+of 1 / (1 + KL_i), as in the authors' code.
+"""
 
 Pooling = Literal["mean", "cls"]
 

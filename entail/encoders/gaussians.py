@@ -8,23 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from entail.encoders.gaussian_form import SimilarityKind
 from entail.errors import EncoderError
 from entail.progress import ProgressCallback
 
 Floats = NDArray[np.float32]
 Floats64 = NDArray[np.float64]
-
-SimilarityKind = Literal["kl", "kl_mean", "kl_per_dim"]
-"""How a similarity is made of KL(first || second) = sum over d dimensions of KL_i.
-
-`kl`: 1 / (1 + KL), eq. 2 of the paper; `kl_mean`: 1 / (1 + KL / d), which ranks alike; `kl_per_dim`: the mean
-of 1 / (1 + KL_i), as in the authors' code.
-"""
 
 LOG_VARIANCE_LIMIT = 10.0
 """Log variances are held within plus and minus this: no variance vanishes, nothing overflows."""

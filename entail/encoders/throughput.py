@@ -85,7 +85,7 @@ def measure_throughput(
     def encode(count: int, report: ProgressCallback | None = None) -> float:
         some = list(itertools.islice(texts, count))
         start = time.perf_counter()
-        encoder.encode(some, tower, progress=report)
+        encoder.encode(some, tower, normalised=False, progress=report)
         return time.perf_counter() - start
 
     encoder.load()

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from entail.encoders.gaussian_form import Pooling
-from entail.encoders.gaussians import SimilarityKind
+from entail.encoders.gaussian_form import Pooling, SimilarityKind
 from entail.errors import TrainingError
-from entail.gausscse.losses import Reversal
 
 Sets = Literal["ent", "ent+con", "ent+rev", "ent+con+rev"]
 Tuning = Literal["lora", "full"]
+Reversal = Literal["by_entailed", "by_premise"]
 Rate = Literal["rising", "warm-up"]
 Precision = Literal["auto", "fp32", "bf16"]
 

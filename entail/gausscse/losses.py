@@ -14,15 +14,14 @@ is offered, too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from entail.encoders.gaussians import LOG_VARIANCE_LIMIT, SimilarityKind
+from entail.encoders.gaussian_form import SimilarityKind
+from entail.encoders.gaussians import LOG_VARIANCE_LIMIT
+from entail.gausscse.config import Reversal
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-Reversal = Literal["by_entailed", "by_premise"]
-"""The reversed set of triplet i: s(p_j, e_i) over j, as in the authors' code; or s(p_i, e_j)."""
 
 
 def parameters_of(values: Tensor, *, tanh: bool) -> tuple[Tensor, Tensor]:
@@ -94,7 +93,7 @@ def contrastive(
         kind: The similarity.
         temperature: t.
         reversed_set: Whether the reversed set takes part.
-        reversal: Which one.
+        reversal: Which one: s(p_j, e_i) over j, as in the authors' code, or s(p_i, e_j).
         same_premise: Which premises are the same sentence, (n, n): what one entails is no negative of
             the other. Default: none but each itself.
         same_entailed: Which entailed hypotheses are the same sentence, likewise.

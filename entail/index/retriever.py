@@ -8,8 +8,10 @@ from pathlib import Path
 from entail.data.records import Corpus
 from entail.encoders.biencoder import BiEncoder, Encoder
 from entail.encoders.catalogue import catalogue
+from entail.encoders.gaussian import GaussianEncoder, is_gaussian
 from entail.errors import RetrievalError, UnknownEncoderError
 from entail.index.dense import DenseIndex
+from entail.index.gaussian import GaussianIndex, premise_gaussians
 from entail.index.hybrid import HybridIndex
 from entail.index.lexical import Bm25Index, NgramIndex, TfidfIndex
 from entail.index.protocol import PremiseIndex
@@ -29,12 +31,13 @@ _HYBRID = "+ngrams"
 
 
 def retriever_names() -> list[str]:
-    """Return the names that work without network: lexical ones, then encoders that can be loaded.
+    """Return the names that work without network: lexical ones, then encoders of points that can be loaded.
 
     >>> retriever_names()[:4]
     ['tfidf', 'bm25', 'ngrams', 'minilm']
     """
-    return [*LEXICAL, *(entry.name for entry in catalogue() if entry.problem is None)]
+    entries = (entry for entry in catalogue() if entry.problem is None and entry.gaussian is None)
+    return [*LEXICAL, *(entry.name for entry in entries)]
 
 
 def retriever(
@@ -52,7 +55,8 @@ def retriever(
 
     Args:
         name: `tfidf`, `bm25`, `ngrams`, `minilm`, a folder under `models/`, another folder, or a Hub id; with
-            `+ngrams` behind it, a `HybridIndex` of both.
+            `+ngrams` behind it, a `HybridIndex` of both. An encoder of Gaussians ranks by how much a premise
+            entails the query (`GaussianIndex`).
         corpus: The premises.
         encoder: The encoder behind `name`, where there is one in memory already; a name of a lexical
             retriever needs none.
@@ -83,6 +87,11 @@ def retriever(
             device=device,
         )
         return HybridIndex(first, NgramIndex(corpus))
+    if encoder is None and is_gaussian(name):
+        gaussian = GaussianEncoder(name, device=device)
+        place = load_settings().vectors_dir if cache_dir is None else cache_dir
+        known = premise_gaussians(corpus, gaussian, cache_dir=place, progress=progress)
+        return GaussianIndex(gaussian, corpus, known)
     if encoder is None:
         try:
             encoder = BiEncoder(name, device=device)

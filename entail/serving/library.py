@@ -141,7 +141,7 @@ class Library:
             at, found = self._seen
             if time.monotonic() - at > SEEN_FOR:
                 listed = map(resolve, self._wanted) if self._wanted is not None else catalogue()
-                found = {entry.name: entry for entry in listed if entry.problem is None}
+                found = {e.name: e for e in listed if e.problem is None and e.gaussian is None}
                 self._seen = (time.monotonic(), found)
             return found
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from entail.encoders.gaussians import Gaussians, SimilarityKind, divergence, similarity
+from entail.encoders.gaussian_form import SimilarityKind
+from entail.encoders.gaussians import Gaussians, divergence, similarity
 from entail.gausscse.losses import contrastive, divergences, parameters_of, similarities
 
 Pair = tuple[torch.Tensor, torch.Tensor]

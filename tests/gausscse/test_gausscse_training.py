@@ -245,3 +245,23 @@ def test_the_programs_of_its_card_run_and_say_the_same(
             )
     assert np.allclose(said, said[0], atol=1e-3)
     assert said[0][0] != said[0][1]
+
+
+def test_it_ranks_premises_by_what_entails_and_cannot_be_made_the_active_one(
+    tiny_home: Path, trained: GausscseTraining
+) -> None:
+    import entail
+    from entail.data.records import Corpus
+    from entail.encoders.throughput import measure_throughput
+    from entail.index.gaussian import GaussianIndex
+
+    corpus = Corpus.of("facts", ["ba be bi bo", "fo fu fa", "ba be"])
+    index = entail.retriever("mine", corpus)
+    assert isinstance(index, GaussianIndex)
+    encoder = GaussianEncoder("mine")
+    expected = encoder.similarities(["ba be"] * 3, corpus.texts)
+    assert index.scores(["ba be"])[0] == pytest.approx(expected, abs=1e-2)
+    assert "mine" not in entail.index.retriever.retriever_names()  # type: ignore[attr-defined]  # a module by now
+    with pytest.raises(EncoderError, match="expected an encoder of points, found one of Gaussians"):
+        entail.promote("mine", by="Ann")
+    assert measure_throughput(BiEncoder("mine"), seconds=0.01).rate > 0

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from entail.data.records import Corpus
-from entail.encoders.gaussians import Gaussians, SimilarityKind, similarity
+from entail.encoders.gaussian_form import SimilarityKind
+from entail.encoders.gaussians import Gaussians, similarity
 from entail.errors import CorpusError, EncoderError, ManifestMismatchError, RetrievalError
 from entail.index import gaussian as module
 from entail.index.gaussian import GaussianIndex, GaussianRows, premise_gaussians
