@@ -8,6 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from entail.data.text import premise_key
 from entail.trees import appearance
+from entail.ui.inbox import ASSETS
 
 pytestmark = pytest.mark.browser
 
@@ -388,3 +389,33 @@ def test_one_listener_however_often_it_is_mounted(story: Any, said: Any) -> None
     said(pressed="5@n1")
     story.page.keyboard.press("6")
     said(pressed="5@n1 6@n1")
+
+
+LOST = """async (source) => {
+  const Outbox = new Function(source + "; return Outbox;")();
+  Outbox.AGAIN = 15;
+  const outbox = new Outbox(), sent = [];
+  const hear = (name, value) => sent.push(value.messages.map((message) => message.key).join());
+  const later = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+  outbox.connect(hear, null);
+  outbox.send({ key: "2" });
+  await later(100);
+  const again = sent.length;
+  outbox.send({ key: "u" });
+  outbox.connect(hear, { mount: outbox.mount, seen: 2 });
+  const before = sent.length;
+  await later(100);
+  const quiet = sent.length === before;
+  outbox.send({ key: "3" });
+  await later(1500);
+  return { again, quiet, tries: sent.length - before, last: sent.at(-1), together: sent[before - 1] };
+}"""
+
+
+def test_a_message_that_was_lost_is_sent_again_until_it_is_acknowledged(page: Page) -> None:
+    source = (ASSETS / "outbox.js").read_text(encoding="utf-8")
+    found = page.evaluate(LOST, source)
+    assert found["again"] >= 3
+    assert found["together"] == "2,u"
+    assert found["quiet"]
+    assert (found["tries"], found["last"]) == (6, "3")

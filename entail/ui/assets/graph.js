@@ -279,6 +279,7 @@ const draw = ({ data, parentElement, setTriggerValue }) => {
   }
   graph.update(data, setTriggerValue);
   return whenGone(parentElement, () => {
+    graph.outbox.close();
     graph.destroy();
     graphs.delete(parentElement);
   });

@@ -68,6 +68,7 @@ export default function (component) {
     window.addEventListener("keydown", press, { capture: true });
     listener.cleanUp = () => {
       window.removeEventListener("keydown", press, { capture: true });
+      listener.outbox.close();
       listeners.delete(parentElement);
       giveRoomBack();
     };

@@ -1,10 +1,14 @@
 // Messages to Python: numbered, and sent again until acknowledged, because a trigger that is set while Python
 // is busy takes the place of the one before it.
 class Outbox {
+  static AGAIN = 4000; // milliseconds, doubled with each try: a run that is slow must not be broken off for ever
+  static TRIES = 5;
+
   constructor() {
     this.mount = Date.now().toString(36) + Math.random().toString(36).slice(2);
     this.number = 0;
     this.open = [];
+    this.tries = 0;
     this.setTriggerValue = () => {};
   }
 
@@ -13,6 +17,7 @@ class Outbox {
     if (acknowledged?.mount === this.mount) {
       this.open = this.open.filter((message) => message.number > acknowledged.seen);
     }
+    if (!this.open.length) this.close();
   }
 
   send(...messages) {
@@ -20,7 +25,20 @@ class Outbox {
       this.number += 1;
       this.open.push({ ...message, number: this.number });
     }
+    this.tries = 0;
+    this.post();
+  }
+
+  // A trigger that was lost is never answered, and nobody may press another key for an hour.
+  post() {
     this.setTriggerValue("sent", { mount: this.mount, messages: this.open });
+    this.close();
+    if (this.tries < Outbox.TRIES) this.timer = setTimeout(() => this.post(), Outbox.AGAIN * 2 ** this.tries);
+    this.tries += 1;
+  }
+
+  close() {
+    clearTimeout(this.timer);
   }
 }
 

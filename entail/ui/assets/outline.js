@@ -249,6 +249,7 @@ const draw = ({ data, parentElement, setTriggerValue }) => {
   if (!outline) outlines.set(parentElement, (outline = new TreeOutline(parentElement)));
   outline.update(data, setTriggerValue);
   return whenGone(parentElement, () => {
+    outline.outbox.close();
     outline.root.remove();
     outlines.delete(parentElement);
   });
