@@ -17,6 +17,11 @@ from entail.serving.limits import Limits
 from entail.serving.strict_json import parse
 
 _BODY, _JSON = "entail.body", "entail.json"
+_DISCARDED = 8
+"""So many times the longest body are read, and not kept, of one that is refused for its length."""
+
+_PATIENCE = 2.0
+"""Seconds in which the rest of it may come."""
 
 _log = logging.getLogger("entail.serving")
 
@@ -103,8 +108,7 @@ class Intake:
             await self._check_no_body(headers)
             return
         self._check_type(headers)
-        self._check_length(headers)
-        body = await self._read(receive)
+        body = await self._read(receive, refused=self._says_too_large(headers))
         scope[_BODY] = body
         scope[_JSON] = parse(body, nesting=self._limits.nesting)
 
@@ -142,31 +146,46 @@ class Intake:
         if headers.get("content-length", "0").strip("0") or "transfer-encoding" in headers:
             raise _bad("expected no body with this method, found one")
 
-    def _check_length(self, headers: Headers) -> None:
+    def _says_too_large(self, headers: Headers) -> bool:
         length = headers.get("content-length")
         if length is None:
-            return
+            return False
         if not (length.isascii() and length.isdigit()):
             raise _bad("expected a Content-Length in digits, found something else")
-        if len(length) > 12 or int(length) > self._limits.request_bytes:
+        if len(length) > 12 or int(length) > _DISCARDED * self._limits.request_bytes:
             raise self._too_large()
+        return int(length) > self._limits.request_bytes
 
-    async def _read(self, receive: Receive) -> bytes:
+    async def _read(self, receive: Receive, *, refused: bool) -> bytes:
+        """Return the body; of one that is too large nothing is kept, but its end is waited for.
+
+        A client that is answered while it still sends has its connection reset, and reads no answer.
+        """
         parts: list[bytes] = []
-        size = 0
+        size, limit = 0, self._limits.request_bytes
+        began = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout(self._limits.body_seconds):
+            async with asyncio.timeout(self._limits.body_seconds) as patience:
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise _bad("the connection ended before the body did")
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > self._limits.request_bytes:
-                        raise self._too_large()
-                    if not message.get("more_body", False):
-                        return b"".join(parts)
+                    part = message.get("body", b"")
+                    size += len(part)
+                    refused = refused or size > limit
+                    if refused:
+                        parts.clear()
+                        patience.reschedule(min(patience.when() or began, began + _PATIENCE))
+                    else:
+                        parts.append(part)
+                    if not message.get("more_body", False) or size > _DISCARDED * limit:
+                        break
+            if refused:
+                raise self._too_large()
+            return b"".join(parts)
         except TimeoutError as error:
+            if refused:
+                raise self._too_large() from error
             raise ServingError(
                 f"expected the whole body within {self._limits.body_seconds:g} seconds, found part of it",
                 kind="slow",

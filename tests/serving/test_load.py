@@ -164,6 +164,14 @@ def test_a_body_that_is_too_long_is_refused_before_it_came(served: Served, said:
     connection.close()
 
 
+def test_who_sends_too_much_reads_why(served: Served) -> None:
+    # Answered while it still sends, a client's connection is reset: about one in a hundred read nothing.
+    body = b'{"texts": ["' + b"x" * (3 * 2**20) + b'"]}'
+    for _ in range(20):
+        reply = served.send("POST", "/encode", body, {"Content-Type": "application/json"})
+        assert (reply.status, reply.error["kind"]) == (413, "too_large")
+
+
 def test_without_the_token_nothing_is_told(
     serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
 ) -> None:
