@@ -110,17 +110,24 @@ class GaussianEncoder:
     def similarities(
         self, first: Sequence[str], second: Sequence[str], *, progress: ProgressCallback | None = None
     ) -> Floats64:
-        """Return sim(first_i || second_i), shape (n,); every distinct text is encoded once.
+        """Return sim(first_i || second_i), shape (n,); raises as `encode_pairs`."""
+        one, two = self.encode_pairs(first, second, progress=progress)
+        return similarity(one, two, kind=self.kind)
+
+    def encode_pairs(
+        self, first: Sequence[str], second: Sequence[str], *, progress: ProgressCallback | None = None
+    ) -> tuple[Gaussians, Gaussians]:
+        """Return the Gaussians of pairs of texts; every distinct one is encoded once.
 
         Raises:
             EncoderError: If there are not as many of both, or as `encode`.
         """
         if len(first) != len(second):
             raise EncoderError(f"expected pairs of texts, found {len(first)} and {len(second)}")
-        distinct, rows = np.unique(np.array([*first, *second], dtype=object), return_inverse=True)
-        found = self.encode(list(distinct), progress=progress)
-        one, two = rows[: len(first)], rows[len(first) :]
-        return similarity(found[one], found[two], kind=self.kind)
+        distinct = list(dict.fromkeys([*first, *second]))
+        row = {text: number for number, text in enumerate(distinct)}
+        found = self.encode(distinct, progress=progress)
+        return found[[row[text] for text in first]], found[[row[text] for text in second]]
 
 
 def squashed(gaussians: Gaussians) -> Gaussians:

@@ -13,6 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from entail.errors import ServingError
 from entail.serving.messages import (
+    DirectionAnswer,
+    DirectionRequest,
     EncodeAnswer,
     EncodeRequest,
     ErrorReply,
@@ -119,6 +121,17 @@ class Client:
             exclude_own=exclude_own,
         )
         return self.ask("/search", asked, SearchAnswer)
+
+    def direction(
+        self, first: Sequence[str], second: Sequence[str], *, encoder: str | None = None
+    ) -> DirectionAnswer:
+        """Return for each pair of sentences which entails the other.
+
+        Raises:
+            ServingError: If the server refuses, serves no encoder of Gaussians, or cannot be reached.
+        """
+        asked = _message(DirectionRequest, first=list(first), second=list(second), encoder=encoder)
+        return self.ask("/direction", asked, DirectionAnswer)
 
     def health(self) -> Health:
         """Return whether the server is ready."""

@@ -131,8 +131,8 @@ class Library:
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="build index")
         self._sample: Scratch | None = None
 
-    def entries(self) -> dict[str, EncoderEntry]:
-        """Return what may be asked for, by name.
+    def entries(self, *, gaussian: bool = False) -> dict[str, EncoderEntry]:
+        """Return what may be asked for, by name: encoders of points, or those of Gaussians.
 
         Raises:
             EncoderError: If one of those named at the start cannot be had.
@@ -141,9 +141,9 @@ class Library:
             at, found = self._seen
             if time.monotonic() - at > SEEN_FOR:
                 listed = map(resolve, self._wanted) if self._wanted is not None else catalogue()
-                found = {e.name: e for e in listed if e.problem is None and e.gaussian is None}
+                found = {entry.name: entry for entry in listed if entry.problem is None}
                 self._seen = (time.monotonic(), found)
-            return found
+            return {name: entry for name, entry in found.items() if (entry.gaussian is not None) == gaussian}
 
     def default(self, corpus: str | None = None) -> str:
         """Return the encoder that is active for a corpus, else the first that is served."""
@@ -151,14 +151,18 @@ class Library:
         name = active(corpus).encoder
         return name if name in served else next(iter(served), name)
 
-    def encoder(self, name: str | None = None) -> ServedEncoder:
+    def encoder(self, name: str | None = None, *, gaussian: bool = False) -> ServedEncoder:
         """Return an encoder, in one copy; another one after it was replaced on disk.
+
+        Args:
+            name: Its name; None for the default one, of Gaussians for the first.
+            gaussian: Whether it has to make Gaussians, or points.
 
         Raises:
             UnknownEncoderError: If it may not be asked for.
         """
-        name = name or self.default()
-        entries = self.entries()
+        entries = self.entries(gaussian=gaussian)
+        name = name or (next(iter(entries), "") if gaussian else self.default())
         if name not in entries:
             raise UnknownEncoderError(
                 f"no encoder of this name is served; here are: {', '.join(entries) or 'none'}"

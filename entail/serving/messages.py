@@ -133,6 +133,42 @@ class SearchAnswer(Message):
     hits: list[list[Hit]]
 
 
+class DirectionRequest(Message):
+    """Pairs of sentences: the first of each in `first`, the second in `second`."""
+
+    first: Texts
+    second: Texts = Field(description="As many as `first`.")
+    encoder: Name | None = Field(
+        default=None, description="An encoder of Gaussians of `GET /info`; default: the first."
+    )
+
+
+class PairDirection(Message):
+    """What is said of one pair."""
+
+    says: Literal["entails", "is entailed by", "both ways", "neither"] = Field(
+        description="What the first sentence does to the second."
+    )
+    forward: float = Field(description="sim(second || first): how much the first entails the second.")
+    backward: float = Field(description="sim(first || second): how much the second entails the first.")
+    margin: float = Field(
+        description="logit(forward) - logit(backward): above 0 where the first rather entails the second."
+    )
+    sure: float | None = Field(description="Probability of what it says; null where none was fitted.")
+    direction: float | None = Field(
+        description="Probability that an entailment between the two runs from the first to the second."
+    )
+
+
+class DirectionAnswer(Message):
+    """For each pair what is said of it, in order."""
+
+    encoder: str
+    revision: str
+    threshold: float | None = Field(description="Above which a similarity is called entailment.")
+    pairs: list[PairDirection]
+
+
 class Health(Message):
     """Whether the server lives, and whether it can answer at once."""
 

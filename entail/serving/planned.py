@@ -48,12 +48,6 @@ def planned(path: str, *, summary: str, needs: str) -> Endpoint:
     )
 
 
-DIRECTION = planned(
-    "/direction",
-    summary="Which of two sentences entails the other",
-    needs="an encoder of the method GaussCSE, which gives sentences a mean and a variance, and no such "
-    "method is installed",
-)
 CLAIM = planned(
     "/claim",
     summary="A question to the claim that answers exist",

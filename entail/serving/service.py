@@ -95,8 +95,10 @@ class Service:
     def _load(self) -> None:
         try:
             for name in (self.library.default(),) if self._warm is None else self._warm:
+                gaussian = name in self.library.entries(gaussian=True)
+                encoder = self.library.encoder(name, gaussian=gaussian).encoder
                 # The first text takes longer than those after it.
-                self.library.encoder(name).encoder.encode_queries(["a text"])
+                encoder.encode(["a text"], "query", normalised=False)
         except EntailError as error:
             _log.error("an encoder cannot be loaded: %s", error)
             self._reason = "an encoder cannot be loaded; the server's log says why"

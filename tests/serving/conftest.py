@@ -171,7 +171,12 @@ def serve(tiny_home: Path, tmp_path: Path, grove: dict[str, Any]) -> Iterator[Ca
         def start(*, token: str | None = None, ready: bool = True, **options: Any) -> Served:
             limits = options.pop("limits", Limits())
             encoder = HeldEncoder("tiny")
-            library = Library(["tiny"], corpora=store, limits=limits, encoder_of=lambda name: encoder)
+            library = Library(
+                ["tiny", *options.pop("others", ())],
+                corpora=store,
+                limits=limits,
+                encoder_of=lambda name: encoder if name == "tiny" else BiEncoder(name),
+            )
             service = Service(library, warm=("tiny",))
             stack.callback(encoder.gate.set)
             if not ready:

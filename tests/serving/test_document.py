@@ -89,7 +89,8 @@ def test_every_status_that_is_told_has_a_reason() -> None:
         ("get", "/health", None),
         ("get", "/health/ready", None),
         ("get", "/info", None),
-        ("post", "/direction", {"any": ["thing"]}),
+        ("post", "/direction", {"first": ["ba"], "second": ["be"]}),
+        ("post", "/claim", {"any": ["thing"]}),
     ],
 )
 def test_answers_are_as_the_document_says(

@@ -1,0 +1,121 @@
+"""Which of two sentences entails the other, in one word, with its margin and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from entail.data.text import fold
+from entail.encoders.gaussian import GaussianEncoder
+from entail.encoders.gaussian_form import GaussianForm
+from entail.encoders.gaussians import Gaussians, similarity
+from entail.gausscse.calibration import logits, probability
+from entail.progress import ProgressCallback
+
+Says = Literal["entails", "is entailed by", "both ways", "neither"]
+
+NO_THRESHOLD = 0.5
+"""Taken where an encoder was never fitted on dev."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an encoder says of two sentences.
+
+    Attributes:
+        first: A sentence.
+        second: Another one.
+        forward: sim(second || first): how much the first entails the second.
+        backward: sim(first || second): how much the second entails the first.
+        says: What the first does to the second: each similarity above the threshold is an entailment.
+        margin: logit(forward) - logit(backward): above 0 where, if one entails the other, it is the first.
+        sure: Probability of what it says, fitted on dev; None if none was fitted.
+        direction: Probability that an entailment between the two runs from the first to the second; None
+            likewise.
+    """
+
+    first: str
+    second: str
+    forward: float
+    backward: float
+    says: Says
+    margin: float
+    sure: float | None
+    direction: float | None
+
+    def __str__(self) -> str:
+        words = {
+            "entails": "the first entails the second",
+            "is entailed by": "the second entails the first",
+            "both ways": "each entails the other",
+            "neither": "neither entails the other",
+        }[self.says]
+        return words + (f" ({self.sure:.0%} sure)" if self.sure is not None else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def judge(
+    encoder: GaussianEncoder,
+    first: Sequence[str],
+    second: Sequence[str],
+    *,
+    progress: ProgressCallback | None = None,
+) -> list[Verdict]:
+    """Judge pairs of sentences; every distinct one is encoded once.
+
+    Two sentences that are equal but for white space entail each other, whatever their similarities.
+
+    Raises:
+        EncoderError: If there are not as many of both, or the encoder cannot be loaded.
+    """
+    one, two = encoder.encode_pairs(first, second, progress=progress)
+    return judged(encoder.form, first, second, one, two)
+
+
+def judged(
+    form: GaussianForm, first: Sequence[str], second: Sequence[str], one: Gaussians, two: Gaussians
+) -> list[Verdict]:
+    """Judge pairs whose Gaussians are known; see `judge`."""
+    threshold = NO_THRESHOLD if form.threshold is None else form.threshold
+    forward = similarity(two, one, kind=form.similarity)
+    backward = similarity(one, two, kind=form.similarity)
+    margins = logits(forward) - logits(backward)
+    sure = None
+    if form.entailment is not None:
+        sure = [probability(form.entailment, logits(some)) for some in (forward, backward)]
+    directions = None if form.direction is None else probability(form.direction, margins)
+    found = []
+    for i, (a, b) in enumerate(zip(first, second, strict=True)):
+        same = fold(a) == fold(b)
+        yes, back = forward[i] > threshold or same, backward[i] > threshold or same
+        says: Says = "both ways" if yes and back else "entails" if yes else "neither"
+        if back and not yes:
+            says = "is entailed by"
+        how_sure = None
+        if same:
+            how_sure = 1.0
+        elif sure is not None:
+            there, and_back = float(sure[0][i]), float(sure[1][i])
+            how_sure = {
+                "entails": there,
+                "is entailed by": and_back,
+                "both ways": min(there, and_back),
+                "neither": 1 - max(there, and_back),
+            }[says]
+        found.append(
+            Verdict(
+                first=a,
+                second=b,
+                forward=float(forward[i]),
+                backward=float(backward[i]),
+                says=says,
+                margin=float(margins[i]),
+                sure=how_sure,
+                direction=None if directions is None else float(directions[i]),
+            )
+        )
+    return found

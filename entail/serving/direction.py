@@ -1,0 +1,59 @@
+"""``POST /direction``: which of two sentences entails the other."""
+
+from __future__ import annotations
+
+import asyncio
+
+from entail.encoders.gaussian import squashed
+from entail.encoders.gaussians import Gaussians
+from entail.errors import ServingError, UnknownEncoderError
+from entail.gausscse.verdict import judged
+from entail.serving.batching import Call, Lane
+from entail.serving.endpoint import Endpoint
+from entail.serving.messages import DirectionAnswer, DirectionRequest, PairDirection
+from entail.serving.service import Service
+
+
+async def direction(service: Service, asked: DirectionRequest, call: Call) -> DirectionAnswer:
+    """Return a verdict for each pair; sentences are encoded together with those of other requests."""
+    library = service.library
+    if not library.entries(gaussian=True):
+        raise UnknownEncoderError(
+            "no encoder of Gaussians is served, which tells directions; `entail train gausscse` makes one"
+        )
+    if len(asked.first) != len(asked.second):
+        raise ServingError(
+            f"expected as many second sentences as first ones, {len(asked.first)}, found {len(asked.second)}",
+            field="second",
+        )
+    service.limits.check_texts(asked.first, "first")
+    service.limits.check_texts(asked.second, "second")
+    encoder = library.encoder(asked.encoder, gaussian=True)
+    form = encoder.encoder.entry.gaussian
+    assert form is not None
+    distinct = list(dict.fromkeys([*asked.first, *asked.second]))
+    row = {text: number for number, text in enumerate(distinct)}
+    future = encoder.batcher.submit(distinct, Lane("query", False))
+    found = Gaussians.of(await asyncio.wrap_future(future))
+    found = squashed(found) if form.tanh else found
+    one, two = (found[[row[text] for text in texts]] for texts in (asked.first, asked.second))
+    verdicts = judged(form, asked.first, asked.second, one, two)
+    return DirectionAnswer(
+        encoder=encoder.name,
+        revision=encoder.revision,
+        threshold=form.threshold,
+        pairs=[
+            PairDirection(**{name: getattr(verdict, name) for name in PairDirection.model_fields})
+            for verdict in verdicts
+        ],
+    )
+
+
+DIRECTION = Endpoint(
+    path="/direction",
+    asks=DirectionRequest,
+    answers=DirectionAnswer,
+    run=direction,
+    summary="Which of two sentences entails the other",
+    description="By an encoder of Gaussians (GaussCSE); 404 where none is served.",
+)

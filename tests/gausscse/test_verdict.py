@@ -1,0 +1,108 @@
+"""What is said of two sentences, and how two Gaussians are drawn."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.nli import NliPair
+from entail.data.nli_triplets import NliTriplets
+from entail.encoders.gaussian import GaussianEncoder
+from entail.encoders.gaussian_form import Calibration
+from entail.encoders.gaussians import Gaussians
+from entail.errors import EncoderError
+from entail.gausscse.config import GausscseConfig
+from entail.gausscse.projection import ellipse, project
+from entail.gausscse.training import train_gausscse
+from entail.gausscse.verdict import judge
+
+
+@pytest.fixture
+def encoder(
+    tiny_home: Path, triplets: NliTriplets, nli_pairs: Callable[..., list[NliPair]]
+) -> GaussianEncoder:
+    config = GausscseConfig(base="tiny", rank=4, epochs=2, batch_size=8, learning_rate=0.01, precision="fp32")
+    train_gausscse(triplets, config, dev=nli_pairs(40, seed=1), out=tiny_home / "mine")
+    return GaussianEncoder("mine")
+
+
+def between(encoder: GaussianEncoder, low: float, high: float) -> float:
+    """Let the threshold stand between two similarities."""
+    encoder.form = replace(encoder.form, threshold=(low + high) / 2)
+    return (low + high) / 2
+
+
+def test_one_word_for_two_sentences(encoder: GaussianEncoder) -> None:
+    a, b = "ba be bi bo bu", "ba be"
+    plain = judge(encoder, [a], [b])[0]
+    assert plain.forward == pytest.approx(float(encoder.similarities([b], [a])[0]))
+    assert plain.backward == pytest.approx(float(encoder.similarities([a], [b])[0]))
+    low, high = sorted((plain.forward, plain.backward))
+    assert low < high
+    between(encoder, low, high)
+    first = plain.forward > plain.backward
+    one = judge(encoder, [a, b], [b, a])
+    assert [v.says for v in one] == (
+        ["entails", "is entailed by"] if first else ["is entailed by", "entails"]
+    )
+    assert one[0].margin == pytest.approx(-one[1].margin)
+    assert (one[0].margin > 0) == first
+    assert one[0].direction == pytest.approx(1 - (one[1].direction or 0))
+    between(encoder, high, 1)
+    assert judge(encoder, [a], [b])[0].says == "neither"
+    between(encoder, 0, low)
+    assert judge(encoder, [a], [b])[0].says == "both ways"
+
+
+def test_how_sure_it_is_comes_from_dev(encoder: GaussianEncoder) -> None:
+    encoder.form = replace(
+        encoder.form, threshold=0.0, entailment=Calibration(slope=0.0, intercept=0.0), direction=None
+    )
+    found = judge(encoder, ["ba be bi"], ["ba"])[0]
+    assert (found.sure, found.direction) == (0.5, None)
+    assert str(found) == "each entails the other (50% sure)"
+    encoder.form = replace(encoder.form, threshold=None, entailment=None)
+    assert judge(encoder, ["ba be bi"], ["ba"])[0].sure is None
+
+
+def test_equal_sentences_entail_each_other(encoder: GaussianEncoder) -> None:
+    encoder.form = replace(encoder.form, threshold=1.0)
+    found = judge(encoder, ["ba  be", ""], ["ba be ", ""])
+    assert [(v.says, v.sure) for v in found] == [("both ways", 1.0)] * 2
+    assert set(found[0].to_json()) >= {"says", "forward", "backward", "margin", "sure"}
+    assert judge(encoder, [], []) == []
+
+
+def test_two_gaussians_on_a_plane_by_hand() -> None:
+    # Means apart along the first axis, variances along the third.
+    mean = np.array([[1, 0, 0, 0], [-1, 0, 0, 0]], dtype=np.float32)
+    log_variance = np.log(np.array([[1, 1, 9, 1], [1, 1, 1, 1]], dtype=np.float32))
+    found = project(Gaussians(mean, log_variance))
+    assert np.abs(found.means) == pytest.approx(np.array([[1, 0], [1, 0]]), abs=1e-6)
+    assert found.covariances[0] == pytest.approx(np.diag([1.0, 9.0]), abs=1e-5)
+    assert found.covariances[1] == pytest.approx(np.eye(2), abs=1e-5)
+    # Shown: (1 + 9 + 1 + 1) / 2 within and 1 between; of (12 + 4) / 2 + 1.
+    assert found.kept == pytest.approx(7 / 9, abs=1e-5)
+    line = ellipse(found.means[0], found.covariances[0], points=4)
+    assert np.abs(line - found.means[0]).max(axis=0) == pytest.approx([1, 3], abs=1e-5)
+    assert line[0] == pytest.approx(line[-1])
+
+
+@pytest.mark.parametrize("what", ["same", "same variance"])
+def test_gaussians_that_hardly_differ_can_be_drawn(what: str) -> None:
+    mean = np.random.default_rng(0).normal(size=(2, 8)).astype(np.float32)
+    if what == "same":
+        mean[1] = mean[0]
+    found = project(Gaussians(mean, np.zeros((2, 8), dtype=np.float32)))
+    assert np.isfinite(found.means).all()
+    assert found.covariances[0] == pytest.approx(np.eye(2), abs=1e-6)
+    assert 0 < found.kept <= 1
+
+
+def test_only_two_are_drawn() -> None:
+    one: Any = np.zeros((1, 4), dtype=np.float32)
+    with pytest.raises(EncoderError, match="expected two Gaussians"):
+        project(Gaussians(one, one))

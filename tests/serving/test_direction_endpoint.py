@@ -1,0 +1,86 @@
+"""Which sentence entails which, over HTTP."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from entail.encoders.catalogue import resolve
+from entail.encoders.gaussian import GaussianEncoder
+from entail.encoders.gaussian_form import Calibration, GaussianForm
+from entail.errors import ServingError
+from entail.gausscse.tower import GaussianTower
+from entail.gausscse.verdict import judge
+from entail.serving.client import Client
+from entail.training.tower import Lora
+from tests.serving.conftest import Served
+
+
+@pytest.fixture
+def gaussian(tiny_home: Path) -> str:
+    """An encoder of Gaussians whose head was never trained, under `models/`."""
+    base = resolve("tiny")
+    tower = GaussianTower(base, lora=Lora(rank=2), device="cpu")
+    with torch.no_grad():
+        tower.head.linear.weight.add_(torch.randn(32, 16, generator=torch.Generator().manual_seed(0)) * 0.1)
+    tower.save(tiny_home / "mine")
+    form = GaussianForm(threshold=0.5, direction=Calibration(slope=2.0, intercept=0.0))
+    about = {
+        "method": "gausscse",
+        "base": "tiny",
+        "base_revision": base.revision,
+        "gaussian": form.to_json(),
+    }
+    (tiny_home / "mine" / "entail.json").write_text(json.dumps(about), encoding="utf-8")
+    return "mine"
+
+
+def test_the_answer_is_what_the_library_says(gaussian: str, serve: Callable[..., Served]) -> None:
+    served = serve(others=[gaussian])
+    first, second = ["ba be bi", "fo fu", "ba"], ["ba", "fo fu", "si so su"]
+    expected = judge(GaussianEncoder(gaussian), first, second)
+    with Client(served.url) as client:
+        found = client.direction(first, second)
+        assert found.encoder == gaussian
+        assert found.revision == resolve(gaussian).revision
+        assert found.threshold == 0.5
+        assert [pair.says for pair in found.pairs] == [verdict.says for verdict in expected]
+        assert found.pairs[1].says == "both ways"
+        for name in ("forward", "backward", "margin", "direction"):
+            ours = [getattr(verdict, name) for verdict in expected]
+            np.testing.assert_allclose(
+                [getattr(pair, name) for pair in found.pairs], ours, rtol=1e-3, atol=1e-5
+            )
+        assert client.direction(first[:1], second[:1], encoder=gaussian).pairs == found.pairs[:1]
+        listed = {one.name: one.dimension for one in client.info().encoders}
+        assert listed[gaussian] == 32
+        with pytest.raises(ServingError, match="no encoder of this name is served"):
+            client.encode(["ba"], encoder=gaussian)
+        assert gaussian not in client.info().retrievers
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "field"),
+    [
+        ({"first": ["ba"], "second": ["ba", "be"]}, 422, "second"),
+        ({"first": ["ba"], "second": [""]}, 422, "second.0"),
+        ({"first": ["ba"]}, 422, "second"),
+        ({"first": ["ba"], "second": ["be"], "encoder": "tiny"}, 404, None),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(
+    gaussian: str, serve: Callable[..., Served], fields: dict[str, Any], status: int, field: str | None
+) -> None:
+    reply = serve(others=[gaussian]).post("/direction", **fields)
+    assert reply.status == status
+    assert reply.error.get("field") == field
+
+
+def test_without_an_encoder_of_gaussians_it_says_how_to_get_one(served: Served) -> None:
+    reply = served.post("/direction", first=["ba"], second=["be"])
+    assert reply.status == 404
+    assert "entail train gausscse" in reply.error["message"]
