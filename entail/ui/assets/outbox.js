@@ -1,7 +1,7 @@
 // Messages to Python: numbered, and sent again until acknowledged, because a trigger that is set while Python
 // is busy takes the place of the one before it.
 class Outbox {
-  static AGAIN = 4000; // milliseconds, doubled with each try: a run that is slow must not be broken off for ever
+  static LOOK = 1000; // milliseconds between two looks whether a message was lost
   static TRIES = 5;
 
   constructor() {
@@ -29,18 +29,29 @@ class Outbox {
     this.post();
   }
 
-  // A trigger that was lost is never answered, and nobody may press another key for an hour.
   post() {
     this.setTriggerValue("sent", { mount: this.mount, messages: this.open });
     this.close();
-    if (this.tries < Outbox.TRIES) this.timer = setTimeout(() => this.post(), Outbox.AGAIN * 2 ** this.tries);
+    this.looks = 0;
+    this.timer = setInterval(() => this.look(), Outbox.LOOK);
+  }
+
+  // A trigger that was lost is never answered, and nobody may press another key for an hour. It was lost when
+  // no script runs and it is not acknowledged, seen a few times: one that runs is not to be broken off.
+  look() {
+    if (!isRunning()) this.looks += 1;
+    if (this.looks < 3) return;
     this.tries += 1;
+    if (this.tries <= Outbox.TRIES) this.post();
+    else this.close();
   }
 
   close() {
-    clearTimeout(this.timer);
+    clearInterval(this.timer);
   }
 }
+
+const isRunning = () => document.querySelector('[data-test-script-state]:not([data-test-script-state="notRunning"])') !== null;
 
 // What is drawn into, whether styles are isolated (a shadow root) or not.
 const hostOf = (parentElement) => parentElement.host ?? parentElement;

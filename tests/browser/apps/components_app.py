@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import streamlit as st
 
@@ -39,18 +40,11 @@ def tree_of(count: int) -> Tree:
 
 
 st.set_page_config(layout="wide")
-state = st.session_state
-first = {
-    "selected": "n1",
-    "opened": "",
-    "collapsed": frozenset(),
-    "pressed": [],
-    "runs": 0,
-    "more": 0,
-    "premise": "",
-}
-for name, value in first.items():
-    state.setdefault(name, value)
+# Handlers must not read the session state, where a run can be broken off: they keep to this object.
+state = st.session_state.setdefault(
+    "kept",
+    SimpleNamespace(selected="n1", opened="", collapsed=frozenset(), pressed=[], runs=0, more=0, premise=""),
+)
 state.runs += 1
 tree = tree_of(int(st.query_params.get("nodes", len(STORY))) + state.more)
 
@@ -75,12 +69,13 @@ def ask() -> None:
 
 with st.container(horizontal=True):
     slow, rejected, away = st.checkbox("slow"), st.checkbox("rejected"), st.checkbox("away")
-    st.button("grow", on_click=lambda: state.update(more=state.more + 1))
+    st.button("grow", on_click=lambda: setattr(state, "more", state.more + 1))
     if st.button("ask"):
         ask()
     st.text_input("words", label_visibility="collapsed")
 says = ("selected", "premise", "opened", "collapsed", "pressed", "runs")
-shown = {name: " ".join(sorted(state[name])) if name == "collapsed" else state[name] for name in says}
+shown = {name: getattr(state, name) for name in says}
+shown["collapsed"] = " ".join(sorted(state.collapsed))
 shown["pressed"] = " ".join(state.pressed)
 st.text("; ".join(f"{name}={value}" for name, value in shown.items()) + ";")
 if slow:
