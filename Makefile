@@ -43,7 +43,7 @@ unit: $(TEST_STAMP) ## all tests but the browser's
 	$(BIN)/python -m pytest -m "not browser" -n 2 --dist worksteal
 
 browser: $(TEST_STAMP) ## the newcomer's story in a real Chromium
-	$(BIN)/python -m pytest -m browser tests/browser -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m browser tests/browser
 
 bench: $(TEST_STAMP) ## measure speed, write docs/results/
 	$(BIN)/python scripts/bench_search.py
