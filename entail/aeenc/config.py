@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from entail.errors import TrainingError
+from entail.training.settings import check_values
 
 Towers = Literal["single", "siamese", "dual"]
 Tuning = Literal["lora", "full"]
@@ -93,35 +93,20 @@ class AeencConfig:
 
     def __post_init__(self) -> None:
         """Check every value."""
-        for name, lowest in (
-            ("rank", 1),
-            ("k", 1),
-            ("epochs", 1),
-            ("batch_size", 1),
-            ("premises_per_step", 4),
-            ("sentences", 1),
-            ("rounds", 0),
-            ("live_k", 0),
-            ("patience", 0),
-        ):
-            if getattr(self, name) < lowest:
-                raise TrainingError(f"{name}: expected at least {lowest}, found {getattr(self, name)}")
-        for name, value in (("temperature", self.temperature), ("learning_rate", self.highest_rate)):
-            if not 0 < value < math.inf:
-                raise TrainingError(f"{name}: expected more than 0, found {value}")
-        for name in ("margin", "contrastive_margin", "alpha", "weight_decay", "distil", "contrast"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise TrainingError(f"{name}: expected 0 or more, found {getattr(self, name)}")
-        if self.dropout is not None and not 0 <= self.dropout < 1:
-            raise TrainingError(f"dropout: expected at least 0 and less than 1, found {self.dropout}")
+        ones = ("rank", "k", "epochs", "batch_size", "sentences")
+        check_values(
+            self,
+            at_least={
+                **dict.fromkeys(ones, 1),
+                "premises_per_step": 4,
+                **dict.fromkeys(("rounds", "live_k", "patience"), 0),
+            },
+            above_zero={"temperature": self.temperature, "learning_rate": self.highest_rate},
+            not_negative=("margin", "contrastive_margin", "alpha", "weight_decay", "distil", "contrast"),
+            choices=_CHOICES,
+        )
         if self.initial and self.tuning != "lora":
             raise TrainingError("an adapter to go on from (initial) needs tuning=lora")
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in get_args(choices):
-                found = getattr(self, name)
-                raise TrainingError(
-                    f"{name}: expected one of {', '.join(get_args(choices))}, found {found!r}"
-                )
         if self.live_k and self.towers != "single":
             raise TrainingError(
                 f"live_k needs a frozen premise tower (towers=single), found towers={self.towers}; "

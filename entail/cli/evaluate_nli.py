@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,8 +61,6 @@ def nli(
     Without a threshold of its own, given or fitted on a dev file, an encoder is judged at the best one of
     the very data, which flatters it; the report says so.
     """
-    from datetime import UTC, datetime
-
     from entail.evaluation.nli import evaluate_nli
     from entail.evaluation.nli_sources import load_nli
     from entail.evaluation.pair_similarity import pair_encoder
@@ -115,8 +114,6 @@ def direction(
     Entailment pairs alone, without those of SICK that entail both ways. The length baseline says that the
     longer sentence entails; on the pairs where the longer one is entailed it is always wrong.
     """
-    from datetime import UTC, datetime
-
     from entail.evaluation.direction import evaluate_direction
     from entail.evaluation.nli_sources import load_nli
     from entail.evaluation.pair_similarity import pair_encoder
@@ -160,7 +157,7 @@ def _text(parts: list[str], *readings: NliReading | None) -> str:
     return "\n\n".join(parts)
 
 
-def _report(data: dict[str, Any], text: str, out: Path | None, started: Any) -> Report:  # noqa: ANN401 - a datetime, imported late
+def _report(data: dict[str, Any], text: str, out: Path | None, started: datetime) -> Report:
     if out is not None:
         from entail.results import write_result
 

@@ -11,7 +11,7 @@ import numpy as np
 from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.encoders.gaussian_form import GaussianForm, SimilarityKind
-from entail.encoders.gaussians import Floats64, Gaussians, similarity
+from entail.encoders.gaussians import Floats64, Gaussians, encode_pairs, similarity
 from entail.errors import EncoderError
 from entail.progress import ProgressCallback
 
@@ -122,12 +122,7 @@ class GaussianEncoder:
         Raises:
             EncoderError: If there are not as many of both, or as `encode`.
         """
-        if len(first) != len(second):
-            raise EncoderError(f"expected pairs of texts, found {len(first)} and {len(second)}")
-        distinct = list(dict.fromkeys([*first, *second]))
-        row = {text: number for number, text in enumerate(distinct)}
-        found = self.encode(distinct, progress=progress)
-        return found[[row[text] for text in first]], found[[row[text] for text in second]]
+        return encode_pairs(lambda texts: self.encode(texts, progress=progress), first, second)
 
 
 def squashed(gaussians: Gaussians) -> Gaussians:

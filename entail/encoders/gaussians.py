@@ -6,7 +6,7 @@ Embedding*): p entails h where sim(h || p) is large.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, get_args, runtime_checkable
 
@@ -127,6 +127,26 @@ class EncodesGaussians(Protocol):
     def encode(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
         """Return one Gaussian a text, in order."""
         ...
+
+
+def encode_pairs(
+    encode: Callable[[list[str]], Gaussians], first: Sequence[str], second: Sequence[str]
+) -> tuple[Gaussians, Gaussians]:
+    """Return the Gaussians of pairs of texts, of which every distinct one is encoded once.
+
+    Args:
+        encode: Makes one Gaussian a text, in order.
+        first: The first text of each pair.
+        second: The second ones.
+
+    Raises:
+        EncoderError: If there are not as many of both.
+    """
+    if len(first) != len(second):
+        raise EncoderError(f"expected pairs of texts, found {len(first)} and {len(second)}")
+    row = {text: number for number, text in enumerate(dict.fromkeys([*first, *second]))}
+    found = encode(list(row))
+    return found[[row[text] for text in first]], found[[row[text] for text in second]]
 
 
 def divergence(first: Gaussians, second: Gaussians) -> Floats64:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from entail.data.nli import NliPair
 from entail.encoders.biencoder import BiEncoder, Encoder, Floats
 from entail.encoders.catalogue import fetch, resolve
-from entail.encoders.gaussians import EncodesGaussians, similarity
+from entail.encoders.gaussians import EncodesGaussians, encode_pairs, similarity
 from entail.errors import EncoderError, EvaluationError
 from entail.progress import ProgressCallback
 
@@ -135,10 +135,7 @@ def _of_gaussians(
     encoder: EncodesGaussians,
     progress: ProgressCallback | None,
 ) -> PairSimilarities:
-    place = _places([*premises, *hypotheses])
-    gaussians = encoder.encode(list(place), progress=progress)
-    first = gaussians[np.array([place[text] for text in premises])]
-    second = gaussians[np.array([place[text] for text in hypotheses])]
+    first, second = encode_pairs(lambda texts: encoder.encode(texts, progress=progress), premises, hypotheses)
     spread_first, spread_second = (
         some.log_variance.astype(np.float64).sum(axis=1) / 2 for some in (first, second)
     )

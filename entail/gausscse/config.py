@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from entail.encoders.gaussian_form import Pooling, SimilarityKind
-from entail.errors import TrainingError
+from entail.training.settings import check_values
 
 Sets = Literal["ent", "ent+con", "ent+rev", "ent+con+rev"]
 Tuning = Literal["lora", "full"]
@@ -64,33 +63,24 @@ class GausscseConfig:
 
     def __post_init__(self) -> None:
         """Check every value."""
-        for name, lowest in (
-            ("rank", 1),
-            ("epochs", 1),
-            ("batch_size", 2),
-            ("longest", 8),
-            ("evaluate_every", 1),
-            ("dev_pairs", 0),
-        ):
-            if getattr(self, name) < lowest:
-                raise TrainingError(f"{name}: expected at least {lowest}, found {getattr(self, name)}")
-        for name, value in (
-            ("temperature", self.temperature),
-            ("learning_rate", self.highest_rate),
-            ("spread", self.spread),
-        ):
-            if not 0 < value < math.inf:
-                raise TrainingError(f"{name}: expected more than 0, found {value}")
-        if not 0 <= self.weight_decay < math.inf:
-            raise TrainingError(f"weight_decay: expected 0 or more, found {self.weight_decay}")
-        if self.dropout is not None and not 0 <= self.dropout < 1:
-            raise TrainingError(f"dropout: expected at least 0 and less than 1, found {self.dropout}")
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in get_args(choices):
-                found = getattr(self, name)
-                raise TrainingError(
-                    f"{name}: expected one of {', '.join(get_args(choices))}, found {found!r}"
-                )
+        check_values(
+            self,
+            at_least={
+                "rank": 1,
+                "epochs": 1,
+                "batch_size": 2,
+                "longest": 8,
+                "evaluate_every": 1,
+                "dev_pairs": 0,
+            },
+            above_zero={
+                "temperature": self.temperature,
+                "learning_rate": self.highest_rate,
+                "spread": self.spread,
+            },
+            not_negative=("weight_decay",),
+            choices=_CHOICES,
+        )
 
     @property
     def highest_rate(self) -> float:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from entail.classification import auprc, best_threshold
+from entail.classification import Booleans, auprc, best_threshold
 from entail.data.nli import NliPair
 from entail.data.nli_triplets import NliTriplets
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.encoders.gaussian import squashed
 from entail.encoders.gaussian_form import GaussianForm
-from entail.encoders.gaussians import Floats64, Gaussians, similarity
+from entail.encoders.gaussians import Floats64, Gaussians, encode_pairs, similarity
 from entail.errors import TrainingError
 from entail.gausscse.calibration import fit_curve, logits
 from entail.gausscse.config import GausscseConfig
@@ -126,7 +126,7 @@ def train_gausscse(
     def evaluate() -> tuple[float, dict[str, float]] | None:
         if not chosen:
             return None
-        return dev_figures(_encoded(tower, config, chosen), chosen, config)
+        return dev_figures(_encoded(tower, config, chosen), chosen)
 
     fitted = fit(
         GausscseTask(config, triplets, tower, evaluate=evaluate),
@@ -171,14 +171,13 @@ def train_gausscse(
 
 
 def dev_figures(
-    similarities: tuple[Floats64, Floats64], pairs: Sequence[NliPair], config: GausscseConfig
+    similarities: tuple[Floats64, Floats64], pairs: Sequence[NliPair]
 ) -> tuple[float, dict[str, float]]:
     """Return what the best weights are chosen by, AUPRC of NLI, and the main figures.
 
     Args:
         similarities: sim(h || p) and sim(p || h) of each pair.
-        pairs: The pairs.
-        config: Says which similarity it is.
+        pairs: The pairs; those that entail both ways have no direction.
 
     Raises:
         TrainingError: If no pair of dev is an entailment.
@@ -188,12 +187,11 @@ def dev_figures(
     score = auprc(forward, entailed)
     if score is None:
         raise TrainingError("expected entailments among the dev pairs, found none; give another dev file")
-    right = forward[entailed] > backward[entailed]
-    return score, {
-        "AUPRC": score,
-        "accuracy": best_threshold(forward, entailed).accuracy,
-        "direction": float(right.mean()),
-    }
+    one_way = entailed & _one_way(pairs)
+    figures = {"AUPRC": score, "accuracy": best_threshold(forward, entailed).accuracy}
+    if one_way.any():
+        figures["direction"] = float((forward > backward)[one_way].mean())
+    return score, figures
 
 
 def _tower(config: GausscseConfig, base: EncoderEntry, device: str) -> GaussianTower:
@@ -234,13 +232,14 @@ def _encoded(
     tower: GaussianTower, config: GausscseConfig, pairs: Sequence[NliPair]
 ) -> tuple[Floats64, Floats64]:
     """Return sim(h || p) and sim(p || h) of each pair, under the weights of this moment."""
-    texts = list(dict.fromkeys(text for pair in pairs for text in (pair.premise, pair.hypothesis)))
-    row = {text: number for number, text in enumerate(texts)}
-    found = Gaussians.of(tower.encode(texts))
-    if config.tanh:
-        found = squashed(found)
-    premises = found[[row[pair.premise] for pair in pairs]]
-    hypotheses = found[[row[pair.hypothesis] for pair in pairs]]
+
+    def encode(texts: list[str]) -> Gaussians:
+        found = Gaussians.of(tower.encode(texts))
+        return squashed(found) if config.tanh else found
+
+    premises, hypotheses = encode_pairs(
+        encode, [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
+    )
     kind = config.similarity
     return similarity(hypotheses, premises, kind=kind), similarity(premises, hypotheses, kind=kind)
 
@@ -251,14 +250,17 @@ def _fitted(
     """Fit threshold and curves: the direction's on pairs that entail one way only, as far as is known."""
     forward, backward = similarities
     entailed = np.array([pair.label == "entailment" for pair in dev])
-    one_way = entailed & np.array([not pair.bilateral for pair in dev])
-    margins = (logits(forward) - logits(backward))[one_way]
+    margins = (logits(forward) - logits(backward))[entailed & _one_way(dev)]
     return replace(
         form,
         threshold=best_threshold(forward, entailed).value,
         entailment=fit_curve(logits(forward), entailed),
         direction=fit_curve(margins, np.ones(len(margins), dtype=bool), centred=True),
     )
+
+
+def _one_way(pairs: Sequence[NliPair]) -> Booleans:
+    return np.array([not pair.bilateral for pair in pairs])
 
 
 def _warnings(fitted: Fitted) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ class Limits:
     """What a server takes on; `GET /info` tells them.
 
     Attributes:
-        request_bytes: Longest body; a longer one is refused before it is read whole.
+        request_bytes: Longest body; of a longer one, which is refused, nothing is kept.
         texts: Texts or queries in a request.
         chars: Characters in a text.
         premises: Premises of a corpus that comes with the request.
