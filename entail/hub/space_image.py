@@ -22,7 +22,7 @@ from entail.version import __version__
 DATA = "/data"
 """Where everything that is written goes: the mount point of the bucket."""
 
-APP = "/home/user/app"
+APP = "/srv/entail/app"
 """Where the checkout's files are."""
 
 SHIPPED = (

@@ -75,7 +75,7 @@ def test_recipe_and_readme_fit_each_other(space: Space) -> None:
     assert ("EXPOSE", str(PORT)) in recipe
     kinds = [kind for kind, _ in recipe]
     assert [value for kind, value in recipe if kind == "USER"] == ["1000"]
-    assert "useradd --create-home --uid 1000" in recipe[kinds.index("RUN")][1]
+    assert "useradd --create-home --home-dir /srv/entail --uid 1000" in recipe[kinds.index("RUN")][1]
     # As who serves: everything after the user is, and nothing is handed on by root.
     assert kinds.index("USER") < kinds.index("COPY")
     assert all("--chown=1000:1000" in value for kind, value in recipe if kind == "COPY")
@@ -191,7 +191,7 @@ def test_the_steps_of_the_recipe_lead_to_a_page_that_is_well(tmp_path: Path) -> 
         finally:
             served.send_signal(signal.SIGTERM)
             served.wait(30)
-    secrets = image / "home/user/.streamlit/secrets.toml"
+    secrets = image / "srv/entail/.streamlit/secrets.toml"
     assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
     assert (image / "data/models/aeenc-minilm/adapter_model.safetensors").is_file()
     assert "secret" not in (tmp_path / "log").read_text(errors="replace")
