@@ -38,6 +38,7 @@ class NliTriplets:
         duplicates: Of these, repetitions of an earlier pair, left out.
         equal: Of these, pairs of two equal sentences, left out: they have no direction.
         both: Hypotheses that one premise both entails and contradicts, left out of its contradictions.
+        unentailed: All distinct pairs (premise, hypothesis) that are neutral or contradictory.
     """
 
     triplets: tuple[NliTriplet, ...]
@@ -45,6 +46,7 @@ class NliTriplets:
     duplicates: int
     equal: int
     both: int
+    unentailed: tuple[tuple[str, str], ...] = ()
 
     def __len__(self) -> int:
         return len(self.triplets)
@@ -66,6 +68,8 @@ class NliTriplets:
         for triplet in self.triplets:
             texts = (triplet.premise, triplet.entailed, *triplet.contradicted)
             digest.update("\0".join([*texts, "\n"]).encode("utf-8", "surrogatepass"))
+        for pair in self.unentailed:
+            digest.update("\0".join([*pair, "\n"]).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:12]
 
     def to_json(self) -> Mapping[str, Any]:
@@ -76,6 +80,7 @@ class NliTriplets:
             "premises": self.premises,
             "premises_with_both": self.premises_with_both,
             "with_contradiction": sum(bool(triplet.contradicted) for triplet in self.triplets),
+            "unentailed": len(self.unentailed),
             "duplicates": self.duplicates,
             "equal": self.equal,
             "both": self.both,
@@ -93,6 +98,16 @@ class NliTriplets:
             chosen = triplet.contradicted[(int(share * several) + epoch) % several] if several else None
             yield triplet.premise, triplet.entailed, chosen
 
+    def drawn_unentailed(self, *, seed: int, epoch: int) -> list[int]:
+        """Return rows of `unentailed`, one a triplet; an epoch goes on where the one before ended.
+
+        The order is drawn by the seed. Without any unentailed pair there are none.
+        """
+        several = len(self.unentailed)
+        order = np.random.default_rng([seed, 1]).permutation(several).tolist()
+        start = epoch * len(self)
+        return [order[(start + i) % several] for i in range(len(self))] if several else []
+
 
 def nli_triplets(pairs: Iterable[NliPair]) -> NliTriplets:
     """Gather the contradictions of each premise beside each of its entailment pairs.
@@ -105,9 +120,12 @@ def nli_triplets(pairs: Iterable[NliPair]) -> NliTriplets:
     """
     entailed: dict[tuple[str, str], NliPair] = {}
     contradicted: dict[str, dict[str, str]] = {}
+    unentailed: dict[tuple[str, str], tuple[str, str]] = {}
     seen = duplicates = equal = 0
     for pair in pairs:
         premise, hypothesis = fold(pair.premise), fold(pair.hypothesis)
+        if pair.label != "entailment" and premise != hypothesis:
+            unentailed.setdefault((premise, hypothesis), (pair.premise, pair.hypothesis))
         if pair.label == "contradiction":
             contradicted.setdefault(premise, {}).setdefault(hypothesis, pair.hypothesis)
         elif pair.label == "entailment":
@@ -130,4 +148,5 @@ def nli_triplets(pairs: Iterable[NliPair]) -> NliTriplets:
         duplicates=duplicates,
         equal=equal,
         both=both,
+        unentailed=tuple(pair for folded, pair in unentailed.items() if folded not in entailed),
     )

@@ -45,6 +45,11 @@ class GausscseConfig:
     reversal: Annotated[Reversal, "reversed set: s(p_j, e_i) as in the authors' code, or s(p_i, e_j)"] = (
         "by_entailed"
     )
+    ranking: Annotated[
+        float,
+        "weight of a term that ranks pairs that entail above neutral and contradictory ones of any premise, "
+        "ours; 0: the paper's loss alone",
+    ] = 0.0
     temperature: Annotated[float, "t of the loss"] = 0.05
     epochs: Annotated[int, "times through the triplets"] = 3
     batch_size: Annotated[int, "triplets a step"] = 32
@@ -78,7 +83,7 @@ class GausscseConfig:
                 "learning_rate": self.highest_rate,
                 "spread": self.spread,
             },
-            not_negative=("weight_decay",),
+            not_negative=("weight_decay", "ranking"),
             choices=_CHOICES,
         )
 

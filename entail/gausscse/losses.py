@@ -124,3 +124,35 @@ def contrastive(
             "log variance entailed": float(entailed[1].mean()),
         }
     return loss, terms
+
+
+def ranking(entailed: Tensor, unentailed: Tensor, *, temperature: float) -> Tensor:
+    r"""Return how far pairs that entail stand above pairs that do not, whatever their premises; ours.
+
+    .. math:: \frac{1}{n m} \sum_{i, j} \log(1 + e^{(u_j - e_i) / t})
+
+    Eq. 3 compares hypotheses of one premise at a time; a threshold must part pairs of all premises, and most
+    premises of natural language inference come with one label alone. It bounds 1 - AUC from above, up to a
+    factor.
+
+    Args:
+        entailed: s(h || p) of entailment pairs, (n,).
+        unentailed: s(h || p) of neutral and contradictory pairs, (m,).
+        temperature: t.
+    """
+    from torch.nn.functional import softplus
+
+    return softplus((unentailed[None] - entailed[:, None]) / temperature).mean()
+
+
+def paired_similarities(
+    first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor], *, kind: SimilarityKind
+) -> Tensor:
+    """Return sim(first_i || second_i), shape (n,)."""
+    (mean, log_variance), (other_mean, other_log) = first, second
+    x = log_variance - other_log
+    each = (x.exp() - x - 1 + (mean - other_mean).square() * (-other_log).exp()) / 2
+    if kind == "kl_per_dim":
+        return (1 / (1 + each)).mean(dim=1)
+    found = each.sum(dim=1)
+    return 1 / (1 + (found / mean.shape[1] if kind == "kl_mean" else found))

@@ -9,10 +9,10 @@ import numpy as np
 
 from entail.data.nli_triplets import NliTriplets
 from entail.gausscse.config import GausscseConfig
-from entail.gausscse.losses import contrastive, parameters_of
+from entail.gausscse.losses import contrastive, paired_similarities, parameters_of, ranking
 from entail.gausscse.tower import GaussianTower
 from entail.index.protocol import Ints
-from entail.training.batches import batches
+from entail.training.batches import batches, of_like_length
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,9 +40,13 @@ class GausscseTask:
         self._evaluate = evaluate
         self._epoch = 0
         self._rows: list[tuple[str, str, str | None]] = []
+        self._unentailed: list[int] = []
         premises = tower.lengths([triplet.premise for triplet in triplets.triplets])
         entailed = tower.lengths([triplet.entailed for triplet in triplets.triplets])
         self._lengths = [max(pair) for pair in zip(premises, entailed, strict=True)]
+        others = triplets.unentailed if config.ranking else ()
+        lengths = [tower.lengths([pair[side] for pair in others]) for side in (0, 1)]
+        self._other_lengths = [max(pair) for pair in zip(*lengths, strict=True)]
 
     def begin_epoch(self, epoch: int) -> None:
         """Nothing depends on the weights."""
@@ -51,6 +55,7 @@ class GausscseTask:
         """Return batches of like length; one that is left with a single triplet joins the one before."""
         if not self._rows or epoch != self._epoch:
             self._rows = list(self.triplets.drawn(seed=self.config.seed, epoch=epoch))
+            self._unentailed = self._beside(epoch)
         self._epoch = epoch
         size = self.config.batch_size
         dealt = batches(self._lengths, batch_size=size, seed=self.config.seed, epoch=epoch)
@@ -60,6 +65,14 @@ class GausscseTask:
             whole[0] = np.concatenate([whole[0], *single])
             return whole
         return dealt
+
+    def _beside(self, epoch: int) -> list[int]:
+        """Return an unentailed pair for each triplet, of like length, so that little is padded."""
+        drawn = self.triplets.drawn_unentailed(seed=self.config.seed, epoch=epoch)
+        if not self._other_lengths or not drawn:
+            return []
+        alike = of_like_length(self._lengths, [self._other_lengths[row] for row in drawn])
+        return [drawn[position] for position in alike]
 
     def steps(self, epochs: int) -> int:
         """Return how many batches there will be in all."""
@@ -75,12 +88,19 @@ class GausscseTask:
 
         some = [self._rows[i] for i in batch]
         contradicted = [c for _, _, c in some if c is not None] if "con" in self.config.sets else []
-        parts = [[p for p, _, _ in some], [e for _, e, _ in some], contradicted]
+        others = [self.triplets.unentailed[self._unentailed[i]] for i in batch] if self._unentailed else []
+        parts = [
+            [p for p, _, _ in some],
+            [e for _, e, _ in some],
+            contradicted,
+            [p for p, _ in others],
+            [h for _, h in others],
+        ]
         texts = list(dict.fromkeys(text for part in parts for text in part))
         row = {text: number for number, text in enumerate(texts)}
         rows = [torch.tensor([row[text] for text in part], dtype=torch.long) for part in parts]
         mean, log_variance = parameters_of(self.tower.vectors(texts), tanh=self.config.tanh)
-        premises, entailed, negatives = ((mean[r], log_variance[r]) for r in rows)
+        premises, entailed, negatives, *unentailed = ((mean[r], log_variance[r]) for r in rows)
         device = mean.device
         loss, terms = contrastive(
             premises,
@@ -93,6 +113,15 @@ class GausscseTask:
             same_premise=(rows[0][:, None] == rows[0][None]).to(device),
             same_entailed=(rows[1][:, None] == rows[1][None]).to(device),
         )
+        if others:
+            kind = self.config.similarity
+            order = ranking(
+                paired_similarities(entailed, premises, kind=kind),
+                paired_similarities(unentailed[1], unentailed[0], kind=kind),
+                temperature=self.config.temperature,
+            )
+            terms["ranking"] = float(order.detach())
+            loss = loss + self.config.ranking * order
         with torch.no_grad():
             terms["variance"] = float(log_variance.exp().mean())
         return loss, terms

@@ -29,3 +29,19 @@ def batches(lengths: Sequence[int], *, batch_size: int, seed: int, epoch: int) -
         window = window[np.argsort(size[window], kind="stable")]
         dealt.extend(window[at : at + batch_size] for at in range(0, len(window), batch_size))
     return [dealt[i] for i in draw.permutation(len(dealt))]
+
+
+def of_like_length(lengths: Sequence[int], others: Sequence[int]) -> list[int]:
+    """Return for each text the position of one of as many others: the shortest for the shortest.
+
+    >>> of_like_length([5, 1, 9], [30, 10, 20])
+    [2, 1, 0]
+    """
+    beside = [0] * len(lengths)
+    for text, other in zip(_by_length(lengths), _by_length(others), strict=True):
+        beside[text] = other
+    return beside
+
+
+def _by_length(lengths: Sequence[int]) -> list[int]:
+    return sorted(range(len(lengths)), key=lengths.__getitem__)

@@ -40,10 +40,37 @@ def test_by_hand() -> None:
         "premises": 2,
         "premises_with_both": 1,
         "with_contradiction": 2,
+        "unentailed": 4,
         "duplicates": 1,
         "equal": 1,
         "both": 0,
     }
+
+
+def test_unentailed_pairs_are_of_any_premise_and_stand_once() -> None:
+    found = nli_triplets(
+        pairs(
+            ("p", "e", "e"),
+            ("p", "n", "n"),
+            ("p", " n ", "c"),
+            ("q", "c", "c"),
+            ("q", "q", "n"),
+            ("p", "e", "n"),
+        )
+    )
+    assert found.unentailed == (("p", "n"), ("q", "c"))
+
+
+def test_an_epoch_goes_on_with_the_unentailed_pairs_of_the_one_before() -> None:
+    rows = [*((f"p{i}", "e", "e") for i in range(3)), *((f"p{i}", "n", "n") for i in range(6))]
+    found = nli_triplets(pairs(*rows))
+    first, second, third = (found.drawn_unentailed(seed=0, epoch=epoch) for epoch in range(3))
+    assert sorted(first + second) == list(range(6))
+    assert third == first
+    assert first != found.drawn_unentailed(seed=1, epoch=0)
+    few = nli_triplets(pairs(*rows[:4]))
+    assert few.drawn_unentailed(seed=0, epoch=1) == [0, 0, 0]
+    assert nli_triplets(pairs(*rows[:3])).drawn_unentailed(seed=0, epoch=0) == []
 
 
 def test_what_is_entailed_is_no_contradiction_of_the_same_premise() -> None:
@@ -75,7 +102,8 @@ def test_the_digest_changes_with_any_text() -> None:
     one = nli_triplets(pairs(("p", "e", "e"), ("p", "c", "c")))
     other = nli_triplets(pairs(("p", "e", "e"), ("p", "d", "c")))
     none = nli_triplets(pairs(("p", "e", "e")))
-    assert len({one.digest, other.digest, none.digest}) == 3
+    neutral = nli_triplets(pairs(("p", "e", "e"), ("p", "c", "c"), ("q", "n", "n")))
+    assert len({one.digest, other.digest, none.digest, neutral.digest}) == 4
     assert one.digest == nli_triplets(pairs(("p", "c", "c"), ("p", "e", "e"))).digest
 
 

@@ -9,7 +9,14 @@ import torch
 
 from entail.encoders.gaussian_form import SimilarityKind
 from entail.encoders.gaussians import Gaussians, divergence, similarity
-from entail.gausscse.losses import contrastive, divergences, parameters_of, similarities
+from entail.gausscse.losses import (
+    contrastive,
+    divergences,
+    paired_similarities,
+    parameters_of,
+    ranking,
+    similarities,
+)
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 KINDS: list[SimilarityKind] = ["kl", "kl_mean", "kl_per_dim"]
@@ -42,6 +49,27 @@ def test_every_pair_is_as_similar_as_the_record_says(kind: SimilarityKind) -> No
         one = Gaussians(as_record(first).mean[[row] * 4], as_record(first).log_variance[[row] * 4])
         expected = similarity(one, as_record(second), kind=kind)
         assert found[row].numpy() == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs_in_order_are_the_diagonal_of_all_pairs(kind: SimilarityKind) -> None:
+    first, second = drawn(5, 7, 0), drawn(5, 7, 1)
+    found = paired_similarities(first, second, kind=kind)
+    assert found.numpy() == pytest.approx(similarities(first, second, kind=kind).diagonal().numpy(), rel=1e-4)
+
+
+def test_ranking_by_hand_and_the_way_it_pulls() -> None:
+    entailed = torch.tensor([0.9, 0.4], requires_grad=True)
+    unentailed = torch.tensor([0.5], requires_grad=True)
+    loss = ranking(entailed, unentailed, temperature=0.1)
+    expected = (math.log1p(math.exp(-4)) + math.log1p(math.exp(1))) / 2
+    assert float(loss.detach()) == pytest.approx(expected, rel=1e-5)
+    loss.backward()  # type: ignore[no-untyped-call]  # not typed there
+    assert entailed.grad is not None
+    assert unentailed.grad is not None
+    assert bool((entailed.grad < 0).all())
+    assert bool((unentailed.grad > 0).all())
+    assert abs(float(entailed.grad[1])) > 10 * abs(float(entailed.grad[0]))  # the one that stands below
 
 
 @pytest.mark.parametrize("far", [0.0, 1e3])

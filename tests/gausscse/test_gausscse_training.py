@@ -147,6 +147,15 @@ def test_every_setting_trains(tiny_home: Path, triplets: NliTriplets, sets: Any)
     assert done.folder is None
 
 
+def test_the_ranking_term_takes_part_where_it_has_a_weight(tiny_home: Path, triplets: NliTriplets) -> None:
+    events: list[Event] = []
+    train_gausscse(triplets, replace(SETTINGS, epochs=1), watch=events.append)
+    assert not any("ranking" in event.terms for event in events)
+    train_gausscse(triplets, replace(SETTINGS, epochs=3, ranking=4.0), watch=events.append)
+    terms = [event.terms["ranking"] for event in events if "ranking" in event.terms]
+    assert np.mean(terms[-6:]) < 0.8 * np.mean(terms[:6])
+
+
 def test_a_stopped_training_goes_on_to_the_same_weights(
     tiny_home: Path, triplets: NliTriplets, nli_pairs: Pairs
 ) -> None:
@@ -187,6 +196,7 @@ def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
         ({"sets": "con"}, "sets: expected one of ent, ent"),
         ({"dropout": 1.0}, "dropout: expected"),
         ({"weight_decay": -1.0}, "weight_decay: expected"),
+        ({"ranking": -1.0}, "ranking: expected"),
     ],
 )
 def test_settings_that_cannot_be(values: dict[str, Any], message: str) -> None:
