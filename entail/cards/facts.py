@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from entail.cards.licences import OTHER, proposed_licence
 from entail.cards.measured import Measured, read_measured
+from entail.cards.measured_pairs import MeasuredPairs
 from entail.cards.methods import MethodText, method_text
 from entail.cards.sources import DataSource, data_source, hub_id
 from entail.cards.usage import Form
@@ -31,7 +33,8 @@ class Facts:
         method: How it was trained.
         sources: What it learnt from; None where nobody said.
         licence: As it is proposed, or as its publisher decided.
-        measured: Its figures, a result file each.
+        measured: Its figures in retrieval, a result file each.
+        measured_pairs: Its figures on pairs of sentences, likewise.
         repo: Its Hub id, None for one that is only here.
         beside: Whether programs stand beside the folder, not above `models/`.
         also: What else there is of it, a sentence of Markdown.
@@ -45,6 +48,7 @@ class Facts:
     sources: tuple[DataSource, ...] | None
     licence: str
     measured: tuple[Measured, ...]
+    measured_pairs: tuple[MeasuredPairs, ...] = ()
     repo: str | None = None
     beside: bool = False
     also: str = ""
@@ -95,6 +99,7 @@ def read_facts(
         sources=sources,
         licence=licence,
         measured=_measured(told, name),
+        measured_pairs=_measured_pairs(told, name),
         repo=repo,
         beside=beside,
         also=also,
@@ -127,9 +132,17 @@ def remember(
     entry, told = _read(folder, name or folder.resolve().name)
     changed = dict(told)
     if results:
-        kept = {one.source: one for one in _measured(told, entry.name)}
-        kept |= {one.source: one for one in (read_measured(file, entry) for file in results)}
-        changed["figures"] = {**told["figures"], "measured": [kept[name].to_json() for name in sorted(kept)]}
+        found = [read_measured(file, entry) for file in results]
+        kept: dict[str, dict[str, Measured | MeasuredPairs]] = {
+            "measured": {one.source: one for one in _measured(told, entry.name)},
+            "measured_pairs": {one.source: one for one in _measured_pairs(told, entry.name)},
+        }
+        for one in found:
+            kept["measured" if isinstance(one, Measured) else "measured_pairs"][one.source] = one
+        changed["figures"] = {
+            **told["figures"],
+            **{part: [by[name].to_json() for name in sorted(by)] for part, by in kept.items() if by},
+        }
     if data:
         changed["trained_on"] = {**told["trained_on"], "data": list(dict.fromkeys(data))}
     if licence:
@@ -174,11 +187,22 @@ def _object(value: object, part: str, name: str) -> Mapping[str, Any]:
 
 
 def _measured(told: Mapping[str, Any], name: str) -> tuple[Measured, ...]:
-    try:
+    with _as_written(name, "measured"):
         return tuple(Measured.from_json(one) for one in told["figures"].get("measured") or ())
-    except (TypeError, ValueError, AttributeError) as error:
+
+
+def _measured_pairs(told: Mapping[str, Any], name: str) -> tuple[MeasuredPairs, ...]:
+    with _as_written(name, "measured_pairs"):
+        return tuple(MeasuredPairs.from_json(one) for one in told["figures"].get("measured_pairs") or ())
+
+
+@contextmanager
+def _as_written(name: str, part: str) -> Iterator[None]:
+    try:
+        yield
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
         raise EncoderError(
-            f"{name}: expected figures.measured in entail.json as `entail card --results` writes it, found "
+            f"{name}: expected figures.{part} in entail.json as `entail card --results` writes it, found "
             f"something else ({error}); take it out and say --results again"
         ) from error
 

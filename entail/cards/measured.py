@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from entail.cards.measured_pairs import MeasuredPairs, pair_figures, revisions
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError
@@ -74,41 +75,45 @@ class Measured:
         )
 
 
-def read_measured(file: Path, entry: EncoderEntry) -> Measured:
+def read_measured(file: Path, entry: EncoderEntry) -> Measured | MeasuredPairs:
     """Take an encoder's figures out of a result file, and its base's where they stand there, too.
 
     Figures belong to weights, so they are found by the revision that was measured: a file of an older
     training under the same name is refused.
 
     Args:
-        file: As `entail evaluate premises --out` or `scripts/evaluate_baselines.py` writes it.
+        file: As `entail evaluate ... --out`, `scripts/evaluate_baselines.py` or
+            `scripts/reproduce_gausscse.py` writes it.
         entry: The encoder.
 
     Raises:
         EncoderError: If it is no result file, or does not hold this encoder's figures.
     """
-    if not file.is_file():
-        raise EncoderError(f"{file.name}: expected a result file, found none of this name")
-    told = read_json(file)
-    if not isinstance(told, dict) or not isinstance(told.get("figures"), dict):
-        raise EncoderError(
-            f"{file.name}: expected a result file with 'figures', as `entail evaluate premises --out` writes "
-            "it, found something else"
-        )
+    told = _read_result(file)
+    source = file.name.partition(".")[0]
+    about = {name: told[name] for name in _ABOUT if name in told}
+    sets = pair_figures(told["figures"], digest=(entry.revision or "").partition("@")[2])
+    if sets:
+        return MeasuredPairs(source=source, sets=sets, about=about)
     runs = list(_runs(told["figures"]))
     ours = next((run for run in runs if _is_of(run, entry)), None)
     if ours is None:
-        found = ", ".join(_revision(run) for run in runs) or "none"
+        found = ", ".join([*map(_revision, runs), *revisions(told["figures"])]) or "none"
+        again = (
+            f"entail evaluate nli --data DATA --encoder {entry.name}"
+            if entry.gaussian
+            else f"entail evaluate premises --retriever {entry.base.name if entry.base else 'minilm'} "
+            f"--retriever {entry.name}"
+        )
         raise EncoderError(
             f"{file.name}: expected figures of {entry.revision}, found those of {found}; measure these "
-            f"weights: entail evaluate premises --retriever {entry.base.name if entry.base else 'minilm'} "
-            f"--retriever {entry.name} --out FILE"
+            f"weights: {again} --out FILE"
         )
     base = next((run for run in runs if entry.base and _is_of(run, entry.base)), {})
     manifest = ours["manifest"]
     unseen = ours.get("unseen") or {}
     return Measured(
-        source=file.name.partition(".")[0],
+        source=source,
         corpus=str(ours.get("corpus", "corpus")),
         premises=manifest.get("count"),
         trees=ours.get("trees", told["figures"].get("trees")),
@@ -119,8 +124,20 @@ def read_measured(file: Path, entry: EncoderEntry) -> Measured:
         unseen=unseen.get("queries"),
         encoder_unseen=_figures({protocol: unseen[protocol] for protocol in PROTOCOLS if protocol in unseen}),
         reads=(_reads(ours), _reads(base)),
-        about={name: told[name] for name in _ABOUT if name in told},
+        about=about,
     )
+
+
+def _read_result(file: Path) -> Mapping[str, Any]:
+    if not file.is_file():
+        raise EncoderError(f"{file.name}: expected a result file, found none of this name")
+    told = read_json(file)
+    if not isinstance(told, dict) or not isinstance(told.get("figures"), dict):
+        raise EncoderError(
+            f"{file.name}: expected a result file with 'figures', as `entail evaluate premises --out` writes "
+            "it, found something else"
+        )
+    return told
 
 
 def _runs(figures: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

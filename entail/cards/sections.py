@@ -10,6 +10,7 @@ from entail.cards.facts import Facts
 from entail.cards.licences import OTHER
 from entail.cards.markdown import code, escaped, shown, table
 from entail.cards.measured import PROTOCOLS, Measured
+from entail.cards.measured_pairs import MeasuredPairs, PairFigures
 from entail.cards.sources import TEAM, base_citation
 
 _MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
@@ -119,12 +120,17 @@ def training(facts: Facts) -> Iterator[str]:
 def figures(facts: Facts) -> Iterator[str]:
     """What was measured of it and of its base."""
     yield "## Figures"
+    for pairs in facts.measured_pairs:
+        yield from _measured_pairs(pairs)
+    if not facts.measured and facts.measured_pairs:
+        return
     if not facts.measured:
         dev = facts.told["figures"].get("dev") or {}
         if not dev:
             yield "It has not been measured."
             return
-        yield "Measured while it was trained, on the trees that its weights were chosen on:"
+        on = "pairs" if facts.entry.gaussian else "trees"
+        yield f"Measured while it was trained, on the {on} that its weights were chosen on:"
         yield table(["measure", "value"], [[escaped(name), _number(dev[name])] for name in dev])
         return
     yield (
@@ -133,6 +139,37 @@ def figures(facts: Facts) -> Iterator[str]:
     )
     for measured in facts.measured:
         yield from _measured(measured, base=facts.base_place)
+
+
+def _measured_pairs(measured: MeasuredPairs) -> Iterator[str]:
+    yield f"### {escaped(measured.source)}"
+    head = ["pairs", "count", "accuracy", "95 % interval"]
+    nli = [one for one in measured.sets if one.question == "nli"]
+    if nli:
+        yield (
+            "Whether a premise entails its hypothesis, neutral and contradiction being one class, at the "
+            "threshold stored with the encoder:"
+        )
+        rows = [[*_shares(one), _number(one.auprc), _number(one.baseline)] for one in nli]
+        yield table([*head, "AUPRC", "majority class"], rows)
+    directions = [one for one in measured.sets if one.question == "direction"]
+    if directions:
+        yield (
+            "Which of two sentences entails the other, over the entailment pairs. The length baseline takes "
+            "the longer sentence; where the longer one is the entailed one it is always wrong:"
+        )
+        rows = [[*_shares(one), _number(one.baseline), _longer(one)] for one in directions]
+        yield table([*head, "length baseline", "where the longer is entailed"], rows)
+    yield from _about_measurement(measured.about)
+
+
+def _shares(figures: PairFigures) -> list[str]:
+    interval = " to ".join(map(_number, figures.interval)) if figures.interval else "-"
+    return [escaped(figures.data), f"{figures.n:,}", _number(figures.accuracy), interval]
+
+
+def _longer(figures: PairFigures) -> str:
+    return f"{_number(figures.longer[0])} (of {figures.longer[1]:,})" if figures.longer else "-"
 
 
 def _measured(measured: Measured, *, base: str | None) -> Iterator[str]:

@@ -1,0 +1,98 @@
+"""Figures on pairs of sentences: from result files to the card, those of these weights and no others."""
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from entail.cards.facts import remember
+from entail.cards.measured import read_measured
+from entail.cards.measured_pairs import MeasuredPairs
+from entail.cards.model_card import model_card
+from entail.cli import main
+from entail.data.nli import NliPair
+from entail.data.nli_triplets import NliTriplets
+from entail.encoders.catalogue import resolve
+from entail.errors import EncoderError
+from entail.gausscse.config import GausscseConfig
+from entail.gausscse.training import train_gausscse
+
+Pairs = Callable[..., list[NliPair]]
+CONFIG = GausscseConfig(base="tiny", rank=4, epochs=1, batch_size=8, learning_rate=0.01, precision="fp32")
+
+
+@pytest.fixture
+def results(tiny_home: Path, triplets: NliTriplets, nli_pairs: Pairs, tmp_path: Path) -> list[Path]:
+    """Result files of `mine`, as the command line writes them."""
+    dev = nli_pairs(30, seed=1)
+    train_gausscse(triplets, CONFIG, dev=dev, data=["snli"], out=tiny_home / "mine")
+    file = tmp_path / "pairs.csv"
+    with file.open("w", newline="", encoding="utf-8") as rows:
+        table = csv.writer(rows)
+        table.writerow(["premise", "hypothesis", "label"])
+        table.writerows([pair.premise, pair.hypothesis, pair.label] for pair in dev)
+    out = [tmp_path / "said_nli.json", tmp_path / "said_direction.json"]
+    for question, where in zip(("nli", "direction"), out, strict=True):
+        arguments = ["evaluate", question, "--data", str(file), "--encoder", "mine", "--out", str(where)]
+        assert main(arguments) == 0
+    return out
+
+
+def test_what_was_measured_stands_on_the_card(results: list[Path], tiny_home: Path) -> None:
+    nli, direction = (json.loads(file.read_text(encoding="utf-8")) for file in results)
+    found = read_measured(results[1], resolve("mine"))
+    assert isinstance(found, MeasuredPairs)
+    assert MeasuredPairs.from_json(json.loads(json.dumps(found.to_json()))) == found
+    (one,) = found.sets
+    assert (one.data, one.question, one.n) == ("pairs.csv", "direction", direction["figures"]["n"])
+    remember(tiny_home / "mine", results=results)
+    card = model_card(tiny_home / "mine")
+    assert f"| pairs.csv | 90 | {nli['figures']['accuracy']:.3f} |" in card
+    assert f"| {nli['figures']['auprc']:.3f} | 0.667 |" in card
+    assert f"| pairs.csv | 30 | {direction['figures']['accuracy']:.3f} |" in card
+    assert f"commit `{nli['commit']}`" in card
+    remember(tiny_home / "mine", results=results[:1])  # again: it replaces what it said before
+    assert model_card(tiny_home / "mine") == card
+
+
+def test_a_file_of_many_weights_gives_the_figures_of_these(results: list[Path], tiny_home: Path) -> None:
+    nli, direction = (json.loads(file.read_text(encoding="utf-8")) for file in results)
+    for told in (nli, direction):
+        del told["figures"]["data"]
+    other = {**nli["figures"], "revision": "mine@0123456789ab", "accuracy": 0.111}
+    nested = {
+        "rows": {
+            "one": {"0": {"on": {"snli-dev": {"nli": other}}}},
+            "two": {"0": {"on": {"snli-dev": {"nli": nli["figures"], "direction": direction["figures"]}}}},
+        }
+    }
+    results[0].write_text(json.dumps({**nli, "figures": nested}), encoding="utf-8")
+    found = read_measured(results[0], resolve("mine"))
+    assert isinstance(found, MeasuredPairs)
+    assert [(one.data, one.question) for one in found.sets] == [
+        ("snli-dev", "nli"),
+        ("snli-dev", "direction"),
+    ]
+    assert found.sets[0].accuracy == nli["figures"]["accuracy"]
+
+
+def test_figures_of_other_weights_and_broken_ones_are_refused(
+    results: list[Path], tiny_home: Path, triplets: NliTriplets
+) -> None:
+    train_gausscse(triplets, replace(CONFIG, seed=1), out=tiny_home / "another")
+    with pytest.raises(
+        EncoderError, match=r"expected figures of another@.*, found those of mine@.*evaluate nli"
+    ):
+        remember(tiny_home / "another", results=results)
+    remember(tiny_home / "mine", results=results)
+    file = tiny_home / "mine" / "entail.json"
+    told = json.loads(file.read_text(encoding="utf-8"))
+    told["figures"]["measured_pairs"][0]["sets"][0]["question"] = "colour"
+    file.write_text(json.dumps(told), encoding="utf-8")
+    with pytest.raises(
+        EncoderError, match=r"figures\.measured_pairs .*expected nli or direction, found 'colour'"
+    ):
+        model_card(tiny_home / "mine")
