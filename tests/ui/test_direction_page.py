@@ -1,0 +1,152 @@
+"""The Direction page: two sentences, a table, search by direction."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Corpus
+from entail.encoders.gaussian import GaussianEncoder
+from entail.errors import EvaluationError, FormatError
+from entail.gausscse.verdict import Verdict
+from entail.ui.direction_encoder import gaussian_names
+from entail.ui.direction_table import Judged, judge_table, read_pairs, verdicts_csv
+from entail.ui.resources import Workspace
+from tests.ui.conftest import said, settled
+
+PAGE = "pages/Direction.py"
+
+
+def opened(app: AppTest) -> AppTest:
+    return settled(app.switch_page(PAGE).run())
+
+
+def figures(app: AppTest) -> dict[str, str]:
+    return {metric.label: str(metric.value) for metric in app.metric}
+
+
+def test_without_an_encoder_it_says_where_to_get_one(app: AppTest, tiny_home: Path) -> None:
+    app = opened(app)
+    assert gaussian_names() == {}, "points tell no direction"
+    assert "No encoder of Gaussians is here yet" in said(app)
+    assert "entail train gausscse" in said(app)
+    assert not app.text_area
+
+
+def test_two_sentences_are_judged_drawn_and_swapped(app: AppTest, gaussian: str) -> None:
+    app = opened(app)
+    app.text_area(key="direction_first").set_value("ba be bi bo bu")
+    app = settled(app.text_area(key="direction_second").set_value("ba be").run())
+    before = figures(app)
+    assert set(before) == {"First → second", "Second → first", "Margin", "Threshold"}
+    assert before["Threshold"] == "0.500"
+    (told,) = GaussianEncoder(gaussian).similarities(["ba be"], ["ba be bi bo bu"])
+    assert before["First → second"] == f"{told:.3f}"
+    assert len(app.get("vega_lite_chart")) == 2
+    assert "of all variance in 16 dimensions" in said(app)
+    likelier = "first" if float(before["Margin"]) > 0 else "second"
+    assert f"If just one entails the other, it is the {likelier}: " in said(app)
+    app = settled(app.button(key="direction_swap").click().run())
+    after = figures(app)
+    assert app.text_area(key="direction_first").value == "ba be"
+    assert after["First → second"] == before["Second → first"] != before["First → second"]
+    assert float(after["Margin"]) == -float(before["Margin"]) != 0
+
+
+def test_sentences_that_are_equal_long_or_empty(app: AppTest, gaussian: str) -> None:
+    app = opened(app)
+    app.text_area(key="direction_first").set_value("ba be")
+    app = settled(app.text_area(key="direction_second").set_value(" ba  be").run())
+    assert "Each entails the other, 100% sure" in said(app)
+    assert "If just one" not in said(app)
+    app = settled(app.text_area(key="direction_second").set_value("ba " * 10_000).run())
+    assert "The second sentence is longer than what the encoder reads: it was truncated" in said(app)
+    assert "The first sentence is longer" not in said(app)
+    app = settled(app.text_area(key="direction_second").set_value(" ").run())
+    assert "Type two sentences" in said(app)
+    assert not app.metric
+
+
+def test_search_by_direction_stands_beside_plain_cosine(
+    app: AppTest, shared: Workspace, gaussian: str
+) -> None:
+    facts = ["ba be bi", "bo bu da", "de di do ba be", "du fa"]
+    four = shared.corpora.add_corpus(Corpus.of("four", facts), author="Ada")
+    app.session_state["direction_mode"] = "search"
+    app.session_state["direction_corpus"] = four.id
+    app.session_state["direction_query"] = "ba be"
+    app = opened(app)
+    found = [str(block.body) for block in app.get("html") if 'class="entail-sentence"' in str(block.body)]
+    assert len(found) == 2 * len(facts)
+    assert all("in both" in row for row in found)
+    assert "Plain cosine (MiniLM)" in said(app)
+    app = settled(app.segmented_control(key="direction_way").set_value("entailed").run())
+    assert f"What it entails ({gaussian})" in said(app)
+    app = settled(app.text_input(key="direction_query").set_value("ba " * 10_000).run())
+    assert "truncated" in said(app)
+    app = settled(app.text_input(key="direction_query").set_value(" ").run())
+    assert "Type a sentence" in said(app)
+
+
+def test_a_table_comes_back_with_a_verdict_a_row(app: AppTest, gaussian: str) -> None:
+    app.session_state["direction_mode"] = "table"
+    app = opened(app)
+    content = b"id,premise,hypothesis\n1,ba be bi,ba\n2,=1+1,=1+1\n3,ba,\n"
+    app = settled(app.file_uploader(key="direction_file").upload("pairs.csv", content, "text/csv").run())
+    table = app.dataframe[0].value
+    assert list(table["first"]) == ["ba be bi", "=1+1", "ba"]
+    assert table["says"][1] == "both ways"
+    assert "3 pairs" in said(app)
+    assert "a sentence is empty: 1" in said(app)
+    app = settled(app.file_uploader(key="direction_file").upload("bad.csv", b"one\nx\n", "text/csv").run())
+    assert "expected a header of at least two columns" in said(app)
+
+
+def test_what_is_taken_along_keeps_every_column(gaussian: str) -> None:
+    table = read_pairs(
+        b"id,premise,Hypothesis,says\n7,ba be,ba,x\n8,ba,,\n9,=1,ba be" + 40 * b" ba", name="a.csv"
+    )
+    assert table.rows[2] == ("9", "=1", "ba be" + 40 * " ba", "")
+    judged = judge_table(GaussianEncoder(gaussian), table)
+    assert judged.truncated == (False, False, True)
+    rows = list(csv.DictReader(io.StringIO(verdicts_csv(table, judged))))
+    assert [row["id"] for row in rows] == ["7", "8", "9"]
+    assert (rows[0]["Hypothesis"], rows[2]["premise"]) == ("ba", "'=1")
+    verdict = judged.verdicts[0]
+    assert verdict is not None
+    assert (rows[0]["says"], rows[0]["margin"]) == (verdict.says, str(verdict.margin))
+    assert (rows[1]["says"], rows[1]["margin"], rows[2]["truncated"]) == ("", "", "1")
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        (b"", FormatError, "expected a header of at least two columns, found 0"),
+        (b"one\nx\n", FormatError, "found 1"),
+        (b"a,b\n\nx,y\nz\n", FormatError, "found fewer in row 4"),
+        (b"a,b\n", EvaluationError, "expected 1 to 50,000 pairs, found 0"),
+        (b'a,b\n"' + 140_000 * b"x" + b'",y\n', FormatError, "cannot be read: field larger"),
+    ],
+)
+def test_tables_that_cannot_be_judged(content: bytes, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        read_pairs(content, name="pairs.csv")
+
+
+def test_tables_of_every_known_form() -> None:
+    table = read_pairs(b"hypothesis,x,Premise\nh,1,p\n\n", name="a.csv")
+    assert (table.first, table.second) == (["p"], ["h"])
+    table = read_pairs(b"a\tb\n1, 2\t3\n", name="a.TSV")
+    assert (table.first, table.second) == (["1, 2"], ["3"])
+
+
+def test_counts_are_told_in_words() -> None:
+    def told(says: Any) -> Verdict:
+        return Verdict("a", "b", 0.5, 0.25, says, 1.0, None, None)
+
+    assert str(Judged((told("neither"), None, told("entails"), told("neither")), (False,) * 4)) == (
+        "2 neither, 1 entails"
+    )
