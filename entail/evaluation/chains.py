@@ -1,0 +1,259 @@
+"""How well facts are ranked for questions with known explanations: MAP as TextGraphs' shared tasks score it.
+
+A question's average precision is over its gold facts; one of them that is in no table makes it 0, as in the
+official scorer. For a role or a number of hops, the other gold facts are taken out of both the gold set and
+the ranking first (Figure 2 of the ARCF paper).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from entail.data.records import Corpus
+from entail.data.worldtree import ROLES, Question
+from entail.data.worldtree_tables import FactTables
+from entail.errors import EvaluationError
+from entail.evaluation.chain_hops import overlap_hops
+from entail.index.protocol import Floats, Ints
+from entail.index.retriever import retriever
+from entail.index.stemmed import StemmedIndex, stemmed_words
+from entail.metrics import GoldRanks, Values, average_precision, bootstrap_interval
+from entail.progress import Meter, ProgressCallback
+
+Hops = Callable[[Question, Sequence[int]], Sequence[int | None]]
+"""The hops to each of a question's gold facts, given by their positions."""
+
+Similarities = Callable[[Sequence[str]], Floats]
+"""Texts -> how near every fact is to each, shape (texts, facts); higher is nearer."""
+
+TFIDF = "tfidf"
+"""The metric that needs no encoder: TF-IDF of stemmed words, stop words left out."""
+
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The mean over those questions that have facts of a kind."""
+
+    map: float
+    questions: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types."""
+        return {"MAP": self.map, "questions": self.questions}
+
+
+@dataclass(frozen=True)
+class ChainEvaluation:
+    """What a ranking of all facts came to.
+
+    Attributes:
+        ids: Of the questions that were measured, in order.
+        values: Average precision of each, shape (questions,).
+        slices: Kind (`role`, `level`, `gold`, `hops_overlap` ...) -> value -> the mean there.
+        missing: (question id, uid) of gold facts in no table.
+        without_gold: Questions that were not measured, since they have no explanation.
+    """
+
+    ids: tuple[str, ...]
+    values: Values
+    slices: Mapping[str, Mapping[str, Slice]] = field(default_factory=dict)
+    missing: tuple[tuple[str, str], ...] = ()
+    without_gold: int = 0
+
+    @property
+    def map(self) -> float:
+        """Mean average precision."""
+        return float(self.values.mean())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types."""
+        return {
+            "MAP": self.map,
+            "questions": len(self.ids),
+            "interval": list(bootstrap_interval(self.values)),
+            **{
+                f"by_{kind}": {value: found.to_json() for value, found in some.items()}
+                for kind, some in self.slices.items()
+            },
+            "missing_gold": [list(pair) for pair in self.missing],
+            "without_gold": self.without_gold,
+        }
+
+
+def evaluate_chains(
+    questions: Sequence[Question],
+    facts: FactTables,
+    rankings: Iterable[Ints],
+    *,
+    hops: Mapping[str, Hops] | None = None,
+    forgiving: bool = False,
+) -> ChainEvaluation:
+    """Measure rankings, one a question, of positions among the facts, best first.
+
+    Args:
+        questions: Those without gold are counted and left out; a ranking has to come for them, too.
+        facts: All facts.
+        rankings: In the order of the questions; what is not in one is never found.
+        hops: Further kinds of hops by name, beside those of shared words.
+        forgiving: A gold fact that is not found adds nothing, instead of making its question's value 0.
+
+    Raises:
+        EvaluationError: If there are not as many rankings as questions, a ranking holds a fact twice or none
+            that is there, or no question has gold.
+    """
+    kinds = {"hops_overlap": _by_words(facts), **(hops or {})}
+    ids: list[str] = []
+    values: list[float] = []
+    parts: dict[str, dict[str, list[float]]] = {kind: {} for kind in ("role", "level", "gold", *kinds)}
+    missing: list[tuple[str, str]] = []
+    without_gold = 0
+    for question, ranking in _paired(questions, rankings):
+        if not question.gold:
+            without_gold += 1
+            continue
+        ranks = ranks_in(ranking, len(facts), name=question.id)
+        known = {uid: facts.positions[uid] for uid in question.gold if uid in facts.positions}
+        missing += [(question.id, uid) for uid in question.gold if uid not in known]
+        found = np.array([ranks[known[uid]] if uid in known else np.inf for uid in question.gold])
+        value = ap(found) if forgiving or np.isfinite(found).all() else 0.0
+        ids.append(question.id)
+        values.append(value)
+        if question.level:
+            parts["level"].setdefault(question.level, []).append(value)
+        parts["gold"].setdefault(str(len(question.gold)), []).append(value)
+        told = {"role": list(question.gold.values())}
+        for kind, count in kinds.items():
+            of = dict(zip(known, count(question, list(known.values())), strict=True))
+            told[kind] = [_hop(of.get(uid)) for uid in question.gold]
+        for kind, labels in told.items():
+            for label in dict.fromkeys(labels):
+                chosen = np.array([one == label for one in labels])
+                parts[kind].setdefault(label, []).append(_alone(found, chosen))
+    if not ids:
+        raise EvaluationError(
+            f"expected questions with an explanation, found {without_gold} without; give a file that is not "
+            "blind"
+        )
+    return ChainEvaluation(
+        ids=tuple(ids),
+        values=np.array(values),
+        slices={
+            kind: {
+                value: Slice(float(np.mean(some[value])), len(some[value])) for value in _sorted(kind, some)
+            }
+            for kind, some in parts.items()
+        },
+        missing=tuple(missing),
+        without_gold=without_gold,
+    )
+
+
+def ranks_in(ranking: Ints, count: int, *, name: str) -> Values:
+    """Return the rank of every fact, from 1; `inf` where the ranking lacks it, shape (facts,).
+
+    Raises:
+        EvaluationError: If it holds a fact twice, or one that is not there.
+    """
+    ranks = np.full(count, np.inf)
+    if len(ranking) and (ranking.min() < 0 or ranking.max() >= count):
+        raise EvaluationError(f"{name}: expected positions of {count} facts, found {ranking.max()}")
+    ranks[ranking] = np.arange(1, len(ranking) + 1)
+    if int(np.isfinite(ranks).sum()) != len(ranking):
+        raise EvaluationError(f"{name}: expected a ranking of distinct facts, found one twice")
+    return ranks
+
+
+def ap(ranks: Values) -> float:
+    """Return the average precision of gold facts at these ranks."""
+    return float(average_precision(GoldRanks.of([ranks]))[0])
+
+
+def tfidf_rankings(
+    questions: Sequence[Question],
+    similarities: Similarities,
+    *,
+    progress: ProgressCallback | None = None,
+) -> Iterable[Ints]:
+    """Yield the facts by nearness to each question and its answer; equally near ones in order of position."""
+    meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
+    for at in range(0, len(questions), _AT_ONCE):
+        some = questions[at : at + _AT_ONCE]
+        for row in similarities([question.text for question in some]):
+            yield np.argsort(-row, kind="stable")
+        meter.add(len(some))
+
+
+def fact_similarities(
+    facts: FactTables, metric: str = TFIDF, *, progress: ProgressCallback | None = None
+) -> Similarities:
+    """Return what says how near facts are to texts.
+
+    Args:
+        facts: The facts.
+        metric: `tfidf`, `overlap` (share of the text's words), or a retriever: `bm25`, `minilm` ...
+        progress: Told how far encoding is.
+
+    Raises:
+        EntailError: If there is no such retriever.
+    """
+    if metric == "overlap":
+        return _overlap(facts)
+    corpus = Corpus.of("facts", facts.texts)
+    # Facts of equal words and other uids are one premise of a corpus.
+    where = np.array([corpus.position(text) for text in facts.texts], dtype=np.int64)
+    index = StemmedIndex(corpus) if metric == TFIDF else retriever(metric, corpus, progress=progress)
+    alone = len(corpus) == len(facts)
+    return index.scores if alone else lambda texts: index.scores(texts)[:, where]
+
+
+def _overlap(facts: FactTables) -> Similarities:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counter: Any = CountVectorizer(analyzer=stemmed_words, binary=True, dtype=np.float32)
+    words: Any = counter.fit_transform(facts.texts).T.tocsr()
+
+    def similarities(texts: Sequence[str]) -> Floats:
+        sizes = np.array([max(1, len(set(stemmed_words(text)))) for text in texts], dtype=np.float32)
+        shared: Floats = (counter.transform(texts) @ words).toarray() / sizes[:, None]
+        return shared.astype(np.float32)
+
+    return similarities
+
+
+def _by_words(facts: FactTables) -> Hops:
+    return lambda question, gold: overlap_hops(
+        stemmed_words(question.text), [stemmed_words(facts.texts[at]) for at in gold]
+    )
+
+
+def _alone(ranks: Values, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
+    """Return the average precision of some gold facts where the others are in no ranking."""
+    others = ranks[~chosen]
+    return ap(np.array([rank - (others < rank).sum() for rank in ranks[chosen]]))
+
+
+def _hop(found: int | None) -> str:
+    return "infinity" if found is None else str(found)
+
+
+def _sorted(kind: str, values: Iterable[str]) -> list[str]:
+    if kind == "role":
+        return sorted(values, key=lambda role: (ROLES.index(role) if role in ROLES else len(ROLES), role))
+    return sorted(
+        values, key=lambda value: (not value.isdigit(), int(value) if value.isdigit() else 0, value)
+    )
+
+
+def _paired(questions: Sequence[Question], rankings: Iterable[Ints]) -> Iterable[tuple[Question, Ints]]:
+    try:
+        yield from zip(questions, rankings, strict=True)
+    except ValueError as error:
+        raise EvaluationError(
+            f"expected one ranking for each of {len(questions)} questions: {error}"
+        ) from error

@@ -1,0 +1,151 @@
+"""MAP of rankings of facts, by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from entail.data.worldtree import Question
+from entail.data.worldtree_tables import Fact, FactTables
+from entail.errors import EvaluationError
+from entail.evaluation.chain_hops import gold_hops, overlap_hops
+from entail.evaluation.chains import (
+    ap,
+    evaluate_chains,
+    fact_similarities,
+    ranks_in,
+    tfidf_rankings,
+)
+from entail.index.stemmed import stemmed_words
+
+TEXTS = [
+    "a cube is a kind of shape",
+    "melting means changing from solid to liquid",
+    "ice is a solid",
+    "the sun is hot",
+    "ice is a solid",
+    "shapes have faces",
+]
+FACTS = FactTables(tuple(Fact(f"u{i}", text, "T") for i, text in enumerate(TEXTS)))
+
+
+def asked(
+    id_: str, gold: dict[str, str], *, level: str | None = "Easy", stem: str = "What melts?"
+) -> Question:
+    return Question(id_, stem, "ice", gold, level=level)
+
+
+ONE = asked("Q1", {"u1": "CENTRAL", "u2": "GROUNDING", "u0": "CENTRAL"})
+TWO = asked("Q2", {"u3": "CENTRAL"}, level="Challenge")
+LOST = asked("Q3", {"u3": "CENTRAL", "gone": "LEXGLUE"})
+BLIND = asked("Q4", {})
+IN_ORDER = np.arange(6)
+
+
+def test_average_precision_of_the_shared_task() -> None:
+    # Gold at ranks 1, 2, 3 and at rank 4; a gold fact in no table makes the whole question 0.
+    found = evaluate_chains([ONE, TWO, LOST, BLIND], FACTS, [IN_ORDER] * 4)
+    assert found.ids == ("Q1", "Q2", "Q3")
+    assert found.values.tolist() == [1.0, 0.25, 0.0]
+    assert found.map == pytest.approx(1.25 / 3)
+    assert found.missing == (("Q3", "gone"),)
+    assert found.without_gold == 1
+    told = found.to_json()
+    assert told["questions"] == 3
+    assert told["by_level"] == {
+        "Challenge": {"MAP": 0.25, "questions": 1},
+        "Easy": {"MAP": 0.5, "questions": 2},
+    }
+    assert told["by_gold"]["1"] == {"MAP": 0.25, "questions": 1}
+    assert told["missing_gold"] == [["Q3", "gone"]]
+    backwards = evaluate_chains([ONE], FACTS, [IN_ORDER[::-1]])
+    assert backwards.map == pytest.approx((1 / 4 + 2 / 5 + 3 / 6) / 3)
+
+
+def test_a_role_is_measured_without_the_gold_facts_of_others() -> None:
+    found = evaluate_chains([ONE, TWO], FACTS, [np.array([2, 5, 1, 0, 3, 4]), IN_ORDER])
+    roles = found.slices["role"]
+    # u2 (grounding) stands first: without it u1 and u0 have ranks 2 and 3.
+    assert roles["CENTRAL"].map == pytest.approx(((1 / 2 + 2 / 3) / 2 + 1 / 4) / 2)
+    assert roles["CENTRAL"].questions == 2
+    assert roles["GROUNDING"].map == 1.0
+    assert list(roles) == ["CENTRAL", "GROUNDING"]
+
+
+def test_hops_go_from_gold_fact_to_gold_fact() -> None:
+    found = evaluate_chains(
+        [ONE],
+        FACTS,
+        [IN_ORDER],
+        hops={"hops_visible": lambda _, gold: [1 if at == 2 else None for at in gold]},
+    )
+    # "melts", "ice" reach u1 and u2 by a word; u0 shares none with either.
+    assert {label: s.questions for label, s in found.slices["hops_overlap"].items()} == {
+        "1": 1,
+        "infinity": 1,
+    }
+    assert found.slices["hops_visible"]["1"].map == 1.0  # u2 alone, of what is left at rank 1
+    assert list(found.slices["hops_visible"]) == ["1", "infinity"]
+
+
+def test_what_is_left_out_of_a_ranking() -> None:
+    short = np.array([1, 2])
+    assert evaluate_chains([ONE], FACTS, [short]).map == 0.0
+    assert evaluate_chains([ONE], FACTS, [short], forgiving=True).map == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("ranking", "message"),
+    [([0, 0], "found one twice"), ([9], "expected positions of 6 facts"), ([-1], "expected positions")],
+)
+def test_rankings_that_cannot_be(ranking: list[int], message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        ranks_in(np.array(ranking), 6, name="Q1")
+
+
+def test_nothing_to_measure() -> None:
+    with pytest.raises(EvaluationError, match="found 1 without"):
+        evaluate_chains([BLIND], FACTS, [IN_ORDER])
+    with pytest.raises(EvaluationError, match="expected one ranking for each of 2"):
+        evaluate_chains([ONE, TWO], FACTS, [IN_ORDER])
+
+
+def test_facts_are_ranked_by_their_words() -> None:
+    similarities = fact_similarities(FACTS)
+    (ranking,) = tfidf_rankings([ONE], similarities)
+    assert set(ranking[:3].tolist()) == {1, 2, 4}
+    assert sorted(ranking.tolist()) == [0, 1, 2, 3, 4, 5]
+    rows = similarities(["ice"])
+    assert rows[0, 2] == rows[0, 4] > 0  # equal words, other uids
+    shares = fact_similarities(FACTS, "overlap")(["melting ice", "of the"])
+    assert shares[0].tolist() == [0.0, 0.5, 0.5, 0.0, 0.5, 0.0]
+    assert not shares[1].any()
+
+
+@pytest.mark.parametrize("metric", ["bm25", "ngrams"])
+def test_the_metric_can_be_any_retriever(
+    metric: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
+    rows = fact_similarities(FACTS, metric)(["solid ice"])
+    assert rows.shape == (1, 6)
+    assert int(rows[0].argmax()) == 2
+
+
+def test_hops_by_hand() -> None:
+    links = np.zeros((4, 4), dtype=bool)
+    links[0, 1] = links[1, 2] = links[2, 0] = True
+    assert gold_hops(np.array([True, False, False, False]), links) == [1, 2, 3, None]
+    assert gold_hops(np.zeros(4, dtype=bool), links) == [None] * 4
+    assert gold_hops(np.zeros(0, dtype=bool), np.zeros((0, 0), dtype=bool)) == []
+    assert overlap_hops(["a"], [["a", "b"], ["b", "c"], ["c"], ["x"]]) == [1, 2, 3, None]
+    assert overlap_hops([], []) == []
+
+
+def test_words_are_stemmed_and_stop_words_left_out() -> None:
+    assert stemmed_words("Which of the animals is running?") == ("anim", "run")
+    assert stemmed_words("") == ()
+
+
+def test_average_precision_alone() -> None:
+    assert ap(np.array([1.0, 4.0])) == 0.75
