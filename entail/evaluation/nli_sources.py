@@ -53,13 +53,24 @@ def load_nli(source: str | Path, *, split: str | None = None) -> NliReading:
         SettingsError: If there is no such split or configuration, or several and none is named.
         HubError: If the Hub has no such data set or cannot be reached.
     """
-    named = _NAME.fullmatch(source) if isinstance(source, str) else None
-    if named is None or Path(source).exists() or source_is_file(str(source)):
-        return read_nli(source, split=split)
+    if not isinstance(source, str) or not is_on_hub(source):
+        return read_nli(source, split=split)  # which says where there is no such file
+    named = _NAME.fullmatch(source)
+    assert named is not None
     repo = ALIASES.get(named["repo"], named["repo"])
-    if "/" not in repo:
-        return read_nli(source, split=split)  # which says that there is no such file
     return _load_from_hub(repo, revision=named["revision"], config=named["config"], split=split)
+
+
+def is_on_hub(source: str) -> bool:
+    """Whether a name is taken for that of a data set on the Hub: no file is here that is called so.
+
+    >>> is_on_hub("stanfordnlp/snli@main:plain_text"), is_on_hub("snli"), is_on_hub("snli/dev.jsonl")
+    (True, True, False)
+    """
+    named = _NAME.fullmatch(source)
+    if named is None or Path(source).exists() or source_is_file(source):
+        return False
+    return "/" in ALIASES.get(named["repo"], named["repo"])
 
 
 def source_is_file(source: str) -> bool:

@@ -40,13 +40,19 @@ def keep(folder: Path, name: str, content: bytes) -> Path:
 def absolute(source: object) -> dict[str, Any]:
     """Return a source as values of JSON's types, files by absolute paths: a worker stands elsewhere.
 
+    A source whose `is_elsewhere` says so of a path has there the name of something that is fetched, which
+    stays as it is.
+
     Raises:
         JobError: If a file is not there.
     """
     values = values_of(source)
+    is_elsewhere = getattr(source, "is_elsewhere", lambda given: False)
     for name in values:
         given = getattr(source, name)
         if isinstance(given, Path):
+            if is_elsewhere(given):
+                continue
             if not given.is_file():
                 raise JobError(f"{name}: expected a file, found none at {given}")
             values[name] = str(given.absolute())

@@ -1,4 +1,4 @@
-"""What a training on entailment pairs reads: files of them, and a dev file."""
+"""What a training on entailment pairs reads: files of them or data sets of the Hub, and some for dev."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from entail.errors import SettingsError
 
 if TYPE_CHECKING:
-    from entail.data.nli import NliPair
+    from entail.data.nli import NliPair, NliReading
     from entail.data.nli_triplets import NliTriplets
 
 
@@ -19,9 +19,9 @@ class NliData:
 
     Attributes:
         triplets: What is learnt from.
-        dev: Pairs to choose the best weights on, none without a dev file.
-        skipped: Rows of the training files that are none of the three labels, or cannot be read.
-        split: The dev file in words.
+        dev: Pairs to choose the best weights on, none where none were given.
+        skipped: Rows to learn from that are none of the three labels, or cannot be read.
+        split: The dev pairs in words.
     """
 
     triplets: NliTriplets
@@ -32,26 +32,46 @@ class NliData:
 
 @dataclass(frozen=True, kw_only=True)
 class NliSource:
-    """Files of entailment pairs: SNLI, MultiNLI, SICK, or columns premise, hypothesis and label.
+    """Entailment pairs: SNLI, MultiNLI, SICK, or columns premise, hypothesis and label; by file or by name.
+
+    A name is one of a data set on the Hub, as `entail.evaluation.nli_sources` reads it: `snli`,
+    `organisation/name@revision:configuration`. Without a revision a job that is resumed reads what is there
+    by then.
 
     Raises:
-        SettingsError: If no file is given.
+        SettingsError: If nothing to learn from is given.
     """
 
     pairs: Annotated[
-        Path | None, "entailment pairs to learn from: SNLI, MultiNLI, SICK, CSV, TSV, JSONL; may be gzipped"
+        Path | None,
+        "entailment pairs to learn from: SNLI, MultiNLI, SICK, CSV, TSV, JSONL, may be gzipped; or the name "
+        "of a data set on the Hub: snli, multi_nli, organisation/name@revision:configuration",
     ] = None
-    second: Annotated[Path | None, "a second file of pairs to learn from"] = None
+    second: Annotated[Path | None, "a second file or data set to learn from"] = None
     third: Annotated[Path | None, "a third one"] = None
+    split: Annotated[
+        str | None,
+        "part of these to learn from, where there are several; default: train of a data set of the Hub, all "
+        "of a file",
+    ] = None
     dev: Annotated[
-        Path | None, "pairs to choose the best weights on (AUPRC), and to fit threshold and confidence on"
+        Path | None,
+        "pairs to choose the best weights on (AUPRC), and to fit threshold and confidence on: a file, or a "
+        "data set on the Hub",
+    ] = None
+    dev_split: Annotated[
+        str | None,
+        "part of these, such as validation_matched or TRIAL; default: dev of a data set of the Hub",
     ] = None
     limit: Annotated[int | None, "take only the first triplets"] = None
 
     def __post_init__(self) -> None:
         """Check that something is learnt from."""
         if not self.files:
-            raise SettingsError("expected --pairs FILE; give entailment pairs to learn from")
+            raise SettingsError(
+                "expected --pairs FILE, or the name of a data set on the Hub; give entailment pairs to learn "
+                "from"
+            )
         if self.limit is not None and self.limit < 2:
             raise SettingsError(f"limit: expected at least 2, found {self.limit}")
 
@@ -60,28 +80,43 @@ class NliSource:
         """The files to learn from."""
         return tuple(file for file in (self.pairs, self.second, self.third) if file is not None)
 
+    def is_elsewhere(self, given: Path) -> bool:
+        """Say whether this is no file but the name of a data set on the Hub."""
+        from entail.evaluation.nli_sources import is_on_hub
+
+        return is_on_hub(str(given))
+
     def read(self, *, keep: Path | None = None) -> NliData:
         """Return the data; files are taken as they are.
 
         Raises:
-            EntailError: If a file cannot be read.
+            EntailError: If a file or a data set cannot be read, or has no such split.
         """
         from dataclasses import replace
 
-        from entail.data.nli import read_nli
         from entail.data.nli_triplets import nli_triplets
 
-        readings = [read_nli(file) for file in self.files]
+        readings = [self._reading(file, self.split, "train") for file in self.files]
         triplets = nli_triplets(pair for reading in readings for pair in reading.pairs)
         if self.limit is not None:
             triplets = replace(triplets, triplets=triplets.triplets[: self.limit])
         return NliData(
             triplets=triplets,
-            dev=tuple(read_nli(self.dev).pairs) if self.dev else (),
+            dev=tuple(self._reading(self.dev, self.dev_split, "dev").pairs) if self.dev else (),
             skipped=sum(reading.skipped for reading in readings),
-            split=self.dev.name if self.dev else "",
+            split=self._called(self.dev, self.dev_split) if self.dev else "",
         )
+
+    def _reading(self, given: Path, split: str | None, usual: str) -> NliReading:
+        from entail.evaluation.nli_sources import load_nli
+
+        on_hub = self.is_elsewhere(given)
+        return load_nli(str(given) if on_hub else given, split=split or (usual if on_hub else None))
+
+    def _called(self, given: Path, split: str | None) -> str:
+        name = str(given) if self.is_elsewhere(given) else given.name
+        return f"{name}, {split}" if split else name
 
     def __str__(self) -> str:
         first = f"the first {self.limit:,} triplets of " if self.limit else ""
-        return first + ", ".join(file.name for file in self.files)
+        return first + ", ".join(self._called(file, self.split) for file in self.files)

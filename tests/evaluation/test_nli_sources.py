@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from entail.data.nli import NliPair
-from entail.errors import DemoError, FormatError, HubError, SettingsError
+from entail.errors import DemoError, FormatError, HubError, JobError, SettingsError
 from entail.evaluation.nli_sources import CONVERTED, load_nli, source_is_file
+from entail.jobs.given import absolute
+from entail.jobs.nli_source import NliSource
 
 SICK_COLUMNS = {
     "sentence_A": ["a", "b"],
@@ -235,6 +237,41 @@ def test_a_demo_fetches_nothing(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     with pytest.raises(DemoError, match="the data set stanfordnlp/snli cannot be fetched"):
         load_nli("snli", split="train")
+    assert hub.asked == []
+
+
+def test_a_training_reads_train_and_dev_by_name(hub: Hub, tmp_path: Path) -> None:
+    source = NliSource(pairs=Path("snli"), dev=Path("stanfordnlp/snli"))
+    data = source.read()
+    assert [pair.premise for pair in data.dev] == ["v"]
+    assert (data.split, str(source)) == ("stanfordnlp/snli", "snli")
+    assert data.triplets.to_json()["triplets"] == 1
+    # A name is kept for the worker as it is, a file by where it lies.
+    assert absolute(source) | {"pairs": "snli", "dev": "stanfordnlp/snli"} == absolute(source)
+    matched = NliSource(
+        pairs=Path("me/mine@main:other"),
+        second=Path("multi_nli"),
+        dev=Path("multi_nli"),
+        dev_split="validation_mismatched",
+    )
+    assert [pair.premise for pair in matched.read().dev] == ["mm"]
+    assert matched.read().split == "multi_nli, validation_mismatched"
+    assert str(matched) == "me/mine@main:other, multi_nli"
+
+
+def test_a_training_reads_a_part_of_a_file(hub: Hub, tmp_path: Path) -> None:
+    file = tmp_path / "SICK.txt"
+    rows_of = ("a\tb\tENTAILMENT\tTRAIN", "c\td\tENTAILMENT\tTRAIN", "e\tf\tNEUTRAL\tTRIAL")
+    header = "sentence_A\tsentence_B\tentailment_label\tSemEval_set"
+    file.write_text("\n".join((header, *rows_of)), encoding="utf-8")
+    source = NliSource(pairs=file, split="TRAIN", dev=file, dev_split="TRIAL")
+    data = source.read()
+    assert [pair.premise for pair in data.dev] == ["e"]
+    assert (data.triplets.to_json()["triplets"], data.split) == (2, "SICK.txt, TRIAL")
+    assert len(NliSource(pairs=file, dev=file).read().dev) == 3
+    assert absolute(source)["pairs"] == str(file)
+    with pytest.raises(JobError, match="expected a file, found none"):
+        absolute(NliSource(pairs=Path("gone.jsonl")))
     assert hub.asked == []
 
 
