@@ -47,8 +47,8 @@ class GausscseConfig:
     )
     ranking: Annotated[
         float,
-        "weight of a term that ranks pairs that entail above neutral and contradictory ones of any premise, "
-        "ours; 0: the paper's loss alone",
+        "weight of a term that ranks pairs that entail above neutral, contradictory and (with rev) reversed "
+        "ones of any premise, ours; 0: the paper's loss alone",
     ] = 0.0
     temperature: Annotated[float, "t of the loss"] = 0.05
     epochs: Annotated[int, "times through the triplets"] = 3

@@ -115,9 +115,12 @@ class GausscseTask:
         )
         if others:
             kind = self.config.similarity
+            below = [paired_similarities(unentailed[1], unentailed[0], kind=kind)]
+            if "rev" in self.config.sets:
+                below.append(paired_similarities(premises, entailed, kind=kind))
             order = ranking(
                 paired_similarities(entailed, premises, kind=kind),
-                paired_similarities(unentailed[1], unentailed[0], kind=kind),
+                torch.cat(below),
                 temperature=self.config.temperature,
             )
             terms["ranking"] = float(order.detach())

@@ -153,7 +153,7 @@ def test_the_ranking_term_takes_part_where_it_has_a_weight(tiny_home: Path, trip
     assert not any("ranking" in event.terms for event in events)
     train_gausscse(triplets, replace(SETTINGS, epochs=3, ranking=4.0), watch=events.append)
     terms = [event.terms["ranking"] for event in events if "ranking" in event.terms]
-    assert np.mean(terms[-6:]) < 0.8 * np.mean(terms[:6])
+    assert np.mean(terms[-6:]) < 0.9 * np.mean(terms[:6])
 
 
 def test_a_stopped_training_goes_on_to_the_same_weights(
