@@ -96,3 +96,22 @@ register_method(
         },
     )
 )
+register_method(
+    MethodText(
+        name="arcf",
+        title="Autoregressive reasoning over chains of facts (ARCF)",
+        idea="chooses the facts that explain an answer one after another, each in the light of those before",
+        citation=r"""@inproceedings{cartuyvels2020autoregressive,
+  title     = {Autoregressive Reasoning over Chains of Facts with Transformers},
+  author    = {Cartuyvels, Ruben and Spinks, Graham and Moens, Marie-Francine},
+  booktitle = {Proceedings of COLING},
+  year      = {2020}
+}""",
+        tags=("worldtree",),
+        losses={
+            "ranknet": "pairs of a positive and a negative after one prefix, -log sigma(s_p - s_n)",
+            "bxent": "binary cross-entropy of each fact",
+            "nce": "noise-contrastive: one positive among all negatives of a prefix",
+        },
+    )
+)

@@ -160,3 +160,20 @@ register_source(
 }""",
     )
 )
+register_source(
+    DataSource(
+        name="worldtree",
+        about="WorldTree: elementary science questions with the facts that explain their answers",
+        note="The tables and explanations of WorldTree are CC BY-SA 4.0. The text of many of its questions "
+        "(those called Mercury) may be used for non-commercial purposes only, and not be redistributed. The "
+        "weights hold no text of them; whether they may be used commercially their publisher has to decide.",
+        citation="""@inproceedings{xie2020worldtree,
+  title     = {{WorldTree} {V2}: A Corpus of Science-Domain Structured Explanations and Inference Patterns
+               supporting Multi-Hop Inference},
+  author    = {Xie, Zhengnan and Thiem, Sebastian and Martin, Jaycie and Wainwright, Elizabeth and
+               Marmorstein, Steven and Jansen, Peter},
+  booktitle = {Proceedings of LREC},
+  year      = {2020}
+}""",
+    )
+)

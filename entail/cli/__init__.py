@@ -51,6 +51,7 @@ _PARTS = (
     "jobs",
     "operate",
     "promote",
+    "rank",
     "sample",
     "serve",
     "storage",

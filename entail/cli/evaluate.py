@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli import evaluate_nli
+from entail.cli import evaluate_chains, evaluate_nli
 from entail.cli.console import Report, progress_bar, reports, table
 from entail.cli.options import CorpusFile, TreesFile
 
@@ -23,6 +23,7 @@ app = typer.Typer(
     name="evaluate", help="Measure a retriever on given trees, an encoder on pairs of sentences."
 )
 app.add_typer(evaluate_nli.app)
+app.add_typer(evaluate_chains.app)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.aeenc.config import AeencConfig
+from entail.cli import train_arcf
 from entail.cli.console import Report, progress_bar, reports, table
 from entail.cli.options import CorpusFileIfAny, Extend, FromLog, TreesFileIfAny, options_of
 from entail.errors import TrainingError
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from entail.aeenc.training import AeencTraining
     from entail.training.loop import Fitted
 
-app = typer.Typer(name="train", help="Train an encoder.")
+app = typer.Typer(name="train", help="Train an encoder, or a scorer of facts.")
+app.add_typer(train_arcf.app)
 
 
 @app.command()
@@ -136,14 +138,14 @@ def gausscse(
     parts = [
         f"learnt from {counts['triplets']:,} triplets, {counts['with_contradiction']:,} of them with a "
         f"contradiction, in {training.fitted.seconds:,.0f} s; {data.skipped:,} rows left out",
-        *_evaluations(training.fitted, measure="AUPRC"),
+        *evaluations(training.fitted, measure="AUPRC"),
         *(f"warning: {warning}" for warning in training.warnings),
         f"wrote {out}",
     ]
     return Report(data=training.to_json(), text="\n\n".join(parts))
 
 
-def _evaluations(fitted: Fitted, *, measure: str) -> list[str]:
+def evaluations(fitted: Fitted, *, measure: str) -> list[str]:
     """Return the evaluations as a table, and which weights were kept."""
     parts = []
     if fitted.evaluations:
@@ -166,7 +168,7 @@ def _as_text(training: AeencTraining) -> str:
         f"learnt from {counts['queries']:,} queries, {counts['positives']:,} positives, "
         f"{counts['negatives']:,} hard negatives by name, in {fitted.seconds:,.0f} s"
     ]
-    parts.extend(_evaluations(fitted, measure="MAP"))
+    parts.extend(evaluations(fitted, measure="MAP"))
     if training.missing:
         parts.append(
             f"{len(training.missing):,} gold premises are not in the corpus and were not learnt from "

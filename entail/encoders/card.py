@@ -28,6 +28,8 @@ class Card:
         licence: Of the weights.
         gaussian: Of an encoder that makes Gaussians: how its sentences become them, what its thresholds are
             (see `entail.encoders.gaussian_form`); empty for one that makes points.
+        scorer: Of a scorer of facts (ARCF), which is no encoder: how it is to be used (see
+            `entail.arcf.scorer_form`); empty for encoders.
     """
 
     method: str | None = None
@@ -38,6 +40,7 @@ class Card:
     config: Mapping[str, Any] = field(default_factory=dict)
     licence: str | None = None
     gaussian: Mapping[str, Any] = field(default_factory=dict)
+    scorer: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_card(folder: Path, name: str) -> Card | None:
@@ -75,7 +78,7 @@ def read_card(folder: Path, name: str) -> Card | None:
 
 _FIELDS: Mapping[str, tuple[type, str]] = {
     **dict.fromkeys(("method", "base", "base_revision", "towers", "licence"), (str, "a text")),
-    **dict.fromkeys(("figures", "config", "gaussian"), (dict, "an object")),
+    **dict.fromkeys(("figures", "config", "gaussian", "scorer"), (dict, "an object")),
 }
 
 

@@ -235,6 +235,11 @@ def _folder_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) 
     weights.check_safe(folder, name)
     told = read_card(folder, name)
     card = told or Card()
+    if card.scorer:
+        raise EncoderError(
+            f"{name}: expected an encoder, found a scorer of facts, which makes no vectors; rank with it: "
+            f"entail rank --scorer {name}"
+        )
     gaussian = GaussianForm.read(card.gaussian, name=name) if card.gaussian else None
     adapter = weights.read_adapter(folder, name)
     digest = weights.folder_digest(folder)

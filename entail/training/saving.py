@@ -35,7 +35,12 @@ def require_place(out: Path, *, method: str) -> None:
 
 
 def save_encoder(
-    out: Path, *, method: str, write: Callable[[Path], None], about: Callable[[], Mapping[str, Any]]
+    out: Path,
+    *,
+    method: str,
+    write: Callable[[Path], None],
+    about: Callable[[], Mapping[str, Any]],
+    card: Callable[..., str] = model_card,
 ) -> None:
     """Write an encoder, `entail.json` and its card beside their place, then move them there.
 
@@ -44,6 +49,7 @@ def save_encoder(
         method: As `entail.json` names it.
         write: Writes the weights, and whatever stands beside them, into a folder that is not there yet.
         about: Returns what `entail.json` says; see `entail.encoders.card.Card`.
+        card: Makes the card of a folder, `card(folder, name=...)`.
 
     Raises:
         TrainingError: If the folder is something else, or cannot be written: the old one is still there.
@@ -58,7 +64,7 @@ def save_encoder(
         told = json.dumps(dict(about()), indent=2, ensure_ascii=False)
         (partial / "entail.json").write_text(told + "\n", encoding="utf-8")
         with contextlib.suppress(EncoderError):  # a card can be written later, a training not be had again
-            (partial / CARD).write_text(model_card(partial, name=out.name), encoding="utf-8")
+            (partial / CARD).write_text(card(partial, name=out.name), encoding="utf-8")
         if out.exists():
             out.replace(old)
         partial.replace(out)

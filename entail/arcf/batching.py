@@ -1,0 +1,70 @@
+"""Rows of like length together: as few batches as a token budget allows, hardly a token of padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from entail.index.protocol import Ints
+
+WASTE = 0.04
+"""Share of a batch that may be padding."""
+
+
+BUDGETS = {"cpu": 4096, "cuda": 24_000}
+"""Tokens of a forward pass: the paper's on a GPU, what stays in a processor's cache on one."""
+
+
+@dataclass
+class Spent:
+    """What scoring cost so far.
+
+    Attributes:
+        passes: Forward passes.
+        rows: Pairs scored.
+        tokens: Tokens of the pairs.
+        padded: Tokens computed, padding among them.
+    """
+
+    passes: int = 0
+    rows: int = 0
+    tokens: int = 0
+    padded: int = 0
+
+    def add(self, rows: int, tokens: int, padded: int) -> None:
+        """Count one forward pass."""
+        self.passes += 1
+        self.rows += rows
+        self.tokens += tokens
+        self.padded += padded
+
+
+def token_batches(lengths: Sequence[int], *, budget: int, waste: float = WASTE) -> list[Ints]:
+    """Deal rows into batches of at most `budget` tokens with padding, of which at most a share is padding.
+
+    >>> [b.tolist() for b in token_batches([9, 3, 9, 3], budget=20)]
+    [[1, 3], [0, 2]]
+
+    Args:
+        lengths: Tokens of each row.
+        budget: Tokens of a batch; a longer row stands alone.
+        waste: Share of a batch that may be padding, unless it would be a small one.
+    """
+    size = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(size, kind="stable")
+    found: list[Ints] = []
+    start = total = 0
+    for at, row in enumerate(order):
+        longest, count = int(size[row]), at - start + 1
+        padded = longest * count
+        # A pass has a cost of its own: a handful of rows is worth some padding.
+        wasteful = padded - total - longest > waste * padded and total * 8 > budget
+        if at > start and (padded > budget or wasteful):
+            found.append(order[start:at])
+            start, total = at, 0
+        total += longest
+    if len(order):
+        found.append(order[start:])
+    return found

@@ -1,0 +1,253 @@
+"""Algorithm 1: a chain of facts, each chosen after all that are visible were scored behind the ones before.
+
+Greedy by default; *lazy*, only candidates that could still win are scored anew at a step; by beam, several
+chains grow at once. A search is a generator that asks for the scores of pairs, so that those of many
+questions are computed together (`grow_all`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from entail.arcf.inputs import Ids, Inputs, Pair
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.scorer import PairScorer, check_finite
+from entail.errors import SettingsError
+from entail.index.protocol import Floats, Ints
+from entail.metrics import Values
+
+Stopped = Literal["bare prefix", "length", "nothing visible"]
+
+_FIRST = 16
+"""Candidates that a lazy step scores anew in any case, beside those that have just become visible."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """How chains are grown.
+
+    Attributes:
+        length: L, facts of a chain at most.
+        least: Facts that a chain has before it may stop by itself.
+        beam: Chains that grow at once; 1 is greedy.
+        margin: Lazy: at a step, of the facts scored before, only those are scored anew whose last score is
+            at most so much below the best one; None scores all anew.
+
+    Raises:
+        SettingsError: If a value cannot be.
+    """
+
+    length: int = 9
+    least: int = 3
+    beam: int = 1
+    margin: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.length < 1 or self.least < 0 or self.beam < 1:
+            raise SettingsError(
+                "expected length and beam of 1 or more and least of 0 or more, found "
+                f"{self.length}, {self.beam}, {self.least}"
+            )
+        if self.margin is not None and not self.margin >= 0:
+            raise SettingsError(f"margin: expected 0 or more, found {self.margin}")
+        if self.margin is not None and self.beam > 1:
+            raise SettingsError("expected margin or beam, found both; a beam scores every candidate")
+
+
+@dataclass(frozen=True)
+class ChainStep:
+    """One step of a chain.
+
+    Attributes:
+        candidates: Positions of the facts scored at this step.
+        scores: Their scores, same order.
+        bare: Score of the bare prefix.
+        chosen: The fact that was appended; None where it stopped.
+        joined: Facts that became visible at this step.
+    """
+
+    candidates: tuple[int, ...]
+    scores: tuple[float, ...]
+    bare: float
+    chosen: int | None
+    joined: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """An explanation as it was built.
+
+    Attributes:
+        facts: The chosen facts, in order.
+        steps: How each was chosen; the last may have chosen none.
+        stopped: Why it ended.
+        scored: Every fact that was scored and not chosen -> its last score.
+        dropped: Facts, the oldest, that did not fit at the end; -1 where the question was cut.
+    """
+
+    facts: tuple[int, ...]
+    steps: tuple[ChainStep, ...]
+    stopped: Stopped
+    scored: dict[int, float] = field(repr=False)
+    dropped: int = 0
+
+
+Growth = Generator[Sequence[Pair], Floats, Chain]
+"""Asks for scores of pairs, and ends with a chain."""
+
+
+def grow(question: Ids, near: Ints, inputs: Inputs, neighbourhoods: Neighbourhoods, how: Search) -> Growth:
+    """Build the chain of one question (Algorithm 1).
+
+    Args:
+        question: Its tokens, see `Inputs.questions`.
+        near: The facts nearest to it.
+        inputs: Facts as tokens.
+        neighbourhoods: What becomes visible.
+        how: Greedy, lazy or by beam.
+    """
+    return (
+        _beam(question, near, inputs, neighbourhoods, how)
+        if how.beam > 1
+        else _greedy(question, near, inputs, neighbourhoods, how)
+    )
+
+
+def grow_all(
+    growths: Sequence[Growth], scorer: PairScorer, *, names: Sequence[str], together: int = 1
+) -> Iterator[Chain]:
+    """Build chains, and yield them in order as they are done.
+
+    Args:
+        growths: One a question.
+        scorer: What scores.
+        names: What messages call the questions.
+        together: Questions whose pairs are scored in the same batches.
+
+    Raises:
+        EvaluationError: If a score is not a number.
+    """
+    for at in range(0, len(growths), together):
+        running = dict(enumerate(growths[at : at + together]))
+        asked = {number: next(growth) for number, growth in running.items()}
+        done: dict[int, Chain] = {}
+        while asked:
+            scores = scorer.score([pair for pairs in asked.values() for pair in pairs])
+            start, following = 0, {}
+            for number, pairs in asked.items():
+                own = check_finite(scores[start : start + len(pairs)], of=names[at + number])
+                start += len(pairs)
+                try:
+                    following[number] = running[number].send(own)
+                except StopIteration as end:
+                    done[number] = end.value
+            asked = following
+        yield from (done[number] for number in sorted(done))
+
+
+def _greedy(question: Ids, near: Ints, inputs: Inputs, neighbourhoods: Neighbourhoods, how: Search) -> Growth:
+    facts: list[int] = []
+    steps: list[ChainStep] = []
+    last: dict[int, float] = {}
+    dropped = 0
+    while True:
+        visible = neighbourhoods.visible(near, facts)
+        prefix = inputs.prefix(question, facts)
+        dropped = prefix.dropped
+        joined = [fact for fact in visible if fact not in last]
+        known = sorted((fact for fact in visible if fact in last), key=lambda fact: -last[fact])
+        first = known if how.margin is None else known[:_FIRST]
+        asked = [*joined, *first]
+        told = yield [(prefix.ids, ()), *((prefix.ids, inputs.candidates[fact]) for fact in asked)]
+        bare = float(told[0])
+        fresh = dict(zip(asked, map(float, told[1:]), strict=True))
+        rest = known[len(first) :]
+        while rest and how.margin is not None:
+            bar = max([bare, *fresh.values()]) - how.margin
+            further = [fact for fact in rest if last[fact] >= bar]
+            if not further:
+                break
+            rest = [fact for fact in rest if last[fact] < bar]
+            told = yield [(prefix.ids, inputs.candidates[fact]) for fact in further]
+            fresh.update(zip(further, map(float, told), strict=True))
+        last.update(fresh)
+        best = max(fresh, key=lambda fact: fresh[fact]) if fresh else None
+        stops = best is not None and len(facts) >= how.least and bare >= fresh[best]
+        chosen = None if stops else best
+        steps.append(ChainStep(tuple(fresh), tuple(fresh.values()), bare, chosen, tuple(joined)))
+        why: Stopped | None = "nothing visible" if best is None else "bare prefix" if stops else None
+        if chosen is not None:
+            facts.append(chosen)
+            del last[chosen]
+            why = "length" if len(facts) == how.length else None
+        if why is not None:
+            return Chain(tuple(facts), tuple(steps), why, last, dropped)
+
+
+@dataclass(frozen=True)
+class _Hypothesis:
+    """One of several chains; the sum of log shares of what was chosen, stopping among it, ranks them."""
+
+    facts: tuple[int, ...]
+    total: float
+    steps: tuple[ChainStep, ...] = ()
+    scored: dict[int, float] = field(default_factory=dict)
+    dropped: int = 0
+    stopped: Stopped | None = None
+
+
+def _beam(question: Ids, near: Ints, inputs: Inputs, neighbourhoods: Neighbourhoods, how: Search) -> Growth:
+    beam = [_Hypothesis((), 0.0)]
+    while any(one.stopped is None for one in beam):
+        growing = [one for one in beam if one.stopped is None]
+        prefixes = [inputs.prefix(question, one.facts) for one in growing]
+        visible = [neighbourhoods.visible(near, one.facts) for one in growing]
+        told = yield [
+            (prefix.ids, candidate)
+            for prefix, some in zip(prefixes, visible, strict=True)
+            for candidate in [(), *(inputs.candidates[fact] for fact in some)]
+        ]
+        following = [one for one in beam if one.stopped is not None]
+        at = 0
+        for one, prefix, some in zip(growing, prefixes, visible, strict=True):
+            scores = told[at : at + 1 + len(some)].astype(np.float64)
+            at += 1 + len(some)
+            following += _grown(one, prefix.dropped, some, scores, how)
+        # Of equal sets in another order the better one is kept.
+        distinct: dict[tuple[frozenset[int], bool], _Hypothesis] = {}
+        for one in sorted(following, key=lambda one: -one.total):
+            distinct.setdefault((frozenset(one.facts), one.stopped is None), one)
+        beam = list(distinct.values())[: how.beam]
+    best = beam[0]
+    assert best.stopped is not None
+    return Chain(best.facts, best.steps, best.stopped, best.scored, best.dropped)
+
+
+def _grown(
+    one: _Hypothesis, dropped: int, visible: Sequence[int], scores: Values, how: Search
+) -> list[_Hypothesis]:
+    shares = scores - np.logaddexp.reduce(scores)
+    bare, own = float(scores[0]), dict(zip(visible, map(float, scores[1:]), strict=True))
+    joined = tuple(fact for fact in visible if fact not in one.scored)
+
+    def step(chosen: int | None) -> ChainStep:
+        return ChainStep(tuple(own), tuple(own.values()), bare, chosen, joined)
+
+    found = []
+    if not visible or len(one.facts) >= how.least:
+        why: Stopped = "bare prefix" if visible else "nothing visible"
+        total = one.total + float(shares[0])
+        found.append(_Hypothesis(one.facts, total, (*one.steps, step(None)), own, dropped, why))
+    order = np.argsort(-scores[1:], kind="stable")[: how.beam]
+    for at in order:
+        fact = visible[int(at)]
+        facts = (*one.facts, fact)
+        left = {other: score for other, score in own.items() if other != fact}
+        total = one.total + float(shares[1 + int(at)])
+        ended: Stopped | None = "length" if len(facts) == how.length else None
+        found.append(_Hypothesis(facts, total, (*one.steps, step(fact)), left, dropped, ended))
+    return found

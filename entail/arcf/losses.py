@@ -1,0 +1,51 @@
+r"""The losses of ARCF, over the scores of one prefix's samples: positives s_p, negatives s_n.
+
+===========  =====================================================================================
+`ranknet`    mean over all pairs of :math:`-\log \sigma(s_p - s_n)`; the printed equation is garbled
+`bxent`      mean over all samples of :math:`-\log \sigma(s_p)` and :math:`-\log \sigma(-s_n)`
+`nce`        mean over positives of :math:`-\log \frac{e^{s_p - \log P}}{\sum_{j \in \{p\} \cup n}
+             e^{s_j - \log P}}`; P is uniform over what is visible, and so cancels
+===========  =====================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from entail.arcf.config import Loss
+from entail.errors import TrainingError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def loss_of(scores: Tensor, positive: Tensor, *, kind: Loss) -> Tensor:
+    """Return the loss of one prefix's samples.
+
+    >>> import torch
+    >>> loss_of(torch.tensor([1.0, 1.0]), torch.tensor([True, False]), kind="ranknet")  # log 2
+    tensor(0.6931)
+
+    Args:
+        scores: One a sample, shape (samples,).
+        positive: Which are positives, same shape.
+        kind: Which loss.
+
+    Raises:
+        TrainingError: If there is no positive, or no negative where the loss compares the two.
+    """
+    import torch
+    from torch.nn.functional import binary_cross_entropy_with_logits, softplus
+
+    if kind == "bxent":
+        return binary_cross_entropy_with_logits(scores, positive.to(scores.dtype))
+    good, bad = scores[positive], scores[~positive]
+    if not len(good) or not len(bad):
+        raise TrainingError(
+            f"{kind} compares: expected positives and negatives after a prefix, found {len(good)} and "
+            f"{len(bad)}"
+        )
+    if kind == "ranknet":
+        return softplus(bad[None] - good[:, None]).mean()  # (positives, negatives)
+    others = torch.logsumexp(bad, dim=0)
+    return (torch.logaddexp(good, others) - good).mean()

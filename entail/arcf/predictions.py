@@ -1,0 +1,149 @@
+"""Rankings of many questions in one file, as the shared task's scorer reads them: question id, tab, uid.
+
+Interrupted, it is gone on with: whole blocks of lines stay, a block that was cut off is written again. Beside
+the file stands what it is of (`FILE.settings.json`), so that no two rankings are mixed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from entail.arcf.ranking import Ranked
+from entail.data.worldtree import Question
+from entail.data.worldtree_tables import FactTables
+from entail.data.writing import write_text
+from entail.errors import DataError, SettingsError
+from entail.index.protocol import Ints
+
+
+def write_predictions(
+    file: Path,
+    questions: Sequence[Question],
+    facts: FactTables,
+    rank: Callable[[Sequence[Question]], Iterable[Ranked]],
+    *,
+    settings: Mapping[str, str],
+    top: int | None = None,
+    resume: bool = True,
+) -> Iterator[Ranked]:
+    """Rank questions into a file, and yield each when its lines are written.
+
+    Args:
+        file: Where to.
+        questions: No two with the same id.
+        facts: All facts.
+        rank: Ranks those that are not in the file yet.
+        settings: What the rankings depend on: scorer, facts, search.
+        top: Facts a question that are written; default: all, which the scorer needs.
+        resume: Whether to go on with a file that is there; else it is written anew.
+
+    Raises:
+        DataError: If the file cannot be written, or holds something else.
+        SettingsError: If it is of other settings, `top` is below 1, or two questions have the same id.
+    """
+    if top is not None and top < 1:
+        raise SettingsError(f"top: expected 1 or more facts, found {top}")
+    ids = [question.id for question in questions]
+    if len(set(ids)) != len(ids):
+        again = next(one for one in ids if ids.count(one) > 1)
+        raise SettingsError(f"expected questions with ids of their own, found {again!r} twice")
+    lines = min(top or len(facts), len(facts))
+    told = {**settings, "facts": facts.digest, "lines a question": str(lines)}
+    done: set[str] = set()
+    if resume and file.exists():
+        _require_same(file, told)
+        done = _kept(file, lines)
+    else:
+        _write(lambda: file.write_text("", encoding="utf-8"), file)
+        write_text(_beside(file), json.dumps(told, indent=2) + "\n")
+    left = [question for question in questions if question.id not in done]
+    for one in rank(left) if left else ():
+        block = "".join(f"{one.question.id}\t{facts.facts[at].uid}\n" for at in one.ranking[:lines])
+        _write(lambda block=block: _append(file, block), file)  # type: ignore[misc]  # a default binds it
+        yield one
+
+
+def read_predictions(file: Path, facts: FactTables, *, skip: Container[str] = ()) -> dict[str, Ints]:
+    """Return question id -> ranking of a file of predictions; uids in no table are left out.
+
+    Raises:
+        DataError: If it cannot be read, or a line is none of it.
+    """
+    found: dict[str, list[int]] = {}
+    try:
+        with file.open(encoding="utf-8") as opened:
+            for number, line in enumerate(opened, 1):
+                id_, tab, uid = line.rstrip("\n").partition("\t")
+                if not tab:
+                    raise DataError(f"{file.name}, line {number}: expected a question's id, a tab and a uid")
+                at = facts.positions.get(uid.lower())
+                if id_ not in skip and at is not None:
+                    found.setdefault(id_, []).append(at)
+    except (OSError, UnicodeError) as error:
+        raise DataError(f"{file.name}: expected a file of rankings, found: {error}") from error
+    return {id_: np.array(positions, dtype=np.int64) for id_, positions in found.items()}
+
+
+def _append(file: Path, block: str) -> None:
+    with file.open("a", encoding="utf-8", newline="\n") as opened:
+        opened.write(block)
+
+
+def _write(write: Callable[[], object], file: Path) -> None:
+    try:
+        write()
+    except OSError as error:
+        raise DataError(
+            f"{file.name}: expected to write rankings here, found: {error.strerror}; make room, then run "
+            "the same again: it goes on"
+        ) from error
+
+
+def _beside(file: Path) -> Path:
+    return file.with_name(f"{file.name}.settings.json")
+
+
+def _require_same(file: Path, told: Mapping[str, str]) -> None:
+    try:
+        found = json.loads(_beside(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise DataError(
+            f"{file.name} is there already, and nothing says of what it is; give another file, or begin anew "
+            "(--no-resume)"
+        )
+    differing = [
+        f"{name}: expected {told.get(name)!r}, found {found.get(name)!r}"
+        for name in sorted({*told, *found})
+        if told.get(name) != found.get(name)
+    ]
+    if differing:
+        raise SettingsError(
+            f"{file.name} holds another ranking ({'; '.join(differing)}); give another file, or begin anew "
+            "(--no-resume)"
+        )
+
+
+def _kept(file: Path, lines: int) -> set[str]:
+    """Cut off what is not whole, and return the ids of what stays."""
+    done: set[str] = set()
+    whole = at = count = 0
+    current: bytes | None = None
+    with file.open("rb") as opened:
+        for line in opened:
+            at += len(line)
+            id_, tab, _ = line.partition(b"\t")
+            if not tab or not line.endswith(b"\n"):
+                break
+            current, count = id_, count + 1 if id_ == current else 1
+            if count == lines:
+                done.add(id_.decode("utf-8", "replace"))
+                whole = at
+    with file.open("r+b") as opened:
+        opened.truncate(whole)
+    return done

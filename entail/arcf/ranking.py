@@ -1,0 +1,165 @@
+"""From a chain to a ranking of all facts: the chosen, the scored by last score (S2), the rest (R3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from entail.arcf.chain import Chain, Search, grow, grow_all
+from entail.arcf.inputs import Inputs
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.scorer import Scorer, check_finite
+from entail.data.worldtree import Question
+from entail.errors import SettingsError
+from entail.evaluation.chains import tfidf_rankings
+from entail.index.protocol import Floats, Ints
+from entail.progress import Meter, ProgressCallback
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One question's facts, ranked.
+
+    Attributes:
+        question: The question.
+        ranking: Positions of facts, best first.
+        chain: The explanation that was built; None where facts were scored alone.
+    """
+
+    question: Question
+    ranking: Ints
+    chain: Chain | None = None
+
+
+class ChainRanker:
+    """Ranks all facts for questions.
+
+    Args:
+        scorer: What scores.
+        neighbourhoods: What is visible, and all facts.
+        search: How chains are grown.
+        together: Questions whose pairs are scored in the same batches: 1 on a processor, more on a GPU.
+        unchosen: Whether facts that were scored and not chosen are ranked by their last score (S2).
+        rest: Whether all others follow by nearness to the finished explanation (R3).
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        neighbourhoods: Neighbourhoods,
+        *,
+        search: Search | None = None,
+        together: int = 1,
+        unchosen: bool = True,
+        rest: bool = True,
+    ) -> None:
+        if together < 1:
+            raise SettingsError(f"together: expected 1 or more questions, found {together}")
+        self.scorer, self.neighbourhoods = scorer, neighbourhoods
+        self.search = search or Search()
+        self.together, self.unchosen, self.rest = together, unchosen, rest
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The facts' tokens, made once."""
+        return self.scorer.inputs(self.neighbourhoods.facts.texts)
+
+    def rank(
+        self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
+    ) -> Iterator[Ranked]:
+        """Yield the questions' rankings, in order.
+
+        Raises:
+            EvaluationError: If a score is not a number.
+        """
+        meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
+        ids = self.inputs.questions([(question.stem, question.answer) for question in questions])
+        growths = [
+            grow(
+                one, self.neighbourhoods.of_text(question.text), self.inputs, self.neighbourhoods, self.search
+            )
+            for one, question in zip(ids, questions, strict=True)
+        ]
+        names = [question.id for question in questions]
+        chains = grow_all(growths, self.scorer.pairs, names=names, together=self.together)
+        for question, chain in zip(questions, chains, strict=True):
+            yield Ranked(question, self.ranking(question, chain), chain)
+            meter.add(1)
+
+    def ranking(self, question: Question, chain: Chain) -> Ints:
+        """Return the ranking that a chain makes."""
+        scored = sorted(chain.scored, key=lambda fact: (-chain.scored[fact], fact)) if self.unchosen else []
+        first = np.array([*chain.facts, *scored], dtype=np.int64)
+        if not self.rest:
+            return first
+        texts = self.neighbourhoods.facts.texts
+        told = " ".join([question.text, *(texts[fact] for fact in chain.facts)])
+        return completed(first, self.neighbourhoods.similarities([told])[0])
+
+
+def completed(first: Ints, similarities: Floats) -> Ints:
+    """Return a ranking with all facts that it lacks behind it, by similarity.
+
+    >>> completed(np.array([2]), np.array([0.1, 0.5, 0.9], dtype=np.float32)).tolist()
+    [2, 1, 0]
+    """
+    order = np.argsort(-similarities, kind="stable")
+    there = np.zeros(len(similarities), dtype=bool)
+    there[first] = True
+    found: Ints = np.concatenate([first, order[~there[order]]])
+    return found
+
+
+class SingleFactRanker:
+    """Ranks facts each alone behind the question: the single-fact baseline, and *w SF inf* of Table 2b.
+
+    Args:
+        scorer: What scores.
+        neighbourhoods: Its metric and all facts.
+        first: Facts nearest to the question that are scored; the others follow by nearness. None scores all.
+    """
+
+    def __init__(self, scorer: Scorer, neighbourhoods: Neighbourhoods, *, first: int | None = None) -> None:
+        if first is not None and first < 1:
+            raise SettingsError(f"first: expected 1 or more facts, found {first}")
+        self.scorer, self.neighbourhoods, self.first = scorer, neighbourhoods, first
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The facts' tokens, made once."""
+        return self.scorer.inputs(self.neighbourhoods.facts.texts)
+
+    def rank(
+        self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
+    ) -> Iterator[Ranked]:
+        """Yield the questions' rankings, in order.
+
+        Raises:
+            EvaluationError: If a score is not a number.
+        """
+        meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
+        ids = self.inputs.questions([(question.stem, question.answer) for question in questions])
+        nearest = tfidf_rankings(questions, self.neighbourhoods.similarities)
+        for question, one, order in zip(questions, ids, nearest, strict=True):
+            some = order[: self.first]
+            prefix = self.inputs.prefix(one, ()).ids
+            told = self.scorer.pairs.score([(prefix, self.inputs.candidates[int(fact)]) for fact in some])
+            scores = check_finite(told, of=question.id)
+            ranking = np.concatenate([some[np.argsort(-scores, kind="stable")], order[len(some) :]])
+            yield Ranked(question, ranking)
+            meter.add(1)
+
+
+def dropped_in_words(ranked: Sequence[Ranked]) -> list[str]:
+    """Say what did not fit, one line a kind; nothing where all did."""
+    lengths = [one.chain.dropped for one in ranked if one.chain is not None]
+    cut, short = sum(n < 0 for n in lengths), sum(n > 0 for n in lengths)
+    found = []
+    if short:
+        found.append(f"{short} explanations grew longer than is read: their oldest facts were dropped")
+    if cut:
+        found.append(f"{cut} questions are longer than is read: their beginning was dropped")
+    return found

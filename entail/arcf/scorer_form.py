@@ -1,0 +1,61 @@
+"""What has to be known of a scorer beside its weights: what `entail.json` says under `scorer`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from entail.errors import EncoderError
+
+METHOD = "arcf"
+"""As `entail.json` names the method."""
+
+ADAPTER = "adapter"
+"""Folder of a scorer's adapter, within its own."""
+
+WHOLE = "model"
+"""Folder of a scorer's weights where all were tuned, within its own."""
+
+HEAD = "head.safetensors"
+"""The linear map from the first token's vector to a score: `weight` (1, d), `bias` (1,)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScorerForm:
+    """How a scorer was trained, and is to be used.
+
+    Attributes:
+        scheme: `arcf`: facts in the light of those before; `single-fact`: each alone.
+        longest: Tokens of a row.
+        k: Neighbours that were visible while it was trained.
+        metric: What nearness was.
+        stop: Whether it learnt when to stop.
+    """
+
+    scheme: str = "arcf"
+    longest: int = 256
+    k: int = 180
+    metric: str = "tfidf"
+    stop: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `entail.json` says."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any], *, name: str) -> ScorerForm:
+        """Take back what `to_json` returned; fields that are not known are left out.
+
+        Raises:
+            EncoderError: If a value is of another type.
+        """
+        known = {field.name: told[field.name] for field in fields(cls) if field.name in told}
+        default = cls()
+        for key, value in known.items():
+            kind = type(getattr(default, key))
+            if type(value) is not kind:
+                raise EncoderError(
+                    f"{name}: expected {kind.__name__} as {key!r} in 'scorer' of entail.json, found {value!r}"
+                )
+        return cls(**known)

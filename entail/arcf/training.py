@@ -1,0 +1,229 @@
+"""ARCF training: from questions with their explanations to a scorer, shared loop, checkpoints and all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from entail.arcf.config import ArcfConfig
+from entail.arcf.inputs import Inputs
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.sampling import Sample, Sampler, learnable
+from entail.arcf.saving import save_arcf
+from entail.arcf.scorer_form import METHOD, ScorerForm
+from entail.arcf.task import ArcfTask
+from entail.arcf.tower import ScorerTower
+from entail.data.worldtree import Question, missing_gold
+from entail.data.worldtree_tables import FactTables
+from entail.encoders.catalogue import fetch, resolve
+from entail.errors import TrainingError
+from entail.progress import ProgressCallback
+from entail.training.distributed import from_first, world
+from entail.training.loop import Fitted, Schedule, fit
+from entail.training.saving import require_place
+from entail.training.task import Watch
+from entail.training.tower import Lora, cast_precision, require_base, training_device
+
+
+@dataclass(frozen=True)
+class ArcfTraining:
+    """What a training came to, all its resumptions together.
+
+    Attributes:
+        config: Its settings.
+        fitted: Evaluations and times.
+        counts: What was learnt from: questions, gold facts, facts, and the tokens of all steps.
+        form: How the scorer is to be used.
+        warnings: What looked wrong, in words.
+        folder: Where the scorer was written; None if it was not.
+        data: Names of the data sets, for the card.
+    """
+
+    config: ArcfConfig
+    fitted: Fitted
+    counts: Mapping[str, int]
+    form: ScorerForm
+    warnings: tuple[str, ...]
+    folder: Path | None
+    data: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types, without the folder's place."""
+        return {
+            "config": asdict(self.config),
+            "fitted": asdict(self.fitted),
+            "counts": dict(self.counts),
+            "scorer": self.form.to_json(),
+            "warnings": list(self.warnings),
+            "name": self.folder.name if self.folder else None,
+        }
+
+
+def train_arcf(
+    questions: Sequence[Question],
+    facts: FactTables,
+    config: ArcfConfig,
+    *,
+    dev: Sequence[Question] = (),
+    data: Sequence[str] = (),
+    out: Path | None = None,
+    work: Path | None = None,
+    resume: bool = True,
+    checkpoint_seconds: float = 60.0,
+    device: str | None = None,
+    progress: ProgressCallback | None = None,
+    watch: Watch | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> ArcfTraining:
+    """Train a scorer of facts on questions with known explanations.
+
+    The best weights are those of the highest step MAP on dev, see `entail.arcf.task.step_figures`.
+
+    Called in each of several processes that `torchrun` started it trains one scorer on all of them, which
+    share the prefixes of a step.
+
+    Args:
+        questions: What is learnt from; those without gold in the tables are left out.
+        facts: All facts.
+        config: The settings.
+        dev: Questions to choose the best weights on; without them the last are kept.
+        data: Names of the data sets for the card (`entail.cards.sources`), such as `worldtree`.
+        out: Folder for the scorer; None keeps nothing. It is written whole at the end, over nothing but a
+            scorer.
+        work: Folder for checkpoints; default: `out`'s name with `.training`.
+        resume: Whether to go on from a checkpoint that is there.
+        checkpoint_seconds: Seconds between two checkpoints, beside the one after every epoch.
+        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
+        progress: Told how far it is.
+        watch: Told of every step and evaluation.
+        stop: Asked after every step whether to stop there.
+
+    Raises:
+        TrainingError: If there is nothing to learn from, a loss that is not finite, a folder that holds
+            something else, another process at work in it, or it was stopped.
+        CheckpointError: If a checkpoint is of another base, data or configuration.
+        EncoderError: If the base cannot be loaded.
+    """
+    import torch
+
+    if out is not None:
+        require_place(out, method=METHOD)
+    rank, _ = world()
+    base = fetch(resolve(config.base))
+    require_base(base)
+    place = training_device(device)
+    torch.manual_seed(config.seed)
+    tower = ScorerTower(
+        base,
+        lora=Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None,
+        device=place,
+        longest=config.longest,
+        precision=cast_precision(config.precision, place),
+        dropout=config.dropout,
+        seed=config.seed,
+    )
+    near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=None if rank else progress)
+    inputs = Inputs(tower.tokenize, tower.frame, longest=tower.longest, facts=facts.texts)
+    learnt = learnable(questions, inputs, near)
+    chosen = _some(dev, config)
+    fitted = fit(
+        ArcfTask(
+            config,
+            Sampler(config, learnt, inputs, near),
+            tower,
+            dev=_dev_samples(chosen, config, inputs, near) if chosen else None,
+        ),
+        tower.parameters,
+        Schedule(
+            epochs=config.epochs,
+            learning_rate=config.highest_rate,
+            warmup=config.warmup,
+            weight_decay=config.weight_decay,
+            evaluate_steps=config.evaluate_every or None,
+            checkpoint_seconds=checkpoint_seconds,
+            seed=config.seed,
+        ),
+        folder=work or (out.with_name(f"{out.name}.training") if out else None),
+        fingerprint={
+            "base": str(base.revision),
+            "facts": facts.digest,
+            "questions": _digest(questions),
+            "dev": _digest(chosen),
+            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
+        },
+        resume=resume,
+        progress=None if rank else progress,
+        watch=watch,
+        stop=stop,
+    )
+    missing = missing_gold(questions, facts)
+    training = ArcfTraining(
+        config=config,
+        fitted=fitted,
+        counts={
+            "questions": len(learnt),
+            "gold facts": sum(len(one.gold) for one in learnt),
+            "gold facts in no table": len(missing),
+            "facts": len(facts),
+            "steps": fitted.steps,
+        },
+        form=ScorerForm(
+            scheme=config.scheme,
+            longest=tower.longest,
+            k=config.k,
+            metric=config.metric,
+            stop=config.stop and config.scheme == "arcf",
+        ),
+        warnings=_warnings(fitted, near),
+        folder=out,
+        data=tuple(data),
+    )
+    if out is not None:
+        from_first(lambda: save_arcf(out, training, tower, base))
+    return training
+
+
+def _some(dev: Sequence[Question], config: ArcfConfig) -> list[Question]:
+    """Draw the questions that weights are chosen on: the same for every seed, to compare seeds."""
+    asked = [question for question in dev if question.gold]
+    if dev and not asked:
+        raise TrainingError(
+            f"expected dev questions with explanations, found none of {len(dev)}; give a file "
+            "that is not blind"
+        )
+    if not config.dev_questions or len(asked) <= config.dev_questions:
+        return asked
+    chosen = np.random.default_rng(0).permutation(len(asked))[: config.dev_questions]
+    return [asked[i] for i in np.sort(chosen)]
+
+
+def _dev_samples(
+    dev: Sequence[Question], config: ArcfConfig, inputs: Inputs, near: Neighbourhoods
+) -> tuple[Sampler, list[Sample]]:
+    """Draw one prefix a dev question, the same for every seed."""
+    plain = replace(config, seed=0, noise=False, negatives="visible", prefixes=1)
+    sampler = Sampler(plain, learnable(dev, inputs, near), inputs, near)
+    return sampler, sampler.epoch(0)
+
+
+def _warnings(fitted: Fitted, near: Neighbourhoods) -> tuple[str, ...]:
+    found = []
+    if fitted.best is not None and fitted.evaluations and fitted.best.score <= fitted.evaluations[0].score:
+        found.append(
+            f"no weights did better on dev than the untrained ones (step MAP {fitted.best.score:.4f} against "
+            f"{fitted.evaluations[0].score:.4f}); look at the learning rate and at the data"
+        )
+    if near.k == len(near.facts):
+        found.append(f"k is not below the number of facts, {near.k}: every fact is always visible")
+    return tuple(found)
+
+
+def _digest(questions: Sequence[Question]) -> str:
+    told = [[q.id, q.stem, q.answer, dict(q.gold)] for q in questions]
+    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()[:12]

@@ -1,0 +1,130 @@
+"""``entail evaluate chains``: how well the facts that explain an answer are ranked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.options import options_of
+from entail.cli.ranking import RankingOptions, some_of
+
+app = typer.Typer()
+
+
+@app.command()
+@reports
+@options_of(RankingOptions, into="how", panel="Ranking")
+def chains(
+    tables: Annotated[Path, typer.Option(help="Folder of fact tables, as released.", metavar="DIR")],
+    questions: Annotated[
+        Path, typer.Option(help="Questions with explanations, as released 2019 or 2020.", metavar="FILE")
+    ],
+    limit: Annotated[int | None, typer.Option(min=1, help="Take only the first ones.", metavar="N")] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Take so many, drawn by the seed.", metavar="N")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(help="Also write the rankings as the shared task's scorer reads them.", metavar="FILE"),
+    ] = None,
+    resume: Annotated[bool, typer.Option(help="Go on with a file of predictions that is there.")] = True,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")
+    ] = None,
+    *,
+    how: RankingOptions,
+) -> Report:
+    """Measure rankings of facts by MAP, as the TextGraphs shared tasks of 2019 and 2020 score them.
+
+    Also by role, Easy and Challenge, number of gold facts, and hops, in shared words and in neighbourhoods.
+    """
+    import time
+    from datetime import UTC, datetime
+
+    from entail.arcf.neighbourhoods import needed
+    from entail.arcf.predictions import read_predictions, write_predictions
+    from entail.arcf.ranking import Ranked, dropped_in_words
+    from entail.data.worldtree import read_questions
+    from entail.data.worldtree_tables import read_fact_tables
+    from entail.evaluation.chains import evaluate_chains
+
+    started = datetime.now(UTC)
+    facts, reading = read_fact_tables(tables), read_questions(questions)
+    asked = some_of(reading.usable, limit=limit, sample=sample, seed=seed)
+    with progress_bar() as progress:
+        loaded = how.load(facts, progress=progress)
+        begun = time.perf_counter()
+        ranked: list[Ranked]
+        if predictions is None:
+            ranked = list(loaded.rank(asked, progress=progress))
+        else:
+            settings = how.settings(loaded)
+            ranked = list(
+                write_predictions(
+                    predictions,
+                    asked,
+                    facts,
+                    lambda left: loaded.rank(left, progress=progress),
+                    settings=settings,
+                    resume=resume,
+                )
+            )
+        seconds = time.perf_counter() - begun
+        rankings = {one.question.id: one.ranking for one in ranked}
+        if predictions is not None and len(ranked) < len(asked):
+            rankings |= read_predictions(predictions, facts, skip=rankings)
+        near = loaded.neighbourhoods
+        found = evaluate_chains(
+            asked,
+            facts,
+            [rankings[question.id] for question in asked],
+            hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
+        )
+    lengths = [len(one.chain.facts) for one in ranked if one.chain is not None]
+    figures: dict[str, Any] = {
+        **found.to_json(),
+        "method": how.method,
+        "release": reading.release,
+        "source": reading.source,
+        "facts": len(facts),
+        "settings": how.settings(loaded),
+        "seconds_a_question": seconds / len(ranked) if ranked else None,
+        "ranked_now": len(ranked),
+        "spent": loaded.spent,
+        "chain_length": sum(lengths) / len(lengths) if lengths else None,
+        "problems": [*facts.problems, *reading.problems],
+        "repeated_uids": len(facts.repeats),
+    }
+    if out is not None:
+        from entail.results import write_result
+
+        write_result(out, figures=figures, seed=seed if sample else None, started=started)
+    low, high = figures["interval"]
+    parts = [
+        f"{how.method} on {reading.source}: {figures['questions']:,} questions, {len(facts):,} facts",
+        table(["measure", "value", "95 % interval"], [["MAP", found.map, f"{low:.3f} to {high:.3f}"]]),
+    ]
+    parts += [
+        table(
+            [kind.replace("_", " "), "MAP", "questions"],
+            [[value, one.map, one.questions] for value, one in some.items()],
+        )
+        for kind, some in found.slices.items()
+        if some
+    ]
+    parts.append(str(facts))
+    parts.append(str(reading))
+    if found.missing:
+        first = found.missing[0]
+        parts.append(
+            f"{len(found.missing):,} gold facts are in no table, so their questions count 0; the first: "
+            f"{first[1]} of {first[0]}"
+        )
+    parts += dropped_in_words(ranked)
+    if ranked:
+        parts.append(f"{seconds / len(ranked):.2f} s a question")
+    return Report(data=figures, text="\n\n".join(parts))
