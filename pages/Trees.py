@@ -8,6 +8,7 @@ from entail.ui.candidates import draw_candidates
 from entail.ui.chooser import draw_chooser, leave_tree
 from entail.ui.demo import draw_theirs
 from entail.ui.dialogs import open_dialog
+from entail.ui.direction_panel import draw_arrows, draw_nothing_left
 from entail.ui.export import draw_export
 from entail.ui.learning import draw_learning, draw_offer
 from entail.ui.learning_dialog import draw_learning_dialog
@@ -62,11 +63,15 @@ with page("Trees") as (shared, author):
         if place.index is None:
             authoring.draw_building(place)
         else:
+            arrows = draw_arrows(place.pointer, desk)
+            if place.pointer and desk.offered == 0:
+                draw_nothing_left(place.pointer)
             draw_candidates(
                 desk,
                 total=len(place.corpus),
                 gold=gold(place.summary.corpus_id).get(node.folded, {}),
                 revision=place.index.manifest.corpus_hash[:8],
+                arrows=arrows,
             )
         draw_learning(place, desk)
     with right:
@@ -88,3 +93,5 @@ with page("Trees") as (shared, author):
     elif screen.dialog:
         open_dialog(screen.dialog, desk)
     shelf().warm(place.ranking.encoder)
+    if place.pointer:
+        place.pointer.begin()

@@ -118,6 +118,32 @@ def trained(tiny_home: Path) -> Callable[..., Path]:
     return write
 
 
+@pytest.fixture
+def gaussian(tiny_home: Path) -> str:
+    """An encoder of Gaussians under `models/`, its head never trained but for variances that differ."""
+    import torch
+
+    from entail.encoders.catalogue import resolve
+    from entail.encoders.gaussian_form import Calibration, GaussianForm
+    from entail.gausscse.tower import GaussianTower
+    from entail.training.tower import Lora
+
+    base = resolve("tiny")
+    tower = GaussianTower(base, lora=Lora(rank=2), device="cpu")
+    with torch.no_grad():
+        tower.head.linear.weight.add_(torch.randn(32, 16, generator=torch.Generator().manual_seed(0)) * 0.1)
+    tower.save(tiny_home / "mine")
+    form = GaussianForm(threshold=0.5, direction=Calibration(slope=2.0, intercept=0.0))
+    about = {
+        "method": "gausscse",
+        "base": "tiny",
+        "base_revision": base.revision,
+        "gaussian": form.to_json(),
+    }
+    (tiny_home / "mine" / "entail.json").write_text(json.dumps(about), encoding="utf-8")
+    return "mine"
+
+
 @pytest.fixture(scope="session")
 def grove() -> dict[str, Any]:
     """Eight trees and the 40 sentences of their corpus, as rows of official JSONL (task 2) and as texts."""

@@ -17,6 +17,7 @@ from entail.trees.suggestions import Candidate, evidence_of, suggest
 from entail.trees.tree import ROOT
 from entail.ui.author import Visitor, visitor
 from entail.ui.commands import LISTENED, PAGE, command_for
+from entail.ui.direction_arrows import POOL, Pointer, pointer
 from entail.ui.keyboard import KeyPress, listen
 from entail.ui.ranked_by import Ranking, ranking_of
 from entail.ui.resources import Workspace
@@ -37,6 +38,7 @@ class Place:
     screen: Screen
     visitor: Visitor
     ranking: Ranking = field(default_factory=Ranking)
+    pointer: Pointer | None = None
 
     @cached_property
     def index(self) -> PremiseIndex | None:
@@ -60,7 +62,8 @@ def take_place(shared: Workspace, tree_id: str, choice: str) -> Place:
         corpus, version = shared.corpora.corpus(info.id, version=info.version), info.version
         ranking = ranking_of(choice, info.name)
     building = ranking.take(corpus) if len(corpus) else Work[PremiseIndex]()
-    return Place(shared, summary, corpus, version, building, screen_of(tree_id), visitor(), ranking)
+    screen = screen_of(tree_id)
+    return Place(shared, summary, corpus, version, building, screen, visitor(), ranking, pointer())
 
 
 def take_seat(place: Place) -> Desk:
@@ -113,19 +116,28 @@ def set_desk(place: Place) -> Desk:
     if screen.selected not in history.tree.nodes:
         screen.select(ROOT)
     looked_at: tuple[Candidate, ...] = ()
+    pool: tuple[Candidate, ...] = ()
     evidence: Evidence | None = None
+    offered: int | None = None
+    arrows = place.pointer if place.pointer is not None and not place.pointer.asked.is_plain else None
     if place.index is not None and len(place.corpus):
-        screen.rank_by(place.index.manifest.revision)
-        query = screen.query or history.tree.node(screen.selected).text
+        revision = place.index.manifest.revision
+        screen.rank_by(f"{revision}, {arrows.asked}" if arrows is not None else revision)
+        node, k = history.tree.node(screen.selected), (screen.furthest + 1) * PAGE
+        query = screen.query or node.text
         try:
             looked_at = suggest(
                 history.tree,
                 screen.selected,
                 place.corpus,
                 place.index,
-                k=(screen.furthest + 1) * PAGE,
+                k=POOL if arrows is not None else k,
                 query=screen.query,
             )
+            if arrows is not None:
+                # Nothing is shown until it is known what: finish rejects what was on the screen.
+                pool, listed = looked_at, arrows.listed(node.text, looked_at)
+                offered, looked_at = (None, ()) if listed is None else (len(listed), tuple(listed[:k]))
             evidence = evidence_of(
                 looked_at,
                 place.index,
@@ -136,7 +148,7 @@ def set_desk(place: Place) -> Desk:
         except EntailError as error:  # the first typed query finds out whether the encoder can be loaded
             screen.notice = ("error", str(error))
     shown = looked_at[screen.page * PAGE : (screen.page + 1) * PAGE]
-    return Desk(place.shared.log, place.visitor, screen, history, shown, looked_at, evidence)
+    return Desk(place.shared.log, place.visitor, screen, history, shown, looked_at, evidence, pool, offered)
 
 
 def draw_building(place: Place) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -11,15 +13,37 @@ from entail.trees.suggestions import Candidate
 from entail.trees.tree import Tree
 from entail.trees.wording import quote
 from entail.ui.commands import PAGE, Command
+from entail.ui.direction_panel import arrow_in_words
 from entail.ui.resources import retriever_name, revisions
 from entail.ui.screen import Desk
 from entail.ui.words import label, marked, words_of
 
+if TYPE_CHECKING:
+    from entail.gausscse.verdict import Verdict
 
-def draw_candidates(desk: Desk, *, total: int, gold: Mapping[str, str], revision: str) -> None:
-    """Draw the candidates on the screen; `gold` holds what reference trees accept here, by folded text."""
+_NO_ARROWS: Mapping[str, Verdict] = MappingProxyType({})
+
+
+def draw_candidates(
+    desk: Desk,
+    *,
+    total: int,
+    gold: Mapping[str, str],
+    revision: str,
+    arrows: Mapping[str, Verdict] = _NO_ARROWS,
+) -> None:
+    """Draw the candidates on the screen.
+
+    Args:
+        desk: What is on the screen.
+        total: Premises of the corpus.
+        gold: What reference trees accept here, by folded text.
+        revision: Of the corpus.
+        arrows: What a candidate does to the node, by key.
+    """
     screen, tree = desk.screen, desk.history.tree
-    if not desk.shown and desk.evidence is not None:  # a search that failed says so itself
+    total = total if desk.offered is None else desk.offered
+    if not desk.shown and not desk.pool and desk.evidence is not None:  # a failed search says so itself
         st.info(
             "No candidates: the corpus holds nothing else for this sentence. Search with your own words, "
             "write a premise yourself (key **w**), or add facts on the Corpora page.",
@@ -29,7 +53,15 @@ def draw_candidates(desk: Desk, *, total: int, gold: Mapping[str, str], revision
     provenance = _provenance(desk)
     for place, candidate in enumerate(desk.shown):
         _draw(
-            desk, tree, place, candidate, query_words, gold, revision, provenance.get(candidate.premise.key)
+            desk,
+            tree,
+            place,
+            candidate,
+            query_words,
+            gold,
+            revision,
+            provenance.get(candidate.premise.key),
+            arrows.get(candidate.premise.key),
         )
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.button(
@@ -75,6 +107,7 @@ def _draw(
     gold: Mapping[str, str],
     revision: str,
     provenance: tuple[str, str] | None,
+    arrow: Verdict | None,
 ) -> None:
     screen, premise = desk.screen, candidate.premise
     digit = str((place + 1) % 10)
@@ -96,6 +129,8 @@ def _draw(
         with st.container(gap=None):
             st.html(f'<div class="entail-sentence">{marked(premise.text, query_words)}</div>')
             notes = _notes(candidate, tree, below, rejected, gold)
+            if arrow is not None:
+                notes.insert(1, arrow_in_words(arrow))
             if provenance:
                 notes.append(f"{label(provenance[0])} then")
             st.caption(" · ".join(notes), help=provenance[1] if provenance else None)

@@ -107,7 +107,19 @@ def screen_of(tree_id: str) -> Screen:
 
 @dataclass(frozen=True)
 class Desk:
-    """What a command needs at hand: the log and what is on the screen."""
+    """What a command needs at hand: the log and what is on the screen.
+
+    Attributes:
+        log: The trees.
+        visitor: Who is at work.
+        screen: Where they are.
+        history: The newest version of the tree.
+        shown: The candidates on the screen.
+        looked_at: Those up to there, from the first.
+        evidence: What a judgement on them rests on.
+        pool: Where the author asked for some or for another order: the candidates that they are picked from.
+        offered: How many are offered, None for all of the corpus, or while they are picked.
+    """
 
     log: TreeLog
     visitor: Visitor
@@ -116,6 +128,8 @@ class Desk:
     shown: tuple[Candidate, ...]
     looked_at: tuple[Candidate, ...]
     evidence: Evidence | None
+    pool: tuple[Candidate, ...] = ()
+    offered: int | None = None
 
     @property
     def author(self) -> str | None:

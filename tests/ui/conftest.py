@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from entail.trees.database import open_database
 from entail.trees.seed import seed_sample
+from entail.ui.direction_arrows import Pointer
 from entail.ui.resources import Shelf, Workspace, workspace
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +53,7 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.chdir(ROOT)
     # No test here types a query that needs the weights; loading them behind every page would only cost time.
     monkeypatch.setattr(Shelf, "warm", lambda self, name="minilm": None)
+    monkeypatch.setattr(Pointer, "begin", lambda self: None)
     st.cache_resource.clear()
     st.cache_data.clear()
     stores = workspace()
@@ -65,31 +67,3 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 def app(shared: Workspace) -> AppTest:
     """Return the app on Home, run once."""
     return AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
-
-
-@pytest.fixture
-def gaussian(tiny_home: Path) -> str:
-    """An encoder of Gaussians under `models/`, its head never trained but for variances that differ."""
-    import json
-
-    import torch
-
-    from entail.encoders.catalogue import resolve
-    from entail.encoders.gaussian_form import Calibration, GaussianForm
-    from entail.gausscse.tower import GaussianTower
-    from entail.training.tower import Lora
-
-    base = resolve("tiny")
-    tower = GaussianTower(base, lora=Lora(rank=2), device="cpu")
-    with torch.no_grad():
-        tower.head.linear.weight.add_(torch.randn(32, 16, generator=torch.Generator().manual_seed(0)) * 0.1)
-    tower.save(tiny_home / "mine")
-    form = GaussianForm(threshold=0.5, direction=Calibration(slope=2.0, intercept=0.0))
-    about = {
-        "method": "gausscse",
-        "base": "tiny",
-        "base_revision": base.revision,
-        "gaussian": form.to_json(),
-    }
-    (tiny_home / "mine" / "entail.json").write_text(json.dumps(about), encoding="utf-8")
-    return "mine"

@@ -1,0 +1,136 @@
+"""Arrows on the authoring screen: what a candidate does to its node, what a step's premises do together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from entail.ui.direction_arrows import (
+    ONLY,
+    ONLY_KEY,
+    ORDER_KEY,
+    ORDERS,
+    POOL,
+    SOON,
+    Pointer,
+    texts_of,
+)
+from entail.ui.screen import Desk, Screen
+from entail.ui.words import label
+from entail.ui.works import Work
+
+if TYPE_CHECKING:
+    from entail.gausscse.verdict import Verdict
+
+_ARROWS = {
+    "entails": ("green", "arrow_forward", "entails it"),
+    "is entailed by": ("orange", "arrow_back", "follows from it"),
+    "both ways": ("blue", "sync_alt", "both ways"),
+    "neither": ("gray", "block", "neither way"),
+}
+_STEPS = {
+    "entails": ("green", "check_circle", "Together the premises entail it"),
+    "is entailed by": ("orange", "warning", "The other way round: it entails its premises"),
+    "both ways": ("blue", "sync_alt", "Together the premises say the same as it"),
+    "neither": ("gray", "help", "Together the premises do not entail it yet"),
+}
+
+
+def draw_arrows(pointer: Pointer | None, desk: Desk) -> Mapping[str, Verdict]:
+    """Draw the check of the step at the selected node and what picks candidates by their arrows.
+
+    Returns:
+        Premise key -> what the candidate does to the node; empty without an encoder, or while it is told.
+    """
+    if pointer is None:
+        return {}
+    screen, tree = desk.screen, desk.history.tree
+    sentence = tree.node(screen.selected).text
+    step = pointer.step(tree, screen.selected, wait=SOON)
+    check = step.value if step is not None else None
+    if check:
+        st.caption(step_in_words(check[0], pointer.name), help=_HELP)
+    _draw_fields(pointer)
+    candidates = desk.pool or desk.shown
+    verdicts = pointer.at(sentence, candidates)
+
+    def now() -> list[Work[list[Verdict]]]:
+        again = pointer.step(tree, screen.selected)
+        return [pointer.tell(sentence, texts_of(candidates)), *([again] if again is not None else [])]
+
+    if error := next((work.error for work in now() if work.error is not None), None):
+        st.caption(f":material/info: No arrows: {label(str(error), longest=200)}")
+    elif (candidates and not verdicts) or (step is not None and not check):  # by now they may be there
+        _draw_wait(screen, now)
+    return verdicts
+
+
+def draw_nothing_left(pointer: Pointer) -> None:
+    """Draw that no candidate is of the kind that was asked for."""
+    st.info(
+        f"None of the {POOL} best candidates: {ONLY[pointer.asked.only].lower()}. Choose others under "
+        "**Arrows**.",
+        icon=":material/filter_alt:",
+    )
+
+
+def arrow_in_words(verdict: Verdict) -> str:
+    """Return what a candidate does to its node, as Markdown."""
+    colour, icon, words = _ARROWS[verdict.says]
+    return f":{colour}[:material/{icon}: {words}{_figures(verdict)}]"
+
+
+def step_in_words(verdict: Verdict, name: str) -> str:
+    """Return what the premises of a step do to its conclusion, as Markdown."""
+    colour, icon, words = _STEPS[verdict.says]
+    return f":{colour}[:material/{icon}: {words}{_figures(verdict)}], says {label(name)}"
+
+
+def _figures(verdict: Verdict) -> str:
+    sure = f", {verdict.sure:.0%}" if verdict.sure is not None else ""
+    return f" ({verdict.margin:+.2f}{sure})"
+
+
+_HELP = (
+    "All premises of this step, joined by “and”, against its conclusion. In brackets the margin, the "
+    "difference of the two similarities in logits: above 0 where, if one entails the other, it is the "
+    "premises; and how sure the encoder is. It was trained on pairs of everyday sentences: take it as a hint."
+)
+
+
+def _draw_fields(pointer: Pointer) -> None:
+    asked = pointer.asked
+    with st.popover(
+        "Arrows" if asked.is_plain else f"Arrows: {ONLY[asked.only]} · {ORDERS[asked.order]}",
+        icon=":material/moving:" if asked.is_plain else ":material/filter_alt:",
+        width="stretch",
+        help="Candidates by what they do to this sentence",
+    ):
+        st.selectbox(
+            "Show",
+            list(ONLY),
+            format_func=lambda only: ONLY[only],
+            key=ONLY_KEY,
+            persist_state="session",
+            help=f"Of the {POOL} best candidates.",
+        )
+        st.selectbox(
+            "Order",
+            list(ORDERS),
+            format_func=lambda order: ORDERS[order],
+            key=ORDER_KEY,
+            persist_state="session",
+        )
+        st.caption(
+            f"By {label(pointer.name)}. In brackets the margin, the difference of the two similarities in "
+            "logits: above 0 where, if one entails the other, it is the candidate."
+        )
+
+
+@st.fragment(run_every=0.5)
+def _draw_wait(screen: Screen, now: Callable[[], list[Work[list[Verdict]]]]) -> None:
+    if screen.dialog is None and all(work.done.is_set() for work in now()):
+        st.rerun()
+    st.caption(":material/hourglass_empty: Telling directions …")

@@ -1,0 +1,115 @@
+"""Which way premises point, and what is asked of the encoder for it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.encoders.gaussian import GaussianEncoder
+from entail.encoders.gaussians import Gaussians
+from entail.gausscse.arrows import Arrows, Only, Order, arranged, joined
+from entail.gausscse.verdict import Says, Verdict, judge
+
+PREMISES = ["ba be bi bo", "da", "ba be", "fo fu"]
+
+
+class Counting:
+    """An encoder that notes what it is asked to encode."""
+
+    def __init__(self, encoder: GaussianEncoder) -> None:
+        self.encoder, self.asked = encoder, []  # type: ignore[var-annotated]  # texts
+
+    def encode(self, texts: Sequence[str], **options: Any) -> Gaussians:
+        self.asked.extend(texts)
+        return self.encoder.encode(texts, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.encoder, name)
+
+
+@pytest.fixture
+def untrained(gaussian: str) -> GaussianEncoder:
+    return GaussianEncoder(gaussian)
+
+
+@pytest.fixture
+def counting(untrained: GaussianEncoder) -> Counting:
+    return Counting(untrained)
+
+
+@pytest.fixture
+def arrows(counting: Any) -> Arrows:
+    return Arrows(counting)
+
+
+def test_an_arrow_is_the_verdict_on_premise_and_sentence(arrows: Arrows, untrained: GaussianEncoder) -> None:
+    sentence = "ba be"
+    found = arrows.between(PREMISES, sentence)
+    expected = judge(untrained, PREMISES, [sentence] * 4)
+    assert [(v.first, v.second, v.says) for v in found] == [(v.first, v.second, v.says) for v in expected]
+    np.testing.assert_allclose([v.margin for v in found], [v.margin for v in expected], atol=1e-5)
+    assert found[2].says == "both ways", "it is the very sentence"
+    assert arrows.between([], sentence) == []
+
+
+def test_a_text_is_encoded_once(arrows: Arrows, counting: Counting) -> None:
+    arrows.between(PREMISES, "ba be")
+    assert sorted(counting.asked) == sorted(PREMISES)
+    arrows.between([*PREMISES, " da "], "fo  fu")
+    assert len(counting.asked) == len(PREMISES)
+    arrows.between(["new"], "da")
+    assert counting.asked[len(PREMISES) :] == ["new"]
+
+
+def test_a_step_is_all_its_premises_together(arrows: Arrows, counting: Counting) -> None:
+    found = arrows.step(["ba be.", " bi  bo"], "da")
+    assert (found.first, found.second) == ("ba be and bi bo", "da")
+    back = arrows.between(["da"], "ba be and bi bo")[0]
+    assert found.margin == pytest.approx(-back.margin)
+    assert arrows.step(["da"], "da").says == "both ways"
+    assert joined(["", " . "]) == ""
+
+
+def told(says: Says, forward: float, margin: float) -> Verdict:
+    return Verdict("p", "s", forward, 0.5, says, margin, None, None)
+
+
+SAID = [
+    told("neither", 0.2, 3.0),
+    told("entails", 0.7, 1.0),
+    told("both ways", 0.9, 0.5),
+    told("is entailed by", 0.4, -2.0),
+    told("entails", 0.7, 1.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("only", "order", "expected"),
+    [
+        ("all", "rank", "abcde"),
+        ("entails", "rank", "bce"),
+        ("is entailed by", "rank", "cd"),
+        ("neither", "rank", "a"),
+        ("all", "similarity", "cbeda"),
+        ("all", "margin", "abecd"),
+        ("entails", "similarity", "cbe"),
+    ],
+)
+def test_candidates_are_picked_and_sorted_by_their_arrows(only: Only, order: Order, expected: str) -> None:
+    assert "".join(arranged("abcde", SAID, only=only, order=order)) == expected
+
+
+def test_every_item_has_an_arrow() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        arranged("abc", SAID[:2])
+
+
+def test_the_threshold_decides_as_everywhere(counting: Any, untrained: GaussianEncoder) -> None:
+    (plain,) = Arrows(counting).between(["ba be bi bo"], "ba be")
+    low, high = sorted((plain.forward, plain.backward))
+    assert low < high
+    untrained.form = replace(untrained.form, threshold=(low + high) / 2)
+    (found,) = Arrows(counting).between(["ba be bi bo"], "ba be")
+    assert found.says == ("entails" if plain.margin > 0 else "is entailed by")

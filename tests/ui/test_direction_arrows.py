@@ -1,0 +1,238 @@
+"""Arrows on the authoring screen: told behind the page, picked and sorted by, never in an author's way."""
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Corpus
+from entail.errors import EncoderError
+from entail.gausscse.arrows import Arrows
+from entail.gausscse.verdict import Says, Verdict
+from entail.index.lexical import TfidfIndex
+from entail.trees.acts import Accept, Create, Finish
+from entail.trees.suggestions import suggest
+from entail.ui import direction_arrows
+from entail.ui.author import Visitor
+from entail.ui.authoring import Place, set_desk, stamp, take_press
+from entail.ui.direction_arrows import Asked, Pointer
+from entail.ui.direction_panel import step_in_words
+from entail.ui.keyboard import KeyPress
+from entail.ui.resources import Workspace
+from entail.ui.screen import Screen
+from entail.ui.works import Work, Works
+from tests.ui.conftest import said, settled
+
+BEGIN = Pointer.begin
+CLAIM = "ba be bi bo"
+SAYS: dict[str, tuple[Says, float]] = {
+    "ba be bi": ("neither", 0.1),
+    "ba be da": ("entails", 2.0),
+    "ba du": ("is entailed by", -3.0),
+    "bo fa fe": ("entails", 5.0),
+}
+WORDS = {"entails": "entails it", "is entailed by": "follows from it", "neither": "neither way"}
+
+
+def told(premise: str, sentence: str) -> Verdict:
+    says, margin = SAYS.get(premise, ("neither", 0.0))
+    return Verdict(premise, sentence, 0.5 + margin / 20, 0.5 - margin / 20, says, margin, 0.75, None)
+
+
+@pytest.fixture
+def arrows_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let arrows be as `SAYS` has them."""
+
+    def between(self: Arrows, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
+        return [told(premise, sentence) for premise in premises]
+
+    monkeypatch.setattr(Arrows, "between", between)
+
+
+@pytest.fixture
+def tree(shared: Workspace) -> str:
+    info = shared.corpora.add_corpus(Corpus.of("four", list(SAYS)), author="Ada")
+    return shared.log.create(Create(hypothesis=CLAIM), author="Ada", corpus_id=info.id)
+
+
+def pointer(asked: Asked, *, is_loaded: bool = True) -> Pointer:
+    """Return what tells arrows, its encoder in memory or in the making for ever."""
+    found = Pointer("mine", "mine@1", asked, Works(4, failure="no"), Works(4, failure="no"))
+    held = Arrows.__new__(Arrows)
+    held.encoder = SimpleNamespace(revision="mine@1")  # type: ignore[assignment]  # all that is asked of it
+    waits = threading.Event()
+    made = (lambda report: held) if is_loaded else (lambda report: waits.wait())
+    found.works.take(found._place, made, wait=10 if is_loaded else 0)
+    return found
+
+
+@pytest.fixture
+def place(shared: Workspace, tree: str) -> Place:
+    corpus = Corpus.of("four", list(SAYS))
+    building = Work(value=TfidfIndex(corpus))
+    return Place(shared, shared.log.summary(tree), corpus, 1, building, Screen(tree), Visitor("Ada"))
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for arrows as long as it takes."""
+    monkeypatch.setattr(direction_arrows, "WAIT", 30)
+
+
+def texts(place: Place) -> list[str]:
+    return [candidate.premise.text for candidate in set_desk(place).shown]
+
+
+@pytest.mark.usefixtures("arrows_by_hand", "patient")
+def test_candidates_are_picked_and_sorted_and_keys_mean_what_is_shown(place: Place) -> None:
+    ranked = texts(place)
+    assert set(ranked) == set(SAYS)
+    entailing = replace(place, pointer=pointer(Asked(only="entails")))
+    assert texts(entailing) == [text for text in ranked if SAYS[text][0] == "entails"]
+    assert set_desk(entailing).offered == 2
+    surest = replace(place, pointer=pointer(Asked(only="entails", order="margin")))
+    desk = set_desk(surest)
+    assert texts(surest) == ["bo fa fe", "ba be da"]
+    take_press(surest, KeyPress("1", 1, stamp(desk)))
+    history = place.shared.log.history(place.summary.id)
+    act = history.events[-1].act
+    assert isinstance(act, Accept)
+    assert act.premise.text == "bo fa fe"
+    # What was shown, at the places of the list that it was picked from.
+    (evidence,) = place.shared.log.evidence(place.summary.id).values()
+    assert [shown.rank for shown in evidence.shown] == [ranked.index(t) + 1 for t in ("bo fa fe", "ba be da")]
+    take_press(surest, KeyPress("f", 2, stamp(set_desk(surest))))
+    act = place.shared.log.history(place.summary.id).events[-1].act
+    assert isinstance(act, Finish)
+    assert [premise.text for premise in act.premises] == ["ba be da"], "what was not shown is not rejected"
+
+
+@pytest.mark.usefixtures("arrows_by_hand", "patient")
+def test_another_list_begins_at_its_first_page(place: Place) -> None:
+    set_desk(place)
+    place.screen.page = place.screen.furthest = 1
+    assert set_desk(place).screen.furthest == 1
+    set_desk(replace(place, pointer=pointer(Asked(order="margin"))))
+    assert (place.screen.page, place.screen.furthest) == (0, 0)
+    place.screen.page = place.screen.furthest = 1
+    set_desk(replace(place, pointer=pointer(Asked(order="margin"))))
+    assert place.screen.furthest == 1
+    set_desk(replace(place, pointer=pointer(Asked())))
+    assert place.screen.furthest == 0
+
+
+def test_nothing_is_shown_or_rejected_until_it_is_known_what(place: Place) -> None:
+    waiting = replace(place, pointer=pointer(Asked(only="entails"), is_loaded=False))
+    desk = set_desk(waiting)
+    assert (desk.shown, desk.looked_at, desk.offered) == ((), (), None)
+    assert {candidate.premise.text for candidate in desk.pool} == set(SAYS)
+    take_press(waiting, KeyPress("f", 1, stamp(desk)))
+    assert len(place.shared.log.history(place.summary.id).events) == 1
+
+
+@pytest.mark.usefixtures("patient")
+def test_where_arrows_cannot_be_told_the_list_is_the_retrievers(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+
+    def fail(*args: object, **options: object) -> None:
+        nonlocal asked
+        asked += 1
+        raise EncoderError("the weights are broken")
+
+    monkeypatch.setattr(Arrows, "between", fail)
+    broken = replace(place, pointer=pointer(Asked(only="entails")))
+    for _ in range(3):
+        assert texts(broken) == texts(place)
+    assert asked == 1, "who failed is not asked at every run"
+
+
+def test_without_an_encoder_nothing_is_shown_and_nothing_loaded(
+    app: AppTest, tiny_home: object, tree: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Pointer] = []
+    monkeypatch.setattr(Pointer, "begin", begun.append)
+    app = on_tree(app, tree)
+    assert direction_arrows.pointer() is None
+    assert begun == []
+    assert not [field.key for field in app.selectbox if str(field.key).startswith("arrows")]
+    assert "entails it" not in said(app)
+
+
+def on_tree(app: AppTest, tree: str) -> AppTest:
+    app.text_input(key="sidebar_name").set_value("Ada").run()
+    app.session_state["tree"] = tree
+    app.session_state["retriever"] = "tfidf"
+    return settled(app.switch_page("pages/Trees.py").run())
+
+
+def accept_keys(app: AppTest) -> list[str]:
+    return [str(button.key) for button in app.button if str(button.key).startswith("accept-")]
+
+
+def shown_when_told(app: AppTest) -> AppTest:
+    """Run the page again until all arrows are told, as the page itself does in a browser."""
+    for _ in range(300):
+        app = app.run()
+        assert not app.exception
+        if "Telling directions" not in said(app):
+            return app
+        time.sleep(0.05)
+    raise AssertionError("arrows are still told")
+
+
+def test_arrows_come_when_they_are_told_and_an_accept_does_not_wait_for_them(
+    app: AppTest, shared: Workspace, tree: str, gaussian: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = threading.Event()
+
+    def between(self: Arrows, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
+        assert self.encoder.name == gaussian
+        if sentence != "another":  # which is asked first, to warm up
+            assert go.wait(60)
+        return [told(premise, sentence) for premise in premises]
+
+    monkeypatch.setattr(Arrows, "between", between)
+    monkeypatch.setattr(Pointer, "begin", BEGIN)
+    monkeypatch.setattr(direction_arrows, "WARM_AFTER", 0)
+    monkeypatch.setattr(direction_arrows, "WAIT", 0.01)
+    app = on_tree(app, tree)
+    assert len(accept_keys(app)) == 4
+    assert "Telling directions" in said(app)
+    corpus = Corpus.of("four", list(SAYS))
+    found = suggest(shared.log.history(tree).tree, "n1", corpus, TfidfIndex(corpus), k=10)
+    ranked = [candidate.premise.text for candidate in found]
+    first = accept_keys(app)[0]
+    app = app.button(key=first).click().run()
+    assert not go.is_set()
+    log = shared.log.history(tree)
+    assert [event.act.kind for event in log.events] == ["create", "accept"]
+    go.set()
+    app = shown_when_told(app)
+    notes = [str(caption.value) for caption in app.caption if "rank " in str(caption.value)]
+    assert len(notes) == 4
+    for text, note in zip(ranked, notes, strict=True):
+        says, margin = SAYS[text]
+        assert f"{WORDS[says]} ({margin:+.2f}, 75%)" in note.replace("\\", "")
+    accepted = log.tree.nodes["n2"].text
+    assert step_in_words(told(accepted, CLAIM), gaussian).replace("\\", "") in said(app)
+    app = shown_when_told(app.selectbox(key="arrows_only").set_value("entails"))
+    assert len(accept_keys(app)) == 2
+    assert "1 to 2 of 2" in said(app)
+    app = shown_when_told(app.selectbox(key="arrows_order").set_value("margin"))
+    assert "(+5.0" in next(str(c.value) for c in app.caption if "rank " in str(c.value))
+    bare = shared.log.create(
+        Create(hypothesis="fa fe"), author="Ada", corpus_id=shared.log.summary(tree).corpus_id
+    )
+    monkeypatch.setattr(Arrows, "between", lambda self, premises, sentence: [told("", "")] * len(premises))
+    app.session_state["tree"] = bare
+    app.query_params["tree"] = bare
+    app = shown_when_told(app)
+    assert accept_keys(app) == []
+    assert "None of the 50 best candidates: those that entail it" in said(app)
