@@ -1,0 +1,238 @@
+"""Measure what directions of entailment are worth in trees; write figures and a page to docs/results/.
+
+::
+
+    python scripts/direction_in_trees.py --corpus premises.txt.gz --trees dev.jsonl.gz
+    python scripts/direction_in_trees.py ... --encoder models/mine --k 10 50
+    python scripts/direction_in_trees.py --table   # only the page, from the figures that are there
+
+Two questions. Does an encoder of Gaussians tell gold premises from the hardest negatives better than a
+cosine does? Does it tell a step from its reverse: the premises, joined, entail the conclusion?
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from entail.classification import mcnemar
+from entail.cli.console import progress_bar
+from entail.data.corpora import read_corpus
+from entail.data.entailment_bank import read_trees
+from entail.data.records import Corpus, ExplanationTree
+from entail.encoders.gaussian import GaussianEncoder
+from entail.errors import EntailError
+from entail.evaluation.direction import evaluate_direction
+from entail.gausscse.in_trees import GAUSSIAN, hardest_pairs, separation, step_pairs
+from entail.gausscse.verdict import judge
+from entail.index.retriever import retriever
+from entail.progress import ProgressCallback
+from entail.results import write_result
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+NAME = "gausscse_trees"
+
+
+def measure(
+    corpus: Corpus,
+    trees: Sequence[ExplanationTree],
+    encoder: GaussianEncoder,
+    names: Sequence[str],
+    depths: Sequence[int],
+    *,
+    progress: ProgressCallback | None = None,
+) -> dict[str, Any]:
+    """Answer both questions; every retriever chooses hard negatives, the first is what is compared with."""
+    indexes = {name: retriever(name, corpus, progress=progress) for name in names}
+    separated: dict[str, Any] = {}
+    for chooser, index in indexes.items():
+        for k in depths:
+            pairs = hardest_pairs(corpus, trees, index, k=k, progress=progress)
+            found = separation(corpus, pairs, encoder, indexes, progress=progress)
+            separated.setdefault(chooser, {})[str(k)] = found.to_json(first=names[0])
+    return {
+        "encoder": encoder.name,
+        "revision": encoder.revision,
+        "threshold": encoder.threshold,
+        "trees": len(trees),
+        "candidates": len(corpus),
+        "compared_with": names[0],
+        "separation": separated,
+        "steps": steps(trees, encoder, progress=progress),
+    }
+
+
+def steps(
+    trees: Sequence[ExplanationTree], encoder: GaussianEncoder, *, progress: ProgressCallback | None = None
+) -> dict[str, Any]:
+    """Measure whether the check of a step tells it from its reverse, beside the lengths alone."""
+    pairs = step_pairs(trees)
+    measured = evaluate_direction(pairs, encoder, progress=progress)
+    premises, conclusions = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
+    right = judge(encoder, premises, conclusions, progress=progress)
+    back = judge(encoder, conclusions, premises, progress=progress)
+    return {
+        "direction": measured.to_json(),
+        "against_length": mcnemar(measured.correct, measured.longer > 0).to_json(),
+        "right_way": dict(Counter(verdict.says for verdict in right)),
+        "reversed": dict(Counter(verdict.says for verdict in back)),
+    }
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    figures = result["figures"]
+    first = figures["compared_with"]
+    yield f"<!-- Made from {NAME}.json by `python scripts/direction_in_trees.py --table`; do not edit. -->"
+    yield "# Directions of entailment in trees"
+    yield ""
+    yield from _paragraph(
+        f"`{figures['encoder']}` (`{figures['revision']}`) on {figures['trees']:,} trees of EntailmentBank "
+        f"over {figures['candidates']:,} premises. Commit `{result['commit']}`:"
+    )
+    yield from ("", f"    {result['command']}", "", "## Gold premises against the hardest negatives", "")
+    for chooser, by_depth in figures["separation"].items():
+        for k, found in by_depth.items():
+            yield from separation_lines(found, chooser=chooser, k=k, first=first)
+    yield from _paragraph(
+        "Gaussian similarity is sim(sentence || premise), how much the premise entails the sentence; the "
+        "difference is AUPRC less that of "
+        f"{first}, a 95 % interval by bootstrap over sentences. Negatives are what "
+        "the retriever named ranks highest of all that is not gold: on its own choice it does badly by "
+        "construction, so look at all of them."
+    )
+    yield from ("", "## Steps and their reverse", "")
+    yield from step_lines(figures["steps"])
+
+
+def separation_lines(found: Mapping[str, Any], *, chooser: str, k: str, first: str) -> Iterator[str]:
+    """Yield what one choice of negatives came to: an answer, then a table."""
+    area, (low, high) = found["auprc"], found["difference"][GAUSSIAN]
+    answer = "not better and not worse, as far as these sentences tell"
+    if low > 0:
+        answer = "**better**"
+    elif high < 0:
+        answer = "**worse**"
+    yield from _paragraph(
+        f"Against the {k} hardest negatives by {chooser} ({found['pairs']:,} pairs of {found['sentences']:,} "
+        f"sentences, {found['gold']:,} gold), Gaussian similarity tells gold premises {answer} than {first}: "
+        f"AUPRC {area[GAUSSIAN]:.3f} against {area[first]:.3f} ({low:+.3f} to {high:+.3f})."
+    )
+    rows = [[name, f"{area[name]:.3f}", _interval(found["difference"].get(name))] for name in area]
+    rows.append(["chance", f"{found['chance']:.3f}", ""])
+    yield from ("", *_table(["score", "AUPRC", "difference"], rows), "")
+
+
+def step_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is known of steps: direction, and what the check says."""
+    direction, against = found["direction"], found["against_length"]
+    accuracy, baseline, n = direction["accuracy"], direction["length_baseline"], direction["n"]
+    answer = "no differently than"
+    if against["p"] < 0.05:
+        answer = "**better** than" if accuracy > baseline else "**worse** than"
+    yield from _paragraph(
+        f"Of {n:,} steps the joined premises come out as what entails the conclusion, and not the other way "
+        f"round, in {accuracy:.1%}; the longer text is the premises in {baseline:.1%}. So reversed steps are "
+        f"told {answer} by length alone (McNemar p = {against['p']:.2g})."
+    )
+    yield ""
+    longer, variance = direction["longer_entailed"], direction["by_variance"]
+    rows = [["similarity", *_share(direction)]]
+    if longer["n"]:
+        rows.append(["similarity, where the conclusion is longer", *_share(longer)])
+    if variance is not None:
+        rows.append(["variance", *_share(variance)])
+    rows.append(["length baseline", f"{baseline:.3f}", f"{n:,}", ""])
+    yield from _table(["rule", "accuracy", "steps", "95 % interval"], rows)
+    yield ""
+    right, back = found["right_way"], found["reversed"]
+    caught, alarms = back.get("is entailed by", 0) / n, right.get("is entailed by", 0) / n
+    yield from _paragraph(
+        "The check on the Trees page, which also asks whether there is an entailment at all, calls "
+        f"{caught:.1%} of reversed steps reversed, and {alarms:.1%} of those that stand the right way round."
+    )
+    yield ""
+    words = list(dict.fromkeys([*right, *back]))
+    shares = [
+        [name, *(f"{counts.get(word, 0) / n:.1%}" for word in words)]
+        for name, counts in (("right way round", right), ("reversed", back))
+    ]
+    yield from _table(["step", *words], shares)
+
+
+def _paragraph(text: str) -> list[str]:
+    return textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False)
+
+
+def _share(share: Mapping[str, Any]) -> list[str]:
+    low, high = share["interval"]
+    return [f"{share['accuracy']:.3f}", f"{share['n']:,}", f"{low:.3f} to {high:.3f}"]
+
+
+def _interval(found: Sequence[float] | None) -> str:
+    return "" if found is None else f"{found[0]:+.3f} to {found[1]:+.3f}"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(header)} |"
+    yield f"| --- |{' ---: |' * (len(header) - 1)}"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", type=Path, help="candidate premises")
+    parser.add_argument("--trees", type=Path, help="gold trees")
+    parser.add_argument("--encoder", default="gausscse-minilm", help="an encoder of Gaussians")
+    parser.add_argument(
+        "--retrievers",
+        nargs="+",
+        default=["minilm", "bm25"],
+        metavar="NAME",
+        help="what chooses hard negatives; the first is compared with",
+    )
+    parser.add_argument("--k", nargs="+", type=int, default=[10, 50], help="negatives of a sentence")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result")
+    parser.add_argument("--table", action="store_true", help="measure nothing, only write the page again")
+    given = parser.parse_args(arguments)
+    file = given.results / f"{NAME}.json"
+    if not given.table:
+        if given.corpus is None or given.trees is None:
+            parser.error("--corpus and --trees are needed, or --table")
+        started = datetime.now(UTC)
+        try:
+            corpus, trees = read_corpus(given.corpus).corpus, read_trees(given.trees)
+            with progress_bar() as progress:
+                figures = measure(
+                    corpus,
+                    trees,
+                    GaussianEncoder(given.encoder),
+                    given.retrievers,
+                    given.k,
+                    progress=progress,
+                )
+        except EntailError as error:
+            sys.exit(f"Error: {error}")
+        write_result(file, figures=figures, seed=0, started=started)
+    elif not file.is_file():
+        sys.exit(f"Error: expected figures in {file}, found none; measure first")
+    page = file.with_suffix(".md")
+    page.write_text(
+        "\n".join(markdown(json.loads(file.read_text(encoding="utf-8")))) + "\n", encoding="utf-8"
+    )
+    print(f"wrote {page}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,229 @@
+"""Directions in trees, measured in miniature."""
+
+import importlib.util
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.classification import auprc
+from entail.data.entailment_bank import read_trees
+from entail.data.nli import NliPair
+from entail.data.records import Corpus, ExplanationTree, Step
+from entail.encoders.gaussians import Gaussians
+from entail.errors import EvaluationError
+from entail.gausscse.in_trees import (
+    GAUSSIAN,
+    MARGIN,
+    MEANS,
+    Pairs,
+    Separation,
+    hardest_pairs,
+    separation,
+    step_pairs,
+)
+from entail.index.lexical import TfidfIndex
+from entail.metrics import resamples
+
+ROOT = Path(__file__).parents[2]
+CORPUS = Corpus.of(
+    "six", ["ice is cold", "snow is ice", "snow is cold", "ice is cold stuff", "fire is hot", "cold snow"]
+)
+TREE = ExplanationTree(
+    id="t",
+    hypothesis="snow  is cold",
+    sentences={"sent1": "snow is ice", "sent2": "ice is cold", "sent3": "elsewhere"},
+    intermediates={"int1": "ice and snow"},
+    steps=(Step(("sent1", "sent3"), "int1"), Step(("int1", "sent2"), "hypothesis")),
+)
+
+
+class Lengths:
+    """An encoder of Gaussians: means by the first letter, variances by the number of words."""
+
+    name, revision, dimension, kind, threshold = "lengths", "lengths@1", 2, "kl_mean", None
+
+    def encode(self, texts: Sequence[str], **_: Any) -> Gaussians:
+        rows = [[ord(text[0]) % 5, 1, len(text.split()), 0] for text in texts]
+        return Gaussians.of(np.array(rows, dtype=np.float32))
+
+
+def test_negatives_are_the_nearest_that_are_neither_gold_nor_the_sentence() -> None:
+    index = TfidfIndex(CORPUS)
+    pairs = hardest_pairs(CORPUS, [TREE], index, k=2)
+    assert pairs.sentences == ("ice and snow", "snow is cold")
+    told = {
+        sentence: [
+            (CORPUS.texts[place], bool(gold))
+            for place, gold, number in zip(pairs.positions, pairs.gold, pairs.queries, strict=True)
+            if number == query
+        ]
+        for query, sentence in enumerate(pairs.sentences)
+    }
+    nearest = [CORPUS.texts[p] for p in index.search(["snow is cold"], k=6).positions[0]]
+    others = [text for text in nearest if text not in ("snow is cold", "ice is cold")][:2]
+    assert told["snow is cold"] == [("ice is cold", True), *((text, False) for text in others)]
+    assert told["ice and snow"][0] == ("snow is ice", True), "what is no premise of the corpus is left out"
+    assert len(told["ice and snow"]) == 3
+    with pytest.raises(EvaluationError, match="found 0 sentences"):
+        hardest_pairs(Corpus.of("other", ["x"]), [TREE], TfidfIndex(Corpus.of("other", ["xx yy"])), k=2)
+    with pytest.raises(EvaluationError, match="k = 0"):
+        hardest_pairs(CORPUS, [TREE], index, k=0)
+
+
+def test_scores_are_those_of_each_pair() -> None:
+    index = TfidfIndex(CORPUS)
+    pairs = hardest_pairs(CORPUS, [TREE], index, k=3)
+    encoder: Any = Lengths()
+    found = separation(CORPUS, pairs, encoder, {"tfidf": index})
+    for row, (query, place) in enumerate(zip(pairs.queries, pairs.positions, strict=True)):
+        sentence, premise = pairs.sentences[query], CORPUS.texts[place]
+        assert found.scores["tfidf"][row] == pytest.approx(index.scores([sentence])[0, place])
+        one, two = encoder.encode([sentence]), encoder.encode([premise])
+        x = float(one.log_variance[0, 0] - two.log_variance[0, 0])
+        apart = float(one.mean[0, 0] - two.mean[0, 0]) ** 2
+        kl = (np.expm1(x) - x + apart / np.exp(two.log_variance[0, 0])) / 2
+        back = (np.expm1(-x) + x + apart / np.exp(one.log_variance[0, 0])) / 2
+        assert found.scores[GAUSSIAN][row] == pytest.approx(1 / (1 + kl / 2), rel=1e-5)
+        if kl > 1e-6:
+            margin = np.log((back / 2) / (kl / 2))
+            assert found.scores[MARGIN][row] == pytest.approx(margin, rel=1e-4)
+        cosine = (one.mean[0] @ two.mean[0]) / np.linalg.norm(one.mean[0]) / np.linalg.norm(two.mean[0])
+        assert found.scores[MEANS][row] == pytest.approx(cosine, rel=1e-5)
+    assert set(found.auprc) == {"tfidf", GAUSSIAN, MARGIN, MEANS, f"tfidf and {GAUSSIAN}"}
+    assert found.auprc["tfidf"] == auprc(found.scores["tfidf"], pairs.gold)
+    with pytest.raises(EvaluationError, match="found none"):
+        separation(CORPUS, pairs, encoder, {})
+
+
+def test_a_difference_comes_with_its_interval() -> None:
+    pairs = hardest_pairs(CORPUS, [TREE], TfidfIndex(CORPUS), k=3)
+    perfect = pairs.gold.astype(np.float64)
+    found = Separation(pairs, {"blind": np.zeros(len(pairs)), "perfect": perfect, "same": perfect + 1})
+    assert found.auprc == {"blind": pairs.gold.mean(), "perfect": 1.0, "same": 1.0}
+    low, high = found.differences("blind", samples=50)["perfect"]
+    assert low == pytest.approx(high) == pytest.approx(1 - pairs.gold.mean())
+    assert found.differences("perfect", samples=50)["same"] == (0, 0)
+    told = found.to_json(first="blind")
+    assert (told["sentences"], told["gold"], told["pairs"]) == (2, 2, 8)
+    assert set(told["difference"]) == {"perfect", "same"}
+
+
+def test_the_bootstrap_is_that_of_the_areas_of_its_samples() -> None:
+    draw = np.random.default_rng(0)
+    queries = np.repeat(np.arange(12), 5)
+    pairs = Pairs(tuple("abcdefghijkl"), queries, np.zeros(60, np.int64), np.arange(60) % 5 == 0)
+    scores = {"one": draw.normal(size=60), "two": draw.integers(0, 4, 60).astype(np.float64)}
+    expected = []
+    for (counts,) in (
+        rows for batch in resamples(12, samples=40, seed=3) for rows in np.split(batch, len(batch))
+    ):
+        weights = counts[queries].astype(int)
+        one, two = (auprc(np.repeat(v, weights), np.repeat(pairs.gold, weights)) for v in scores.values())
+        assert one is not None
+        assert two is not None
+        expected.append(two - one)
+    found = Separation(pairs, scores).differences("one", samples=40, seed=3, level=0.9)
+    np.testing.assert_allclose(found["two"], np.quantile(expected, [0.05, 0.95]))
+
+
+def test_every_distinct_step_is_a_pair() -> None:
+    assert step_pairs([TREE, TREE]) == [
+        NliPair("snow is ice and elsewhere", "ice and snow", "entailment"),
+        NliPair("ice and snow and ice is cold", "snow is cold", "entailment"),
+    ]
+    with pytest.raises(EvaluationError, match="found none"):
+        step_pairs([])
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("in_trees", ROOT / "scripts" / "direction_in_trees.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_script_measures_and_says_so(
+    script: ModuleType,
+    gaussian: str,
+    grove: dict[str, Any],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    trees, corpus, out = tmp_path / "trees.jsonl", tmp_path / "premises.txt", tmp_path / "results"
+    trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
+    corpus.write_text("\n".join(grove["facts"]), encoding="utf-8")
+    given = ["--corpus", str(corpus), "--trees", str(trees), "--encoder", gaussian, "--results", str(out)]
+    assert script.main([*given, "--retrievers", "tfidf", "bm25", "--k", "2", "3"]) == 0
+    told = json.loads((out / "gausscse_trees.json").read_text(encoding="utf-8"))["figures"]
+    assert {chooser: set(found) for chooser, found in told["separation"].items()} == {
+        "tfidf": {"2", "3"},
+        "bm25": {"2", "3"},
+    }
+    steps = step_pairs(read_trees(trees))
+    assert told["steps"]["direction"]["n"] == len(steps) == 16
+    right, back = told["steps"]["right_way"], told["steps"]["reversed"]
+    assert sum(right.values()) == sum(back.values()) == 16
+    assert right.get("entails", 0) == back.get("is entailed by", 0)
+    page = (out / "gausscse_trees.md").read_text(encoding="utf-8")
+    assert "the 2 hardest negatives by tfidf" in page
+    assert "by length alone" in " ".join(page.split())
+    assert str(tmp_path) not in page
+    (out / "gausscse_trees.md").unlink()
+    assert script.main(["--table", "--results", str(out)]) == 0
+    assert (out / "gausscse_trees.md").read_text(encoding="utf-8") == page
+    with pytest.raises(SystemExit, match="expected an encoder of Gaussians"):
+        script.main([*given, "--encoder", "tiny"])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.01, 0.2, "**better** than cosine"),
+        (-0.2, -0.01, "**worse** than cosine"),
+        (-0.1, 0.1, "not better"),
+    ],
+)
+def test_the_page_says_what_came_out(script: ModuleType, low: float, high: float, words: str) -> None:
+    found = {
+        "auprc": {"cosine": 0.4, GAUSSIAN: 0.5},
+        "difference": {GAUSSIAN: [low, high]},
+        **{"pairs": 4, "sentences": 2, "gold": 1, "chance": 0.25},
+    }
+    page = "\n".join(script.separation_lines(found, chooser="bm25", k="10", first="cosine"))
+    assert words in page.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "p", "words"),
+    [
+        (0.9, 0.01, "**better** than by"),
+        (0.5, 0.01, "**worse** than by"),
+        (0.9, 0.3, "no differently than by"),
+    ],
+)
+def test_the_page_says_whether_length_does_as_well(
+    script: ModuleType, accuracy: float, p: float, words: str
+) -> None:
+    share = {"accuracy": accuracy, "n": 10, "interval": [0.1, 0.9]}
+    found = {
+        "direction": {
+            **share,
+            "length_baseline": 0.8,
+            "longer_entailed": {**share, "n": 0},
+            "by_variance": None,
+        },
+        "against_length": {"p": p},
+        "right_way": {"entails": 4, "neither": 6},
+        "reversed": {"is entailed by": 4, "neither": 6},
+    }
+    page = "\n".join(script.step_lines(found)).replace("\n", " ")
+    assert words in page
+    assert "40.0% of reversed steps reversed, and 0.0%" in page
