@@ -1,0 +1,1 @@
+"""Entailment tuning (Dai, Liu, Xiong): questions as claims that a passage entails, masked and predicted."""

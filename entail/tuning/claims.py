@@ -1,0 +1,368 @@
+"""A question as the claim that its answer exists (existence claim), by rules.
+
+A passage is relevant to a question when it entails the question's claim: p -> a -> c. Each rule of `RULES`
+is a line of a grammar: what the question looks like, and what is claimed. SUBJECT and PREDICATE change
+places with the verb, "did" gives its tense to the verb ("did win" -> "won"), all other words stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from entail.tuning import lexicon
+from entail.tuning.asking import WH, Asked, asked, expanded
+from entail.tuning.clauses import adjunct, core, is_auxiliary
+from entail.tuning.existence import BY_WORD, fronted
+from entail.tuning.in_place import completed, in_place, is_base
+from entail.tuning.kept import lost
+from entail.tuning.phrases import NUMBERS, known, lowered
+from entail.tuning.words import (
+    ADVERBS,
+    DETERMINERS,
+    PREPOSITIONS,
+    PRONOUNS,
+    SUBORDINATORS,
+    TIME_ADVERBS,
+    Words,
+    is_adverb,
+    is_finite,
+    is_preposition,
+    text_of,
+    words_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A line of the grammar.
+
+    Attributes:
+        name: What a `Claim` says fired.
+        question: What it takes.
+        claim: What it makes of it.
+        example: A question that it takes.
+    """
+
+    name: str
+    question: str
+    claim: str
+    example: str
+
+
+RULES: Mapping[str, Rule] = {
+    rule.name: rule
+    for rule in (
+        Rule("when", "when CLAUSE", "a known time when CLAUSE", "When did Tesla die?"),
+        Rule("where", "where CLAUSE", "a known place where CLAUSE", "Where was Tesla born?"),
+        Rule("why", "why CLAUSE", "a known reason why CLAUSE", "Why did Tesla leave Graz?"),
+        Rule("how", "how CLAUSE", "a known way in which CLAUSE", "How did Tesla get to Prague?"),
+        Rule(
+            "how many",
+            "how many NOUN CLAUSE",
+            "a known number of NOUN that CLAUSE",
+            "How many cats live there?",
+        ),
+        Rule(
+            "how much", "how much NOUN CLAUSE", "a known amount of NOUN that CLAUSE", "How much did it cost?"
+        ),
+        Rule(
+            "how degree",
+            "how long|old|far... CLAUSE",
+            "a known measure of how long CLAUSE",
+            "How long is it?",
+        ),
+        Rule("who", "who CLAUSE", "a known person who|whom CLAUSE", "Who wrote Hamlet?"),
+        Rule(
+            "whose", "whose NOUN CLAUSE", "a known person whose NOUN CLAUSE", "Whose book inspired the film?"
+        ),
+        Rule("what", "what CLAUSE", "a known thing that CLAUSE", "What caused the fire?"),
+        Rule("what noun", "what NOUN CLAUSE", "a known NOUN that CLAUSE", "What company owns the mine?"),
+        Rule("which", "which NOUN CLAUSE", "a known NOUN that CLAUSE", "Which team won?"),
+        Rule(
+            "preposition",
+            "in what|which NOUN CLAUSE",
+            "a known NOUN in which CLAUSE",
+            "In what year did he die?",
+        ),
+        Rule(
+            "in place", "STATEMENT with what NOUN", "a known NOUN that STATEMENT", "He was born in what year?"
+        ),
+        Rule("whether", "is|does|can ... SUBJECT", "whether SUBJECT is|does|can ...", "Is the whale a fish?"),
+        Rule("infinitive", "how|where|what to VERB", "a known way|place|thing to VERB", "How to boil an egg"),
+        Rule("imperative", "name|list|give NOUN", "a known NOUN", "Name a city in France."),
+        Rule("statement", "STATEMENT", "STATEMENT", "The whale is a mammal."),
+        Rule("topic", "anything else", "something known about it", "cost of living in Paris"),
+    )
+}
+"""Rule by name; "statement" and "topic" take what asks in no way that is known."""
+
+
+FALLBACK = frozenset({"statement", "topic"})
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A question's existence claim.
+
+    Attributes:
+        question: As it was asked.
+        text: The claim: one or more sentences, none a question.
+        rule: The name of the rule that fired; of several questions in one, the last one's.
+    """
+
+    question: str
+    text: str
+    rule: str
+
+    @property
+    def fallback(self) -> bool:
+        """Whether no rule for questions fitted."""
+        return self.rule in FALLBACK
+
+
+_ENDS = re.compile(r"[?\uff1f؟]+[\"”']*(?=\s|$)|[\uff1f؟]+")
+
+
+_NO_PREFIX_MOVE = lexicon.word_class("no_prefix_move")
+
+
+_POLITE = re.compile(
+    r"""^(?:please
+      | (?:can|could|would)[ ](?:you|someone|anyone|anybody)[ ](?:please[ ])?
+        (?:tell[ ](?:me|us)|explain|describe|say)
+      | do[ ]you[ ]know | does[ ]any(?:one|body)[ ]know | (?:please[ ])?tell[ ](?:me|us)
+      | i(?:[ ]would|'d)?[ ](?:like|want)[ ]to[ ]know)[ ]""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def claim(question: str) -> Claim:
+    """Return the claim of a question, whatever it looks like.
+
+    >>> claim("When did the Broncos win the Super Bowl?").text
+    'There exists a known time when the Broncos won the Super Bowl.'
+    >>> claim("who plays the mom on modern family").rule
+    'who'
+    """
+    rule = "topic"
+    parts = []
+    for sentence in _sentences(question):
+        said, rule = _claim(sentence)
+        if rule == "statement" and question.rstrip(" \"'”").endswith(("?", "\uff1f")):
+            said, rule = f"It is known whether {lowered(words_of(said))}", "whether"
+        said = _sentence(said)
+        if lost(sentence, said):  # no rule was made for this: rather say little than something else
+            said, rule = _sentence(f"There exists something known about {sentence}"), "topic"
+        parts.append(said)
+    return Claim(question, " ".join(parts) or "There exists something known.", rule)
+
+
+def _sentences(question: str) -> list[str]:
+    text = re.sub(r"(?<=[A-Za-z]),(?=[A-Za-z])", ", ", question.replace("¿", " ").replace("¡", " ")).strip()
+    text = re.sub(r"[?\uff1f]+([\"\u201d')]+)(?=\s+[a-z])", r"\1", text)  # a question that is quoted
+    text = re.sub(r"([?\uff1f]+)([\"\u201d')]+)", r"\2\1", text)
+    pieces = [piece.strip() for piece in _ENDS.split(text)]
+    return [piece for piece in pieces if any(c.isalnum() for c in piece)] or (
+        [text] if any(c.isalnum() for c in text) else []
+    )
+
+
+def _sentence(text: str) -> str:
+    text = re.sub(r"[?\uff1f؟]+", "", text).strip().rstrip(",;:-\u2013 ").rstrip()
+    text = re.sub(r"\s+([,.;:])", r"\1", text)
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", '."', ".”")) else f"{text}."
+
+
+def _claim(sentence: str) -> tuple[str, str]:
+    sentence = _POLITE.sub("", sentence) if _POLITE.match(sentence) else sentence
+    words = expanded(words_of(sentence))
+    if not words:
+        return f"There exists something known about {sentence}", "topic"
+    if words[0].low in _ASKED_FOR:
+        found = _imperative(words)
+        if found:
+            return found, "imperative"
+    two = _two(words)
+    if two:
+        said, rule = _claim(text_of(words[:two]).rstrip(","))
+        other, _ = _claim(text_of(words[two + 1 :]))
+        return f"{_sentence(said)} {_sentence(other)}", rule
+    tail = words[-1].low
+    if (
+        len(words) > 4
+        and words[-3].low == "and"
+        and is_preposition(words[-2])
+        and tail in {"whom", "who", "what"}
+    ):
+        said, rule = _claim(text_of(words[:-3]).rstrip(","))
+        return f"{said} {words[-2].text} {'something known' if tail == 'what' else 'a known person'}", rule
+    if (
+        len(words) > 3
+        and tail in _AT_END
+        and words[-2].low == "and"
+        and words[0].low in WH
+        and words[1].low != "and"
+    ):
+        said, rule = _claim(text_of(words[:-2]).rstrip(","))
+        return f"{said} {_AT_END[tail]}", rule
+    first = words[0]
+    if (
+        is_auxiliary(first)
+        and len(words) > 1
+        and not (first.low in {"will", "may"} and words[1].name is False and words[1].low in {"of", "is"})
+    ):
+        inner = asked(words)
+        if inner is None or inner.placed is False or not inner.before:
+            words[0] = replace(first, text=first.text.lower())
+            return f"It is known whether {adjunct(words, complete=True).text}", "whether"
+    parts = asked(words)
+    if parts is None:
+        return _after_comma(words) or completed(words) or _no_question(words)
+    said, rule = _said(parts)
+    return _with_before(said, replace(parts, before=()) if rule == "in place" else parts), rule
+
+
+_AT_END = {
+    "when": "at a known time",
+    "where": "at a known place",
+    "why": "for a known reason",
+    "how": "in a known way",
+}
+
+
+def _two(words: Words) -> int | None:
+    """Return where a second question begins: "what is the capital and where is it"."""
+    return next(
+        (
+            at
+            for at in range(3, len(words) - 2)
+            if words[at].low == "and"
+            and words[at + 1].low in WH
+            and is_auxiliary(words[at + 2])
+            and (words[0].low in WH or is_auxiliary(words[0]))
+        ),
+        None,
+    )
+
+
+APPROXIMATE = lexicon.word_class("approximate")
+
+
+def _said(parts: Asked) -> tuple[str, str]:
+    """Return the claim of the asking part, and the rule."""
+    if parts.placed:
+        return in_place(parts), "in place"
+    if len(parts.rest) > 1 and parts.rest[0].low == "to" and not parts.front and is_base(parts.rest[1]):
+        kind = {
+            "how": "way",
+            "where": "place",
+            "when": "time",
+            "who": "person",
+            "whom": "person",
+            "why": "reason",
+        }
+        noun = known(parts.noun) if parts.noun else f"There exists a known {kind.get(parts.wh, 'thing')}"
+        return f"{noun} {text_of(parts.rest)}", "infinitive"
+    bound = parts.front and parts.front[0].low not in PREPOSITIONS | ADVERBS | APPROXIMATE | {
+        "according",
+        "prior",
+        "together",
+    }
+    if bound and parts.rest and core(parts.rest).gap == "subject":
+        return in_place(parts), "in place"
+    if parts.front and not all(word.low in APPROXIMATE for word in parts.front):
+        return fronted(parts), "preposition"
+    said, rule = BY_WORD[parts.wh](parts)
+    about = [word.low for word in parts.front if word.low not in {"about", "around", "and"}]
+    return (said.replace("There exists ", f"There exists, {' '.join(about)}, ", 1) if about else said), rule
+
+
+def _with_before(said: str, parts: Asked) -> str:
+    """Add what stood before the question: "In 1998, who won" -> "... who won in 1998"."""
+    if parts.extra:
+        said = f"{said} {text_of(parts.extra).rstrip(',')}"
+    if not parts.before or parts.placed:
+        return said
+    text = lowered(parts.before).rstrip(", ")
+    first = parts.before[0].low
+    second = parts.before[1].low if len(parts.before) > 1 else ""
+    if first in _NO_PREFIX_MOVE or (first == "in" and second == "addition"):
+        return f"{text}, {said[:1].lower()}{said[1:]}"
+    moving = first in PREPOSITIONS | SUBORDINATORS | TIME_ADVERBS | {
+        "as",
+        "once",
+        "prior",
+        "due",
+        "rather",
+        "to",
+    }
+    adverb = is_adverb(parts.before[0]) and (not second or lexicon.is_ing(second) or second in PREPOSITIONS)
+    if moving or adverb or lexicon.is_ing(first) or lexicon.base_of_participle(first):
+        return f"{said} {text}"
+    if is_adverb(parts.before[0]):
+        return f"{text}, {said[:1].lower()}{said[1:]}"
+    if text.endswith((".", "!")):
+        return f"{text} {said}"
+    return f"Concerning {text}, {said[:1].lower()}{said[1:]}"
+
+
+_ASKED_FOR = frozenset(
+    {"name", "list", "give", "describe", "explain", "identify", "define", "state", "find", "tell", "provide"}
+)
+
+
+_INDEFINITE = frozenset({"something", "someone", "anything", "one", "somebody"})
+
+
+_RENAMED = {"describe": "description", "explain": "explanation", "define": "definition"}
+
+
+def _imperative(words: Words) -> str | None:
+    verb, rest = words[0].low, list(words[1:])
+    while rest and rest[0].low in {"me", "us", "out"}:
+        rest = rest[1:]
+    if not rest or is_auxiliary(rest[0]) or rest[0].low == "of":
+        return None
+    if verb not in {"name", *_RENAMED} and rest[0].low not in DETERMINERS | WH | NUMBERS | _INDEFINITE:
+        return None
+    if rest[0].low in WH:
+        inner = asked(rest)
+        return _said(inner)[0] if inner else None
+    if verb in _RENAMED:
+        return f"There exists a known {_RENAMED[verb]} of {text_of(rest)}"
+    if rest[0].low in _INDEFINITE - {"one"}:
+        return f"There exists {rest[0].low} known {text_of(rest[1:])}"
+    return known(rest)
+
+
+def _after_comma(words: Words) -> tuple[str, str] | None:
+    """Take "In 1972, did Norway join" and "Other than the first, name one"."""
+    cut = next((at + 1 for at in range(len(words) - 2, -1, -1) if words[at].comma), None)
+    if cut is None:
+        return None
+    tail = words[cut:]
+    before = Asked("", before=tuple(words[:cut]))
+    if is_auxiliary(tail[0]) and words[0].low in PREPOSITIONS | SUBORDINATORS:
+        return _with_before(f"It is known whether {adjunct(tail, complete=True).text}", before), "whether"
+    if tail[0].low in _ASKED_FOR and len(tail) > 1:
+        found = _imperative(tail)
+        return (_with_before(found, before), "imperative") if found else None
+    return None
+
+
+def _no_question(words: Words) -> tuple[str, str]:
+    verb = next((at for at, word in enumerate(words) if at and is_auxiliary(word)), None)
+    if verb is None and words[0].low in PRONOUNS | {"the", "this"}:
+        verb = next((at for at, word in enumerate(words) if at and is_finite(word)), None)
+    if verb is not None and verb + 1 < len(words):
+        return text_of(words), "statement"
+    verbal = any(is_finite(word) or is_auxiliary(word) for word in words)
+    phrase = any(word.low in {"of", "in", "for", "to", "by", "on"} for word in words[1:-1])
+    if phrase and not verbal and not words[1].name and words[0].low not in PREPOSITIONS:
+        return known(
+            [replace(words[0], text=words[0].text[:1].lower() + words[0].text[1:]), *words[1:]]
+        ), "topic"
+    return f"There exists something known about {lowered(words)}", "topic"

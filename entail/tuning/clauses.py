@@ -1,0 +1,284 @@
+"""Inverted clauses put in the order of a statement: "did the company win" -> "the company won"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from entail.tuning import lexicon
+from entail.tuning.gaps import begins_predicate, object_gap
+from entail.tuning.predicates import SUPERLATIVE, base_verb, participle, predicate
+from entail.tuning.words import (
+    AUXILIARIES,
+    BE,
+    CONJUNCTIONS,
+    DETERMINERS,
+    DO,
+    HAVE,
+    PREPOSITIONS,
+    PRONOUNS,
+    STRANDED,
+    TIME_ADVERBS,
+    Word,
+    Words,
+    ends_phrase,
+    is_adverb,
+    is_finite,
+    text_of,
+)
+
+Gap = Literal["subject", "object", "adjunct"]
+"""What of the clause is asked for: who does it, to whom it is done, or when, where, why and how."""
+
+_YEAR = re.compile(r"^1\d\d\d$|^20\d\d$")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause in the order of a statement, less what is asked for.
+
+    Attributes:
+        text: Its words.
+        gap: What is missing in it.
+        stranded: Whether it ends in a preposition that lost its noun.
+        sure: False where nothing showed the end of the subject, and the verb was put last.
+    """
+
+    text: str
+    gap: Gap
+    stranded: bool = False
+    sure: bool = True
+
+
+def is_auxiliary(word: Word) -> bool:
+    """Whether a word is an auxiliary, negated or not."""
+    return (
+        not word.name
+        and not word.sealed
+        and (word.low in AUXILIARIES or (word.low.endswith("n't") and len(word.low) > 4))
+    )
+
+
+def adjunct(words: Words, *, complete: bool = False) -> Clause:
+    """Put a clause that lacks nothing in order: after "when", "where", "why", "how", "in which year".
+
+    Args:
+        words: The clause from its verb on.
+        complete: Whether a predicate must be there: "Is the sky blue", but not "Where is the sky".
+
+    >>> from entail.tuning.words import words_of
+    >>> adjunct(words_of("did the Broncos first win the cup")).text
+    'the Broncos first won the cup'
+    >>> adjunct(words_of("was the treaty signed in Paris")).text
+    'the treaty was signed in Paris'
+    """
+    if not words or not is_auxiliary(words[0]):
+        return Clause(text_of(words), "adjunct")
+    return _ordered(words[0], words[1:], gap="adjunct", complete=complete)
+
+
+def core(
+    words: Words,
+    *,
+    person: bool = False,
+    attribute: bool = False,
+    kindred: bool = False,
+    adjoined: bool = False,
+) -> Clause:
+    """Put a clause that lacks its subject or an object in order: after "who", "what", "which team".
+
+    Args:
+        words: The clause from its verb on.
+        person: Whether a person is asked for.
+        attribute: Whether a quality of the subject is asked for: "What colour is the car".
+        kindred: Whether the attribute is a kind, which "the largest" may be, too.
+        adjoined: Whether a time or a place is asked for, so that nothing need be missing.
+
+    >>> from entail.tuning.words import words_of
+    >>> core(words_of("did the Normans conquer"))
+    Clause(text='the Normans conquered', gap='object', stranded=False, sure=True)
+    >>> core(words_of("wrote Hamlet")).gap
+    'subject'
+    """
+    if words and words[0].low in (DETERMINERS | PRONOUNS) - {"one", "people", "all", "there", "someone"}:
+        return Clause(text_of(words), "object", _stranded(words))
+    if not words or not is_auxiliary(words[0]):
+        return Clause(text_of(words), "subject")
+    aux, rest = words[0], words[1:]
+    kind = _kind(aux)
+    if not rest:
+        return Clause(text_of(words), "subject")
+    if rest[0].low == "there" and kind == "be":
+        tail = rest[1:]
+        if tail and tail[0].low == "to":
+            return Clause(f"there {aux.text} {text_of(tail)}", "object")
+        return Clause(text_of([aux, *tail]) if tail else f"there {aux.text}", "subject")
+    if kind == "be":
+        if begins_predicate(rest, person=person):
+            return Clause(text_of(words), "subject")
+        place = object_gap(rest)
+        if place is None and adjoined:
+            place = predicate(rest, locative=False)
+        superlative = (
+            kindred
+            and len(rest) > 1
+            and (rest[0].low == "one" or (rest[0].low == "the" and rest[1].low in SUPERLATIVE))
+        )
+        if place is None and attribute and not superlative:
+            place = predicate(rest, locative=False) or len(rest)
+        if place is None:
+            return Clause(text_of(words), "subject")
+        return _join(rest[:place], aux, rest[place:], "object")
+    if kind == "have":
+        place = participle(rest)
+        own = rest[0].low in {"been", "ever", "never", "not", "also", "always"} or (
+            not rest[0].name and lexicon.base_of_participle(rest[0].low) is not None
+        )
+        if own or place is None or rest[0].low in {"their", "his", "her", "its"}:
+            return Clause(text_of(words), "subject")
+        return _join(rest[:place], aux, rest[place:], "object")
+    first = 0 if kind == "modal" or rest[0].low in {"not"} else 1
+    if kind == "modal" and rest[0].low in {"be", "have", "not", "also"}:
+        return Clause(text_of(words), "subject")
+    verb = lexicon.verb_share(rest[0].low) > 0.1 and not rest[0].name
+    if person and kind == "modal" and verb:
+        return Clause(text_of(words), "subject")
+    place = base_verb(rest, first=first)
+    if (kind == "modal" and place == 0) or (place is None and (person or kind == "modal" or len(rest) < 3)):
+        return Clause(text_of(words), "subject")
+    return _ordered(aux, rest, gap="object")
+
+
+def _ordered(aux: Word, rest: Words, *, gap: Gap, complete: bool = False) -> Clause:
+    kind = _kind(aux)
+    if not rest:
+        return Clause(aux.text, gap, sure=False)
+    if kind == "be":
+        place = predicate(rest, nominal=True)
+        either = next((at for at, word in enumerate(rest) if word.low == "or" and at > 1), None)
+        if either and (place is None or place > either):
+            place = either - 1
+            while place > 1 and rest[place - 1].comma:
+                place -= 1
+        if place is None and complete and 1 < len(rest) <= 6:
+            place = len(rest) - 1
+        if place is None or _of_relative(rest, place):
+            return _last(aux, rest, gap)
+        return _join(rest[:place], aux, rest[place:], gap)
+    if kind == "have":
+        place = participle(rest)
+        return _last(aux, rest, gap) if place is None else _join(rest[:place], aux, rest[place:], gap)
+    place = base_verb(rest)
+    if place is None:
+        if kind == "do" and aux.low in DO:
+            inflected = any(
+                is_finite(word) and lexicon.base_of_past(word.low) != word.low and ends_phrase(rest[at])
+                for at, word in enumerate(rest[1:])
+            )
+            return Clause(text_of(rest), gap, _stranded(rest)) if inflected else _unknown_verb(aux, rest, gap)
+        return _last(aux, rest, gap)
+    if kind == "modal" or aux.low.endswith("n't"):
+        return _join(rest[:place], aux, rest[place:], gap)
+    subject, (verb, *tail) = rest[:place], rest[place:]
+    if subject[-1].low == "not":
+        return _join(subject[:-1], aux, rest[place - 1 :], gap)
+    forms = [_inflected(aux, verb)]
+    for before, word in zip([verb, *tail], tail, strict=False):
+        joined = before.low in {"and", "or"} and (len(forms) == 2 or forms[-1].rstrip(",") == before.text)
+        if joined and lexicon.verb_share(word.low) >= 0.15 and not word.name and len(forms) <= 2:
+            forms.append(_inflected(aux, word))
+        else:
+            forms.append(word.text)
+    return Clause(" ".join([text_of(subject), *forms]), gap, _stranded(rest))
+
+
+def _inflected(aux: Word, verb: Word) -> str:
+    """Return the verb as the auxiliary's tense and person have it, its punctuation kept."""
+    start = verb.text.lower().find(verb.low)
+    head, tail = verb.text[:start], verb.text[start + len(verb.low) :]
+    if aux.low == "did":
+        form = lexicon.past(verb.low)
+    elif aux.low == "does":
+        form = lexicon.third_person(verb.low)
+    else:
+        form = verb.low
+    return f"{head}{form}{tail}"
+
+
+def _join(subject: Words, aux: Word, rest: Words, gap: Gap) -> Clause:
+    """Put subject, auxiliary and predicate together, adverbs at the subject's end after the auxiliary."""
+    cut = len(subject)
+    while cut > 1 and is_adverb(subject[cut - 1]) and subject[cut - 1].low not in {"all", "both", "each"}:
+        cut -= 1
+    if cut > 2 and subject[cut - 1].low == "longer" and subject[cut - 2].low == "no":
+        cut -= 2
+    while cut > 1 and subject[cut - 1].low == "not":
+        cut -= 1
+    words = [text_of(subject[:cut]), aux.text, text_of(subject[cut:]), text_of(rest)]
+    text = " ".join(part for part in words if part)
+    return Clause(text, gap, _stranded(rest))
+
+
+def _last(aux: Word, rest: Words, gap: Gap) -> Clause:
+    """Put the verb last, before what only says when."""
+    cut = len(rest)
+    if cut > 1 and (rest[-1].low in TIME_ADVERBS or _YEAR.match(rest[-1].low)):
+        cut -= 1
+    if (
+        cut > 2
+        and rest[-2].low in {"this", "last", "next", "right"}
+        and rest[-1].low in {"year", "month", "week", "now"}
+    ):
+        cut -= 2
+    if 1 < cut < len(rest) and rest[cut - 1].low in {"in", "during", "on"}:
+        cut -= 1
+    starts = {"when", "while", "if", "because", "compared", "according", "who", "which"}
+    cut = next((at for at in range(1, cut) if rest[at].low in starts and not rest[at].sealed), cut)
+    return Clause(
+        " ".join(p for p in (text_of(rest[:cut]), aux.text, text_of(rest[cut:])) if p), gap, sure=False
+    )
+
+
+def _of_relative(words: Words, place: int) -> bool:
+    """Whether the verb at a place is that of a relative clause: "the man who recorded it"."""
+    start = next((at for at in range(1, place) if words[at].low in {"who", "which", "that"}), None)
+    if start is None or words[place].low in {"born", "located", "held"}:
+        return False
+    between = [word for word in words[start + 1 : place] if is_finite(word) or is_auxiliary(word)]
+    return not between and is_finite(words[place])
+
+
+def _unknown_verb(aux: Word, rest: Words, gap: Gap) -> Clause:
+    """Take for the verb what no list knows: the first such word before another phrase, else the last one."""
+    fitting = [
+        place
+        for place in range(1, len(rest))
+        if ends_phrase(rest[place - 1])
+        and not (rest[place].name or rest[place].sealed or is_adverb(rest[place]))
+        and rest[place].low not in PREPOSITIONS | PRONOUNS | DETERMINERS | CONJUNCTIONS
+        and rest[place].low.isalpha()
+        and not rest[place].low.endswith("s")
+    ]
+    if not fitting:
+        return _last(aux, rest, gap)
+    opening = PREPOSITIONS | DETERMINERS | PRONOUNS
+    place = next(
+        (at for at in fitting if at + 1 < len(rest) and rest[at + 1].low in opening - {"of"}), fitting[-1]
+    )
+    forms = [text_of(rest[:place]), _inflected(aux, rest[place]), text_of(rest[place + 1 :])]
+    return Clause(" ".join(form for form in forms if form), gap, _stranded(rest))
+
+
+def _stranded(words: Sequence[Word]) -> bool:
+    return bool(words) and words[-1].low in STRANDED and not words[-1].sealed and not words[-1].name
+
+
+def _kind(aux: Word) -> Literal["be", "have", "do", "modal"]:
+    low = aux.low.removesuffix("n't")
+    if low in BE or aux.low == "ain't":
+        return "be"
+    if low in HAVE:
+        return "have"
+    return "do" if low in DO else "modal"

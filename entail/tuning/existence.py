@@ -1,0 +1,177 @@
+"""What a question claims to exist: one function a question word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from entail.tuning.asking import Asked
+from entail.tuning.clauses import Clause, adjunct, core
+from entail.tuning.phrases import (
+    ADJOINED,
+    AT_A_PLACE,
+    ATTRIBUTES,
+    KINDS,
+    PARTICLES,
+    PLACES,
+    head_of,
+    known,
+    lowered,
+    spaced,
+)
+from entail.tuning.words import ADVERBS, PREPOSITIONS, text_of
+
+
+def _when(parts: Asked) -> tuple[str, str]:
+    kinds = {"when": "time", "where": "place", "why": "reason", "how": "way", "whence": "place"}
+    links = {"when": "when", "where": "where", "why": "why", "how": "in which", "whence": "from which"}
+    nouns, link = kinds[parts.wh], links[parts.wh]
+    if parts.joined and parts.joined.split()[0] in kinds:
+        other = parts.joined.split()[0]
+        nouns, link = f"{nouns} and {kinds[other]}", f"{parts.wh} and {other}" if other != "how" else link
+    clause = adjunct(parts.rest, complete=parts.wh == "why")
+    if parts.noun and parts.noun[0].low == "else":
+        return f"There exists another known {nouns} {link} {clause.text}", parts.wh
+    extra = f" {text_of(parts.noun)}" if parts.noun else ""
+    if not clause.text:
+        return f"There exists a known {nouns}{extra}", parts.wh
+    return f"There exists a known {nouns}{extra} {link} {clause.text}", parts.wh
+
+
+def _who(parts: Asked) -> tuple[str, str]:
+    parts = _cleft(parts)
+    clause = core(parts.rest, person=True)
+    said = "There exists a known person"
+    first = parts.rest[0].low if parts.rest else ""
+    if parts.noun:
+        said = "There exists another known person"
+    elif clause.gap == "subject" and first in {"are", "were", "aren't", "weren't"}:
+        said = "There exist known people"
+    link = "who" if clause.gap == "subject" and parts.wh == "who" else "whom"
+    return f"{said} {link} {clause.text}".strip() if clause.text else said, "who"
+
+
+def _cleft(parts: Asked) -> Asked:
+    """Take "is it that" out of "who is it that sings"."""
+    lows = [word.low for word in parts.rest[:3]]
+    cleft = len(lows) == 3 and lows[0] in {"is", "was"} and lows[1] == "it" and lows[2] in {"that", "who"}
+    return replace(parts, rest=parts.rest[3:]) if cleft else parts
+
+
+def _whose(parts: Asked) -> tuple[str, str]:
+    clause = core(parts.rest)
+    return f"There exists a known person whose {text_of(parts.noun)} {clause.text}", "whose"
+
+
+def _what(parts: Asked) -> tuple[str, str]:
+    parts = _cleft(parts)
+    rule = "which" if parts.wh == "which" else ("what noun" if parts.noun else "what")
+    if parts.noun and parts.noun[0].low == "else":
+        clause = core(parts.rest)
+        return f"There exists another known thing{spaced(parts.noun[1:])} that {clause.text}", "what"
+    if not parts.noun:
+        clause = core(parts.rest)
+        first = parts.rest[0].low if parts.rest else ""
+        many = clause.gap == "subject" and first in {"are", "were"}
+        said = "There exist known things" if many else "There exists a known thing"
+        return f"{said} that {clause.text}" if clause.text else said, rule
+    said = known(parts.noun)
+    if not parts.rest:
+        return said, rule
+    head = head_of(parts.noun)
+    manner = head in {"manner", "way", "sense"} and any(word.low == "of" for word in parts.noun)
+    preposition = None if manner else ADJOINED.get(head) or ADJOINED.get(head.removesuffix("s"))
+    clause = core(
+        parts.rest,
+        attribute=head in ATTRIBUTES,
+        kindred=head in KINDS,
+        adjoined=preposition is not None or head in PLACES,
+    )
+    return f"{said} {_link(clause, head, preposition, parts)} {_clause_text(clause, head, parts)}", rule
+
+
+def _link(clause: Clause, head: str, preposition: str | None, parts: Asked) -> str:
+    if clause.stranded and not (preposition and parts.rest[-1].low in PARTICLES):
+        return "that"
+    if clause.gap == "object":
+        if preposition:
+            return f"{preposition} which"
+        if head in PLACES and any(word.low in AT_A_PLACE for word in parts.rest[1:]):
+            return "in which"
+    if _bare_time(head, parts):
+        return f"{preposition} which"
+    return "that"
+
+
+def _bare_time(head: str, parts: Asked) -> bool:
+    """Whether "what year was NOUN" asks when it was."""
+    first = parts.rest[0].low
+    superlative = len(parts.rest) > 2 and parts.rest[2].low in {"first", "last", "only", "best", "worst"}
+    return (
+        head in {"year", "century", "decade", "time", "month"}
+        and first in {"was", "is", "were", "are"}
+        and (not superlative)
+    )
+
+
+def _clause_text(clause: Clause, head: str, parts: Asked) -> str:
+    if clause.gap == "subject" and _bare_time(head, parts):
+        return adjunct(parts.rest).text
+    return clause.text
+
+
+def _how_many(parts: Asked) -> tuple[str, str]:
+    kind = "number" if parts.wh == "how many" else "amount"
+    noun = text_of(parts.noun)
+    what = f"There exists a known {kind}" + (
+        f" of {noun}" if noun and parts.noun[0].low != "of" else spaced(parts.noun)
+    )
+    rest = list(parts.rest)
+    if len(rest) > 1 and rest[0].low in {"is", "are", "was", "were"} and rest[1].low == "there":
+        tail = text_of(rest[2:])
+        return (f"{what} {tail}" if tail else what), parts.wh
+    if not rest:
+        return what, parts.wh
+    singular = rest[0].low in {"is", "was"} and (
+        not parts.noun or (parts.wh == "how many" and parts.noun[0].low != "of")
+    )
+    clause = core(rest, attribute=singular)
+    return f"{what} that {clause.text}", parts.wh
+
+
+def _how_degree(parts: Asked) -> tuple[str, str]:
+    clause = adjunct(parts.rest)
+    return f"There exists a known measure of how {text_of(parts.noun)} {clause.text}".rstrip(), "how degree"
+
+
+def fronted(parts: Asked) -> str:
+    """Return the claim of a question that begins with prepositions: "in what year", "to whom"."""
+    front = lowered(parts.front)
+    inverted = (
+        all(word.low in PREPOSITIONS for word in parts.front) or parts.front[0].low in PREPOSITIONS | ADVERBS
+    )
+    clause = adjunct(parts.rest) if inverted else core(parts.rest)
+    after = f" {clause.text}" if clause.text else ""
+    if parts.wh in {"who", "whom"}:
+        return f"There exists a known person {front} whom{after}"
+    if parts.wh == "whose":
+        return f"There exists a known person {front} whose {text_of(parts.noun)}{after}"
+    if parts.wh in {"how many", "how much"}:
+        kind = "number" if parts.wh == "how many" else "amount"
+        of = " of" if parts.noun and parts.noun[0].low != "of" else ""
+        return f"There exists a known {kind}{of}{spaced(parts.noun)} {front} which{after}"
+    if parts.wh == "how degree":
+        if front.split()[-1] in {"for", "since"}:
+            return f"There exists a known measure of how {text_of(parts.noun)}{after}"
+        return f"There exists a known measure of {front} how {text_of(parts.noun)}{after}"
+    if parts.wh in {"when", "where", "why", "how", "whence"}:
+        kind = {"when": "time", "why": "reason", "how": "way"}.get(parts.wh, "place")
+        return f"There exists a known {kind}{spaced(parts.noun)} {front} which{after}"
+    said = known(parts.noun) if parts.noun else "There exists a known thing"
+    return f"{said} {front} which{after}"
+
+
+BY_WORD = {
+    "when": _when, "where": _when, "why": _when, "how": _when, "who": _who, "whom": _who, "whose": _whose,
+    "whence": _when, "what": _what, "which": _what,
+    "how many": _how_many, "how much": _how_many, "how degree": _how_degree,
+}  # fmt: skip

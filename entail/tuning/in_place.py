@@ -1,0 +1,84 @@
+"""Questions that are statements with a gap: "Tesla was born in what year", "it is known as"."""
+
+from __future__ import annotations
+
+import re
+
+from entail.tuning import lexicon
+from entail.tuning.asking import Asked
+from entail.tuning.clauses import adjunct, is_auxiliary
+from entail.tuning.phrases import PARTICLES, lowered, named, spaced
+from entail.tuning.words import CONJUNCTIONS, PREPOSITIONS, STRANDED, Word, Words, is_finite, text_of
+
+_BLANK = re.compile(r"_{2,}|\.{4,}|…+$")
+_SAYING = lexicon.word_class("saying")
+
+
+def in_place(parts: Asked) -> str:
+    """Say in its place that what is asked for is known: "Tesla was born in a known year"."""
+    noun, rest = parts.noun, parts.rest
+    if noun and (
+        noun[0].low in PREPOSITIONS - {"of"} or noun[0].low in CONJUNCTIONS | {"to", "when", "alone"}
+    ):
+        noun, rest = (), noun + rest
+    before = [*parts.before, *parts.front]
+    if before and before[-1].low in {"a", "an", "the"}:
+        before = before[:-1]
+    if noun and noun[0].low == "else":
+        other = {
+            "who": "another known person",
+            "where": "at another known place",
+            "when": "at another known time",
+        }
+        return (
+            f"{lowered(before)} {other.get(parts.wh, 'another known thing')}{spaced(noun[1:])}{spaced(rest)}"
+        )
+    kinds = {
+        "when": "at a known time", "where": "at a known place", "why": "for a known reason",
+        "how": "in a known way",
+        "who": "a known person", "whom": "a known person", "whence": "a known place",
+    }  # fmt: skip
+    if parts.wh == "how degree":
+        statement = f"It is known {lowered(parts.front)} how".replace("  ", " ")
+        return f"{statement} {text_of(noun)} {lowered(parts.before)}{spaced(rest)}"
+    if parts.wh in {"how many", "how much"}:
+        said = f"a known {'number' if parts.wh == 'how many' else 'amount'}"
+        said += ("" if noun[0].low == "of" else " of") + spaced(noun) if noun else ""
+    elif parts.wh == "whose":
+        said = f"a known person's {text_of(noun)}"
+    elif parts.wh in kinds:
+        said = kinds[parts.wh] + spaced(noun)
+        if parts.front and parts.wh in {"when", "where"}:
+            said = said.removeprefix("at ")
+    else:
+        said = named(noun)[0] if noun else "something known"
+    asserted = parts.before and not parts.front and (is_finite(before[-1]) or is_base(before[-1]))
+    if asserted and before[-1].low not in _SAYING and rest and is_auxiliary(rest[0]):
+        said = f"{said.removesuffix(' that')} that"
+    if before and is_auxiliary(before[0]):
+        return f"It is known whether {adjunct(before).text} {said}{spaced(rest)}"
+    return f"{lowered(before)} {said}{spaced(rest)}".strip()
+
+
+def completed(words: Words) -> tuple[str, str] | None:
+    """Fill what was left open: "This type of system is known as", "____ helps"."""
+    if any(_BLANK.search(word.text) for word in words):
+        filled = [_BLANK.sub("something known", word.text) for word in words]
+        return " ".join(
+            [lowered(words[:1]) if filled[0] == words[0].text else filled[0], *filled[1:]]
+        ), "in place"
+    last = words[-1]
+    said = any(is_auxiliary(word) or is_finite(word) for word in words[1:])
+    article = last.low in {"the", "a", "an"}
+    open_end = article or last.low in {"is", "was", "are", "were", "called", "be", "named", "regarding"} | (
+        STRANDED - PARTICLES - {"in"}
+    )
+    if said and open_end and len(words) > 2:
+        words = words[:-1] if article else words
+        return f"{text_of(words)} something known", "in place"
+    return None
+
+
+def is_base(word: Word) -> bool:
+    """Whether a word may be a verb in its base form."""
+    return lexicon.verb_share(word.low) > 0 and not word.name

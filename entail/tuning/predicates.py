@@ -1,0 +1,318 @@
+"""Where the subject of an inverted clause ends: "did | the company | win the cup".
+
+No tagger: every place that may begin the predicate is scored by what the word there may be and by its
+neighbours, and the best wins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from entail.tuning import lexicon
+from entail.tuning.words import (
+    AUXILIARIES,
+    CONJUNCTIONS,
+    DETERMINERS,
+    DO,
+    PREPOSITIONS,
+    PRONOUNS,
+    SUBORDINATORS,
+    Word,
+    ends_phrase,
+    is_adverb,
+    is_plural,
+    is_preposition,
+)
+
+NAMING = lexicon.word_class("naming")
+"""Participles whose complement is what is asked for: "What is it called in French?"."""
+
+_BEFORE_VERB = lexicon.word_class("before_verb")
+_OBJECT = lexicon.word_class("object")
+SUPERLATIVE = lexicon.word_class("superlative")
+
+
+def base_verb(words: Sequence[Word], *, first: int = 1) -> int | None:
+    """Return the place of the verb in its base form, as after "did" or "can".
+
+    >>> from entail.tuning.words import words_of
+    >>> base_verb(words_of("the state department release the record"))
+    3
+    """
+    scores: dict[int, float] = {}
+    for place in range(first, len(words)):
+        word = words[place]
+        share = lexicon.verb_share(word.low)
+        if share == 0 or word.name or word.sealed or not may_follow(words, place):
+            continue
+        score = math.log(share / (1.01 - share)) + _after_verb(words, place)
+        if place and lexicon.is_adjective(words[place - 1].low) and not words[place - 1].name:
+            score -= 2
+        if place and words[place - 1].comma:
+            score -= 1
+        scores[place] = score
+    if not scores:
+        return None
+    if words[0].low in PRONOUNS and first > 0:
+        near = next((place for place in scores if all(is_adverb(word) for word in words[1:place])), None)
+        if near is not None:
+            return near
+    return next(
+        (place for place, score in scores.items() if score > 0), max(scores, key=lambda at: scores[at])
+    )
+
+
+def finite_verb(words: Sequence[Word], *, first: int = 0) -> int | None:
+    """Return the place of the first verb that needs no auxiliary, or of an auxiliary.
+
+    >>> from entail.tuning.words import words_of
+    >>> finite_verb(words_of("famous Polish pianist wrote it"))
+    3
+    """
+    scores: dict[int, float] = {}
+    for place in range(first, len(words)):
+        word = words[place]
+        if word.sealed or word.name:
+            continue
+        if word.low in AUXILIARIES or word.low.endswith("n't"):
+            if place and words[place - 1].low in {"to", "the"}:
+                continue
+            scores[place] = 2.0
+            break
+        if place > first and not may_follow(words, place):
+            continue
+        score = -9.0
+        if any(later.low in DO for later in _same_clause(words[place + 1 :])):
+            continue
+        if lexicon.base_of_past(word.low) is not None:
+            score = 0.5 if lexicon.is_regular_guess(word.low) else 1.2
+            before_noun = place == first and place + 1 < len(words) and not opens(words[place + 1])
+            before_noun = before_noun and not (place and is_plural([words[place - 1]]))
+            if before_noun or word.low in {
+                "used",
+                "based",
+                "related",
+                "united",
+                "set",
+                "cost",
+                "left",
+                "cut",
+            }:
+                score -= 1.2
+            if place and lexicon.is_adjective(words[place - 1].low):
+                score -= 0.5
+            if place + 1 < len(words) and words[place + 1].low == "by":  # "resources consumed by ..."
+                score -= 3
+        if third := lexicon.third_share(word.low):
+            score = max(score, math.log(third / (1.01 - third)))
+        share = lexicon.verb_share(word.low)
+        if share and place and any(is_plural([before]) for before in words[max(0, first - 1) : place]):
+            far = not is_plural([words[place - 1]])
+            score = max(score, math.log(share / (1.01 - share)) - (1.0 if far else 0.3))
+        if score > -9:
+            scores[place] = score + _after_verb(words, place)
+    if not scores:
+        return None
+    return next(
+        (place for place, score in scores.items() if score > 0), max(scores, key=lambda at: scores[at])
+    )
+
+
+def _same_clause(words: Sequence[Word]) -> Sequence[Word]:
+    """Return the words before the next clause begins."""
+    starts = SUBORDINATORS | lexicon.word_class("starts")
+    end = next((at for at, word in enumerate(words) if word.low in starts or word.comma), len(words))
+    return words[:end]
+
+
+def participle(words: Sequence[Word]) -> int | None:
+    """Return the place of the participle after a subject, as after "has"."""
+    fitting = [
+        place
+        for place, word in enumerate(words)
+        if place
+        and not word.name
+        and not word.sealed
+        and (word.low == "been" or lexicon.base_of_participle(word.low) is not None)
+        and (may_follow(words, place) or words[place - 1].low in {"ever", "not"})
+    ]
+    been = next((place for place in fitting if words[place].low == "been"), None)
+    if been is not None:
+        return been
+    return fitting[0] if fitting else None
+
+
+def predicate(words: Sequence[Word], *, nominal: bool = False, locative: bool = True) -> int | None:
+    """Return where the subject ends after a form of "be", None if nothing shows it.
+
+    Args:
+        words: What follows the verb.
+        nominal: Whether a second noun phrase may be the predicate: "Is | the whale | a fish".
+        locative: Whether a preposition may begin it: "Is | the kidney | in the body".
+
+    >>> from entail.tuning.words import words_of
+    >>> predicate(words_of("the movie Titanic released in Europe"))
+    3
+    """
+    scores: dict[int, float] = {}
+    for place in range(1, len(words)):
+        score = _predicate_score(words, place, nominal=nominal, locative=locative)
+        if score is not None:
+            scores[place] = score
+    if words[0].low in PRONOUNS - {"one", "people"} or (
+        words[0].low in {"this", "that", "these"} and 1 in scores
+    ):
+        return 1 if len(words) > 1 else None
+    if not scores:
+        return None
+    best = max(scores.values())
+    return next(place for place, score in scores.items() if score == best)
+
+
+def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locative: bool) -> float | None:
+    word, before = words[place], words[place - 1]
+    if word.sealed or not may_follow(words, place):
+        return None
+    between = {one.low for one in words[1:place] if not one.sealed}
+    if between & {"when", "while", "if", "because"}:
+        return None
+    if "than" in between and not is_preposition(word):
+        return None
+    after = words[place + 1] if place + 1 < len(words) else None
+    open_end = after is None or (opens(after) or word.comma)
+    if not word.name and lexicon.base_of_participle(word.low) is not None:
+        ended = open_end or (
+            after is not None
+            and (after.low.endswith(("er", "est")) or lexicon.base_of_participle(after.low) is not None)
+        )
+        score = 2.0 + (0.7 if ended else -1.0) + (0.3 if after is None else 0)
+        if lexicon.is_adjective(before.low) and not before.name:
+            score -= 1.5
+        if between & SUBORDINATORS:
+            score -= 0.8
+        if word.low in NAMING or word.low in {"located", "born", "held", "situated", "supposed", "allowed"}:
+            score += 1
+        if before.low in {"who", "which", "that"}:
+            return None
+        return score - (1 if lexicon.is_regular_guess(word.low) else 0) - 0.01 * place
+    if not word.name and lexicon.is_ing(word.low):
+        return (0.2 if lexicon.is_often_noun(word.low) else 1.7) + (0.3 if open_end else -0.2) - 0.01 * place
+    if (
+        word.low
+        in {"not", "able", "unable", "being", "there", "here", "so", "too", "very", "more", "less", "as"}
+        and not word.name
+    ):
+        return {"as": 0.3, "able": 3.0, "unable": 3.0, "being": 3.5, "not": 3.5, "there": 1.0}.get(
+            word.low, 1.4
+        )
+    if not word.name and lexicon.is_adjective(word.low):
+        if not open_end:
+            return None
+        inner = after is not None and after.low in CONJUNCTIONS and place + 2 < len(words)
+        return 1.5 - (0.8 if inner else 0) - 0.01 * place
+    if word.low == "the" and before.name and after is not None and after.name:  # "Alexander the Great"
+        return None
+    inside = any(one.low in SUBORDINATORS and not one.sealed for one in words[1:place])
+    if (
+        nominal
+        and not inside
+        and word.low in {"a", "an", "the", "one"}
+        and not (
+            before.low in PREPOSITIONS | {"all", "both", "half", "most"}
+            or before.comma
+            or _is_verb(before)
+            or any(one.low in AUXILIARIES for one in words[place + 1 :])
+        )
+    ):
+        return 1.2 if word.low != "the" else 0.9
+    if locative and not inside and is_preposition(word) and word.low not in {"of", "and", "than", "vs"}:
+        return -0.2 - 0.01 * place
+    if is_adverb(word) and after is not None and place + 1 < len(words):
+        inner_score = _predicate_score([before, *words[place + 1 :]], 1, nominal=nominal, locative=locative)
+        return None if inner_score is None else inner_score + 0.005
+    return None
+
+
+def may_follow(words: Sequence[Word], place: int) -> bool:
+    """Whether a predicate may begin here: what stands before can end a noun phrase."""
+    if place == 0:
+        return True
+    before = words[place - 1]
+    if is_adverb(before) and place > 1 and before.low not in {"all", "both", "each"}:
+        return may_follow(words, place - 1) or ends_phrase(words[place - 2])
+    if before.low in {"this", "these", "those"}:  # "did this happen", but not "did this man"
+        return place == 1 and words[place].low in {
+            "happen",
+            "occur",
+            "take",
+            "mean",
+            "become",
+            "change",
+            "work",
+            "called",
+            "done",
+            "made",
+            "possible",
+            "true",
+            "named",
+        }
+    if before.possessive and not words[place].name:  # "the first McDonald's built"
+        known = lexicon.base_of_participle(words[place].low) and not lexicon.is_regular_guess(
+            words[place].low
+        )
+        return bool(known) and (place + 1 == len(words) or words[place + 1].low in PREPOSITIONS)
+    if before.low == "that":
+        return place == 1 and words[place].low not in DETERMINERS
+    return ends_phrase(before)
+
+
+def _after_verb(words: Sequence[Word], place: int) -> float:
+    """Return how well what follows a place suits a verb there."""
+    if place + 1 >= len(words):
+        return 0.9
+    after = words[place + 1]
+    if words[place].comma:
+        return 0.2
+    if lexicon.verb_share(after.low) >= 0.8 and not after.name and words[place].low not in _BEFORE_VERB:
+        return -1.5
+    if after.low in AUXILIARIES - {"do", "have"}:
+        return -2.5
+    if after.low == "of":
+        return -1.5
+    if after.low == "that":
+        return 3.2
+    if after.low in DETERMINERS or after.low in _OBJECT or after.low in PRONOUNS or after.low.endswith("'s"):
+        return 2.0
+    if after.low == "to":
+        return 1.3
+    if after.low in PREPOSITIONS or is_adverb(after):
+        return 0.9
+    if after.name or after.sealed or after.low[:1].isdigit():
+        return 0.8
+    return -0.2
+
+
+def _is_verb(word: Word) -> bool:
+    return not word.name and (
+        lexicon.verb_share(word.low) > 0.5
+        or lexicon.is_ing(word.low)
+        or lexicon.third_share(word.low) > 0.5
+        or lexicon.base_of_past(word.low) is not None
+    )
+
+
+def opens(word: Word) -> bool:
+    """Whether a word begins another phrase, so that the one before it has ended."""
+    low = word.low
+    return (
+        low in PREPOSITIONS
+        or low in DETERMINERS
+        or low in CONJUNCTIONS
+        or low
+        in {"to", "by", "as", "when", "where", "because", "if", "that", "who", "while", "so", "him", "her"}
+        or low in AUXILIARIES
+        or low[:1].isdigit()
+        or (is_adverb(word) and not word.name)
+        or word.text.startswith("(")
+    )

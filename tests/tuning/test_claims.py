@@ -1,0 +1,272 @@
+"""Questions as existence claims: what a careful reader accepts, and what no claim may be."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entail.tuning import lexicon
+from entail.tuning.claims import FALLBACK, RULES, Claim, claim
+
+GOLDEN = [
+    json.loads(line)
+    for line in Path(__file__).with_name("squad_claims.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+LOWER_CASE = {
+    "when did the us enter world war 1": "There exists a known time when the us entered world war 1.",
+    "when does dragon ball super episode 113 air": (
+        "There exists a known time when dragon ball super episode 113 airs."
+    ),
+    "when did the dust bowl begin and end": ("There exists a known time when the dust bowl began and ended."),
+    "where was the first mcdonald's built": (
+        "There exists a known place where the first mcdonald's was built."
+    ),
+    "where in the bible is the story of noah": (
+        "There exists a known place in the bible where the story of noah is."
+    ),
+    "why is the sky blue": "There exists a known reason why the sky is blue.",
+    "how come the sky is blue": "There exists a known reason why the sky is blue.",
+    "how does a refrigerator work": "There exists a known way in which a refrigerator works.",
+    "how many cracker barrels in the united states": (
+        "There exists a known number of cracker barrels in the united states."
+    ),
+    "how many square miles is rhode island": (
+        "There exists a known number of square miles that rhode island is."
+    ),
+    "how much is a ticket to disneyland": ("There exists a known amount that a ticket to disneyland is."),
+    "how old do you have to be to drive in new zealand": (
+        "There exists a known measure of how old you have to be to drive in new zealand."
+    ),
+    "who plays the mom on modern family": ("There exists a known person who plays the mom on modern family."),
+    "who did the cowboys play on thanksgiving in 2016": (
+        "There exists a known person whom the cowboys played on thanksgiving in 2016."
+    ),
+    "who did the voice of shrek": "There exists a known person who did the voice of shrek.",
+    "who is the book of james written to": (
+        "There exists a known person whom the book of james is written to."
+    ),
+    "whose face is on the twenty dollar bill": (
+        "There exists a known person whose face is on the twenty dollar bill."
+    ),
+    "what do the 3 stripes on the adidas logo mean": (
+        "There exists a known thing that the 3 stripes on the adidas logo mean."
+    ),
+    "what is a group of lions called": ("There exists a known thing that a group of lions is called."),
+    "what is the name of the dog on full house": (
+        "There exists a known thing that is the name of the dog on full house."
+    ),
+    "what is the house of representatives responsible for": (
+        "There exists a known thing that the house of representatives is responsible for."
+    ),
+    "what year did the berlin wall come down": (
+        "There exists a known year in which the berlin wall came down."
+    ),
+    "what year the titanic sank": "There exists a known year in which the titanic sank.",
+    "what kind of whale was moby dick": "There exists a known kind of whale that moby dick was.",
+    "which of the following is a function of the skeletal system": (
+        "There exists a known one of the following that is a function of the skeletal system."
+    ),
+    "in the big bang theory who does penny marry": (
+        "There exists a known person whom penny marries in the big bang theory."
+    ),
+    "on what channel is the big bang theory": (
+        "There exists a known channel on which the big bang theory is."
+    ),
+    "the great depression in the united states started when": (
+        "The great depression in the united states started at a known time."
+    ),
+    "the lungs are located in which body cavity": "The lungs are located in a known body cavity.",
+    "an example of a pure substance is": "An example of a pure substance is something known.",
+    "are cats mammals": "It is known whether cats are mammals.",
+    "has the us ever lost a war": "It is known whether the us has ever lost a war.",
+    "can you get pregnant while breastfeeding": (
+        "It is known whether you can get pregnant while breastfeeding."
+    ),
+    "when did the titanic sink and where": (
+        "There exists a known time when the titanic sank at a known place."
+    ),
+    "what is obamacare and how does it work": (
+        "There exists a known thing that is obamacare. There exists a known way in which it works."
+    ),
+    "name the three branches of government": "There exist three known branches of government.",
+    "tell me who wrote hamlet": "There exists a known person who wrote hamlet.",
+    "how to make bread without yeast": "There exists a known way to make bread without yeast.",
+    "population of india in 2011": "There exists a known population of india in 2011.",
+    "whos hosting the super bowl": "There exists a known person who is hosting the super bowl.",
+}
+
+_QUESTION_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        what which who whom whose when where whence why how is are was were am do does did has have had
+        can could will would shall should may might must many much a an the of there other else it that
+        one to name me tell give list not about come and know for in
+        """,
+    )
+)
+
+
+def _words(text: str) -> list[str]:
+    found = (re.sub(r"^\W+|\W+$", "", part) for part in re.split(r"[\s,?]+", text.lower()))
+    return [stripped for part in found if (stripped := re.sub(r"['\u2019](?:s|re|d|ll)$", "", part))]
+
+
+def _forms(word: str) -> set[str]:
+    """Return a word and what it may be a form of."""
+    bases = {lexicon.base_of_past(word), lexicon.base_of_participle(word)} - {None}
+    return (
+        {word, word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)}
+        | {str(base) for base in bases}
+        | {f"{base}e" for base in bases}
+    )
+
+
+def _lost(question: str, said: str) -> list[str]:
+    kept = set().union(*(_forms(word) for word in _words(said)))
+    asked = [word for word in _words(question) if word not in _QUESTION_WORDS and not word.startswith("_")]
+    return [word for word in asked if not _forms(word) & kept]
+
+
+def _check(found: Claim) -> None:
+    assert found.rule in RULES
+    assert "?" not in found.text
+    assert "\uff1f" not in found.text
+    assert not re.match(r"(?i)(what|which|who|when|where|why|how|is|are|did|does|do|can)\b", found.text)
+    assert "answer to" not in found.text
+    assert found.text.strip()
+
+
+@pytest.mark.parametrize("row", GOLDEN, ids=lambda row: row["question"][:60])
+def test_real_questions_become_claims_that_a_reader_accepted(row: dict[str, str]) -> None:
+    found = claim(row["question"])
+    assert (found.text, found.rule) == (row["claim"], row["rule"])
+    assert not _lost(row["question"], found.text)
+    if found.rule != "statement":
+        _check(found)
+
+
+def test_the_golden_questions_are_many_and_of_every_kind() -> None:
+    kinds = Counter(row["rule"] for row in GOLDEN)
+    assert len(GOLDEN) >= 150
+    assert set(RULES) - set(kinds) <= {"infinitive", "topic"}
+    assert max(kinds.values()) <= 40
+
+
+@pytest.mark.parametrize(("question", "expected"), LOWER_CASE.items())
+def test_questions_as_people_type_them(question: str, expected: str) -> None:
+    found = claim(question)
+    assert found.text == expected
+    _check(found)
+    assert not _lost(question, found.text)
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.name)
+def test_each_line_of_the_grammar_takes_its_own_example(rule: object) -> None:
+    name, example = rule.name, rule.example  # type: ignore[attr-defined]  # ids= wants the bare object
+    found = claim(example)
+    assert found.rule == name
+    assert found.fallback == (name in FALLBACK)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("When did Rome win?", "There exists a known time when Rome won."),
+        ("What does she carry?", "There exists a known thing that she carries."),
+        ("When did the bus stop?", "There exists a known time when the bus stopped."),
+        ("Why did he not go?", "There exists a known reason why he did not go."),
+        ("Why didn't he go?", "There exists a known reason why he didn't go."),
+        ("When did the crew tango?", "There exists a known time when the crew tangoed."),
+        ("How many cats does it have?", "There exists a known number of cats that it has."),
+        ("When do birds fly?", "There exists a known time when birds fly."),
+        ("Where did Philip I convene it?", "There exists a known place where Philip I convened it."),
+    ],
+)
+def test_the_verb_takes_the_tense_of_did_and_does(question: str, expected: str) -> None:
+    assert claim(question).text == expected
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "",
+        "   ",
+        "???",
+        "?",
+        "\u2026",
+        "谁写了红楼梦\uff1f",
+        "¿Quién escribió Don Quijote?",
+        "متى ولد نيوتن؟",
+        "who",
+        "Is",
+        "did",
+    ],
+)
+def test_what_is_hardly_a_question_is_still_a_claim(question: str) -> None:
+    found = claim(question)
+    assert "?" not in found.text
+    assert "\uff1f" not in found.text
+    assert "؟" not in found.text
+    assert found.text.endswith(".")
+
+
+def test_five_hundred_words_are_taken_whole() -> None:
+    tail = " ".join(f"town{number}" for number in range(500))
+    found = claim(f"When did the army of {tail} win the battle?")
+    assert found.rule == "when"
+    assert found.text.endswith("town499 won the battle.")
+
+
+_VOCABULARY = sorted(
+    {word for row in GOLDEN for word in row["question"].split()}
+    | {
+        "what",
+        "Who",
+        "how",
+        "many",
+        "did",
+        "is",
+        "which",
+        "and",
+        "in",
+        "of",
+        "the",
+        '"',
+        "(",
+        "?",
+        ",",
+        "whose",
+    }
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(_VOCABULARY), max_size=14).map(" ".join))
+def test_no_order_of_words_crashes_or_loses_a_word(question: str) -> None:
+    found = claim(question)
+    assert "?" not in found.text
+    assert found.rule in RULES
+    assert not _lost(re.sub(r"\bwhos?\b|\bhats\b", " ", question), found.text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=80))
+def test_no_text_crashes(text: str) -> None:
+    found = claim(text)
+    assert found.question == text
+    assert "?" not in found.text
+    assert found.text.strip()
+
+
+def test_several_questions_make_several_claims() -> None:
+    found = claim("Who won? When did they win?")
+    assert found.text == "There exists a known person who won. There exists a known time when they won."
+    assert found.rule == "when"
