@@ -26,12 +26,14 @@ from entail.classification import mcnemar
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank import read_trees
-from entail.data.records import Corpus, ExplanationTree
+from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.encoders.gaussian import GaussianEncoder
 from entail.errors import EntailError
 from entail.evaluation.direction import evaluate_direction
 from entail.gausscse.in_trees import GAUSSIAN, hardest_pairs, separation, step_pairs
 from entail.gausscse.verdict import judge
+from entail.index.gaussian import GaussianRows
+from entail.index.queries import QueryVectors
 from entail.index.retriever import retriever
 from entail.progress import ProgressCallback
 from entail.results import write_result
@@ -51,11 +53,12 @@ def measure(
 ) -> dict[str, Any]:
     """Answer both questions; every retriever chooses hard negatives, the first is what is compared with."""
     indexes = {name: retriever(name, corpus, progress=progress) for name in names}
+    known = QueryVectors(GaussianRows(encoder), capacity=len(corpus) + len(gold_children(trees)))
     separated: dict[str, Any] = {}
     for chooser, index in indexes.items():
         for k in depths:
             pairs = hardest_pairs(corpus, trees, index, k=k, progress=progress)
-            found = separation(corpus, pairs, encoder, indexes, progress=progress)
+            found = separation(corpus, pairs, encoder, indexes, known=known, progress=progress)
             separated.setdefault(chooser, {})[str(k)] = found.to_json(first=names[0])
     return {
         "encoder": encoder.name,

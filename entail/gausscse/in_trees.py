@@ -25,11 +25,13 @@ from entail.data.nli import NliPair
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import fold
 from entail.encoders.gaussian import GaussianEncoder
-from entail.encoders.gaussians import similarity
+from entail.encoders.gaussians import Gaussians, similarity
 from entail.errors import EvaluationError
 from entail.gausscse.arrows import joined
 from entail.gausscse.calibration import logits
+from entail.index.gaussian import GaussianRows
 from entail.index.protocol import PremiseIndex
+from entail.index.queries import QueryVectors
 from entail.metrics import resamples
 from entail.progress import ProgressCallback
 
@@ -173,12 +175,22 @@ def separation(
     encoder: GaussianEncoder,
     beside: Mapping[str, PremiseIndex],
     *,
+    known: QueryVectors | None = None,
     progress: ProgressCallback | None = None,
 ) -> Separation:
     """Score pairs by an encoder of Gaussians and by other retrievers of the corpus.
 
     The first of `beside` is also taken together with the Gaussians: both scores in standard deviations,
     added.
+
+    Args:
+        corpus: What the pairs' premises are positions of.
+        pairs: From `hardest_pairs`.
+        encoder: What makes Gaussians.
+        beside: Name -> what else scores them.
+        known: Keeps the Gaussians, `QueryVectors(GaussianRows(encoder))`, so that several sets of pairs are
+            encoded once.
+        progress: Told about what has to be encoded.
 
     Raises:
         EncoderError: If something has to be encoded and an encoder cannot.
@@ -193,8 +205,10 @@ def separation(
             rows = pairs.queries == query
             scores[name][rows] = index.scores([sentence])[0, pairs.positions[rows]]
     places, columns = np.unique(pairs.positions, return_inverse=True)
-    premises = encoder.encode([fold(corpus.texts[place]) for place in places], progress=progress)[columns]
-    sentences = encoder.encode(list(pairs.sentences), progress=progress)[pairs.queries]
+    known = QueryVectors(GaussianRows(encoder)) if known is None else known
+    texts = [corpus.texts[place] for place in places]
+    premises = Gaussians.of(known.encode(texts, progress=progress))[columns]
+    sentences = Gaussians.of(known.encode(pairs.sentences, progress=progress))[pairs.queries]
     forward = similarity(sentences, premises, kind=encoder.kind)
     backward = similarity(premises, sentences, kind=encoder.kind)
     lengths = np.linalg.norm(sentences.mean, axis=1) * np.linalg.norm(premises.mean, axis=1)

@@ -26,7 +26,9 @@ from entail.gausscse.in_trees import (
     separation,
     step_pairs,
 )
+from entail.index.gaussian import GaussianRows
 from entail.index.lexical import TfidfIndex
+from entail.index.queries import QueryVectors
 from entail.metrics import resamples
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +49,11 @@ class Lengths:
 
     name, revision, dimension, kind, threshold = "lengths", "lengths@1", 2, "kl_mean", None
 
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
     def encode(self, texts: Sequence[str], **_: Any) -> Gaussians:
+        self.asked += texts
         rows = [[ord(text[0]) % 5, 1, len(text.split()), 0] for text in texts]
         return Gaussians.of(np.array(rows, dtype=np.float32))
 
@@ -98,6 +104,15 @@ def test_scores_are_those_of_each_pair() -> None:
     assert found.auprc["tfidf"] == auprc(found.scores["tfidf"], pairs.gold)
     with pytest.raises(EvaluationError, match="found none"):
         separation(CORPUS, pairs, encoder, {})
+
+
+def test_several_sets_of_pairs_are_encoded_once() -> None:
+    encoder: Any = Lengths()
+    known, index = QueryVectors(GaussianRows(encoder)), TfidfIndex(CORPUS)
+    for k in (1, 3, 2):
+        pairs = hardest_pairs(CORPUS, [TREE], index, k=k)
+        separation(CORPUS, pairs, encoder, {"tfidf": index}, known=known)
+    assert len(encoder.asked) == len(set(encoder.asked)) >= 5
 
 
 def test_a_difference_comes_with_its_interval() -> None:
