@@ -34,11 +34,8 @@ Positions = NDArray[np.int64]
 NOT_THERE = -1
 """In place of a position: the item is not among the candidates."""
 
-_SCORES_AT_ONCE = 1 << 23
-"""Scores compared in one step of `ranks_of`; bounds its memory to some tens of MB."""
-
-_DRAWS_AT_ONCE = 1 << 20
-"""Queries drawn in one step of `resamples`."""
+_DRAWS_AT_ONCE = 1 << 17
+"""Queries drawn in one step of `resamples`: as many as a core's own memory holds."""
 
 
 @dataclass(frozen=True)
@@ -140,8 +137,23 @@ def ranks_of(
     Raises:
         RetrievalError: If shapes do not fit, a position is out of range, or a score is NaN.
     """
+    out = np.full(len(scores), NOT_THERE) if excluded is None else excluded
+    return ranks_both_ways(scores, gold, excluded=out)[1]
+
+
+def ranks_both_ways(
+    scores: NDArray[np.floating], gold: Sequence[Sequence[int] | Positions], *, excluded: ArrayLike
+) -> tuple[GoldRanks, GoldRanks]:
+    """Return `ranks_of` with every candidate, and with each query's excluded one taken out, for one price.
+
+    >>> [ranks.ranks.tolist() for ranks in ranks_both_ways(np.array([[0.1, 0.9, 0.5]]), [[2]], excluded=[1])]
+    [[2.0], [1.0]]
+
+    Raises:
+        RetrievalError: As `ranks_of` does.
+    """
     queries, candidates = scores.shape
-    out = np.full(queries, NOT_THERE) if excluded is None else np.asarray(excluded, dtype=np.int64)
+    out = np.asarray(excluded, dtype=np.int64)
     if len(gold) != queries or out.shape != (queries,):
         raise RetrievalError(
             f"scores are of {queries} queries, but gold of {len(gold)} and excluded of shape {out.shape}"
@@ -154,29 +166,31 @@ def ranks_of(
                 f"{name} positions lie between {found.min()} and {found.max()}, expected {NOT_THERE} "
                 f"(not there) to {candidates - 1}"
             )
-    if np.isnan(scores).any():
+    if scores.size and np.isnan(scores.min()):  # a minimum is NaN where any score is
         raise RetrievalError(f"{int(np.isnan(scores).sum())} of {scores.size} scores are not numbers (NaN)")
 
     owner = np.repeat(np.arange(queries), counts)  # (pairs,): the query of each pair
     ranks = np.full(len(positions), np.inf)
-    found_pairs = np.flatnonzero((positions != NOT_THERE) & (positions != out[owner]))
-    step = max(1, _SCORES_AT_ONCE // max(1, candidates))
-    for start in range(0, len(found_pairs), step):
-        some = found_pairs[start : start + step]
-        ranks[some] = _ranks_of_pairs(scores, owner[some], positions[some], out[owner[some]])
-    return GoldRanks(ranks, _offsets(counts))
+    there = positions != NOT_THERE
+    # Counted row by row: one candidate's rank needs no sorting, and no row is copied for it.
+    ranks[there] = [
+        1 + _ahead(scores[query], position)
+        for query, position in zip(owner[there].tolist(), positions[there].tolist(), strict=True)
+    ]
+    gone = out[owner]
+    left = ranks.copy()
+    some = np.flatnonzero(there & (gone != NOT_THERE))
+    if some.size:
+        own, taken = scores[owner[some], positions[some]], scores[owner[some], gone[some]]
+        left[some] -= (taken > own) | ((taken == own) & (gone[some] < positions[some]))
+        left[there & (gone == positions)] = np.inf
+    return GoldRanks(ranks, _offsets(counts)), GoldRanks(left, _offsets(counts))
 
 
-def _ranks_of_pairs(
-    scores: NDArray[np.floating], owner: Positions, position: Positions, excluded: Positions
-) -> Values:
-    rows = scores[owner]  # (pairs, candidates)
-    own = scores[owner, position][:, None]  # (pairs, 1)
-    earlier = np.arange(scores.shape[1]) < position[:, None]  # (pairs, candidates)
-    ahead = (rows > own) | ((rows == own) & earlier)
-    ahead[excluded != NOT_THERE, excluded[excluded != NOT_THERE]] = False
-    ranks: Values = 1.0 + ahead.sum(axis=1)
-    return ranks
+def _ahead(row: NDArray[np.floating], position: int) -> int:
+    """Return how many candidates rank before the one at a position."""
+    own = row[position]
+    return int(np.count_nonzero(row > own)) + int(np.count_nonzero(row[:position] == own))
 
 
 def average_precision(gold: GoldRanks) -> Values:

@@ -4,14 +4,14 @@ What is drawn is always the query: the children of one parent are found or misse
 independent draws, queries are. Every interval is a bootstrap over queries, by percentiles unless said
 otherwise, every p-value that of a paired randomisation, and the same seed gives the same numbers.
 
-`paired_difference`, `compare_rankings`
+`paired_difference`, `compare_rankings`, `compare_many`
     One ranking against another. Under the null hypothesis it does not matter which of the two a query's value
     came from, so the sign of every query's difference is flipped at random (Fisher's randomisation, the test
     that Smucker, Allan and Carterette, CIKM 2007, recommend for retrieval). Two-sided. All 2^n flips are
     gone through where n queries differ and 2^n is at most `samples` (p = share of flips that differ as much
     as was seen, itself among them); otherwise p = (1 + such flips) / (1 + samples). So p is never 0.
-    `scipy.stats.permutation_test` does the same for one measure; here all measures of a ranking share the
-    draws and one matrix product.
+    `scipy.stats.permutation_test` does the same for one measure; here all measures share the draws and one
+    matrix product, also those of several rankings of the same queries (`compare_many`).
 
 `separation`
     Whether one group of values stands above another: P(upper > lower) and what the distributions share.
@@ -21,7 +21,7 @@ No p-value is corrected for the number of measures that are looked at: choose th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,11 +37,17 @@ SAMPLES = 10_000
 LEVEL = 0.95
 """Level of every interval unless another is asked for."""
 
+OWN_SAMPLES = 2000
+"""Of the resamples, how many the interval of one ranking's figure is taken from: the first ones."""
+
 SEED = 0
 """What everything random is drawn from unless another seed is given."""
 
 BINS = 20
 """Bins of equal width in which `separation` compares two distributions."""
+
+_FLIPS_AT_ONCE = 1 << 17
+"""Signs drawn in one step: as many as a core's own memory holds."""
 
 _ROUNDING = 1e-12
 """Sums that differ by less than this share of what was added are equal: order of adding must not decide."""
@@ -89,6 +95,19 @@ class PairedDifference:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedFigure:
+    """A figure of two rankings: how it differs, and the interval of each one's own.
+
+    Attributes:
+        paired: Both figures, their difference, its interval and p-value.
+        intervals: Of the first's figure and of the second's, from the first `OWN_SAMPLES` resamples.
+    """
+
+    paired: PairedDifference
+    intervals: tuple[tuple[float, float], tuple[float, float]]
+
+
 def paired_difference(
     first: ArrayLike,
     second: ArrayLike,
@@ -118,7 +137,8 @@ def paired_difference(
             "expected one value a query from each ranking, and one weight, found shapes "
             f"{one.shape}, {two.shape}, {weight.shape}"
         )
-    return _paired(one[:, None], two[:, None], weight[:, None], level=level, samples=samples, seed=seed)[0]
+    columns = one[:, None], two[:, None], weight[:, None]
+    return _paired(*columns, level=level, samples=samples, seed=seed)[0].paired
 
 
 def compare_rankings(
@@ -140,46 +160,97 @@ def compare_rankings(
         RetrievalError: If the two are not of the same queries with as many relevant items each, there is no
             query, or `level` or `samples` cannot be used.
     """
-    if first.offsets.tolist() != second.offsets.tolist():
+    together = compare_many({"": (first, second)}, ks=ks, level=level, samples=samples, seed=seed)
+    return {measure: figure.paired for measure, figure in together[""].items()}
+
+
+def compare_many(
+    rankings: Mapping[str, tuple[GoldRanks, GoldRanks]],
+    *,
+    ks: Sequence[int],
+    level: float = LEVEL,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+) -> dict[str, dict[str, ComparedFigure]]:
+    """Compare several pairs of rankings of the same queries, such as one by each protocol, by the same draws.
+
+    The differences are those of `compare_rankings` pair by pair, for the price of one.
+
+    >>> same = GoldRanks.of([[1, 4], [2]])
+    >>> compare_many({"paper": (same, same)}, ks=[10])["paper"]["Hit@10"].intervals
+    ((1.0, 1.0), (1.0, 1.0))
+
+    Raises:
+        RetrievalError: If the two of a pair are not of as many relevant items of each query, not all pairs
+            are of as many queries, there is no query, or `level` or `samples` cannot be used.
+    """
+    values: dict[tuple[str, str], tuple[Values, Values, Values]] = {}
+    for name, (one, two) in rankings.items():
+        if one.offsets.tolist() != two.offsets.tolist():
+            raise RetrievalError(
+                f"expected two rankings of the same queries and relevant items, found {len(one)} queries "
+                f"with {one.pairs} items and {len(two)} with {two.pairs}; rank the same trees with both"
+            )
+        ones, twos = query_values(one, ks=ks), query_values(two, ks=ks)
+        values |= {(name, measure): (*ones[measure], twos[measure][0]) for measure in ones}
+    if len({len(one) for one, _ in rankings.values()}) > 1:
         raise RetrievalError(
-            f"expected two rankings of the same queries and relevant items, found {len(first)} queries with "
-            f"{first.pairs} items and {len(second)} with {second.pairs}; rank the same trees with both"
+            "expected rankings of the same queries, found "
+            + ", ".join(f"{len(one)} queries ({name})" for name, (one, _) in rankings.items())
         )
-    ones, twos = query_values(first, ks=ks), query_values(second, ks=ks)
-    columns = [
-        np.stack([values[name][which] for name in ones], axis=1)  # (queries, measures)
-        for values, which in ((ones, 0), (twos, 0), (ones, 1))
-    ]
-    found = _paired(columns[0], columns[1], columns[2], level=level, samples=samples, seed=seed)
-    return dict(zip(ones, found, strict=True))
+    # (queries, measures of all pairs) each
+    first, weight, second = (np.stack(columns, axis=1) for columns in zip(*values.values(), strict=True))
+    found = _paired(first, second, weight, level=level, samples=samples, seed=seed)
+    compared: dict[str, dict[str, ComparedFigure]] = {name: {} for name in rankings}
+    for (name, measure), figure in zip(values, found, strict=True):
+        compared[name][measure] = figure
+    return compared
 
 
 def _paired(
     first: Values, second: Values, weights: Values, *, level: float, samples: int, seed: int
-) -> list[PairedDifference]:
+) -> list[ComparedFigure]:
     """Compare columns, shape (queries, measures)."""
     _check(level=level, samples=samples)
     if not len(first):
         raise RetrievalError("there is no query, so nothing to compare")
     if not (np.isfinite(first).all() and np.isfinite(second).all() and (weights.sum(axis=0) > 0).all()):
         raise RetrievalError("expected finite values and weights with a sum above 0 from both rankings")
-    weighted = weights * (second - first)
-    total = weights.sum(axis=0)
-    draws = np.concatenate(
-        [(n @ weighted) / (n @ weights) for n in resamples(len(first), samples=samples, seed=seed)]
-    )  # (samples, measures)
-    low, high = _interval(draws, level)
-    p = _sign_flips(weighted, samples=samples, seed=seed)
+    # The difference has columns of its own: where the two are equal, so is every resample, to the last digit.
+    differences = weights * (second - first)
+    sides = np.hstack([weights * first, weights * second])
+    kinds, kind = np.unique(weights, axis=1, return_inverse=True)  # of many measures few weights
+    drawn: list[Values] = []
+    own: list[Values] = []
+    missing = min(samples, OWN_SAMPLES)
+    for counts in resamples(len(first), samples=samples, seed=seed):
+        mass = (counts @ kinds)[:, kind.ravel()]  # (some, measures)
+        drawn.append((counts @ differences) / mass)
+        if missing:
+            some = slice(min(missing, len(counts)))
+            own.append((counts[some] @ sides) / np.tile(mass[some], 2))
+            missing -= len(own[-1])
+    low, high = _interval(np.concatenate(drawn), level)
+    low_own, high_own = (ends.reshape(2, -1) for ends in _interval(np.concatenate(own), level))
+    p = _sign_flips(differences, samples=samples, seed=seed)
+    figures = sides.sum(axis=0).reshape(2, -1) / weights.sum(axis=0)
+    better, worse = (differences > 0).sum(axis=0), (differences < 0).sum(axis=0)
     return [
-        PairedDifference(
-            first=float((weights * first).sum(axis=0)[i] / total[i]),
-            second=float((weights * second).sum(axis=0)[i] / total[i]),
-            low=float(low[i]),
-            high=float(high[i]),
-            p=float(p[i]),
-            better=int((weighted[:, i] > 0).sum()),
-            worse=int((weighted[:, i] < 0).sum()),
-            queries=len(first),
+        ComparedFigure(
+            PairedDifference(
+                first=float(figures[0, i]),
+                second=float(figures[1, i]),
+                low=float(low[i]),
+                high=float(high[i]),
+                p=float(p[i]),
+                better=int(better[i]),
+                worse=int(worse[i]),
+                queries=len(first),
+            ),
+            (
+                (float(low_own[0, i]), float(high_own[0, i])),
+                (float(low_own[1, i]), float(high_own[1, i])),
+            ),
         )
         for i in range(first.shape[1])
     ]
@@ -198,10 +269,12 @@ def _sign_flips(differences: Values, *, samples: int, seed: int) -> Values:
     if not few.all():
         many = differences[:, ~few]
         draw = np.random.default_rng(seed)
-        as_much, step = np.zeros(many.shape[1]), max(1, (1 << 20) // len(many))
+        as_much, step = np.zeros(many.shape[1]), max(1, _FLIPS_AT_ONCE // len(many))
+        whole = many.sum(axis=0)
         for start in range(0, samples, step):
-            flips = 1.0 - 2.0 * draw.integers(0, 2, (min(step, samples - start), len(many)), dtype=np.int8)
-            as_much += (np.abs(flips @ many) >= seen[~few]).sum(axis=0)
+            flipped = draw.integers(0, 2, (min(step, samples - start), len(many)), dtype=np.int8)
+            sums = whole - 2.0 * (flipped.astype(np.float64) @ many)
+            as_much += (np.abs(sums) >= seen[~few]).sum(axis=0)
         p[~few] = (1 + as_much) / (1 + samples)
     return p
 

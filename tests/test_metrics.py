@@ -16,6 +16,7 @@ from entail.metrics import (
     hit_rate,
     ndcg,
     query_values,
+    ranks_both_ways,
     ranks_of,
     recall,
     reciprocal_rank,
@@ -137,13 +138,17 @@ def test_ranks_equal_those_of_a_stable_sort(data: st.DataObject, queries: int, c
     assert ranks_of(scores, wanted, excluded=out).ranks.tolist() == expected
 
 
-def test_blocks_of_pairs_do_not_change_the_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_are_ranks_with_the_excluded_candidate_and_without_it() -> None:
     draw = np.random.default_rng(3)
-    scores = draw.integers(0, 5, (7, 11)).astype(np.float32)
-    wanted = [draw.choice(11, size=3, replace=False) for _ in range(7)]
-    whole = ranks_of(scores, wanted, excluded=np.arange(7)).ranks
-    monkeypatch.setattr("entail.metrics._SCORES_AT_ONCE", 22)  # two pairs a block
-    assert ranks_of(scores, wanted, excluded=np.arange(7)).ranks.tolist() == whole.tolist()
+    scores = draw.integers(0, 5, (7, 11)).astype(np.float32)  # with many ties
+    wanted = [np.append(draw.choice(11, size=3, replace=False), NOT_THERE) for _ in range(7)]
+    out = np.array([0, 3, NOT_THERE, 5, 10, int(wanted[5][0]), 2])
+    whole, without = ranks_both_ways(scores, wanted, excluded=out)
+    assert whole.ranks.tolist() == ranks_of(scores, wanted).ranks.tolist()
+    for query, items in enumerate(wanted):
+        order = [int(i) for i in np.argsort(-scores[query], kind="stable") if i != out[query]]
+        own = without.ranks[without.offsets[query] : without.offsets[query + 1]].tolist()
+        assert own == [order.index(i) + 1 if i in order else INF for i in items.tolist()]
 
 
 def test_joined_parts_equal_the_whole() -> None:

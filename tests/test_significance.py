@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.errors import RetrievalError
-from entail.metrics import GoldRanks, Values, query_values, resamples, summary
-from entail.significance import compare_rankings, interval, paired_difference, separation
+from entail.metrics import GoldRanks, Values, bootstrap_interval, query_values, resamples, summary
+from entail.significance import compare_many, compare_rankings, interval, paired_difference, separation
 
 INF = math.inf
 VALUES = st.lists(st.floats(0, 1, width=16), min_size=1, max_size=12)
@@ -182,6 +182,25 @@ def test_identical_rankings_do_not_differ() -> None:
     ranks = gold([1, 3], [INF], [2])
     for value in compare_rankings(ranks, ranks, ks=[1, 10]).values():
         assert (value.difference, value.low, value.high, value.p, value.better) == (0, 0, 0, 1, 0)
+
+
+def test_rankings_together_are_rankings_alone_and_each_has_its_own_interval() -> None:
+    pairs = {"one": (random_ranks(5), random_ranks(6)), "two": (random_ranks(7), random_ranks(8, shift=3))}
+    together = compare_many(pairs, ks=[1, 10], samples=2500, seed=4)
+    for name, (first, second) in pairs.items():
+        alone = compare_rankings(first, second, ks=[1, 10], samples=2500, seed=4)
+        for measure, figure in together[name].items():
+            assert asdict(figure.paired) == pytest.approx(asdict(alone[measure]), abs=1e-12), measure
+            for side, found in zip((first, second), figure.intervals, strict=True):
+                values, weights = query_values(side, ks=[1, 10])[measure]
+                expected = bootstrap_interval(values, weights=weights, samples=2000, seed=4)
+                assert found == pytest.approx(expected, abs=1e-12), measure
+
+
+def test_rankings_of_other_queries_are_refused_together() -> None:
+    one, two = gold([1], [2]), gold([1])
+    with pytest.raises(RetrievalError, match=r"2 queries \(a\), 1 queries \(b\)"):
+        compare_many({"a": (one, one), "b": (two, two)}, ks=[10])
 
 
 @pytest.mark.parametrize("other", [[[1], [2]], [[1, 2, 3]], [[1], [2, 3]]])

@@ -25,7 +25,8 @@ was never found.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,14 +35,13 @@ import numpy as np
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree
 from entail.data.text import fold
 from entail.errors import DataError, RetrievalError
-from entail.evaluation.premises import require_same_corpus
-from entail.index.protocol import Ints, PremiseIndex
-from entail.progress import Meter, ProgressCallback
+from entail.evaluation.premises import require_same_corpus, score_batches
+from entail.index.protocol import Floats, PremiseIndex
+from entail.metrics import NOT_THERE, Positions, ranks_of
+from entail.progress import ProgressCallback
 
 DEFAULT_LIMIT = 100
 """Candidates after which the author gives a node up."""
-
-_QUERIES_AT_ONCE = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +105,20 @@ def measure_effort(
     index: PremiseIndex,
     *,
     limit: int = DEFAULT_LIMIT,
-    rankings: Mapping[str, Ints] | None = None,
+    ranks: Mapping[str, Mapping[int, float]] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Effort:
     """Let the simulated author of this module build every tree, and sum up the effort.
 
-    All nodes are searched first, in batches; the walk itself only looks ranks up.
+    All nodes are scored first, in batches; the walk itself only looks ranks up.
 
     Args:
         corpus: The candidates.
         trees: Gold trees.
         index: The retriever.
         limit: Candidates after which a node is given up.
-        rankings: What the index answers to every node, to `reading_depth`, where it was searched already.
-        progress: Told how far the search is.
+        ranks: What `rank_sentences` returns for every node, where it was scored already.
+        progress: Told how far the ranking is.
 
     Raises:
         ManifestMismatchError: If the index was made from another corpus.
@@ -128,63 +128,92 @@ def measure_effort(
     if limit < 1:
         raise RetrievalError(f"an author reads at least 1 candidate a node, found a limit of {limit}")
     require_same_corpus(corpus, index)
-    queries = list(dict.fromkeys(fold(parent) for tree in trees for parent, _ in tree.pairs))
-    if not queries:
+    if not any(tree.pairs for tree in trees):
         raise DataError("no tree has a proof, so there is nothing to build")
-
-    known = rankings
+    known = ranks
     if known is None:
-        known = dict[str, Ints]()
-        depth = reading_depth(trees, limit=limit)
-        meter = Meter(len(queries), f"searching with {index.name}", unit="queries", report=progress)
-        for start in range(0, len(queries), _QUERIES_AT_ONCE):
-            some = queries[start : start + _QUERIES_AT_ONCE]
-            known.update(zip(some, index.search(some, k=depth).positions, strict=True))
-            meter.add(len(some))
-
+        known = dict[str, Mapping[int, float]]()
+        wanted = sentence_positions(corpus, trees)
+        queries = tuple(wanted)
+        for some, scores in score_batches(
+            index, queries, what=f"searching with {index.name}", progress=progress
+        ):
+            known.update(rank_sentences(wanted, queries[some], scores))
     return sum(
         (author_effort(corpus, tree, known, limit=limit) for tree in trees), Effort(0, 0, 0, 0, 0, limit)
     )
 
 
-def reading_depth(trees: Iterable[ExplanationTree], *, limit: int = DEFAULT_LIMIT) -> int:
-    """Return how many hits a node needs: what is in a tree is skipped, and `limit` are still left."""
-    return limit + max((len({fold(tree.text(s)) for s in _sentences(tree)}) for tree in trees), default=0)
+def sentence_positions(corpus: Corpus, trees: Iterable[ExplanationTree]) -> dict[str, Positions]:
+    """Return node -> where its children stand, and whatever may be in a tree before it is opened.
+
+    That is all a walk asks of a ranking. Nodes are folded texts of parents; what is no candidate stands at
+    `NOT_THERE`.
+    """
+    found: dict[str, dict[int, None]] = {}
+    for tree in trees:
+        places = _places(corpus, tree)
+        seen = {places[fold(tree.hypothesis)]: None}
+        for parent, _ in tree.pairs:
+            found.setdefault(fold(parent), {}).update(seen)
+        for sentence, children in _opened(tree):
+            seen.update((places[fold(tree.text(child))], None) for child in children)
+            found[fold(tree.text(sentence))].update(seen)
+    return {parent: np.array(list(asked), dtype=np.int64) for parent, asked in found.items()}
+
+
+def rank_sentences(
+    wanted: Mapping[str, Positions], nodes: Sequence[str], scores: Floats
+) -> dict[str, Mapping[int, float]]:
+    """Return node -> position -> rank of the sentences that `sentence_positions` names.
+
+    Args:
+        wanted: What it returned.
+        nodes: Some of its nodes.
+        scores: Their similarity to every premise, shape (nodes, premises).
+    """
+    positions = [wanted[node] for node in nodes]
+    found = ranks_of(scores, positions)
+    parts = np.split(found.ranks, found.offsets[1:-1])
+    return {
+        node: dict(zip(places.tolist(), ranks.tolist(), strict=True))
+        for node, places, ranks in zip(nodes, positions, parts, strict=True)
+    }
 
 
 def author_effort(
-    corpus: Corpus, tree: ExplanationTree, rankings: Mapping[str, Ints], *, limit: int = DEFAULT_LIMIT
+    corpus: Corpus,
+    tree: ExplanationTree,
+    ranks: Mapping[str, Mapping[int, float]],
+    *,
+    limit: int = DEFAULT_LIMIT,
 ) -> Effort:
     """Let the simulated author build one tree.
+
+    How many candidates are read until one is reached follows of ranks alone: its rank in the whole corpus,
+    less those before it that are in the tree and so not offered.
 
     Args:
         corpus: The candidates.
         tree: The gold tree; without a proof the effort is zero.
-        rankings: Folded text of each node with children -> positions in the corpus, best first; at
-            least `limit` more than the tree has sentences, or all there are.
+        ranks: Folded text of each node with children -> position -> rank from 1 of every sentence that
+            `sentence_positions` names, `inf` at `NOT_THERE`.
         limit: Candidates after which a node is given up.
     """
     reads = accepted = missing = linked = nodes = 0
+    places = _places(corpus, tree)
     in_tree = {fold(tree.hypothesis)}
-    opened: set[str] = set()
-    waiting = [HYPOTHESIS]
-    while waiting:
-        sentence = waiting.pop()
-        children = tree.children(sentence)
-        if sentence in opened or not children:
-            continue
-        opened.add(sentence)
+    for sentence, children in _opened(tree):
         nodes += 1
-        waiting.extend(reversed(children))
-
         texts = dict.fromkeys(fold(tree.text(child)) for child in children)
         wanted = [text for text in texts if text not in in_tree]
         linked += len(texts) - len(wanted)
-        taken = [p for text in in_tree if (p := corpus.position(text)) is not None]
-        ranking = rankings[fold(tree.text(sentence))]
-        offered = ranking[~np.isin(ranking, taken)][:limit]
-        found = {text: place for text in wanted if (place := _place(corpus, text, offered))}
-        reads += max(found.values(), default=0) if len(found) == len(wanted) else len(offered)
+        ranking = ranks[fold(tree.text(sentence))]
+        taken = sorted(ranking[places[text]] for text in in_tree if places[text] != NOT_THERE)
+        read_until = {text: (rank := ranking[places[text]]) - bisect_left(taken, rank) for text in wanted}
+        found = {text: int(reads) for text, reads in read_until.items() if reads <= limit}
+        offered = min(limit, len(corpus) - len(taken))
+        reads += max(found.values(), default=0) if len(found) == len(wanted) else offered
         accepted += len(found)
         missing += len(wanted) - len(found)
         in_tree.update(found)
@@ -192,12 +221,21 @@ def author_effort(
     return Effort(reads, accepted, missing, linked, nodes, limit)
 
 
-def _place(corpus: Corpus, text: str, offered: Ints) -> int | None:
-    """Return how many candidates are read until this text is reached, None if it is not offered."""
-    position = corpus.position(text)
-    places = np.flatnonzero(offered == position) if position is not None else np.empty(0)
-    return int(places[0]) + 1 if places.size else None
+def _opened(tree: ExplanationTree) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the sentences with children, and these, in the order in which the author opens them."""
+    opened: set[str] = set()
+    waiting = [HYPOTHESIS]
+    while waiting:
+        sentence = waiting.pop()
+        children = tree.children(sentence)
+        if children and sentence not in opened:
+            opened.add(sentence)
+            waiting.extend(reversed(children))
+            yield sentence, children
 
 
-def _sentences(tree: ExplanationTree) -> Iterable[str]:
-    return (HYPOTHESIS, *tree.intermediates, *tree.leaves)
+def _places(corpus: Corpus, tree: ExplanationTree) -> dict[str, int]:
+    """Return folded text of each sentence of a tree -> where it stands in the corpus, or `NOT_THERE`."""
+    texts = dict.fromkeys(fold(tree.text(s)) for s in (HYPOTHESIS, *tree.intermediates, *tree.leaves))
+    found = {text: corpus.position(text) for text in texts}
+    return {text: NOT_THERE if place is None else place for text, place in found.items()}

@@ -22,9 +22,9 @@ import numpy as np
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, Manifest, PremiseIndex
-from entail.metrics import NOT_THERE, GoldRanks, Positions, ranks_of, summary
+from entail.metrics import NOT_THERE, GoldRanks, Positions, ranks_both_ways, summary
 from entail.progress import Meter, ProgressCallback
-from entail.significance import SAMPLES, SEED, PairedDifference, compare_rankings
+from entail.significance import SAMPLES, SEED, PairedDifference, compare_many
 
 DEFAULT_KS = (10, 20, 30, 40, 50)
 """The cut-offs of the AE-Enc paper."""
@@ -176,7 +176,7 @@ def evaluate_premises(
         if on_scores is not None:
             on_scores(some, scores)
         children = gold.children[some]
-        parts.append((ranks_of(scores, children), ranks_of(scores, children, excluded=gold.own[some])))
+        parts.append(ranks_both_ways(scores, children, excluded=gold.own[some]))
 
     return PremiseEvaluation(
         retriever=index.name,
@@ -220,13 +220,18 @@ def compare_evaluations(
             f"{first.retriever} and {len(second.queries)} others with {second.retriever}; measure both on "
             "the same trees"
         )
-    protocols = {
-        "paper": (first.paper, second.paper),
-        "query_excluded": (first.query_excluded, second.query_excluded),
-    }
+    compared = compare_many(
+        {
+            "paper": (first.paper, second.paper),
+            "query_excluded": (first.query_excluded, second.query_excluded),
+        },
+        ks=first.ks,
+        samples=samples,
+        seed=seed,
+    )
     return {
-        name: compare_rankings(one, two, ks=first.ks, samples=samples, seed=seed)
-        for name, (one, two) in protocols.items()
+        protocol: {measure: figure.paired for measure, figure in figures.items()}
+        for protocol, figures in compared.items()
     }
 
 

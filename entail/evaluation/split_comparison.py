@@ -11,19 +11,17 @@ import numpy as np
 
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import RetrievalError
-from entail.evaluation.effort import Effort, measure_effort, reading_depth
+from entail.evaluation.effort import Effort, measure_effort, rank_sentences, sentence_positions
 from entail.evaluation.premises import (
     DEFAULT_KS,
     GoldQueries,
     PremiseEvaluation,
-    compare_evaluations,
     evaluate_premises,
 )
-from entail.index.protocol import Floats, Ints, PremiseIndex
-from entail.index.ranking import top_k
-from entail.metrics import NOT_THERE, GoldRanks, average_precision, query_values, resamples
+from entail.index.protocol import Floats, PremiseIndex
+from entail.metrics import NOT_THERE, GoldRanks, average_precision
 from entail.progress import ProgressCallback
-from entail.significance import SEED, PairedDifference, interval
+from entail.significance import PairedDifference, compare_many
 
 Protocol = Literal["query_excluded", "paper"]
 
@@ -32,9 +30,6 @@ PROTOCOLS: tuple[Protocol, ...] = ("query_excluded", "paper")
 
 FOUND_AT = 10
 """Depth at which `QueryChange.found` counts: the candidates of a first page."""
-
-SAMPLES = 2000
-"""Bootstrap samples of the interval of one retriever's figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +99,6 @@ class SplitComparison:
         gold: The queries and where their children stand.
         evaluations: Of each retriever.
         efforts: The simulated author's with each.
-        figures: Every measure by both protocols, in the order of `metrics.summary`.
     """
 
     corpus: Corpus
@@ -112,12 +106,25 @@ class SplitComparison:
     gold: GoldQueries
     evaluations: tuple[PremiseEvaluation, PremiseEvaluation]
     efforts: tuple[Effort, Effort]
-    figures: tuple[MeasuredFigure, ...]
 
     @property
     def names(self) -> tuple[str, str]:
         """The retrievers."""
         return self.evaluations[0].retriever, self.evaluations[1].retriever
+
+    @cached_property
+    def figures(self) -> tuple[MeasuredFigure, ...]:
+        """Every measure by both protocols, in the order of `metrics.summary`; drawn at first use."""
+        first, second = self.evaluations
+        compared = compare_many(
+            {protocol: (_ranks(first, protocol), _ranks(second, protocol)) for protocol in PROTOCOLS},
+            ks=first.ks,
+        )
+        return tuple(
+            MeasuredFigure(protocol, measure, figure.intervals, figure.paired)
+            for protocol in PROTOCOLS
+            for measure, figure in compared[protocol].items()
+        )
 
     def figure(self, measure: str, protocol: Protocol = "query_excluded") -> MeasuredFigure:
         """Return one measure.
@@ -180,40 +187,30 @@ def compare_split(
     ks: Sequence[int] = DEFAULT_KS,
     progress: ProgressCallback | None = None,
 ) -> SplitComparison:
-    """Measure two retrievers on the same trees: figures, differences between them, and the author's effort.
+    """Measure two retrievers on the same trees: ranks, from which come all figures, and author effort.
 
     Raises:
         ManifestMismatchError: If an index was made from another corpus.
         DataError: If no tree has a proof, so that there is nothing to find.
     """
-    gold, depth = GoldQueries.of(corpus, trees), reading_depth(trees)
+    gold, wanted = GoldQueries.of(corpus, trees), sentence_positions(corpus, trees)
     evaluations, efforts = [], []
     for index in indexes:
-        rankings: dict[str, Ints] = {}
+        ranks: dict[str, Mapping[int, float]] = {}
 
-        def read(some: slice, scores: Floats, rankings: dict[str, Ints] = rankings) -> None:
-            rankings.update(zip(gold.texts[some], top_k(scores, depth).positions, strict=True))
+        def read(some: slice, scores: Floats, ranks: dict[str, Mapping[int, float]] = ranks) -> None:
+            ranks.update(rank_sentences(wanted, gold.texts[some], scores))
 
         evaluations.append(
             evaluate_premises(corpus, trees, index, ks=ks, gold=gold, on_scores=read, progress=progress)
         )
-        efforts.append(measure_effort(corpus, trees, index, rankings=rankings))
-    first, second = evaluations
-    differences = compare_evaluations(first, second)
-    figures = []
-    for protocol in PROTOCOLS:
-        ones, twos = (_intervals(_ranks(evaluation, protocol), ks) for evaluation in (first, second))
-        figures += [
-            MeasuredFigure(protocol, measure, (ones[measure], twos[measure]), paired)
-            for measure, paired in differences[protocol].items()
-        ]
+        efforts.append(measure_effort(corpus, trees, index, ranks=ranks))
     return SplitComparison(
         corpus=corpus,
         trees=len(trees),
         gold=gold,
-        evaluations=(first, second),
+        evaluations=(evaluations[0], evaluations[1]),
         efforts=(efforts[0], efforts[1]),
-        figures=tuple(figures),
     )
 
 
@@ -228,16 +225,6 @@ def most_changed(
     chosen = [change for change in changes if sign * change.difference > 0]
     chosen.sort(key=lambda change: (-abs(change.difference), -_moved(change), change.place))
     return tuple(chosen[:most])
-
-
-def _intervals(ranks: GoldRanks, ks: Sequence[int]) -> dict[str, tuple[float, float]]:
-    """Return the bootstrap interval of every measure, all from the same resamples."""
-    measured = query_values(ranks, ks=ks)
-    values = np.stack([value for value, _ in measured.values()], axis=1)  # (queries, measures)
-    weights = np.stack([weight for _, weight in measured.values()], axis=1)
-    drawn = resamples(len(ranks), samples=SAMPLES, seed=SEED)
-    means = np.concatenate([(n @ (weights * values)) / (n @ weights) for n in drawn])  # (samples, measures)
-    return {name: interval(means[:, i]) for i, name in enumerate(measured)}
 
 
 def _moved(change: QueryChange) -> float:

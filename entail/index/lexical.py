@@ -100,7 +100,8 @@ class TfidfIndex(_LexicalIndex):
         if self._premises is None or not queries:
             return np.zeros((len(queries), len(self._corpus)), dtype=np.float32)
         found = self._vectorizer.transform(queries) @ self._premises
-        return np.asarray(found.toarray(), dtype=np.float32)
+        scores: Floats = found.astype(np.float32).toarray()
+        return scores
 
 
 def _words_alone(text: str) -> str:

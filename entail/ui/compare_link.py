@@ -33,7 +33,7 @@ _CALLED = {
 }
 
 _Option = TypeVar("_Option")
-_KEPT, _WRITTEN = "compare_link", "compare_written"
+_KEPT, _WRITTEN, _IN_VAIN = "compare_link", "compare_written", "compare_in_vain"
 
 
 def arrive() -> None:
@@ -41,6 +41,7 @@ def arrive() -> None:
     given = {part: value for part in PARTS if (value := st.query_params.get(part))}
     if given and given != st.session_state.get(_WRITTEN):
         st.session_state[_KEPT] = given
+        st.session_state[_IN_VAIN] = {}
         for part in PARTS:
             st.session_state.pop(f"compare_{part}", None)
 
@@ -55,16 +56,23 @@ def begin(part: str, options: Sequence[_Option], default: _Option) -> str:
     """Give the widget of a part its first value and return its key.
 
     The value is what the address asks for where that is one of the options (as text), else the default; a
-    value that is no option any more gives way to them too. What the address asks for in vain is said.
+    value that is no option any more gives way to them too. What the address asks for in vain is said as long
+    as something else stands in its place.
     """
     key = f"compare_{part}"
+    in_vain: dict[str, tuple[str, object]] = st.session_state.setdefault(_IN_VAIN, {})
     if st.session_state.get(key) not in options:
         asked = wanted(part)
         found = [option for option in options if str(option) == asked]
         if asked is not None and not found and key not in st.session_state:
-            what = _CALLED.get(part, part)
-            st.warning(f"The address asks for a {what} that is not here: “{label(asked, longest=60)}”.")
+            in_vain[part] = asked, default
         st.session_state[key] = found[0] if found else default
+    asked, instead = in_vain.get(part, (None, None))
+    if asked is not None and st.session_state[key] == instead:
+        what = _CALLED.get(part, part)
+        st.warning(f"The address asks for a {what} that is not here: “{label(asked, longest=60)}”.")
+    else:
+        in_vain.pop(part, None)
     return key
 
 

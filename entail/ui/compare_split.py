@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from entail.data.text import fold
 from entail.evaluation.effort import Effort
 from entail.evaluation.split_comparison import (
     PROTOCOLS,
     MeasuredFigure,
+    Protocol,
     QueryChange,
     SplitComparison,
     compare_split,
@@ -26,10 +28,12 @@ from entail.ui.compare_seen import draw_seen
 from entail.ui.compare_source import Source
 from entail.ui.resources import comparisons
 from entail.ui.words import label
+from entail.ui.works import Work
 
 PROTOCOL_NAMES = {"query_excluded": "Query left out", "paper": "As in the paper"}
 _MAIN = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@20", "Hit@50", "Recall@10")
 _NAMED = 20
+_FIGURES_WAIT = 2.5
 _ORDERS = ("Gained most", "Lost most", "All")
 
 
@@ -60,7 +64,7 @@ def draw_split(pair: Pair, source: Source, *, k: int) -> None:
             if len(missing) > _NAMED:
                 st.caption(f"{len(missing) - _NAMED:,} more are in the download of all figures.")
     draw_effort(split.efforts, pair.names)
-    draw_figures(split, pair.names)
+    draw_figures(split, pair, source)
     st.markdown("##### Claims that gained, claims that lost")
     change = _pick_change(split, pair)
     if change is not None:
@@ -94,28 +98,67 @@ def draw_effort(efforts: tuple[Effort, Effort], names: tuple[str, str]) -> None:
     st.caption(f"Premises that this author looks for and never finds: {', '.join(shares)}.")
 
 
-def draw_figures(split: SplitComparison, names: tuple[str, str]) -> None:
-    """Draw the measures of both by both protocols, with intervals and paired significance."""
+def take_figures(
+    split: SplitComparison, pair: Pair, source: Source, *, wait: float
+) -> Work[tuple[MeasuredFigure, ...]]:
+    """Return every figure with its intervals and tests, which take longer than the figures alone."""
+    return comparisons().take(("figures", pair.place, source.stamp), lambda _: split.figures, wait=wait)
+
+
+def draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
+    """Draw the measures of both by both protocols; what is sure of them follows as soon as it is there."""
     every = st.toggle("All cut-offs", key="compare_every")
-    for protocol in PROTOCOLS:
-        figures = [
-            figure
-            for figure in split.figures
-            if figure.protocol == protocol and (every or figure.measure in _MAIN)
-        ]
-        st.markdown(f"**{PROTOCOL_NAMES[protocol]}**")
-        st.dataframe(
-            figures_table(figures, names),
-            hide_index=True,
-            height=36 * (len(figures) + 1) + 4,
-            column_config={"measure": st.column_config.TextColumn("")},
-            key=f"figures-{protocol}",
+    names = label(pair.names[0]), label(pair.names[1])
+    tables = st.empty()
+    work = take_figures(split, pair, source, wait=0)
+    if not work.done.is_set():
+        _draw_tables(tables, {p: plain_table(split, p, names) for p in PROTOCOLS}, every=every)
+        work = take_figures(split, pair, source, wait=_FIGURES_WAIT)
+    if work.value is not None:
+        found = work.value
+        _draw_tables(
+            tables,
+            {p: figures_table([f for f in found if f.protocol == p], names) for p in PROTOCOLS},
+            every=every,
         )
+    else:
+        draw_progress(work, waiting="Drawing intervals and tests …")
     st.caption(
         "In brackets: 95 % bootstrap intervals over claims. p: paired randomisation test over claims, not "
         "corrected for the number of measures; ● marks an interval of the difference without 0. The first "
         "table leaves the claim's own text out of its ranking, as an author sees it."
     )
+
+
+def _draw_tables(place: DeltaGenerator, tables: Mapping[Protocol, pd.DataFrame], *, every: bool) -> None:
+    with place.container():
+        for protocol, table in tables.items():
+            st.markdown(f"**{PROTOCOL_NAMES[protocol]}**")
+            # Plain HTML: it is there long before a browser has loaded what a table to sort and scroll takes.
+            st.table(
+                table if every else table[table["measure"].isin(_MAIN)],
+                hide_index=True,
+                border="horizontal",
+                alt=f"Figures of both retrievers. {PROTOCOL_NAMES[protocol]}.",
+            )
+
+
+def plain_table(split: SplitComparison, protocol: Protocol, names: tuple[str, str]) -> pd.DataFrame:
+    """Return the measures without what is sure of them: figures and difference."""
+    first, second = (evaluation.figures()[protocol] for evaluation in split.evaluations)
+    return pd.DataFrame(
+        {
+            "measure": list(first),
+            names[0]: [f"{value:.3f}" for value in first.values()],
+            _other(names): [f"{value:.3f}" for value in second.values()],
+            "difference": [f"{second[name] - value:+.3f}" for name, value in first.items()],
+            "p": "…",
+        }
+    )
+
+
+def _other(names: tuple[str, str]) -> str:
+    return names[1] if names[1] != names[0] else f"{names[1]} "
 
 
 def figures_table(figures: Sequence[MeasuredFigure], names: tuple[str, str]) -> pd.DataFrame:
@@ -128,9 +171,7 @@ def figures_table(figures: Sequence[MeasuredFigure], names: tuple[str, str]) -> 
         {
             "measure": [figure.measure for figure in figures],
             names[0]: [f"{f.paired.first:.3f} {within(f.intervals[0])}" for f in figures],
-            names[1] if names[1] != names[0] else f"{names[1]} ": [
-                f"{f.paired.second:.3f} {within(f.intervals[1])}" for f in figures
-            ],
+            _other(names): [f"{f.paired.second:.3f} {within(f.intervals[1])}" for f in figures],
             "difference": [
                 f"{'●' if f.paired.low > 0 or f.paired.high < 0 else '○'} {f.paired.difference:+.3f} "
                 f"[{f.paired.low:+.3f}, {f.paired.high:+.3f}]"

@@ -11,7 +11,7 @@ from entail.ui.compare_link import begin
 from entail.ui.compare_pair import Pair
 from entail.ui.compare_seen import draw_seen
 from entail.ui.compare_source import Source
-from entail.ui.compare_split import draw_change, take_split
+from entail.ui.compare_split import draw_change, take_figures, take_split
 from entail.ui.resources import comparisons
 from entail.ui.words import label
 
@@ -21,9 +21,10 @@ def draw_tour(pair: Pair, source: Source, *, k: int) -> None:
     split = take_split(pair, source)
     if split is None:
         return
+    figures = take_figures(split, pair, source, wait=2.5)
     work = comparisons().take(("tour", pair.place, source.stamp), lambda _: choose_stops(split, pair.indexes))
-    if work.value is None:
-        draw_progress(work)
+    if figures.value is None or work.value is None:
+        draw_progress(figures if figures.value is None else work)
         return
     stops = work.value
     last = len(stops) + 1

@@ -7,9 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
+from entail.data.text import premise_key
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
-from entail.evaluation.effort import Effort, author_effort, measure_effort
+from entail.evaluation.effort import (
+    Effort,
+    author_effort,
+    measure_effort,
+    rank_sentences,
+    sentence_positions,
+)
 from entail.index.protocol import Ints
+from entail.metrics import NOT_THERE
 
 MakeIndex = Callable[..., Any]
 MakeTree = Callable[..., ExplanationTree]
@@ -206,7 +214,26 @@ def test_equals_a_person_reading_one_by_one(data: st.DataObject, limit: int) -> 
         parent: np.array(data.draw(st.permutations(range(len(corpus)))), dtype=np.int64) for parent in parents
     }
     in_words = {parent: [corpus.texts[i] for i in order] for parent, order in orders.items()}
-    assert author_effort(corpus, tree, orders, limit=limit) == reference_author(corpus, tree, in_words, limit)
+    # scores of an order, best first; the ranks of the tree's sentences are all that the walk asks for
+    scores = -np.argsort(np.array([*orders.values()]), axis=1).astype(np.float32)
+    ranks = rank_sentences(sentence_positions(corpus, [tree]), list(orders), scores)
+    assert author_effort(corpus, tree, ranks, limit=limit) == reference_author(corpus, tree, in_words, limit)
+
+
+def test_ranks_that_are_known_are_not_asked_for_again(
+    facts: Corpus, solar: ExplanationTree, listed_index: MakeIndex
+) -> None:
+    index = listed_index(facts, {"h": ["f0", "a", "mid"], "mid": ["b", "f1", "c"]})
+    wanted = sentence_positions(facts, [solar])
+    named = {node: [facts.texts[p] for p in places if p != NOT_THERE] for node, places in wanted.items()}
+    assert {node: set(texts) for node, texts in named.items()} == {
+        "h": {"h", "a", "mid"},  # nothing from below is in the tree yet
+        "mid": {"h", "a", "mid", "b", "c"},
+    }
+    ranks = rank_sentences(wanted, ("h", "mid"), index.scores(["h", "mid"]))
+    assert ranks["h"][facts.positions[premise_key("mid")]] == 3
+    index.scores = None  # whoever asks it fails
+    assert measure_effort(facts, [solar], index, ranks=ranks).reads == 6
 
 
 def test_bad_input_is_refused(

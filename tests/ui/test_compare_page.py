@@ -1,5 +1,6 @@
 """The Compare page in its modes and states."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from entail.data.bundled import sample_trees
 from entail.data.entailment_bank import write_trees
 from entail.data.records import Corpus, Premise
+from entail.evaluation.split_comparison import MeasuredFigure, SplitComparison
 from entail.trees.acts import Accept, Create, Reject
 from entail.ui.resources import Workspace
 from tests.ui.conftest import settled
@@ -98,16 +100,44 @@ def test_many_trees_give_figures_by_both_protocols_and_queries_by_difference(app
     assert [e.label for e in app.expander][-1].endswith(
         "known premises are no candidates: they count as never found"
     )
-    excluded, paper, changes = (frame.value for frame in app.dataframe)
+    excluded, paper = (table.value for table in app.table)
+    (changes,) = (frame.value for frame in app.dataframe)
     assert list(excluded["measure"])[:2] == list(paper["measure"])[:2] == ["MAP", "NDCG"]
-    assert all("[" in cell for cell in excluded["TF-IDF"])
+    assert all("[" in cell for cell in excluded["TF\\-IDF"])  # a name is text, never Markdown
     assert changes["difference"].is_monotonic_decreasing
     assert (changes["difference"] > 0).all()
     assert sum("Candidates read" in metric.label for metric in app.metric) == 2
     app = settled(app.segmented_control(key="compare_order").set_value("Lost most").run())
-    assert (app.dataframe[2].value["difference"] < 0).all()
+    assert (app.dataframe[0].value["difference"] < 0).all()
     app = settled(app.toggle(key="compare_every").set_value(True).run())
-    assert "NDCG@40" in list(app.dataframe[0].value["measure"])
+    assert "NDCG@40" in list(app.table[0].value["measure"])
+
+
+def test_figures_are_drawn_before_their_intervals(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    sure = threading.Event()
+    whole = SplitComparison.figures.func
+
+    def late(split: SplitComparison) -> tuple[MeasuredFigure, ...]:
+        sure.wait(60)
+        return whole(split)
+
+    monkeypatch.setattr(SplitComparison, "figures", property(late))
+    monkeypatch.setattr("entail.ui.compare_split._FIGURES_WAIT", 0.05)
+    app = app.switch_page(PAGE)
+    for part, value in {"mode": "split", "left": "tfidf", "right": "bm25"}.items():
+        app.query_params[part] = value
+    while not app.run().table:
+        assert not app.exception
+    assert len(app.get("progress")) == 1
+    plain = [table.value for table in app.table]
+    assert set(plain[0]["p"]) == {"…"}
+    assert len(app.dataframe) == 1  # the claims do not wait either
+    sure.set()
+    for before, after in zip(plain, [table.value for table in settled(app.run()).table], strict=True):
+        assert list(before.columns) == list(after.columns)
+        for name in before.columns[:3]:
+            assert [cell.split(" [")[0] for cell in after[name]] == list(before[name])
+        assert [cell.split()[1] for cell in after["difference"]] == list(before["difference"])
 
 
 def test_a_teams_own_trees_are_a_split_too(app: AppTest, shared: Workspace, one_tree: str) -> None:
@@ -199,10 +229,14 @@ def test_an_encoder_that_was_trained_on_these_claims_is_named(
 
 def test_what_an_address_asks_for_in_vain_is_said(app: AppTest) -> None:
     app = opened(app, mode="tree", left="nobody", right="bm25", tree="ffffffff")
-    warned = " ".join(str(warning.value) for warning in app.warning)
-    assert "nobody" in warned
-    assert "ffffffff" in warned
+    warned = [str(warning.value) for warning in app.warning]
+    assert any("nobody" in told for told in warned)
+    assert any("ffffffff" in told for told in warned)
     assert app.get("vega_lite_chart")  # something is shown all the same
+    app = settled(app.run())  # as the page does by itself once an index is made
+    assert len(app.warning) == len(warned)
+    app = settled(app.selectbox(key="compare_left").select("bm25").run())
+    assert not any("nobody" in str(warning.value) for warning in app.warning)
 
 
 def test_without_an_address_a_session_goes_on_where_it_was(app: AppTest) -> None:
