@@ -167,7 +167,8 @@ def _greedy(question: Ids, near: Ints, inputs: Inputs, neighbourhoods: Neighbour
         fresh = dict(zip(asked, map(float, told[1:]), strict=True))
         rest = known[len(first) :]
         while rest and how.margin is not None:
-            bar = max([bare, *fresh.values()]) - how.margin
+            # Where it may not stop yet, the best fact is wanted, however good the bare prefix is.
+            bar = max([*([bare] if len(facts) >= how.least else []), *fresh.values()]) - how.margin
             further = [fact for fact in rest if last[fact] >= bar]
             if not further:
                 break

@@ -7,13 +7,15 @@ the fact. Some uids stand in two rows, even with other words: the first row is t
 from __future__ import annotations
 
 import hashlib
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from entail.data.reading import read_text
+from entail.data.reading import MAX_BYTES, read_text
 from entail.errors import FormatError
 
 _SKIP = "[SKIP]"
@@ -89,17 +91,26 @@ class FactTables:
 def read_fact_tables(folder: Path) -> FactTables:
     """Read every `.tsv` of a folder, in order of name; each may be gzipped.
 
+    Args:
+        folder: The release's `tables/`, or a ZIP of it: then every `.tsv` in a folder `tables`, or, where
+            there is no such folder, every `.tsv`.
+
     Raises:
         FormatError: If the folder is not there, holds no table or no fact, or a table has no uid column or
-            is no text.
+            is no text; if a ZIP is damaged or too large.
     """
-    if not folder.is_dir():
+    if folder.is_dir():
+        files: list[tuple[str, Path | bytes]] = [
+            (path.name, path) for path in sorted(folder.iterdir()) if path.name.lower().endswith(_SUFFIXES)
+        ]
+    elif folder.is_file():
+        files = _unzipped(folder)
+    else:
         raise FormatError("expected a folder of fact tables (.tsv), found none here", source=str(folder))
-    files = sorted(path for path in folder.iterdir() if path.name.lower().endswith(_SUFFIXES))
     facts: dict[str, Fact] = {}
     repeats, reworded, problems, rows = [], [], [], 0
-    for file in files:
-        found, wrong = _table(file)
+    for name, content in files:
+        found, wrong = _table(content, name)
         problems.extend(wrong)
         rows += len(found) + len(wrong)
         for fact in found:
@@ -116,7 +127,9 @@ def read_fact_tables(folder: Path) -> FactTables:
     return FactTables(tuple(facts.values()), tuple(repeats), tuple(reworded), tuple(problems), rows)
 
 
-def read_rows(file: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def read_rows(
+    file: Path | bytes, *, name: str | None = None
+) -> tuple[list[str], list[tuple[int, list[str]]]]:
     r"""Return the header of a TSV, and (line number, cells) of each row that is not blank.
 
     A cell in quotation marks, as spreadsheets write one that holds some, is taken out of them; others stay
@@ -125,9 +138,10 @@ def read_rows(file: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     Raises:
         FormatError: If the file cannot be read or is empty.
     """
-    lines = read_text(file, name=file.name).split("\n")
+    called = name or (file.name if isinstance(file, Path) else "upload")
+    lines = read_text(file, name=called).split("\n")
     if not lines[0].strip():
-        raise FormatError("expected a header of column names, found none", source=file.name, line=1)
+        raise FormatError("expected a header of column names, found none", source=called, line=1)
     header = [_unquoted(cell) for cell in lines[0].split("\t")]
     rows = [
         (number, [_unquoted(cell) for cell in line.split("\t")])
@@ -145,27 +159,50 @@ def _unquoted(cell: str) -> str:
     return cell
 
 
-def _table(file: Path) -> tuple[list[Fact], list[str]]:
-    header, rows = read_rows(file)
+def _unzipped(file: Path) -> list[tuple[str, Path | bytes]]:
+    try:
+        with zipfile.ZipFile(file) as packed:
+            # What a Mac adds for itself (`__MACOSX/._X.tsv`) is no table.
+            tables = [
+                info
+                for info in packed.infolist()
+                if info.filename.lower().endswith(_SUFFIXES)
+                and not PurePosixPath(info.filename).name.startswith(".")
+            ]
+            inside = [info for info in tables if "tables" in PurePosixPath(info.filename).parts[:-1]]
+            size = sum(info.file_size for info in inside or tables)
+            if size > MAX_BYTES:
+                raise FormatError(
+                    f"expected at most {MAX_BYTES:,} bytes of tables, found {size:,}", source=file.name
+                )
+            found = {PurePosixPath(info.filename).name: packed.read(info) for info in inside or tables}
+            return [(name, found[name]) for name in sorted(found)]
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
+        raise FormatError(
+            f"expected a folder of fact tables (.tsv) or a ZIP of one, found neither ({error})",
+            source=file.name,
+        ) from error
+
+
+def _table(file: Path | bytes, name: str) -> tuple[list[Fact], list[str]]:
+    header, rows = read_rows(file, name=name)
     uids = [i for i, name in enumerate(header) if name.startswith(_SKIP) and "UID" in name.upper()]
     if not uids:
         raise FormatError(
             f"expected a column '{_SKIP} UID', found {len(header)} columns without it",
-            source=file.name,
+            source=name,
             line=1,
         )
     words = [i for i, name in enumerate(header) if name and not name.startswith(_SKIP)]
-    table = file.name.split(".", 1)[0]
+    table = name.split(".", 1)[0]
     facts, problems = [], []
     for number, cells in rows:
         uid = cells[uids[-1]] if uids[-1] < len(cells) else ""
         text = " ".join(" ".join(cells[i] for i in words if i < len(cells)).split())
         if not uid or " " in uid:
-            problems.append(
-                f"{file.name}, line {number}: expected a uid in column {uids[-1] + 1}, found none"
-            )
+            problems.append(f"{name}, line {number}: expected a uid in column {uids[-1] + 1}, found none")
         elif not text:
-            problems.append(f"{file.name}, line {number}: expected words, found a uid alone ({uid})")
+            problems.append(f"{name}, line {number}: expected words, found a uid alone ({uid})")
         else:
             facts.append(Fact(uid, text, table))
     return facts, problems

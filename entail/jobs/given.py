@@ -53,7 +53,7 @@ def absolute(source: object) -> dict[str, Any]:
         if isinstance(given, Path):
             if is_elsewhere(given):
                 continue
-            if not given.is_file():
+            if not given.exists():
                 raise JobError(f"{name}: expected a file, found none at {given}")
             values[name] = str(given.absolute())
     return values

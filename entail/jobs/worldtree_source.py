@@ -40,7 +40,7 @@ class WorldtreeSource:
         SettingsError: If tables or questions are not given.
     """
 
-    tables: Annotated[Path | None, "folder of fact tables (.tsv), as released"] = None
+    tables: Annotated[Path | None, "folder of fact tables (.tsv) as released, or a ZIP of it"] = None
     questions: Annotated[Path | None, "questions with explanations to learn from, as released"] = None
     dev: Annotated[Path | None, "questions to choose the best weights on"] = None
     limit: Annotated[int | None, "take only the first questions"] = None

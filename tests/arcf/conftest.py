@@ -1,0 +1,102 @@
+"""A miniature world over the words that `tiny` knows: whoever wears `mu` explains, among those near by."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from entail.arcf.batching import Spent
+from entail.arcf.inputs import Frame, Pair
+from entail.data.worldtree import Question
+from entail.data.worldtree_tables import Fact, FactTables
+from entail.index.protocol import Floats
+
+SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
+"""The vocabulary of `tiny`."""
+
+WORDS = [word for word in SYLLABLES if word != "mu"]
+TOPICS = 12
+
+
+@dataclass(frozen=True)
+class World:
+    """Facts of some topics, and questions about them."""
+
+    facts: FactTables
+    questions: tuple[Question, ...]
+    dev: tuple[Question, ...]
+
+
+@pytest.fixture(scope="session")
+def world() -> World:
+    """Twelve topics of two words, each with three facts that explain (they wear `mu`) and five others."""
+    draw = np.random.default_rng(0)
+    facts: list[Fact] = []
+    asked: list[Question] = []
+    for topic in range(TOPICS):
+        words = [WORDS[2 * topic], WORDS[2 * topic + 1]]
+        gold = {}
+        for number in range(8):
+            others = list(draw.choice(WORDS[2 * TOPICS :], size=2, replace=False))
+            mark = ["mu"] if number < 3 else []
+            uid = f"{topic:04}-{number:04}"
+            facts.append(Fact(uid, " ".join([*words, *others, *mark]), "T"))
+            if mark:
+                gold[uid] = ("CENTRAL", "GROUNDING", "LEXGLUE")[number]
+        for version in range(2):
+            stem = " ".join([words[version], str(draw.choice(WORDS[2 * TOPICS :]))])
+            asked.append(
+                Question(f"Q{topic}-{version}", stem, words[1 - version], gold, ("SUCCESS",), "Easy", True)
+            )
+    return World(FactTables(tuple(facts)), tuple(asked[:18]), tuple(asked[18:]))
+
+
+def write_release(folder: Path, world: World) -> dict[str, Path]:
+    """Write a world as a release of 2020 has it."""
+    tables = folder / "tables"
+    tables.mkdir()
+    rows = ["WORDS\t[SKIP] COMMENTS\t[SKIP] UID", *(f"{f.text}\tx\t{f.uid}" for f in world.facts.facts)]
+    (tables / "T.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    found = {"tables": tables}
+    head = ["QuestionID", "AnswerKey", "question", "explanation", "flags", "arcset"]
+    for name, some in (("train", world.questions), ("dev", world.dev)):
+        lines = ["\t".join(head)]
+        for q in some:
+            gold = " ".join(f"{uid}|{role}" for uid, role in q.gold.items())
+            lines.append(f"{q.id}\tB\t{q.stem} (A) ba bo (B) {q.answer}\t{gold}\tSUCCESS\tEasy")
+        found[name] = folder / f"questions.{name}.tsv"
+        found[name].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return found
+
+
+@pytest.fixture
+def release(tmp_path: Path, world: World) -> dict[str, Path]:
+    return write_release(tmp_path, world)
+
+
+@dataclass
+class FakeScorer:
+    """Scores by a function of words: those of the prefix, and those of the candidate."""
+
+    by: Callable[[list[str], list[str]], float]
+    longest: int = 1000
+    frame: Frame = field(default_factory=lambda: Frame((1,), (2,), (2,), 0, True))
+    spent: Spent = field(default_factory=Spent)
+    words: dict[str, int] = field(default_factory=dict)
+    calls: list[int] = field(default_factory=list)
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        return [[self.words.setdefault(w, len(self.words) + 10) for w in text.split()] for text in texts]
+
+    def score(self, pairs: Sequence[Pair]) -> Floats:
+        names = {number: word for word, number in self.words.items()}
+        self.calls.append(len(pairs))
+        told = [self.by([names[i] for i in a], [names[i] for i in b]) for a, b in pairs]
+        return np.array(told, dtype=np.float32)
+
+
+@pytest.fixture
+def fake() -> type[FakeScorer]:
+    return FakeScorer

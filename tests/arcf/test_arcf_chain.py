@@ -1,0 +1,273 @@
+"""Algorithm 1 by hand, lazily, by beam, many at once; rankings, and files of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.arcf.chain import Chain, Search, grow, grow_all
+from entail.arcf.inputs import Inputs
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.predictions import read_predictions, write_predictions
+from entail.arcf.ranking import ChainRanker, Ranked, SingleFactRanker, dropped_in_words
+from entail.arcf.scorer import Scorer
+from entail.arcf.scorer_form import ScorerForm
+from entail.data.worldtree import Question
+from entail.data.worldtree_tables import Fact, FactTables
+from entail.errors import DataError, EvaluationError, SettingsError
+from entail.index.protocol import Floats
+
+FACTS = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(6)))
+# The question sees f0 and f1, f0 sees f2, f2 sees f3; nobody sees f4 and f5.
+LINKS = {"q": [0, 1], "f0": [2, 1], "f1": [0, 2], "f2": [3, 0], "f3": [2, 0], "f4": [5, 0], "f5": [4, 0]}
+
+
+def similarities(texts: Sequence[str]) -> Floats:
+    found = np.zeros((len(texts), 6), dtype=np.float32)
+    for row, text in enumerate(texts):
+        words = text.split()
+        for place, fact in enumerate(LINKS[words[0] if len(words) < 3 else "q"]):
+            found[row, fact] = 1 - 0.1 * place
+        if len(words) == 1:
+            found[row, int(words[0][1])] = 2
+        elif len(words) > 2:  # a finished explanation: f5 is the nearest of the rest
+            found[row, 5] = 0.5
+    return found
+
+
+def neighbours() -> Neighbourhoods:
+    return Neighbourhoods(FACTS, k=2, similarities=similarities)
+
+
+WORTH = {"f0": 3.0, "f1": 1.0, "f2": 2.5, "f3": 2.0, None: 1.5}
+
+
+def by_worth(prefix: list[str], candidate: list[str]) -> float:
+    return WORTH[candidate[0].rstrip(".") if candidate else None]
+
+
+def built(fake: Any, by: Any = by_worth, how: Search | None = None) -> tuple[Chain, Any]:
+    scorer = fake(by)
+    inputs = Inputs(scorer.tokenize, scorer.frame, longest=100, facts=FACTS.texts)
+    near = neighbours()
+    (question,) = inputs.questions([("q", "a")])
+    growth = grow(question, near.of_text("q a"), inputs, near, how or Search(least=0))
+    (chain,) = grow_all([growth], scorer, names=["Q"])
+    return chain, scorer
+
+
+def test_the_best_visible_fact_joins_until_the_bare_prefix_is_best(fake: Any) -> None:
+    chain, scorer = built(fake)
+    # f0 (3), then f2 (2.5) which f0 made visible, then f3 (2); f1 (1) is below the bare prefix (1.5).
+    assert chain.facts == (0, 2, 3)
+    assert chain.stopped == "bare prefix"
+    assert [step.chosen for step in chain.steps] == [0, 2, 3, None]
+    assert [step.joined for step in chain.steps] == [(0, 1), (2,), (3,), ()]
+    assert chain.steps[1].candidates == (2, 1)
+    assert chain.steps[1].scores == (2.5, 1.0)
+    assert chain.steps[1].bare == 1.5
+    assert chain.scored == {1: 1.0}
+    assert scorer.calls == [3, 3, 3, 2]
+
+
+def test_it_does_not_stop_before_it_may_nor_goes_on_after(fake: Any) -> None:
+    assert built(fake, how=Search(least=4))[0].facts == (0, 2, 3, 1)
+    ended = built(fake, how=Search(least=4))[0]
+    assert ended.stopped == "nothing visible"
+    assert ended.steps[-1].chosen is None
+    short, _ = built(fake, how=Search(length=2))
+    assert short.facts == (0, 2)
+    assert short.stopped == "length"
+    assert short.scored == {1: 1.0}
+
+
+def test_scores_see_the_prefix(fake: Any) -> None:
+    seen = []
+
+    def by(prefix: list[str], candidate: list[str]) -> float:
+        seen.append((tuple(prefix), tuple(candidate)))
+        return by_worth(prefix, candidate)
+
+    built(fake, by)
+    assert (("q", "(answer)", "a.", "(explanation)", "f0.", "f2."), ("f3",)) in seen
+    assert (("q", "(answer)", "a.", "(explanation)", "f0."), ()) in seen
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_score_that_is_no_number_is_told(fake: Any, bad: float) -> None:
+    with pytest.raises(EvaluationError, match="Q: 1 of 3 scores are no numbers"):
+        built(fake, lambda a, b: bad if b == ["f1"] else 0.0)
+
+
+def drifting(seed: int) -> Any:
+    """Scores that move by at most 1 whenever the prefix changes."""
+
+    def by(prefix: list[str], candidate: list[str]) -> float:
+        name = candidate[0] if candidate else "bare"
+        base = np.random.default_rng([seed, *map(ord, name)]).normal() * 3
+        return float(base + np.random.default_rng([seed, len(prefix), *map(ord, name)]).uniform(-0.5, 0.5))
+
+    return by
+
+
+def wide(fake: Any, how: Search, seed: int) -> tuple[Chain, Any]:
+    """Forty facts, every one of which sees ten."""
+    facts = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(60)))
+
+    def near(texts: Sequence[str]) -> Floats:
+        return np.stack([np.random.default_rng([seed, *map(ord, t)]).random(60) for t in texts]).astype(
+            np.float32
+        )
+
+    scorer = fake(drifting(seed))
+    inputs = Inputs(scorer.tokenize, scorer.frame, longest=100, facts=facts.texts)
+    around = Neighbourhoods(facts, k=20, similarities=near)
+    (question,) = inputs.questions([("q", "a")])
+    growth = grow(question, around.of_text("q a"), inputs, around, how)
+    (chain,) = grow_all([growth], scorer, names=["Q"])
+    return chain, scorer
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lazy_finds_the_same_chain_for_less(fake: Any, seed: int) -> None:
+    whole, dear = wide(fake, Search(), seed)
+    # A score moves by 1 at most, so nothing that was 1 below the best can have become it.
+    lazy, cheap = wide(fake, Search(margin=1.0), seed)
+    assert lazy.facts == whole.facts
+    assert lazy.stopped == whole.stopped
+    assert set(lazy.scored) == set(whole.scored)
+    assert sum(cheap.calls) < sum(dear.calls)
+
+
+def test_a_beam_of_many_finds_what_greed_misses(fake: Any) -> None:
+    def by(prefix: list[str], candidate: list[str]) -> float:
+        """f1 looks worse at first, but is sure of what follows; behind f0 everything is as good."""
+        if "f0." in prefix:
+            return 0.0
+        if not candidate:
+            return 9.0 if prefix[-1] == "f2." else 0.0
+        if candidate == ["f2"]:
+            return 9.0 if prefix[-1] == "f1." else -9.0
+        return {"f0": 1.0, "f1": 0.5}.get(candidate[0], -9.0)
+
+    how = Search(least=0, length=4)
+    assert built(fake, by, how)[0].facts == (0,)
+    chain, _ = built(fake, by, Search(least=0, length=4, beam=4))
+    assert chain.facts == (1, 2)
+    assert chain.stopped == "bare prefix"
+    assert [step.chosen for step in chain.steps] == [1, 2, None]
+    same, _ = built(fake, how=Search(least=0, beam=2))
+    assert same.facts[0] == 0
+    assert set(same.scored) <= {0, 1, 2, 3} - set(same.facts)
+
+
+@pytest.mark.parametrize(
+    "told", [{"length": 0}, {"least": -1}, {"beam": 0}, {"margin": -1.0}, {"margin": float("nan")},
+             {"margin": 1.0, "beam": 2}]
+)  # fmt: skip
+def test_searches_that_cannot_be(told: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError):
+        Search(**told)
+
+
+def ranker(fake: Any, **told: Any) -> ChainRanker:
+    scorer = Scorer("fake", "fake@1", ScorerForm(), fake(by_worth))
+    return ChainRanker(scorer, neighbours(), search=Search(least=0), **told)
+
+
+ASKED = [Question(f"Q{i}", "q", "a", {"u0": "CENTRAL"}) for i in range(5)]
+
+
+def test_a_ranking_is_the_chain_the_scored_and_the_rest(fake: Any) -> None:
+    (one,) = ranker(fake).rank(ASKED[:1])
+    # The chain f0 f2 f3, then f1 (scored), then f5 before f4 by nearness to the explanation.
+    assert one.ranking.tolist() == [0, 2, 3, 1, 5, 4]
+    (short,) = ranker(fake, rest=False).rank(ASKED[:1])
+    assert short.ranking.tolist() == [0, 2, 3, 1]
+    (chain_alone,) = ranker(fake, rest=False, unchosen=False).rank(ASKED[:1])
+    assert chain_alone.ranking.tolist() == [0, 2, 3]
+    with pytest.raises(SettingsError, match="found 0"):
+        ranker(fake, together=0)
+
+
+def test_many_together_are_as_each_alone(fake: Any) -> None:
+    alone = [one.ranking.tolist() for one in ranker(fake).rank(ASKED)]
+    several = ranker(fake, together=3)
+    assert [one.ranking.tolist() for one in several.rank(ASKED)] == alone
+    assert several.scorer.pairs.calls == [9, 9, 9, 6, 6, 6, 6, 4]  # type: ignore[attr-defined]  # of the fake
+
+
+def test_single_facts_are_ranked_alone(fake: Any) -> None:
+    scorer = Scorer("fake", "fake@1", ScorerForm(), fake(lambda a, b: {"f1": 2.0, "f0": 1.0}.get(b[0], 0.0)))
+    (one,) = SingleFactRanker(scorer, neighbours()).rank(ASKED[:1])
+    assert one.ranking.tolist() == [1, 0, 2, 3, 4, 5]
+    assert one.chain is None
+    (few,) = SingleFactRanker(scorer, neighbours(), first=1).rank(ASKED[:1])
+    assert few.ranking.tolist()[0] == 0
+    with pytest.raises(SettingsError, match="found 0"):
+        SingleFactRanker(scorer, neighbours(), first=0)
+
+
+def test_what_did_not_fit_is_said() -> None:
+    def ranked(dropped: int) -> Ranked:
+        return Ranked(ASKED[0], np.arange(6), Chain((), (), "length", {}, dropped))
+
+    assert dropped_in_words([ranked(0)]) == []
+    told = dropped_in_words([ranked(2), ranked(1), ranked(-1)])
+    assert told[0].startswith("2 explanations grew longer")
+    assert told[1].startswith("1 questions are longer")
+
+
+SETTINGS = {"scorer": "fake@1"}
+
+
+def write(file: Path, fake: Any, asked: list[str], **told: Any) -> list[str]:
+    """Rank into a file; remember who was ranked."""
+
+    def rank(some: Sequence[Question]) -> Any:
+        asked.extend(question.id for question in some)
+        return ranker(fake).rank(some)
+
+    done = write_predictions(file, ASKED, FACTS, rank, settings=told.pop("settings", SETTINGS), **told)
+    return [one.question.id for one in done]
+
+
+def test_an_interrupted_ranking_goes_on_and_does_nothing_twice(fake: Any, tmp_path: Path) -> None:
+    whole, file = tmp_path / "whole.tsv", tmp_path / "some.tsv"
+    assert write(whole, fake, []) == ["Q0", "Q1", "Q2", "Q3", "Q4"]
+    assert whole.read_text(encoding="utf-8").splitlines()[:2] == ["Q0\tu0", "Q0\tu2"]
+    assert read_predictions(whole, FACTS)["Q4"].tolist() == [0, 2, 3, 1, 5, 4]
+    content = whole.read_bytes()
+    for cut in (0, 3, 35, 36, 60, 101, len(content) - 1, len(content)):
+        write(file, fake, [], resume=False)
+        file.write_bytes(content[:cut])
+        asked: list[str] = []
+        done = write(file, fake, asked)
+        assert file.read_bytes() == content
+        assert done == asked == [f"Q{i}" for i in range(cut * 5 // len(content), 5)]
+
+
+def test_another_ranking_is_not_mixed_in(fake: Any, tmp_path: Path) -> None:
+    file = tmp_path / "some.tsv"
+    write(file, fake, [], top=2)
+    assert len(file.read_text(encoding="utf-8").splitlines()) == 10
+    with pytest.raises(SettingsError, match="scorer: expected 'other', found 'fake@1'"):
+        write(file, fake, [], top=2, settings={"scorer": "other"})
+    with pytest.raises(SettingsError, match="lines a question: expected '6', found '2'"):
+        write(file, fake, [])
+    write(file, fake, [], resume=False)
+    (tmp_path / "some.tsv.settings.json").unlink()
+    with pytest.raises(DataError, match="nothing says of what it is"):
+        write(file, fake, [])
+    with pytest.raises(SettingsError, match="found 0"):
+        write(file, fake, [], top=0)
+    with pytest.raises(DataError, match="expected to write rankings here"):
+        write(tmp_path / "none" / "x.tsv", fake, [])
+    file.write_text("no tab\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 1: expected a question's id"):
+        read_predictions(file, FACTS)
+    twice = write_predictions(file, [ASKED[0]] * 2, FACTS, lambda some: [], settings={})
+    with pytest.raises(SettingsError, match="found 'Q0' twice"):
+        list(twice)

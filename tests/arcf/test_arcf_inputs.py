@@ -1,0 +1,90 @@
+"""Prefixes and candidates as token ids; batches of like length."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.arcf.batching import Spent, token_batches
+from entail.arcf.inputs import Inputs, as_sentence, question_text, read_tokenizer
+from entail.errors import EncoderError
+
+
+@pytest.fixture
+def inputs(fake: Any) -> Inputs:
+    scorer = fake(lambda a, b: 0.0)
+    return Inputs(scorer.tokenize, scorer.frame, longest=16, facts=["a b", "c d e", "f"])
+
+
+def test_the_paper_s_input_is_put_together() -> None:
+    assert question_text("What melts?", "ice.") == "What melts? (answer) ice. (explanation)"
+    assert as_sentence("ice is cold!") == "ice is cold!"
+
+
+def test_a_row_is_what_the_tokenizer_itself_makes(tiny_models: Path) -> None:
+    from transformers import AutoTokenizer
+
+    told = (tiny_models / "tiny" / "tokenizer.json").read_text(encoding="utf-8")
+    tokenize, frame = read_tokenizer(told, name="tiny")
+    assert frame.typed
+    facts = ["ba be bi", "fo fu"]
+    inputs = Inputs(tokenize, frame, longest=64, facts=facts)
+    (question,) = inputs.questions([("da de?", "do")])
+    row = frame.row((inputs.prefix(question, [1]).ids, inputs.candidates[0]))
+    theirs = AutoTokenizer.from_pretrained(str(tiny_models / "tiny"))(
+        question_text("da de?", "do") + " fo fu.", "ba be bi"
+    )
+    assert row == theirs["input_ids"]
+    first = frame.first((inputs.prefix(question, [1]).ids, ()))
+    assert [int(at >= first) for at in range(len(row))] == theirs["token_type_ids"]
+
+
+def test_the_oldest_facts_are_dropped_first(inputs: Inputs) -> None:
+    (question,) = inputs.questions([("q r", "s")])  # q r (answer) s. (explanation): 5 tokens
+    assert len(question) == 5
+    # Of 16 tokens 3 are special and 3 kept for the longest candidate: 10 are left.
+    assert inputs.prefix(question, [0, 1]).dropped == 0
+    longer = inputs.prefix(question, [0, 1, 2])
+    assert longer.dropped == 1
+    assert longer.ids == (*question, *inputs.prefix((), [1, 2]).ids)
+    assert inputs.prefix(question, [0, 1, 2], room_for=1).dropped == 0
+    cut = inputs.prefix(tuple(range(20, 40)), [0])
+    assert cut.dropped == -1
+    assert cut.ids == tuple(range(30, 40))
+
+
+def test_no_row_is_longer_than_what_is_read(fake: Any) -> None:
+    scorer = fake(lambda a, b: 0.0)
+    inputs = Inputs(scorer.tokenize, scorer.frame, longest=16, facts=["x " * 50, "y", "z " * 9])
+    (question,) = inputs.questions([("q " * 40, "s")])
+    for chosen in ([], [0], [0, 1, 2]):
+        prefix = inputs.prefix(question, chosen)
+        assert all(inputs.tokens((prefix.ids, candidate)) <= 16 for candidate in [(), *inputs.candidates])
+        assert prefix.ids
+
+
+def test_a_tokenizer_that_is_none_is_refused() -> None:
+    with pytest.raises(EncoderError, match=r"x: expected a tokenizer\.json"):
+        read_tokenizer("{}", name="x")
+
+
+@given(st.lists(st.integers(1, 60), max_size=80), st.integers(60, 400))
+def test_every_row_is_in_one_batch_within_the_budget(lengths: list[int], budget: int) -> None:
+    dealt = token_batches(lengths, budget=budget)
+    assert sorted(np.concatenate([np.empty(0, np.int64), *dealt]).tolist()) == list(range(len(lengths)))
+    for some in dealt:
+        assert len(some) * max(lengths[i] for i in some) <= budget
+        assert [lengths[i] for i in some] == sorted(lengths[i] for i in some)
+
+
+def test_hardly_anything_is_padding() -> None:
+    lengths = np.random.default_rng(0).integers(40, 100, size=2000).tolist()
+    padded = sum(len(some) * max(lengths[i] for i in some) for some in token_batches(lengths, budget=4096))
+    assert padded / sum(lengths) < 1.05
+    assert [some.tolist() for some in token_batches([500, 3], budget=100)] == [[1], [0]]
+    spent = Spent()
+    spent.add(2, 10, 12)
+    assert (spent.passes, spent.rows, spent.tokens, spent.padded) == (1, 2, 10, 12)

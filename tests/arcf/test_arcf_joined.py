@@ -1,0 +1,151 @@
+"""ARCF from the command line and in the queue of trainings."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.cli import main
+from entail.data.worldtree_tables import read_fact_tables
+from entail.errors import FormatError, SettingsError
+from entail.jobs.arcf import evaluate, preview
+from entail.jobs.given import absolute
+from entail.jobs.method import method
+from entail.jobs.worldtree_source import WorldtreeSource
+
+SMALL = [
+    "--base",
+    "tiny",
+    "--rank",
+    "2",
+    "--epochs",
+    "1",
+    "--k",
+    "6",
+    "--batch-tokens",
+    "300",
+    "--longest",
+    "32",
+]
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+    assert main([*arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_trained_measured_and_ranked_from_the_command_line(
+    tiny_home: Path, tmp_path: Path, release: dict[str, Path], world: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables, dev = ["--tables", str(release["tables"])], ["--questions", str(release["dev"])]
+    given = [*tables, "--questions", str(release["train"]), "--dev", str(release["dev"])]
+    assert (
+        main(["train", "arcf", *given, *SMALL, "--out", str(tiny_home / "mine"), "--data", "worldtree"]) == 0
+    )
+    said = capsys.readouterr().out
+    assert "learnt from 18 questions with 54 gold facts of 96" in said
+    assert "step MAP" in said
+    assert (tiny_home / "mine" / "README.md").is_file()
+
+    lexical = told(capsys, "evaluate", "chains", *tables, *dev, "--method", "tfidf")
+    assert lexical["questions"] == 6
+    assert lexical["method"] == "tfidf"
+    assert lexical["release"] == "2020"
+    assert 0 < lexical["MAP"] < 1
+    assert set(lexical["by_role"]) == {"CENTRAL", "GROUNDING", "LEXGLUE"}
+    assert lexical["by_hops_visible"]
+    ours = [*tables, *dev, "--scorer", "mine", "--k", "6"]
+    out = tmp_path / "figures.json"
+    chains = told(capsys, "evaluate", "chains", *ours, "--limit", "3", "--out", str(out))
+    assert chains["questions"] == 3
+    assert chains["spent"]["passes"] > 0
+    assert chains["chain_length"] >= 3
+    assert json.loads(out.read_text(encoding="utf-8"))["figures"]["MAP"] == chains["MAP"]
+    alone = told(
+        capsys, "evaluate", "chains", *ours, "--method", "single-fact", "--sample", "2", "--first", "20"
+    )
+    assert alone["questions"] == 2
+
+    ranked = tmp_path / "ranked.tsv"
+    assert main(["rank", *ours, "--limit", "2", "--out", str(ranked)]) == 0
+    assert "ranked 2 questions, 0 were there before" in capsys.readouterr().out
+    lines = ranked.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 2 * 96
+    ranked.write_text("\n".join(lines[:100]) + "\n", encoding="utf-8")
+    assert main(["rank", *ours, "--limit", "2", "--out", str(ranked)]) == 0
+    assert "ranked 1 questions, 1 were there before" in capsys.readouterr().out
+    assert ranked.read_text(encoding="utf-8").splitlines() == lines
+    again = told(capsys, "evaluate", "chains", *ours, "--limit", "2", "--predictions", str(ranked))
+    assert again["ranked_now"] == 0
+    assert again["questions"] == 2
+
+    one = told(
+        capsys, "rank", *tables, "--scorer", "mine", "--question", "ba bi", "--answer", "bo", "--top", "5"
+    )
+    assert [row["rank"] for row in one["ranking"]] == [1, 2, 3, 4, 5]
+    assert one["ranking"][0]["chosen"]
+    assert one["stopped"] in ("bare prefix", "length", "nothing visible")
+
+
+def test_mistakes_are_told(
+    tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables, dev = ["--tables", str(release["tables"])], ["--questions", str(release["dev"])]
+    assert "expected --question and --answer" in told(capsys, "rank", *tables, code=1)["error"]["message"]
+    one = [*tables, "--method", "tfidf", "--question", " ", "--answer", "x"]
+    assert "found an empty one" in told(capsys, "rank", *one, code=1)["error"]["message"]
+    lost = told(capsys, "evaluate", "chains", *tables, *dev, code=1)["error"]["message"]
+    assert "no scorer of facts is called 'arcf-minilm'" in lost
+    both = [*tables, *dev, "--method", "tfidf", "--limit", "2", "--sample", "2"]
+    assert "found both" in told(capsys, "evaluate", "chains", *both, code=1)["error"]["message"]
+    text = release["dev"].read_text(encoding="utf-8")
+    head, *rows = [line.split("\t") for line in text.splitlines()]
+    at = head.index("explanation")
+    blind = tmp_path / "blind.tsv"
+    blind.write_text(
+        "\n".join(
+            "\t".join([*row[:at], "", *row[at + 1 :]] if row in rows else row) for row in [head, *rows]
+        ),
+        encoding="utf-8",
+    )
+    message = told(
+        capsys, "evaluate", "chains", *tables, "--questions", str(blind), "--method", "tfidf", code=1
+    )["error"]["message"]
+    assert "found 6 without" in message
+
+
+def test_tables_come_as_a_zip_too(release: dict[str, Path], tmp_path: Path) -> None:
+    packed = tmp_path / "release.zip"
+    with zipfile.ZipFile(packed, "w") as file:
+        file.write(release["tables"] / "T.tsv", "release/tables/T.tsv")
+        file.writestr("release/questions.tsv", "no table")
+        file.writestr("__MACOSX/release/tables/._T.tsv", b"\x00\x05")
+    assert read_fact_tables(packed) == read_fact_tables(release["tables"])
+    packed.write_bytes(packed.read_bytes()[:200])
+    with pytest.raises(FormatError, match="or a ZIP of one, found neither"):
+        read_fact_tables(packed)
+
+
+def test_what_would_be_trained_on_is_shown_first(release: dict[str, Path]) -> None:
+    how = method("arcf")
+    source = WorldtreeSource(
+        tables=release["tables"], questions=release["train"], dev=release["dev"], limit=5
+    )
+    shown = preview(source, how.configured({}))
+    assert shown.counts == {"questions": 5, "gold facts": 15, "facts": 96, "dev questions": 6}
+    assert shown.left_out == {}
+    assert len(shown.rows) == 15
+    assert shown.rows[0][3] == "CENTRAL"
+    assert str(source) == "the first 5 of questions.train.tsv"
+    assert absolute(source)["tables"] == str(release["tables"])
+    assert evaluate("tiny", source.read(), None) is None
+    assert how.changed({"k": 60}) == {"k": 60}
+
+
+def test_both_files_have_to_be_given(release: dict[str, Path]) -> None:
+    with pytest.raises(SettingsError, match="expected --tables DIR and --questions FILE"):
+        WorldtreeSource(tables=release["tables"])
+    with pytest.raises(SettingsError, match="limit: expected at least 1"):
+        WorldtreeSource(tables=release["tables"], questions=release["train"], limit=0)

@@ -1,0 +1,134 @@
+"""Prefixes, positives and negatives, and what a batch may hold."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.arcf.config import ArcfConfig
+from entail.arcf.inputs import Inputs
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.sampling import BARE, Learnable, Sampler, learnable
+from entail.data.worldtree import Question, gold_positions
+from entail.errors import SamplingError, TrainingError
+
+CONFIG = ArcfConfig(k=6, batch_tokens=2000)
+
+
+def sampler(world: Any, fake: Any, config: ArcfConfig = CONFIG, **told: Any) -> Sampler:
+    scorer = fake(lambda a, b: 0.0)
+    inputs = Inputs(scorer.tokenize, scorer.frame, longest=200, facts=world.facts.texts)
+    near = Neighbourhoods(world.facts, k=config.k)
+    return Sampler(config, learnable(told.get("questions", world.questions), inputs, near), inputs, near)
+
+
+def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: Any) -> None:
+    made = sampler(world, fake, replace(CONFIG, prefixes=4))
+    near = Neighbourhoods(world.facts, k=6)
+    sizes = set()
+    samples = made.epoch(0)
+    assert len(samples) == 4 * len(world.questions)
+    for sample in samples:
+        question = world.questions[sample.question]
+        gold = set(gold_positions(question, world.facts))
+        assert set(sample.prefix) <= gold
+        assert len(set(sample.prefix)) == len(sample.prefix)
+        visible = near.visible(near.of_text(question.text), sample.prefix)
+        positives, others = (
+            sample.candidates[: sample.positives],
+            sample.candidates[sample.positives :],
+        )
+        left = gold & set(visible)
+        if left:
+            assert set(positives) == left
+            assert BARE in others
+        else:
+            assert positives == (BARE,)
+        assert set(others) - {BARE} == set(visible) - gold
+        assert len(set(sample.candidates)) == len(sample.candidates)
+        pairs = made.pairs(sample)
+        assert len({ids for ids, _ in pairs}) == 1
+        assert [candidate == () for _, candidate in pairs] == [fact == BARE for fact in sample.candidates]
+        assert sample.tokens == sum(len(a) + len(b) + 3 for a, b in pairs)
+        sizes.add(len(sample.prefix))
+    assert sizes == {0, 1, 2, 3}
+
+
+def test_the_same_seed_and_epoch_draw_the_same(world: Any, fake: Any) -> None:
+    made = sampler(world, fake)
+    assert made.epoch(1) == made.epoch(1) == sampler(world, fake).epoch(1)
+    assert made.epoch(0) != made.epoch(1)
+    assert sampler(world, fake, replace(CONFIG, seed=1)).epoch(1) != made.epoch(1)
+
+
+def test_further_negatives_are_left_out_when_a_batch_is_full(world: Any, fake: Any) -> None:
+    made = sampler(world, fake, replace(CONFIG, batch_tokens=64, k=30))
+    for sample in made.epoch(0):
+        negatives = len(sample.candidates) - sample.positives
+        assert negatives >= 1
+        assert sample.tokens <= 64 or negatives == 1
+
+
+def test_the_bare_prefix_can_be_left_out(world: Any, fake: Any) -> None:
+    samples = sampler(world, fake, replace(CONFIG, stop=False)).epoch(0)
+    assert samples
+    assert all(BARE not in sample.candidates for sample in samples)
+
+
+def test_single_facts_have_no_prefix_and_negatives_from_anywhere(world: Any, fake: Any) -> None:
+    config = replace(CONFIG, scheme="single-fact", k=2, batch_tokens=5000)
+    assert config.negatives_from == "mixed"
+    for kind in (None, "all", "visible"):
+        made = sampler(world, fake, replace(config, negatives=kind))
+        for sample in made.epoch(0):
+            gold = set(gold_positions(world.questions[sample.question], world.facts))
+            assert sample.prefix == ()
+            assert set(sample.candidates[: sample.positives]) == gold
+            others = set(sample.candidates[sample.positives :])
+            assert not others & gold
+            assert BARE not in others
+            assert len(others) > 20 if kind != "visible" else len(others) <= 2
+
+
+def test_noise_replaces_gold_by_what_was_visible(world: Any, fake: Any) -> None:
+    config = replace(CONFIG, noise=True, noise_share=1.0, epochs=4, prefixes=6)
+    made = sampler(world, fake, config)
+    plain = sampler(world, fake, replace(config, noise=False))
+    assert made.epoch(1) == plain.epoch(1)  # the first half of the epochs is as without
+    wrong = 0
+    for sample in made.epoch(2):
+        question = world.questions[sample.question]
+        gold = set(gold_positions(question, world.facts))
+        wrong += len(set(sample.prefix) - gold)
+        assert not set(sample.candidates) & set(sample.prefix)
+        assert not set(sample.candidates[sample.positives :]) & gold
+    assert wrong > 10
+
+
+def test_nothing_to_learn_from(world: Any, fake: Any) -> None:
+    strange = Question("Q", "ba", "be", {"ffff": "CENTRAL"})
+    with pytest.raises(SamplingError, match="found none of 1"):
+        sampler(world, fake, questions=[strange])
+    made = sampler(world, fake, replace(CONFIG, stop=False))
+    far = Learnable((1, 2), (5,), np.array([7]))
+    with pytest.raises(SamplingError, match="take a larger k"):
+        Sampler(
+            replace(CONFIG, stop=False), [replace(far, gold=())], made._inputs, made._neighbourhoods
+        ).epoch(0)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"k": 0}, "k: expected at least 1"),
+        ({"loss": "triplet"}, "loss: expected one of ranknet, bxent, nce"),
+        ({"negatives": "hard"}, "negatives: expected one of visible, all, mixed"),
+        ({"noise_share": 2.0}, "expected noise_share and warmup of 1 at most"),
+        ({"token_budget": -1}, "token_budget: expected at least 0"),
+        ({"learning_rate": 0.0}, "learning_rate: expected more than 0"),
+    ],
+)
+def test_settings_that_cannot_be(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrainingError, match=message):
+        ArcfConfig(**values)

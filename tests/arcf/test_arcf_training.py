@@ -1,0 +1,231 @@
+"""From questions with explanations to a scorer on disk, and every way it can be refused."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.arcf.config import ArcfConfig
+from entail.arcf.ranking import ChainRanker, SingleFactRanker
+from entail.arcf.scorer import load_scorer, scorer_folder
+from entail.arcf.scorer_form import ADAPTER, HEAD
+from entail.arcf.training import ArcfTraining, train_arcf
+from entail.data.worldtree import Question
+from entail.data.worldtree_tables import FactTables
+from entail.encoders.catalogue import catalogue, resolve
+from entail.errors import CheckpointError, EncoderError, TrainingError
+from entail.evaluation.chains import evaluate_chains, tfidf_rankings
+from entail.training.task import Event
+
+SETTINGS = ArcfConfig(
+    base="tiny",
+    rank=4,
+    k=6,
+    batch_tokens=400,
+    prefixes=3,
+    prefixes_a_step=4,
+    epochs=6,
+    learning_rate=0.01,
+    longest=32,
+    dropout=0.0,
+    dev_questions=4,
+    precision="fp32",
+)
+
+
+@pytest.mark.parametrize("tuning", ["lora", "full"])
+def test_it_learns_which_facts_explain(tiny_home: Path, world: Any, tuning: Any) -> None:
+    events: list[Event] = []
+    config = replace(SETTINGS, tuning=tuning, learning_rate=0.01 if tuning == "lora" else 0.003)
+    training = train_arcf(
+        world.questions,
+        world.facts,
+        config,
+        dev=world.dev,
+        data=["worldtree"],
+        out=tiny_home / "mine",
+        watch=events.append,
+    )
+    untrained = training.fitted.evaluations[0]
+    assert training.fitted.best is not None
+    assert training.fitted.best.score > untrained.score + 0.1
+    assert set(untrained.figures) == {"step MAP", "step P@1", "stop"}
+    assert training.counts["questions"] == 18
+    assert training.counts["steps"] == training.fitted.steps == 6 * 14
+    steps = [event.terms for event in events if "loss" in event.terms]
+    assert np.mean([s["loss"] for s in steps[-5:]]) < np.mean([s["loss"] for s in steps[:5]])
+    assert set(steps[0]) >= {"pairs in order", "margin", "tokens", "samples"}
+
+    near = _neighbourhoods(world.facts)
+    rankings = [one.ranking for one in ChainRanker(load_scorer("mine"), near).rank(world.dev)]
+    found = evaluate_chains(world.dev, world.facts, rankings)
+    lexical = evaluate_chains(world.dev, world.facts, tfidf_rankings(world.dev, near.similarities))
+    assert found.map > lexical.map
+    assert json.dumps(training.to_json())
+
+
+def _neighbourhoods(facts: FactTables) -> Any:
+    from entail.arcf.neighbourhoods import Neighbourhoods
+
+    return Neighbourhoods(facts, k=6)
+
+
+@pytest.fixture
+def mine(tiny_home: Path, world: Any) -> ArcfTraining:
+    return train_arcf(
+        world.questions, world.facts, replace(SETTINGS, epochs=1), data=["worldtree"], out=tiny_home / "mine"
+    )
+
+
+def test_what_was_saved_is_a_scorer_and_no_encoder(tiny_home: Path, mine: ArcfTraining, world: Any) -> None:
+    scorer = load_scorer("mine")
+    assert scorer.form.k == 6
+    assert scorer.form.longest == 32
+    assert scorer.revision.startswith("mine@")
+    assert "+tiny@" in scorer.revision
+    assert "mine" not in {entry.name for entry in catalogue()}
+    with pytest.raises(EncoderError, match="expected an encoder, found a scorer of facts"):
+        resolve("mine")
+    with pytest.raises(EncoderError, match="no scorer of facts is called 'tiny'; here are: mine"):
+        load_scorer("tiny")
+    assert scorer_folder(tiny_home / "mine") == tiny_home / "mine"
+    card = (tiny_home / "mine" / "README.md").read_text(encoding="utf-8")
+    assert "license: other" in card
+    assert "non-commercial" in card
+    assert "cross-encoder" in card
+    assert "entail rank --scorer mine" in card
+    told = json.loads((tiny_home / "mine" / "entail.json").read_text(encoding="utf-8"))
+    assert told["base"] == "tiny"
+    assert told["trained_on"]["data"] == ["worldtree"]
+    assert told["trained_on"]["gold facts in no table"] == 0
+
+    # In torch alone, the last layer for one token, as transformers has it in full.
+    stock = load_scorer("mine", stock=True)
+    inputs = scorer.inputs(world.facts.texts)
+    (asked,) = inputs.questions([("ba bi", "bo")])
+    prefix = inputs.prefix(asked, [3]).ids
+    pairs = [(prefix, ()), *((prefix, candidate) for candidate in inputs.candidates)]
+    ours, theirs = scorer.pairs.score(pairs), stock.pairs.score(pairs)
+    assert np.abs(ours - theirs).max() < 1e-4
+    assert ours.std() > 0
+    alone = np.array([scorer.pairs.score([pair])[0] for pair in pairs[:9]])
+    assert np.abs(alone - ours[:9]).max() < 1e-5
+    assert scorer.pairs.score([]).shape == stock.pairs.score([]).shape == (0,)
+    assert scorer.pairs.spent.rows == len(pairs) + 9
+    assert scorer.pairs.spent.padded >= scorer.pairs.spent.tokens
+
+
+def test_longer_explanations_drop_their_oldest_facts(mine: ArcfTraining, world: Any) -> None:
+    (one,) = ChainRanker(load_scorer("mine"), _neighbourhoods(world.facts)).rank(world.dev[:1])
+    assert one.chain is not None
+    assert len(one.chain.facts) >= 3
+    assert one.chain.dropped > 0
+    assert sorted(one.ranking.tolist()) == list(range(len(world.facts)))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"loss": "bxent"},
+        {"loss": "nce", "noise": True, "epochs": 2},
+        {"scheme": "single-fact", "loss": "bxent"},
+        {"metric": "overlap", "stop": False},
+    ],
+)
+def test_every_setting_trains(tiny_home: Path, world: Any, told: dict[str, Any]) -> None:
+    config = replace(SETTINGS, **{"epochs": 1, "prefixes": 1, **told})
+    done = train_arcf(world.questions, world.facts, config, dev=world.dev)
+    assert done.folder is None
+    assert done.form.scheme == config.scheme
+    assert done.form.stop == (config.stop and config.scheme == "arcf")
+    assert len(done.fitted.evaluations) == 1 + config.epochs
+    assert "stop" in done.fitted.evaluations[0].figures or not done.form.stop
+
+
+def test_single_facts_can_be_ranked_by_it(tiny_home: Path, world: Any) -> None:
+    config = replace(SETTINGS, epochs=1, prefixes=1, scheme="single-fact", loss="bxent")
+    train_arcf(world.questions, world.facts, config, out=tiny_home / "alone")
+    (one,) = SingleFactRanker(load_scorer("alone"), _neighbourhoods(world.facts)).rank(world.dev[:1])
+    assert sorted(one.ranking.tolist()) == list(range(len(world.facts)))
+
+
+def test_a_token_budget_ends_a_training(tiny_home: Path, world: Any) -> None:
+    tokens = []
+    config = replace(SETTINGS, epochs=2, prefixes_a_step=1, token_budget=2000)
+    done = train_arcf(
+        world.questions, world.facts, config, watch=lambda event: tokens.append(event.terms.get("tokens", 0))
+    )
+    assert 0 < sum(tokens) <= 2000
+    assert sum(tokens) > 1000
+    assert done.fitted.steps == len(tokens)
+
+
+def test_a_stopped_training_goes_on_to_the_same_weights(tiny_home: Path, world: Any) -> None:
+    config = replace(SETTINGS, epochs=2, prefixes=1, dropout=0.1)
+
+    def train(name: str, **told: Any) -> ArcfTraining:
+        return train_arcf(
+            world.questions,
+            world.facts,
+            told.pop("config", config),
+            dev=world.dev,
+            out=tiny_home / name,
+            **told,
+        )
+
+    train("whole")
+    asked = iter(range(100))
+    with pytest.raises(TrainingError, match="stopped on request after step 7"):
+        train("again", stop=lambda: next(asked) == 6)
+    assert train("again").fitted.resumed == 1
+    for file in (f"{ADAPTER}/adapter_model.safetensors", HEAD):
+        assert (tiny_home / "again" / file).read_bytes() == (tiny_home / "whole" / file).read_bytes()
+    with pytest.raises(CheckpointError, match=r"config\.seed"):
+        train("again", config=replace(config, seed=1))
+
+
+def test_bad_data_is_refused(tiny_home: Path, world: Any) -> None:
+    strange = Question("Q", "ba", "be", {"ffff": "CENTRAL"})
+    with pytest.raises(TrainingError, match="expected questions with gold facts in the tables"):
+        train_arcf([strange], world.facts, SETTINGS)
+    blind = [replace(question, gold={}) for question in world.dev]
+    with pytest.raises(TrainingError, match="expected dev questions with explanations, found none of 6"):
+        train_arcf(world.questions, world.facts, SETTINGS, dev=blind)
+    with pytest.raises(TrainingError, match="something else"):
+        train_arcf(world.questions, world.facts, SETTINGS, out=tiny_home / "tiny")
+
+
+def _spoilt(key: str, value: object) -> Callable[[Path], None]:
+    def spoil(folder: Path) -> None:
+        told = json.loads((folder / "entail.json").read_text(encoding="utf-8"))
+        told[key] = value
+        (folder / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+
+    return spoil
+
+
+def _torn(folder: Path) -> None:
+    (folder / HEAD).write_bytes(b"torn")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_spoilt("scorer", {"k": "many"}), "expected int as 'k' in 'scorer'"),
+        (_spoilt("scorer", {}), "expected a scorer of facts"),
+        (_spoilt("method", "aeenc"), "expected a scorer of facts"),
+        (_spoilt("base", None), "expected the adapter's base"),
+        (_spoilt("base_revision", "tiny@0123"), "expected its base to be tiny@0123"),
+        (_torn, "head.safetensors"),
+    ],
+)
+def test_a_damaged_scorer_is_refused(
+    tiny_home: Path, mine: ArcfTraining, spoil: Callable[[Path], None], message: str
+) -> None:
+    spoil(tiny_home / "mine")
+    with pytest.raises(EncoderError, match=message):
+        load_scorer("mine")
