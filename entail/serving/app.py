@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from entail.errors import EntailError, ServingError
+from entail.serving.claim import CLAIM
 from entail.serving.direction import DIRECTION
 from entail.serving.encode import ENCODE
 from entail.serving.endpoint import Endpoint
@@ -21,7 +22,7 @@ from entail.serving.failures import REASONS, as_refusal, refused_fields, reply
 from entail.serving.intake import Intake, JsonRequest
 from entail.serving.library import Library
 from entail.serving.messages import ErrorReply
-from entail.serving.planned import CHAIN, CLAIM
+from entail.serving.planned import CHAIN
 from entail.serving.search import SEARCH
 from entail.serving.service import Service
 from entail.serving.state import HEALTH, INFO, READY

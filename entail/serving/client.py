@@ -13,6 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from entail.errors import ServingError
 from entail.serving.messages import (
+    ClaimAnswer,
+    ClaimRequest,
     DirectionAnswer,
     DirectionRequest,
     EncodeAnswer,
@@ -132,6 +134,14 @@ class Client:
         """
         asked = _message(DirectionRequest, first=list(first), second=list(second), encoder=encoder)
         return self.ask("/direction", asked, DirectionAnswer)
+
+    def claim(self, questions: Sequence[str]) -> ClaimAnswer:
+        """Return the existence claim of each question, and the rule that made it.
+
+        Raises:
+            ServingError: If the server refuses or cannot be reached.
+        """
+        return self.ask("/claim", _message(ClaimRequest, questions=list(questions)), ClaimAnswer)
 
     def health(self) -> Health:
         """Return whether the server is ready."""

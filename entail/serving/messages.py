@@ -169,6 +169,27 @@ class DirectionAnswer(Message):
     pairs: list[PairDirection]
 
 
+class ClaimRequest(Message):
+    """Questions to be made claims of."""
+
+    questions: Texts = Field(description="At least one; `limits.texts` of `GET /info` says how many at most.")
+
+
+class QuestionClaim(Message):
+    """The claim of one question."""
+
+    question: str
+    claim: str = Field(description="What a passage that answers the question entails.")
+    rule: str = Field(description="The rule that fired: `when`, `who`, `what noun` ...")
+    fallback: bool = Field(description="Whether no rule for questions fitted.")
+
+
+class ClaimAnswer(Message):
+    """For each question its claim, in order."""
+
+    claims: list[QuestionClaim]
+
+
 class Health(Message):
     """Whether the server lives, and whether it can answer at once."""
 

@@ -48,12 +48,6 @@ def planned(path: str, *, summary: str, needs: str) -> Endpoint:
     )
 
 
-CLAIM = planned(
-    "/claim",
-    summary="A question to the claim that answers exist",
-    needs="the method entailment tuning, which turns questions into existence claims, and no such method "
-    "is installed",
-)
 CHAIN = planned(
     "/chain",
     summary="Facts ranked one after another, each given those before",

@@ -99,6 +99,12 @@ RULES: Mapping[str, Rule] = {
 """Rule by name; "statement" and "topic" take what asks in no way that is known."""
 
 
+MAX_WORDS = 600
+"""Longer sentences are not taken apart: nobody asks so."""
+
+MAX_SENTENCES = 20
+"""More of them in one question are taken for one."""
+
 FALLBACK = frozenset({"statement", "topic"})
 
 
@@ -148,7 +154,8 @@ def claim(question: str) -> Claim:
     """
     rule = "topic"
     parts = []
-    for sentence in _sentences(question):
+    sentences = _sentences(question)
+    for sentence in sentences if len(sentences) <= MAX_SENTENCES else [" ".join(sentences)]:
         said, rule = _claim(sentence)
         if rule == "statement" and question.rstrip(" \"'”").endswith(("?", "\uff1f")):
             said, rule = f"It is known whether {lowered(words_of(said))}", "whether"
@@ -179,7 +186,7 @@ def _sentence(text: str) -> str:
 def _claim(sentence: str) -> tuple[str, str]:
     sentence = _POLITE.sub("", sentence) if _POLITE.match(sentence) else sentence
     words = expanded(words_of(sentence))
-    if not words:
+    if not words or len(words) > MAX_WORDS:
         return f"There exists something known about {sentence}", "topic"
     if words[0].low in _ASKED_FOR:
         found = _imperative(words)

@@ -128,14 +128,16 @@ def _only_past(word: str) -> bool:
 
 def begins_predicate(words: Sequence[Word], *, person: bool = False) -> bool:
     """Whether what follows "is" begins with the predicate: "used to", "in France", "responsible for"."""
+    while (
+        len(words) > 1 and is_adverb(words[0]) and words[0].low not in {"both", "all", "each", "most", "not"}
+    ):
+        words = words[1:]
     if not words:
         return True
     word = words[0]
     if word.name or word.sealed:
         return False
     after = words[1] if len(words) > 1 else None
-    if is_adverb(word) and after is not None and word.low not in {"both", "all", "each", "most"}:
-        return begins_predicate(words[1:], person=person)
     if word.low in {"not", "able", "responsible", "so", "more", "been", "being"}:
         return True
     if is_preposition(word) and word.low not in {"like", "off"}:

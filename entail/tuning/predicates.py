@@ -29,6 +29,7 @@ NAMING = lexicon.word_class("naming")
 """Participles whose complement is what is asked for: "What is it called in French?"."""
 
 _BEFORE_VERB = lexicon.word_class("before_verb")
+_AFTER_THIS = lexicon.word_class("after_this")
 _OBJECT = lexicon.word_class("object")
 SUPERLATIVE = lexicon.word_class("superlative")
 
@@ -229,8 +230,11 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
     if locative and not inside and is_preposition(word) and word.low not in {"of", "and", "than", "vs"}:
         return -0.2 - 0.01 * place
     if is_adverb(word) and after is not None and place + 1 < len(words):
-        inner_score = _predicate_score([before, *words[place + 1 :]], 1, nominal=nominal, locative=locative)
-        return None if inner_score is None else inner_score + 0.005
+        end = next((at for at in range(place, len(words)) if not is_adverb(words[at])), None)
+        if end is None:
+            return None
+        score = _predicate_score([before, *words[end:]], 1, nominal=nominal, locative=locative) or -9.0
+        return score + 0.005 if score > -9 else None
     return None
 
 
@@ -238,32 +242,19 @@ def may_follow(words: Sequence[Word], place: int) -> bool:
     """Whether a predicate may begin here: what stands before can end a noun phrase."""
     if place == 0:
         return True
-    before = words[place - 1]
-    if is_adverb(before) and place > 1 and before.low not in {"all", "both", "each"}:
-        return may_follow(words, place - 1) or ends_phrase(words[place - 2])
+    word, before = words[place], words[place - 1]
+    while is_adverb(before) and place > 1 and before.low not in {"all", "both", "each"}:
+        if ends_phrase(words[place - 2]):
+            return True
+        place -= 1
+        before = words[place - 1]
     if before.low in {"this", "these", "those"}:  # "did this happen", but not "did this man"
-        return place == 1 and words[place].low in {
-            "happen",
-            "occur",
-            "take",
-            "mean",
-            "become",
-            "change",
-            "work",
-            "called",
-            "done",
-            "made",
-            "possible",
-            "true",
-            "named",
-        }
-    if before.possessive and not words[place].name:  # "the first McDonald's built"
-        known = lexicon.base_of_participle(words[place].low) and not lexicon.is_regular_guess(
-            words[place].low
-        )
+        return place == 1 and word.low in _AFTER_THIS
+    if before.possessive and not word.name:  # "the first McDonald's built"
+        known = lexicon.base_of_participle(word.low) and not lexicon.is_regular_guess(word.low)
         return bool(known) and (place + 1 == len(words) or words[place + 1].low in PREPOSITIONS)
     if before.low == "that":
-        return place == 1 and words[place].low not in DETERMINERS
+        return place == 1 and word.low not in DETERMINERS
     return ends_phrase(before)
 
 

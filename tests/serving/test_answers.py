@@ -194,7 +194,7 @@ def test_it_can_be_mounted_beside_another_application(tiny_home: Path) -> None:
     service.close()
 
 
-@pytest.mark.parametrize(("path", "lacks"), [("/claim", "entailment tuning"), ("/chain", "ARCF")])
+@pytest.mark.parametrize(("path", "lacks"), [("/chain", "ARCF")])
 def test_what_has_no_method_yet_says_which_one_it_needs(served: Served, path: str, lacks: str) -> None:
     reply = served.post(path, texts=["ba"])
     assert reply.status == 501
@@ -210,9 +210,9 @@ def test_a_method_that_arrives_takes_the_place_of_what_was_missing(serve: Callab
     async def run(service: Service, asked: PlannedRequest, call: Call) -> Health:
         return Health(live=True, ready=True, reason=None)
 
-    arrived = Endpoint(path="/claim", asks=PlannedRequest, answers=Health, run=run, summary="It is here")
-    others = [endpoint for endpoint in ENDPOINTS if endpoint.path != "/claim"]
+    arrived = Endpoint(path="/chain", asks=PlannedRequest, answers=Health, run=run, summary="It is here")
+    others = [endpoint for endpoint in ENDPOINTS if endpoint.path != "/chain"]
     served = serve(endpoints=[*others, arrived])
-    assert served.post("/claim", any="thing").status == 200
+    assert served.post("/chain", any="thing").status == 200
     told = {one["path"]: one for one in served.send("GET", "/info").json["endpoints"]}
-    assert told["/claim"]["live"]
+    assert told["/chain"]["live"]

@@ -67,7 +67,7 @@ def test_every_request_is_there_with_every_way_to_fail(document: dict[str, Any])
 
 
 def test_every_field_of_a_request_is_explained(document: dict[str, Any]) -> None:
-    for name in ("EncodeRequest", "SearchRequest"):
+    for name in ("EncodeRequest", "SearchRequest", "ClaimRequest"):
         schema = document["components"]["schemas"][name]
         assert schema["additionalProperties"] is False
         unexplained = {k for k, field in schema["properties"].items() if "description" not in field}
@@ -90,7 +90,9 @@ def test_every_status_that_is_told_has_a_reason() -> None:
         ("get", "/health/ready", None),
         ("get", "/info", None),
         ("post", "/direction", {"first": ["ba"], "second": ["be"]}),
-        ("post", "/claim", {"any": ["thing"]}),
+        ("post", "/claim", {"questions": ["who won"]}),
+        ("post", "/claim", {"questions": []}),
+        ("post", "/chain", {"any": ["thing"]}),
     ],
 )
 def test_answers_are_as_the_document_says(

@@ -1,0 +1,35 @@
+"""Questions as claims, over HTTP."""
+
+import pytest
+
+from entail.errors import ServingError
+from entail.serving.client import Client
+from entail.tuning.claims import claim
+from tests.serving.conftest import Served
+
+
+def test_the_answer_is_what_the_library_says(served: Served) -> None:
+    questions = ["When did Rome win?", "who plays the mom on modern family", "谁写了红楼梦"]
+    with Client(served.url) as client:
+        found = client.claim(questions).claims
+    assert [(one.question, one.claim, one.rule, one.fallback) for one in found] == [
+        (question, said.text, said.rule, said.fallback)
+        for question in questions
+        for said in [claim(question)]
+    ]
+    assert [one.fallback for one in found] == [False, False, True]
+
+
+def test_it_is_live_and_needs_no_encoder(served: Served) -> None:
+    with Client(served.url) as client:
+        (told,) = [one for one in client.info().endpoints if one.path == "/claim"]
+    assert (told.live, told.needs, told.method) == (True, None, "POST")
+
+
+def test_too_many_or_too_long_questions_are_refused(served: Served) -> None:
+    assert served.post("/claim", questions=[]).status == 422
+    with Client(served.url) as client:
+        with pytest.raises(ServingError, match="at most"):
+            client.claim(["who?"] * 10_000)
+        with pytest.raises(ServingError, match="empty"):
+            client.claim([" "])
