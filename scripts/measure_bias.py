@@ -1,0 +1,155 @@
+"""Measure similarity bias (Figure 3 of the AE-Enc paper); write figures and a page of them to docs/results/.
+
+Pairs are labelled once, by the first encoder at K = 20, and measured again under every other one, by both
+rules for false positives (`entail.aeenc.bias`). In the paper's order the others are one tuned on gold triplets
+(its panel c) and one tuned on Iterative AE-Enc data (d); any number of encoders will do.
+
+    python scripts/measure_bias.py --corpus premises.txt.gz --trees dev.jsonl.gz
+        [--retriever minilm --retriever aeenc-minilm] [--out docs/results/aeenc_bias.json]
+    python scripts/measure_bias.py --table                  # the page again, from the result file
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from entail.aeenc.bias import DEFAULT_K, bias, encoder_indexes
+from entail.data.corpora import read_corpus
+from entail.data.entailment_bank import read_trees
+from entail.results import write_result
+
+RESULT = Path(__file__).parent.parent / "docs" / "results" / "aeenc_bias.json"
+RULES = {
+    "all": "False positives: all that is retrieved and not gold (the paper's count)",
+    "outside_tree": "False positives: only what stands in no tree of the query (the paper's words)",
+}
+CLAIM = (
+    "The paper's claim: before training, false positives (FP) stand above false negatives (FN) in token "
+    "overlap and in cosine; tuned on gold triplets the two overlap, tuned on Iterative AE-Enc data they are balanced."
+)
+
+
+def main() -> None:
+    """Measure and write, or only write the page again."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", type=Path, help="the candidates")
+    parser.add_argument("--trees", type=Path, help="EntailmentBank JSONL, tasks 1 or 2")
+    parser.add_argument(
+        "--retriever",
+        action="append",
+        help="encoders, the one that labels first; default minilm aeenc-minilm",
+    )
+    parser.add_argument("--k", type=int, default=DEFAULT_K)
+    parser.add_argument("--out", type=Path, default=RESULT)
+    parser.add_argument("--table", action="store_true", help="only write the page from the result file")
+    given = parser.parse_args()
+    if not given.table:
+        if given.corpus is None or given.trees is None:
+            parser.error("give --corpus and --trees, or --table")
+        measure(given.corpus, given.trees, given.retriever or ["minilm", "aeenc-minilm"], given.k, given.out)
+    print(write_page(given.out))
+
+
+def measure(corpus: Path, trees: Path, names: Sequence[str], k: int, out: Path) -> None:
+    """Write the result file."""
+    started = datetime.now(UTC)
+    candidates, gold = read_corpus(corpus).corpus, list(read_trees(trees))
+    found = bias(candidates, gold, encoder_indexes(names, candidates), k=k)
+    figures = {**found.to_json(), "trees": len(gold), "split": trees.name.partition(".")[0]}
+    write_result(out, figures=figures, seed=0, started=started)
+
+
+def write_page(result: Path) -> Path:
+    """Write the page beside its result file."""
+    page = result.with_suffix(".md")
+    lines = markdown(json.loads(result.read_text(encoding="utf-8")))
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return page
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    figures, hardware = result["figures"], result["hardware"]
+    first, *others = figures["retrievers"]
+    yield "<!-- Made from aeenc_bias.json by `python scripts/measure_bias.py --table`; do not edit. -->"
+    yield from ("# AE-Enc: similarity bias (Figure 3)", "")
+    yield f"EntailmentBank {figures['split']}: {figures['trees']:,} trees, {figures['queries']:,} queries,"
+    yield f"{figures['premises']:,} candidates; {figures['pairs']:,} pairs, labelled by `{first}` at K ="
+    yield f"{figures['k']}: TP a gold premise among the first K, FN one that is not, FP any other among the first"
+    yield f"K. Intervals are of 95 % over queries. Commit `{result['commit']}`,"
+    yield f"{hardware['cpu']}, {hardware['cores']} cores, GPUs: {', '.join(hardware['gpus']) or 'none'}:"
+    yield from ("", f"    {result['command']}", "", CLAIM)
+    if len(others) < 2:
+        yield f"Here {_listed(others)} is measured for both of the latter, an encoder tuned on gold triplets is"
+        yield "not."
+    for rule, title in RULES.items():
+        found = figures["rules"][rule]
+        yield from ("", f"## {title}", "", conclusion(found["verdicts"]), "")
+        yield from (f"- {verdict['words']}" for verdict in measured(found["verdicts"]))
+        yield from ("", "| panel | group | pairs | mean | sd | 1st quartile | median | 3rd quartile |")
+        yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+        for panel in found["panels"]:
+            for name, group in panel["groups"].items():
+                values = (group["mean"], group["sd"], *(group["quartiles"] or (None,) * 3))
+                yield (
+                    f"| {_title(panel)} | {name} | {group['count']:,} | "
+                    + " | ".join("" if value is None else f"{value:.3f}" for value in values)
+                    + " |"
+                )
+        yield from (
+            "",
+            "| FP against FN | P(FP > FN) | Cliff's delta | share in common |",
+            "| --- |" + " ---: |" * 3,
+        )
+        for panel in found["panels"]:
+            if (apart := panel["fp_against_fn"]) is not None:
+                cells = [
+                    f"{apart[name]:{sign}.3f} [{apart[f'{name}_interval'][0]:{sign}.3f}, "
+                    f"{apart[f'{name}_interval'][1]:{sign}.3f}]"
+                    for name, sign in (("auc", ""), ("delta", "+"), ("shared", ""))
+                ]
+                yield f"| {_title(panel)} | " + " | ".join(cells) + " |"
+
+
+def measured(verdicts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the verdicts on panels that there are."""
+    return [verdict for verdict in verdicts if "was not measured" not in verdict["words"]]
+
+
+def conclusion(verdicts: Sequence[Mapping[str, Any]]) -> str:
+    """Return in one sentence whether the claim holds, as far as it was measured.
+
+    Args:
+        verdicts: As `Verdict.to_json` returns them.
+    """
+    parts = measured(verdicts)
+    holds = [f"({part['panel']}) “{part['claim']}”" for part in parts if part["holds"]]
+    fails = [f"({part['panel']}) “{part['claim']}”" for part in parts if part["holds"] is False]
+    still = [f"({part['panel']}) “{part['claim']}”" for part in parts if part["holds"] is None]
+    whole = "holds" if not fails and not still else "does not hold as a whole" if fails else "stays open"
+    said = [
+        f"{which}: {', '.join(those)}"
+        for which, those in (("what holds", holds), ("what does not", fails), ("what is open", still))
+        if those
+    ]
+    return f"**The paper's claim {whole} here**; {'; '.join(said)}."
+
+
+def _title(panel: Mapping[str, Any]) -> str:
+    of = f", `{panel['retriever']}`" if panel["retriever"] else ""
+    return f"({panel['panel']}) {panel['measure']}{of}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "no trained encoder"
+
+
+if __name__ == "__main__":
+    main()

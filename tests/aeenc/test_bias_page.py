@@ -1,0 +1,92 @@
+"""The page of Figure 3, and the committed figures it was made from."""
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from entail.data.records import Corpus
+
+ROOT = Path(__file__).parent.parent.parent
+FACTS = ["the sun is a star", "a star makes light", "the sun is near", "ice is cold", "water is wet"]
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("measure_bias", ROOT / "scripts" / "measure_bias.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def verdict(panel: str, claim: str, holds: bool | None, words: str = "") -> dict[str, Any]:
+    return {"panel": panel, "claim": claim, "holds": holds, "words": words}
+
+
+def test_the_conclusion_counts_what_was_measured_alone(script: ModuleType) -> None:
+    above, balanced = verdict("a", "FP above FN", True), verdict("c", "FP and FN balanced", False)
+    lacking = verdict("d", "FP and FN balanced", None, '(d): "FP and FN balanced" was not measured')
+    assert script.conclusion([above, lacking]) == (
+        "**The paper's claim holds here**; what holds: (a) “FP above FN”."
+    )
+    assert script.conclusion([above, balanced]).startswith(
+        "**The paper's claim does not hold as a whole here**"
+    )
+    assert "what does not: (c) “FP and FN balanced”" in script.conclusion([above, balanced])
+    assert "stays open here**" in script.conclusion([above, verdict("b", "FP above FN", None)])
+
+
+def test_the_script_measures_and_writes(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, letters_index: Any
+) -> None:
+    monkeypatch.setattr("entail.aeenc.bias.retriever", letters_index)
+    corpus, trees = tmp_path / "facts.txt", tmp_path / "dev.jsonl"
+    corpus.write_text("\n".join(FACTS))
+    sentences = {"sent1": FACTS[0], "sent2": FACTS[1], "sent3": FACTS[3]}
+    row = {
+        "id": "T1",
+        "hypothesis": "the sun makes light",
+        "context": " ".join(f"{name}: {text}" for name, text in sentences.items()),
+        "proof": "sent1 & sent2 & sent3 -> hypothesis; ",
+        "meta": {"triples": sentences, "intermediate_conclusions": {}},
+    }
+    trees.write_text(json.dumps(row))
+    out = tmp_path / "bias.json"
+    script.measure(corpus, trees, ["aeiou", "stlr", "dnw"], 2, out)
+    page = script.write_page(out).read_text(encoding="utf-8").splitlines()
+    figures = json.loads(out.read_text(encoding="utf-8"))["figures"]
+    assert figures["split"] == "dev"
+    assert figures["retrievers"] == ["aeiou", "stlr", "dnw"]
+    assert list(script.RULES) == list(figures["rules"])
+    # four panels, three groups each, by two rules
+    assert sum(line.count("| TP |") + line.count("| FN |") + line.count("| FP |") for line in page) == 24
+    median = figures["rules"]["all"]["panels"][3]["groups"]["FN"]["quartiles"][1]
+    assert any(line.startswith("| (d) cosine, `dnw` | FN |") and f"| {median:.3f} |" in line for line in page)
+    assert not any("an encoder tuned on gold triplets is" in line for line in page)
+
+
+@pytest.fixture
+def letters_index() -> Any:
+    """Return what makes an encoder's index of its name: the letters that two texts share."""
+    import numpy as np
+
+    from entail.index.protocol import Manifest
+
+    class Letters:
+        def __init__(self, name: str, corpus: Corpus, **_: Any) -> None:
+            self.name, self.corpus = name, corpus
+            self.manifest = Manifest(f"{name}@1", len(name), "inner_product", len(corpus), corpus.hash)
+
+        def scores(self, queries: list[str]) -> Any:
+            return self._vectors(queries) @ self._vectors(self.corpus.texts).T
+
+        def _vectors(self, texts: Any) -> Any:
+            counts = np.array([[1 + text.count(c) for c in self.name] for text in texts], np.float32)
+            return counts / np.linalg.norm(counts, axis=1, keepdims=True)
+
+    return Letters
