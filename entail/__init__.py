@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from entail.aeenc.config import AeencConfig
     from entail.aeenc.sampling import sample
     from entail.aeenc.training import train_aeenc
+    from entail.arcf.config import ArcfConfig
+    from entail.arcf.scorer import load_scorer
+    from entail.arcf.training import train_arcf
     from entail.cards.model_card import write_card
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank import read_trees, write_trees
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AeencConfig": "entail.aeenc.config",
+    "ArcfConfig": "entail.arcf.config",
     "Client": "entail.serving.client",
     "Corpus": "entail.data.records",
     "CorpusStore": "entail.trees.corpora",
@@ -67,6 +71,7 @@ _HOMES = {
     "export_encoder": "entail.hub.export",
     "fold": "entail.data.text",
     "load": "entail.encoders.biencoder",
+    "load_scorer": "entail.arcf.scorer",
     "measure_effort": "entail.evaluation.effort",
     "open_database": "entail.trees.database",
     "promote": "entail.promotion",
@@ -80,6 +85,7 @@ _HOMES = {
     "sample": "entail.aeenc.sampling",
     "serve": "entail.serving.server",
     "train_aeenc": "entail.aeenc.training",
+    "train_arcf": "entail.arcf.training",
     "train_gausscse": "entail.gausscse.training",
     "write_card": "entail.cards.model_card",
     "write_trees": "entail.data.entailment_bank",
@@ -87,6 +93,7 @@ _HOMES = {
 
 __all__ = [
     "AeencConfig",
+    "ArcfConfig",
     "Client",
     "Corpus",
     "CorpusStore",
@@ -109,6 +116,7 @@ __all__ = [
     "export_encoder",
     "fold",
     "load",
+    "load_scorer",
     "measure_effort",
     "open_database",
     "promote",
@@ -122,6 +130,7 @@ __all__ = [
     "sample",
     "serve",
     "train_aeenc",
+    "train_arcf",
     "train_gausscse",
     "write_card",
     "write_trees",

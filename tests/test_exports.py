@@ -9,6 +9,7 @@ import entail
 
 PUBLIC = [
     "AeencConfig",
+    "ArcfConfig",
     "Client",
     "Corpus",
     "CorpusStore",
@@ -31,6 +32,7 @@ PUBLIC = [
     "export_encoder",
     "fold",
     "load",
+    "load_scorer",
     "measure_effort",
     "open_database",
     "promote",
@@ -44,6 +46,7 @@ PUBLIC = [
     "sample",
     "serve",
     "train_aeenc",
+    "train_arcf",
     "train_gausscse",
     "write_card",
     "write_trees",
