@@ -11,6 +11,7 @@ import pytest
 from entail.data.records import Corpus
 
 ROOT = Path(__file__).parent.parent.parent
+RESULT = ROOT / "docs" / "results" / "aeenc_bias.json"
 FACTS = ["the sun is a star", "a star makes light", "the sun is near", "ice is cold", "water is wet"]
 
 
@@ -31,14 +32,14 @@ def verdict(panel: str, claim: str, holds: bool | None, words: str = "") -> dict
 def test_the_conclusion_counts_what_was_measured_alone(script: ModuleType) -> None:
     above, balanced = verdict("a", "FP above FN", True), verdict("c", "FP and FN balanced", False)
     lacking = verdict("d", "FP and FN balanced", None, '(d): "FP and FN balanced" was not measured')
-    assert script.conclusion([above, lacking]) == (
-        "**The paper's claim holds here**; what holds: (a) “FP above FN”."
+    assert script.conclusion([above, lacking], whole=False) == (
+        "**The paper's claim holds here, as far as it was measured**; what holds: (a) “FP above FN”."
     )
-    assert script.conclusion([above, balanced]).startswith(
-        "**The paper's claim does not hold as a whole here**"
-    )
-    assert "what does not: (c) “FP and FN balanced”" in script.conclusion([above, balanced])
-    assert "stays open here**" in script.conclusion([above, verdict("b", "FP above FN", None)])
+    failed = script.conclusion([above, balanced], whole=True)
+    assert failed.startswith("**The paper's claim does not hold as a whole here**")
+    assert "what does not: (c) “FP and FN balanced”" in failed
+    still = script.conclusion([above, verdict("b", "FP above FN", None)], whole=True)
+    assert "stays open here**" in still
 
 
 def test_the_script_measures_and_writes(
@@ -67,7 +68,17 @@ def test_the_script_measures_and_writes(
     assert sum(line.count("| TP |") + line.count("| FN |") + line.count("| FP |") for line in page) == 24
     median = figures["rules"]["all"]["panels"][3]["groups"]["FN"]["quartiles"][1]
     assert any(line.startswith("| (d) cosine, `dnw` | FN |") and f"| {median:.3f} |" in line for line in page)
-    assert not any("an encoder tuned on gold triplets is" in line for line in page)
+    assert not any("an encoder tuned on gold triplets" in line for line in page)
+
+
+def test_the_page_is_made_from_the_committed_figures(script: ModuleType) -> None:
+    result = json.loads(RESULT.read_text(encoding="utf-8"))
+    page = RESULT.with_suffix(".md").read_text(encoding="utf-8")
+    assert page.splitlines() == list(script.markdown(result))
+    counts = result["figures"]["rules"]["all"]["counts"]
+    queries, k = result["figures"]["queries"], result["figures"]["k"]
+    assert counts["TP"] + counts["FP"] == queries * k
+    assert counts["TP"] + counts["FN"] == 1250  # gold pairs of dev
 
 
 @pytest.fixture
