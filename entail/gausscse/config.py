@@ -50,6 +50,11 @@ class GausscseConfig:
         "weight of a term that ranks pairs that entail above neutral, contradictory and (with rev) reversed "
         "ones of any premise, ours; 0: the paper's loss alone",
     ] = 0.0
+    longer: Annotated[
+        float,
+        "weight of pairs whose entailed sentence has more characters, which length alone gets wrong; "
+        "1: as any other, as in the paper",
+    ] = 1.0
     temperature: Annotated[float, "t of the loss"] = 0.05
     epochs: Annotated[int, "times through the triplets"] = 3
     batch_size: Annotated[int, "triplets a step"] = 32
@@ -82,6 +87,7 @@ class GausscseConfig:
                 "temperature": self.temperature,
                 "learning_rate": self.highest_rate,
                 "spread": self.spread,
+                "longer": self.longer,
             },
             not_negative=("weight_decay", "ranking"),
             choices=_CHOICES,

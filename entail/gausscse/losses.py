@@ -82,6 +82,7 @@ def contrastive(
     reversal: Reversal = "by_entailed",
     same_premise: Tensor | None = None,
     same_entailed: Tensor | None = None,
+    weights: Tensor | None = None,
 ) -> tuple[Tensor, dict[str, float]]:
     """Return the mean of L_i over a batch, and terms to watch (eq. 3).
 
@@ -97,6 +98,7 @@ def contrastive(
         same_premise: Which premises are the same sentence, (n, n): what one entails is no negative of
             the other. Default: none but each itself.
         same_entailed: Which entailed hypotheses are the same sentence, likewise.
+        weights: Of each L_i in the mean, (n,). Default: all the same.
     """
     import torch
 
@@ -114,7 +116,8 @@ def contrastive(
     if reversed_set:
         sets.append(backward.T if reversal == "by_entailed" else backward)
     logits = torch.cat(sets, dim=1) / temperature
-    loss = (torch.logsumexp(logits, dim=1) - forward.diagonal() / temperature).mean()
+    each = torch.logsumexp(logits, dim=1) - forward.diagonal() / temperature
+    loss = each.mean() if weights is None else (each * weights).sum() / weights.sum()
     with torch.no_grad():
         terms = {
             "similarity": float(forward.diagonal().mean()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,6 +112,7 @@ class GausscseTask:
             reversal=self.config.reversal,
             same_premise=(rows[0][:, None] == rows[0][None]).to(device),
             same_entailed=(rows[1][:, None] == rows[1][None]).to(device),
+            weights=self._weights(some).to(device),
         )
         if others:
             kind = self.config.similarity
@@ -128,6 +129,12 @@ class GausscseTask:
         with torch.no_grad():
             terms["variance"] = float(log_variance.exp().mean())
         return loss, terms
+
+    def _weights(self, some: Sequence[tuple[str, str, str | None]]) -> Tensor:
+        import torch
+
+        longer = torch.tensor([len(entailed) > len(premise) for premise, entailed, _ in some])
+        return 1 + (self.config.longer - 1) * longer.float()
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
         """Measure the weights as they are."""

@@ -127,6 +127,20 @@ def test_what_the_same_premise_entails_is_no_negative() -> None:
     assert float(of_hypotheses) == float(masked)
 
 
+def test_weights_make_a_weighted_mean() -> None:
+    premises, entailed = drawn(3, 4, 0), drawn(3, 4, 1)
+    options: dict[str, Any] = {"kind": "kl_mean", "temperature": 0.1}
+    plain, _ = contrastive(premises, entailed, None, **options)
+    alike, _ = contrastive(premises, entailed, None, weights=torch.full((3,), 2.0), **options)
+    assert float(alike) == pytest.approx(float(plain))
+    each = [
+        float(contrastive(premises, entailed, None, weights=torch.eye(3)[i], **options)[0]) for i in range(3)
+    ]
+    assert sum(each) / 3 == pytest.approx(float(plain))
+    weighted, _ = contrastive(premises, entailed, None, weights=torch.tensor([1.0, 1.0, 4.0]), **options)
+    assert float(weighted) == pytest.approx((each[0] + each[1] + 4 * each[2]) / 6)
+
+
 @pytest.mark.parametrize("reversal", ["by_entailed", "by_premise"])
 @pytest.mark.parametrize("kind", ["kl_mean", "kl_per_dim"])
 def test_a_step_raises_the_premises_variance_and_lowers_the_hypotheses(kind: Any, reversal: Any) -> None:

@@ -197,6 +197,7 @@ def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
         ({"dropout": 1.0}, "dropout: expected"),
         ({"weight_decay": -1.0}, "weight_decay: expected"),
         ({"ranking": -1.0}, "ranking: expected"),
+        ({"longer": 0.0}, "longer: expected more than 0"),
     ],
 )
 def test_settings_that_cannot_be(values: dict[str, Any], message: str) -> None:
