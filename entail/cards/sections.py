@@ -21,6 +21,7 @@ _COUNTS = {
     "triplets": "triplets of the three",
     "entailment_pairs": "entailment pairs",
     "with_contradiction": "triplets with a contradicted hypothesis",
+    "unentailed": "neutral and contradictory pairs, of any premise",
     "sentences": "further sentences, which nobody judged",
     "missing": "gold premises that the corpus lacks, left out",
 }

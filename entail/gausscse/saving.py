@@ -31,6 +31,9 @@ def card_of(training: GausscseTraining, base: EncoderEntry) -> dict[str, Any]:
     started: dict[str, Any] = {"trained_from": base.name}
     if training.config.tuning == "lora":
         started = {"base": name_of(base), "base_revision": base.revision}
+    counts = dict(training.counts)
+    if not training.config.ranking:
+        del counts["unentailed"]  # nothing was learnt from them
     return {
         "method": METHOD,
         **started,
@@ -39,7 +42,7 @@ def card_of(training: GausscseTraining, base: EncoderEntry) -> dict[str, Any]:
         "figures": {"dev": dict(best.figures), "epoch": best.epoch, "step": best.step} if best else {},
         "config": asdict(training.config),
         "trained_on": {
-            **training.counts,
+            **counts,
             **({"data": list(training.data)} if training.data else {}),
         },
         "licence": base.licence,
