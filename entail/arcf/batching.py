@@ -13,8 +13,13 @@ WASTE = 0.04
 """Share of a batch that may be padding."""
 
 
-BUDGETS = {"cpu": 4096, "cuda": 24_000}
-"""Tokens of a forward pass: the paper's on a GPU, what stays in a processor's cache on one."""
+def budget_of(device: str) -> int:
+    """Return the tokens of a forward pass: the paper's 24k on a GPU, what a processor keeps in its cache.
+
+    >>> budget_of("cpu"), budget_of("cuda:1")
+    (4096, 24000)
+    """
+    return 24_000 if device.startswith("cuda") else 4096
 
 
 @dataclass

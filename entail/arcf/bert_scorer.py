@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entail.arcf.batching import BUDGETS, Spent, token_batches
+from entail.arcf.batching import Spent, budget_of, token_batches
 from entail.arcf.inputs import Frame, Pair, Tokenize
 from entail.encoders.bert import ATTENTION, INNER, OUTER, OUTPUT, Bert, LowRank
 from entail.index.protocol import Floats
@@ -56,7 +56,7 @@ class BertScorer:
         }
         self.tokenize, self.frame = tokenize, frame
         self.longest = min(longest, bert.config.positions)
-        self.budget = budget or BUDGETS[bert.device.partition(":")[0]]
+        self.budget = budget or budget_of(bert.device)
         self.spent = Spent()
 
     def score(self, pairs: Sequence[Pair]) -> Floats:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entail.arcf.batching import BUDGETS, Spent, token_batches
+from entail.arcf.batching import Spent, budget_of, token_batches
 from entail.arcf.inputs import Frame, Pair, read_tokenizer
 from entail.index.protocol import Floats
 
@@ -48,7 +48,7 @@ class StockScorer:
             self._head.bias.copy_(head[1])
         self._head.to(model.device)
         self.longest = longest
-        self.budget = budget or BUDGETS[model.device.type]
+        self.budget = budget or budget_of(model.device.type)
         self.spent = Spent()
 
     def score(self, pairs: Sequence[Pair]) -> Floats:

@@ -84,6 +84,7 @@ ARCF = Method(
     evaluate=evaluate,
     source=WorldtreeSource,
     preview=preview,
+    encodes=False,
     common=(
         *("base", "scheme", "loss", "tuning", "rank", "k"),
         *("epochs", "batch_tokens", "token_budget", "learning_rate", "noise"),

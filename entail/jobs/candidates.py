@@ -14,7 +14,7 @@ from entail.errors import EncoderError, JobError
 from entail.evaluation.measured import Beside, QueryFigures, beside
 from entail.jobs.aeenc import evaluate
 from entail.jobs.jobs import Jobs
-from entail.jobs.method import method
+from entail.jobs.method import method, methods
 from entail.jobs.record import Job
 from entail.jobs.source import TrainingData
 from entail.progress import ProgressCallback
@@ -43,6 +43,9 @@ class Candidate:
     @property
     def problem(self) -> str | None:
         """Why it cannot be promoted as it is, None if it can be."""
+        how = methods().get(self.job.spec.method)
+        if how is not None and not how.encodes:
+            return "it is a scorer of facts and no encoder: it stands beside the active one"
         if self.revision is None:
             return "the encoder is gone"
         if self.evaluation is not None and self.evaluation.candidate != self.revision:

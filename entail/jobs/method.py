@@ -90,6 +90,7 @@ class Method:
         common: Names of the settings that a form shows first; none: all of them, as they come.
         presets: Settings to begin with: title -> configuration; none: the defaults alone.
         for_decisions: Title of the one to begin with where a team's own decisions are learnt from.
+        encodes: Whether it makes encoders; what is none can be made the active one of no corpus.
     """
 
     name: str
@@ -102,6 +103,7 @@ class Method:
     common: tuple[str, ...] = ()
     presets: Mapping[str, Any] = field(default_factory=dict)
     for_decisions: str | None = None
+    encodes: bool = True
 
     @property
     def fields(self) -> tuple[Field, ...]:

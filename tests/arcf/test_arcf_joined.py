@@ -3,6 +3,7 @@
 import json
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from entail.cli import main
 from entail.data.worldtree_tables import read_fact_tables
 from entail.errors import FormatError, SettingsError
 from entail.jobs.arcf import evaluate, preview
+from entail.jobs.candidates import Candidate
 from entail.jobs.given import absolute
 from entail.jobs.method import method
 from entail.jobs.worldtree_source import WorldtreeSource
@@ -149,3 +151,10 @@ def test_both_files_have_to_be_given(release: dict[str, Path]) -> None:
         WorldtreeSource(tables=release["tables"])
     with pytest.raises(SettingsError, match="limit: expected at least 1"):
         WorldtreeSource(tables=release["tables"], questions=release["train"], limit=0)
+
+
+def test_a_scorer_is_nothing_to_promote() -> None:
+    job: Any = SimpleNamespace(name="mine", spec=SimpleNamespace(method="arcf"))
+    assert Candidate(job, None, None).problem == (
+        "it is a scorer of facts and no encoder: it stands beside the active one"
+    )

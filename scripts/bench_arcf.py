@@ -1,0 +1,276 @@
+"""Measure ARCF's engine beside a plain loop of Algorithm 1 with the same weights.
+
+::
+
+    OMP_NUM_THREADS=2 python scripts/bench_arcf.py --tables tables --questions questions.dev.tsv \
+        --scorer arcf-minilm --k 60 --sample 40 --margins 4 2 1
+    python scripts/bench_arcf.py ... --grow        # how time grows with k and L
+
+The ruler tokenises and scores every visible candidate at every step, in inference mode, fp32, batches
+padded to their longest, the batch size tuned. An engine chooses the same if the ruler's own score of its
+fact, after the same prefix, is within 0.01 of the best there. Figures go to docs/results/arcf_speed.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from entail.arcf.batching import Spent
+from entail.arcf.chain import Chain, Search
+from entail.arcf.inputs import Inputs, as_sentence, question_text
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.ranking import ChainRanker
+from entail.arcf.scorer import load_scorer
+from entail.data.worldtree import Question, read_questions
+from entail.data.worldtree_tables import read_fact_tables
+from entail.errors import EntailError
+from entail.evaluation.chains import evaluate_chains
+from entail.results import write_result
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+BATCHES = (8, 16, 32, 64, 128)
+NEAR = 0.01
+GROW_K, GROW_L = (15, 30, 60, 120), (2, 4, 6, 8)
+
+
+@dataclass
+class Ruler:
+    """Algorithm 1 as it is told: no token is kept, every visible candidate is scored at every step."""
+
+    model: Any
+    head: Any
+    tokenizer: Any
+    inputs: Inputs
+    near: Neighbourhoods
+    search: Search
+    batch_size: int = 32
+    spent: Spent = field(default_factory=Spent)
+
+    def scores(
+        self, question: Question, chosen: Sequence[int], candidates: Sequence[int]
+    ) -> dict[int, float]:
+        """Return the score of each candidate after a prefix; -1 is the bare prefix."""
+        import torch
+
+        texts = self.near.facts.texts
+        rows = [texts[fact] if fact >= 0 else "" for fact in [-1, *candidates]]
+        prefix = self._prefix(question, chosen)
+        found: list[float] = []
+        with torch.inference_mode():
+            for at in range(0, len(rows), self.batch_size):
+                some = rows[at : at + self.batch_size]
+                batch = self.tokenizer([prefix] * len(some), some, padding=True, return_tensors="pt")
+                hidden = self.model(**batch.to(self.head.weight.device)).last_hidden_state[:, 0]
+                found += self.head(hidden)[:, 0].tolist()
+                self.spent.add(len(some), int(batch["attention_mask"].sum()), batch["input_ids"].numel())
+        return dict(zip([-1, *candidates], found, strict=True))
+
+    def chain(self, question: Question) -> tuple[list[int], list[dict[int, float]]]:
+        """Return the chosen facts, and the scores of every step."""
+        facts: list[int] = []
+        steps: list[dict[int, float]] = []
+        asked = self.near.of_text(question.text)
+        while len(facts) < self.search.length:
+            visible = self.near.visible(asked, facts)
+            if not visible:
+                break
+            scores = self.scores(question, facts, visible)
+            steps.append(scores)
+            best = max(visible, key=lambda fact: scores[fact])
+            if len(facts) >= self.search.least and scores[-1] >= scores[best]:
+                break
+            facts.append(best)
+        return facts, steps
+
+    def _prefix(self, question: Question, chosen: Sequence[int]) -> str:
+        (ids,) = self.inputs.questions([(question.stem, question.answer)])
+        kept = chosen[max(0, self.inputs.prefix(ids, chosen).dropped) :]  # as the engine drops them
+        texts = [as_sentence(self.near.facts.texts[fact]) for fact in kept]
+        return " ".join([question_text(question.stem, question.answer), *texts])
+
+
+def ruler(name: str, inputs: Inputs, near: Neighbourhoods, search: Search) -> Ruler:
+    """Load the same weights as any user of transformers would, the adapter merged."""
+    import torch
+    from peft.tuners.tuners_utils import BaseTunerLayer
+
+    scorer = load_scorer(name, stock=True)
+    pairs: Any = scorer.pairs
+    for module in pairs._transformer.modules():
+        if isinstance(module, BaseTunerLayer):
+            module.merge()
+    from entail.arcf.scorer import scorer_folder
+    from entail.encoders.card import read_card
+    from entail.encoders.stock import sentence_transformer
+
+    folder = scorer_folder(name)
+    card = read_card(folder, folder.name)
+    base = card.base if card is not None and card.base else folder / "model"
+    tokenizer = next(iter(sentence_transformer(base).children())).tokenizer
+    torch.set_grad_enabled(False)
+    return Ruler(pairs._transformer, pairs._head, tokenizer, inputs, near, search)
+
+
+def tuned(plain: Ruler, questions: Sequence[Question]) -> int:
+    """Return the batch size with which the first steps of some questions are quickest."""
+    times = {}
+    for size in BATCHES:
+        plain.batch_size, begun = size, time.perf_counter()
+        for question in questions[:3]:
+            plain.scores(question, (), plain.near.of_text(question.text).tolist())
+        times[size] = time.perf_counter() - begun
+    return min(times, key=lambda size: times[size])
+
+
+def same_steps(
+    plain: Ruler, question: Question, chain: Chain, told: Sequence[dict[int, float]]
+) -> tuple[int, int]:
+    """Return at how many steps of a chain the ruler would have chosen as well, and of how many."""
+    same = 0
+    own: list[int] = []
+    shared = True
+    for number, step in enumerate(chain.steps):
+        if shared and number < len(told):
+            scores = told[number]
+        else:
+            visible = plain.near.visible(plain.near.of_text(question.text), own)
+            scores = plain.scores(question, own, visible)
+        may_stop = len(own) >= plain.search.least
+        best = max(score for fact, score in scores.items() if fact >= 0 or may_stop)
+        chosen = -1 if step.chosen is None else step.chosen
+        same += scores[chosen] >= best - NEAR
+        shared = shared and scores[chosen] == best
+        if step.chosen is not None:
+            own.append(step.chosen)
+    return same, len(chain.steps)
+
+
+def engine(name: str, near: Neighbourhoods, search: Search) -> ChainRanker:
+    """Return the engine with its facts tokenised: once a corpus, so it is no part of a question's time."""
+    ranker = ChainRanker(load_scorer(name, precision="auto"), near, search=search)
+    _ = ranker.inputs
+    return ranker
+
+
+def timed(ranker: ChainRanker, questions: Sequence[Question]) -> tuple[float, list[Any]]:
+    """Return seconds, and what came of the questions."""
+    for question in questions[:1]:
+        list(ranker.rank([question]))
+    before = replace(ranker.scorer.pairs.spent)
+    begun = time.perf_counter()
+    ranked = list(ranker.rank(questions))
+    seconds = time.perf_counter() - begun
+    spent = ranker.scorer.pairs.spent
+    for part in ("passes", "rows", "tokens", "padded"):
+        setattr(spent, part, getattr(spent, part) - getattr(before, part))
+    return seconds, ranked
+
+
+def _run(given: argparse.Namespace) -> None:
+    import torch
+
+    started = datetime.now(UTC)
+    facts, reading = read_fact_tables(given.tables), read_questions(given.questions)
+    near, search = Neighbourhoods(facts, k=given.k), Search(length=given.length)
+    ranker = engine(given.scorer, near, search)
+    drawn = np.sort(np.random.default_rng(0).permutation(len(reading.scored))[: given.sample])
+    some = [reading.scored[int(at)] for at in drawn]
+    ids = ranker.inputs.questions([(question.stem, question.answer) for question in some])
+    # A question that is too long alone the ruler would have to cut by words.
+    asked = [q for q, one in zip(some, ids, strict=True) if not ranker.inputs.prefix(one, ()).dropped]
+    for question in asked:
+        near.of_text(question.text)
+    if given.prepare:
+        near.prepare(range(len(facts)))
+    plain = ruler(given.scorer, ranker.inputs, near, search)
+    plain.batch_size = tuned(plain, asked)
+    plain.spent = Spent()
+    begun = time.perf_counter()
+    told = {question.id: plain.chain(question) for question in asked}
+    ruler_seconds = time.perf_counter() - begun
+    ruler_spent = asdict(plain.spent)
+    last = {}
+    for question in asked:
+        chosen, steps = told[question.id]
+        left = {fact: score for fact, score in steps[-1].items() if fact >= 0 and fact not in chosen}
+        last[question.id] = ranker.ranking(question, Chain(tuple(chosen), (), "length", left))
+    ruler_map = evaluate_chains(asked, facts, [last[q.id] for q in asked]).map
+    figures: dict[str, Any] = {
+        "questions": len(asked),
+        "left_out_too_long": given.sample - len(asked),
+        "k": given.k,
+        "L": given.length,
+        "threads": torch.get_num_threads(),
+        "ruler": {
+            "seconds_a_question": ruler_seconds / len(asked),
+            "batch_size": plain.batch_size,
+            "MAP": ruler_map,
+            **ruler_spent,
+        },
+        "engines": {},
+    }
+    modes = {"default": search} | {
+        f"margin {margin:g}": replace(search, margin=margin) for margin in given.margins
+    }
+    for name, how in modes.items():
+        one = engine(given.scorer, near, how)
+        seconds, ranked = timed(one, asked)
+        counts = [same_steps(plain, r.question, r.chain, told[r.question.id][1]) for r in ranked]
+        value = evaluate_chains(asked, facts, [r.ranking for r in ranked]).map
+        figures["engines"][name] = {
+            "seconds_a_question": seconds / len(asked),
+            "times_faster": ruler_seconds / seconds,
+            "same_choice": sum(same for same, _ in counts) / sum(of for _, of in counts),
+            "MAP": value,
+            "MAP_difference": value - ruler_map,
+            **asdict(one.scorer.pairs.spent),
+        }
+        print(name, figures["engines"][name], file=sys.stderr)
+    if given.grow:
+        figures["grow"] = {"k": {}, "L": {}}
+        for k in GROW_K:
+            one = engine(given.scorer, Neighbourhoods(facts, k=k), search)
+            figures["grow"]["k"][str(k)] = timed(one, asked)[0] / len(asked)
+        for length in GROW_L:
+            one = engine(given.scorer, near, replace(search, length=length, least=length))
+            figures["grow"]["L"][str(length)] = timed(one, asked)[0] / len(asked)
+    write_result(given.out, figures=figures, seed=0, started=started)
+
+
+def main() -> int:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tables", type=Path, required=True, metavar="DIR", help="fact tables, or a ZIP")
+    parser.add_argument("--questions", type=Path, required=True, metavar="FILE", help="with explanations")
+    parser.add_argument("--scorer", default="arcf-minilm", help="(arcf-minilm)")
+    parser.add_argument("--k", type=int, default=60, help="(60)")
+    parser.add_argument("--length", type=int, default=9, help="L (9)")
+    parser.add_argument("--sample", type=int, default=40, help="questions, by seed 0 (40)")
+    parser.add_argument(
+        "--margins", type=float, nargs="*", default=[4.0, 2.0, 1.0], help="lazy modes (4 2 1)"
+    )
+    parser.add_argument("--grow", action="store_true", help="also how time grows with k and L")
+    parser.add_argument("--prepare", action="store_true", help="find the neighbours of all facts before")
+    parser.add_argument("--out", type=Path, default=RESULTS / "arcf_speed.json", help="result file")
+    given = parser.parse_args()
+    try:
+        _run(given)
+    except EntailError as error:
+        sys.exit(f"Error: {error}")
+    print(f"wrote {given.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,364 @@
+"""Reproduce Tables 1, 2a, 2b, 2d, 2e and Figure 2 of the ARCF paper; figures and tables go to docs/results/.
+
+::
+
+    python scripts/reproduce_arcf.py --tables tables --train questions.train.tsv --on questions.dev.tsv \
+        --budget 4000000 --sample 100 --k 60 --seeds 0 1 2
+    python scripts/reproduce_arcf.py ... --arms "SF" "ARCF RankNet"    # some arms alone
+    python scripts/reproduce_arcf.py ... --reach                       # Table 1
+    python scripts/reproduce_arcf.py ... --sweep                       # Tables 2d and 2e, first seed
+    python scripts/reproduce_arcf.py --table                           # only the tables
+
+Every arm trains on the same budget of tokens. What was trained and ranked stays in `--work`: a run that was
+broken off goes on where it was. No text of a question is written to a result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+
+from entail.arcf.chain import Search
+from entail.arcf.config import ArcfConfig
+from entail.arcf.neighbourhoods import Neighbourhoods, needed, reach
+from entail.arcf.predictions import read_predictions, write_predictions
+from entail.arcf.ranking import ChainRanker, SingleFactRanker
+from entail.arcf.scorer import Scorer, load_scorer
+from entail.arcf.training import train_arcf
+from entail.cli.console import progress_bar
+from entail.data.worldtree import Question, QuestionReading, read_questions
+from entail.data.worldtree_tables import FactTables, read_fact_tables
+from entail.errors import EntailError
+from entail.evaluation.chains import evaluate_chains, tfidf_rankings
+from entail.results import write_result
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+REACH = (90, 130, 180, 290)
+KS, LENGTHS = (20, 40, 60, 90), (2, 4, 6, 8, 10)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One training, and the rankings that are made with it: name -> how, and the paper's test MAP 2020."""
+
+    name: str
+    change: Mapping[str, Any]
+    rankings: Mapping[str, str]
+    paper: Mapping[str, float] = field(default_factory=dict)
+
+
+ARMS = (
+    Arm(
+        "SF",
+        {"scheme": "single-fact", "loss": "bxent"},
+        {"SF": "single", "w SF train": "chain"},
+        {"SF": 0.4992, "w SF train": 0.4795},
+    ),
+    Arm(
+        "ARCF RankNet",
+        {},
+        {"ARCF RankNet": "chain", "w SF inf": "single", "w/o R3": "chain", "w/o R3, S2": "chain"},
+        {"ARCF RankNet": 0.5815, "w SF inf": 0.5445, "w/o R3": 0.5811, "w/o R3, S2": 0.5095},
+    ),
+    Arm("ARCF bXENT", {"loss": "bxent"}, {"ARCF bXENT": "chain"}, {"ARCF bXENT": 0.5733}),
+    Arm("ARCF NCE", {"loss": "nce"}, {"ARCF NCE": "chain"}, {"ARCF NCE": 0.5728}),
+    Arm("ARCF+CN RankNet", {"noise": True}, {"ARCF+CN RankNet": "chain"}, {"ARCF+CN RankNet": 0.5810}),
+    Arm("ARCF+CN NCE", {"noise": True, "loss": "nce"}, {"ARCF+CN NCE": "chain"}, {"ARCF+CN NCE": 0.5759}),
+    Arm(
+        "w/o prefix, neighb.",
+        {"scheme": "single-fact", "negatives": "all"},
+        {"w/o prefix, neighb.": "single"},
+        {"w/o prefix, neighb.": 0.5285},
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What every arm is measured on, and how."""
+
+    facts: FactTables
+    train: tuple[Question, ...]
+    dev: tuple[Question, ...]
+    asked: tuple[Question, ...]
+    config: ArcfConfig
+    k: int
+    search: Search
+    first: int | None
+    work: Path
+
+
+def trained(arm: Arm, setting: Setting, seed: int) -> tuple[Scorer, dict[str, Any]]:
+    """Train an arm, or take what was trained before."""
+    folder = setting.work / f"{_slug(arm.name)}-{seed}"
+    told = folder / "training.json"
+    config = replace(setting.config, seed=seed, **arm.change)
+    if told.is_file():
+        before: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+        if before["config"] == asdict(config):
+            return load_scorer(folder / "scorer"), before
+        sys.exit(f"Error: {folder} holds a training of other settings; give another --work")
+    with progress_bar() as progress:
+        training = train_arcf(
+            setting.train,
+            setting.facts,
+            config,
+            dev=setting.dev,
+            data=["worldtree"],
+            out=folder / "scorer",
+            progress=progress,
+        )
+    about = {**training.to_json(), "name": arm.name}
+    told.write_text(json.dumps(about), encoding="utf-8")
+    return load_scorer(folder / "scorer"), about
+
+
+def measured(
+    name: str, how: str, scorer: Scorer, setting: Setting, *, k: int, search: Search, folder: Path
+) -> dict[str, Any]:
+    """Rank the questions one way, or take what was ranked before, and score the rankings."""
+    near = Neighbourhoods(setting.facts, k=k)
+    alone = how == "single"
+    ranker: ChainRanker | SingleFactRanker
+    if alone:
+        ranker = SingleFactRanker(scorer, near, first=setting.first)
+    else:
+        ranker = ChainRanker(scorer, near, search=search)
+    settings = {"scorer": scorer.revision, "k": str(k), "search": str(search), "first": str(setting.first)}
+    file = folder / f"{'single' if alone else 'chain'}-k{k}-l{search.length}.tsv"
+    parts, clock = file.with_suffix(".parts.jsonl"), time.perf_counter()
+    with progress_bar() as progress, parts.open("a", encoding="utf-8") as log:
+        for one in write_predictions(
+            file,
+            setting.asked,
+            setting.facts,
+            lambda left: ranker.rank(left, progress=progress),
+            settings=settings,
+        ):
+            seconds, clock = time.perf_counter() - clock, time.perf_counter()
+            chosen = len(one.chain.facts) if one.chain else 0
+            scored = len(one.chain.scored) if one.chain else 0
+            told = {"id": one.question.id, "chosen": chosen, "scored": scored, "seconds": seconds}
+            log.write(json.dumps(told) + "\n")
+            log.flush()
+    lines = [json.loads(line) for line in parts.read_text(encoding="utf-8").splitlines()]
+    of = {line["id"]: line for line in lines}
+    there = read_predictions(file, setting.facts)
+    cut = {"w/o R3": ("chosen", "scored"), "w/o R3, S2": ("chosen",)}.get(name)
+    rankings = [
+        there[q.id][: sum(of[q.id][part] for part in cut)] if cut else there[q.id] for q in setting.asked
+    ]
+    found = evaluate_chains(
+        setting.asked,
+        setting.facts,
+        rankings,
+        hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
+        forgiving=cut is not None,
+    ).to_json()
+    found["seconds_a_question"] = mean(of[q.id]["seconds"] for q in setting.asked)
+    found["chain_length"] = mean(of[q.id]["chosen"] for q in setting.asked)
+    return found
+
+
+def lexical(setting: Setting) -> dict[str, Any]:
+    """Score the ranking by shared words."""
+    near = Neighbourhoods(setting.facts, k=setting.k)
+    return evaluate_chains(
+        setting.asked,
+        setting.facts,
+        tfidf_rankings(setting.asked, near.similarities),
+        hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
+    ).to_json()
+
+
+def sweeps(scorer: Scorer, setting: Setting, folder: Path) -> dict[str, Any]:
+    """Measure MAP and time over k (Table 2d) and over L (Table 2e)."""
+
+    def of(k: int, length: int) -> dict[str, Any]:
+        how = replace(setting.search, length=length)
+        return measured("sweep", "chain", scorer, setting, k=k, search=how, folder=folder)
+
+    names = ("MAP", "seconds_a_question")
+    return {
+        "k": {str(k): {n: f.get(n) for n in names} for k in KS if (f := of(k, 8))},
+        "L": {str(n): {m: f.get(m) for m in names} for n in LENGTHS if (f := of(setting.k, n))},
+    }
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in name.lower())
+
+
+def _spread(values: Sequence[float]) -> str:
+    shown = f"{mean(values):.4f}"
+    return shown + (f" ± {stdev(values):.4f}" if len(values) > 1 else "")
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page of tables."""
+    figures, hardware = result["figures"], result["hardware"]
+    yield "<!-- Made from arcf.json by `python scripts/reproduce_arcf.py --table`; do not edit. -->"
+    yield from ("# ARCF", "")
+    yield f"MAP on {figures['questions']:,} questions of {figures['source']}, k = {figures['k']}, base "
+    config = figures["config"]
+    yield f"{config['base']} ({config['tuning']}), {config['token_budget']:,} tokens"
+    yield f"an arm; mean ± standard deviation over seeds. Commit `{result['commit']}`, {hardware['cpu']},"
+    yield f"{hardware['cores']} cores, GPUs: {', '.join(hardware['gpus']) or 'none'}:"
+    yield from ("", f"    {result['command']}", "")
+    yield from ("| algorithm | MAP | the paper's (test 2020) |", "| --- | ---: | ---: |")
+    yield f"| tf-idf | {figures['lexical']['MAP']:.4f} | .3743 |"
+    papers = {name: value for arm in ARMS for name, value in arm.paper.items()}
+    for name, runs in figures["rankings"].items():
+        told = f"{papers[name]:.4f}".lstrip("0") if name in papers else ""
+        yield f"| {name} | {_spread([run['MAP'] for run in runs.values()])} | {told} |"
+    for kind in ("role", "level", "gold", "hops_overlap", "hops_visible"):
+        yield from ("", f"By {kind.replace('_', ' ')} (Figure 2):", "")
+        columns = {"tf-idf": [figures["lexical"]]}
+        columns |= {
+            name: list(figures["rankings"][name].values())
+            for name in ("SF", "ARCF RankNet")
+            if name in figures["rankings"]
+        }
+        yield f"| {kind.replace('_', ' ')} | questions | " + " | ".join(columns) + " |"
+        yield "| --- | ---: |" + " ---: |" * len(columns)
+        for value, one in figures["lexical"][f"by_{kind}"].items():
+            cells = [_spread([run[f"by_{kind}"][value]["MAP"] for run in runs]) for runs in columns.values()]
+            yield f"| {value} | {one['questions']} | " + " | ".join(cells) + " |"
+    if figures.get("reach"):
+        yield from ("", "Share of gold facts reached by gold hops (Table 1):", "")
+        yield from ("| k | reached |", "| ---: | ---: |")
+        yield from (f"| {k} | {told['reached']:.4f} |" for k, told in figures["reach"].items())
+    for over, rows in (figures.get("sweeps") or {}).items():
+        yield from (
+            "",
+            f"Over {over} (Tables 2d, 2e):",
+            "",
+            f"| {over} | MAP | s a question |",
+            "| ---: | ---: | ---: |",
+        )
+        for value, told in rows.items():
+            seconds = told["seconds_a_question"]
+            yield f"| {value} | {told['MAP']:.4f} | {f'{seconds:.2f}' if seconds else '-'} |"
+
+
+def write_table() -> Path:
+    """Write the page of tables from the result file."""
+    result = json.loads((RESULTS / "arcf.json").read_text(encoding="utf-8"))
+    page = RESULTS / "arcf.md"
+    page.write_text("\n".join(markdown(result)).rstrip() + "\n", encoding="utf-8")
+    return page
+
+
+def _run(given: argparse.Namespace) -> None:
+    started = datetime.now(UTC)
+    facts, train = read_fact_tables(given.tables), read_questions(given.train)
+    on: QuestionReading = read_questions(given.on)
+    scored = on.scored
+    drawn = np.sort(np.random.default_rng(0).permutation(len(scored))[: given.sample or len(scored)])
+    asked = tuple(scored[int(at)] for at in drawn)
+    chosen = {question.id for question in asked}
+    setting = Setting(
+        facts=facts,
+        train=train.scored,
+        # Weights are not chosen on what they are measured on.
+        dev=tuple(question for question in scored if question.id not in chosen),
+        asked=asked,
+        config=ArcfConfig(
+            base=given.base,
+            tuning=given.tuning,
+            k=given.train_k,
+            token_budget=given.budget,
+            epochs=given.epochs,
+        ),
+        k=given.k,
+        search=Search(margin=given.margin),
+        first=given.first,
+        work=given.work,
+    )
+    path = RESULTS / "arcf.json"
+    before = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.is_file() else {}
+    figures: dict[str, Any] = {
+        "source": on.source,
+        "questions": len(asked),
+        "k": given.k,
+        "config": asdict(setting.config),
+        "lexical": lexical(setting),
+        "rankings": before.get("rankings", {}),
+        "trainings": before.get("trainings", {}),
+        "reach": before.get("reach"),
+        "sweeps": before.get("sweeps"),
+    }
+    if given.reach:
+        with progress_bar() as progress:
+            near = Neighbourhoods(facts, k=1)
+            told = reach(train.scored, near, ks=[given.k, *REACH], progress=progress)
+        figures["reach"] = {str(k): dict(value) for k, value in told.items()}
+        write_result(path, figures=figures, seed=None, started=started)
+    for arm in (arm for arm in ARMS if not given.arms or arm.name in given.arms):
+        for seed in given.seeds:
+            print(f"{arm.name}, seed {seed}", file=sys.stderr)
+            scorer, about = trained(arm, setting, seed)
+            figures["trainings"].setdefault(arm.name, {})[str(seed)] = about
+            folder = given.work / f"{_slug(arm.name)}-{seed}"
+            for name, how in arm.rankings.items():
+                figures["rankings"].setdefault(name, {})[str(seed)] = measured(
+                    name, how, scorer, setting, k=given.k, search=setting.search, folder=folder
+                )
+                write_result(path, figures=figures, seed=None, started=started)
+            if given.sweep and arm.name == "ARCF RankNet" and seed == given.seeds[0]:
+                figures["sweeps"] = sweeps(scorer, setting, folder)
+                write_result(path, figures=figures, seed=None, started=started)
+
+
+def main() -> int:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tables", type=Path, metavar="DIR", help="fact tables of the release, or a ZIP")
+    parser.add_argument("--train", type=Path, metavar="FILE", help="questions to learn from")
+    parser.add_argument("--on", type=Path, metavar="FILE", help="questions to measure on")
+    parser.add_argument("--base", default="minilm", help="encoder to start from, or a Hub id (minilm)")
+    parser.add_argument("--tuning", default="lora", choices=("lora", "full"), help="(lora)")
+    parser.add_argument(
+        "--budget", type=int, default=4_000_000, help="tokens an arm trains on; 0: the epochs"
+    )
+    parser.add_argument("--epochs", type=int, default=4, help="times through the questions, at most (4)")
+    parser.add_argument("--train-k", type=int, default=180, help="visible neighbours in training (180)")
+    parser.add_argument("--k", type=int, default=60, help="visible neighbours in ranking (60; the paper 290)")
+    parser.add_argument("--margin", type=float, help="rank lazily, see `entail rank --margin`")
+    parser.add_argument("--first", type=int, help="single facts: score only the nearest")
+    parser.add_argument("--sample", type=int, default=100, help="questions measured, by seed 0; 0: all (100)")
+    parser.add_argument("--arms", nargs="+", choices=[arm.name for arm in ARMS], help="only these")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")
+    parser.add_argument("--reach", action="store_true", help="also Table 1")
+    parser.add_argument("--sweep", action="store_true", help="also Tables 2d and 2e")
+    parser.add_argument(
+        "--work", type=Path, default=Path("build/arcf"), help="folder for weights and rankings"
+    )
+    parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")
+    given = parser.parse_args()
+    if not given.table:
+        if not (given.tables and given.train and given.on):
+            parser.error("--tables, --train and --on are needed, or --table")
+        try:
+            _run(given)
+        except EntailError as error:
+            sys.exit(f"Error: {error}")
+    if (RESULTS / "arcf.json").is_file():
+        print(f"wrote {write_table()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
