@@ -44,6 +44,7 @@ _PARTS = (
     "average",
     "bias",
     "card",
+    "claim",
     "convert",
     "evaluate",
     "export",

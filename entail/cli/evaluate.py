@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli import evaluate_chains, evaluate_nli
+from entail.cli import evaluate_chains, evaluate_nli, evaluate_passages
 from entail.cli.console import Report, progress_bar, reports, table
 from entail.cli.options import CorpusFile, TreesFile
 
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.add_typer(evaluate_nli.app)
 app.add_typer(evaluate_chains.app)
+app.add_typer(evaluate_passages.app)
 
 
 @app.command()

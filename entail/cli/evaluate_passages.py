@@ -1,0 +1,86 @@
+"""``entail evaluate passages``: how well the passages that answer questions are found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from entail.cli.console import Report, progress_bar, reports, table
+
+app = typer.Typer()
+
+
+@app.command()
+@reports
+def passages(
+    passages: Annotated[
+        list[Path],
+        typer.Option(
+            help="The pool: SQuAD JSON, DPR JSON or psgs_w100.tsv, MS MARCO's collection.tsv, NQ-open with "
+            "gold passages, a BEIR folder; may be gzipped. Say it again for more files.",
+            metavar="FILE",
+        ),
+    ],
+    questions: Annotated[Path, typer.Option(help="The same formats; queries.tsv.", metavar="FILE")],
+    encoder: Annotated[
+        str, typer.Option(help="bm25, minilm, a folder under models/, or a Hub id.", metavar="NAME")
+    ] = "bm25",
+    qrels: Annotated[
+        Path | None, typer.Option(help="Judgements of MS MARCO or TREC.", metavar="FILE")
+    ] = None,
+    split: Annotated[str, typer.Option(help="Judgements of a BEIR folder: qrels/SPLIT.tsv.")] = "test",
+    limit: Annotated[int | None, typer.Option(min=1, help="Take only the first questions.")] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="Folder for texts and vectors; default: in the data folder.", metavar="DIR"),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")
+    ] = None,
+) -> Report:
+    """Measure R@1, 5, 20, 100 and MRR@100 over a pool, by gold passage and by answer (DPR's match).
+
+    Passages are encoded in shards that lie on disk; what was cut off goes on where it was.
+    """
+    from datetime import UTC, datetime
+
+    from entail.evaluation.passages import evaluate_passages, judged_questions
+    from entail.evaluation.passages_store import store_key, store_passages
+
+    started = datetime.now(UTC)
+    judged = judged_questions(questions, qrels=qrels, split=split, limit=limit)
+    if keep is None:
+        from entail.settings import load_settings
+
+        keep = load_settings().data_dir / "passages" / store_key(passages)
+    with progress_bar() as progress:
+        store = store_passages(passages, keep, progress=progress)
+        found = evaluate_passages(store, judged, encoder=encoder, progress=progress)
+        data = {**found.to_json(), "pool": store.about}
+    if out is not None:
+        from entail.results import write_result
+
+        write_result(out, figures=data, seed=None, started=started)
+    return Report(data=data, text=_text(data))
+
+
+def _text(data: dict[str, Any]) -> str:
+    names = [name for name in (data["gold"] or data["answer"]) if name != "questions"]
+    rows = [
+        [by, *(data[by][name] for name in names), data[by]["questions"]]
+        for by in ("gold", "answer")
+        if data[by]
+    ]
+    parts = [
+        f"{data['retriever']}: {data['questions']:,} questions, {data['passages']:,} passages",
+        table(["by", *names, "questions"], rows),
+    ]
+    for key, what in (
+        ("unknown_passages", "gold ids are no passages of the pool"),
+        ("unknown_questions", "judged ids are no questions"),
+    ):
+        if data[key]["count"]:
+            parts.append(f"{data[key]['count']:,} {what}: {', '.join(data[key]['first'])} ...")
+    return "\n\n".join(parts)

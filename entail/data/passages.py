@@ -1,0 +1,340 @@
+"""Passages and the questions that they answer, as retrieval data sets are released.
+
+`read_passages` and `read_questions` tell the format by the content:
+
+===========  =======================================================================================
+squad        SQuAD JSON: paragraphs are the passages, each the gold passage of its questions
+dpr          official DPR JSON (an array): questions with positive and negative passages
+dpr tsv      `psgs_w100.tsv`: id, text, title; and questions with a list of answers beside
+nq-open      JSONL with `question` and `answer`; with a gold passage where `ctxs` has one
+ms marco     `collection.tsv`, `queries.tsv`; judgements by `read_qrels`
+beir         folder of `corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`
+text         one passage or question a line
+===========  =======================================================================================
+
+All are streamed: 21 million passages are never in memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from entail.data.passages_stream import json_array, json_lines, lines, open_text, without_tags
+from entail.data.reading import parse_json, shorten
+from entail.data.text import premise_key
+from entail.errors import FormatError
+
+Format = Literal["squad", "dpr", "jsonl", "table", "beir", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text that may answer a question.
+
+    Attributes:
+        id: As the file has it; where it has none, the text's `premise_key`.
+        text: Without HTML.
+        title: Of the page it is from; empty where it does not belong to what is searched.
+    """
+
+    id: str
+    text: str
+    title: str = ""
+
+    @property
+    def whole(self) -> str:
+        """What is encoded and searched: title and text."""
+        return f"{self.title} {self.text}" if self.title else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with what is known of its answer.
+
+    Attributes:
+        id: As the file has it, else its place, from 1.
+        text: The question.
+        answers: Texts that answer it, any of them.
+        gold: Ids of the passages that answer it.
+        hard_negatives: Ids of passages that look as if they did.
+    """
+
+    id: str
+    text: str
+    answers: tuple[str, ...] = ()
+    gold: tuple[str, ...] = ()
+    hard_negatives: tuple[str, ...] = ()
+
+
+@dataclass
+class PassageTally:
+    """What became of the passages of a file while it is read.
+
+    Attributes:
+        read: Passages given out.
+        empty: Left out because nothing is in them.
+        html: Passages whose HTML was taken out.
+    """
+
+    read: int = 0
+    empty: int = 0
+    html: int = 0
+    first_empty: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts, and where the first empty ones are."""
+        return {"read": self.read, "empty": self.empty, "html": self.html, "first_empty": self.first_empty}
+
+
+def read_passages(file: str | os.PathLike[str], *, tally: PassageTally | None = None) -> Iterator[Passage]:
+    """Yield the passages of a file or BEIR folder; those of a DPR or NQ-open file once each.
+
+    Args:
+        file: See the module.
+        tally: Where to count what is read and left out.
+
+    Raises:
+        FormatError: With file and line, where it is not what it should be; what came before was yielded.
+    """
+    counts = tally if tally is not None else PassageTally()
+    for place, passage in _raw_passages(Path(file)):
+        text, html = without_tags(passage.text)
+        counts.html += html
+        if not text.strip():
+            counts.empty += 1
+            if len(counts.first_empty) < 5:
+                counts.first_empty.append(place)
+            continue
+        counts.read += 1
+        yield passage if not html else Passage(passage.id, text, passage.title)
+
+
+def read_questions(
+    file: str | os.PathLike[str], *, split: str = "test", unknown: list[str] | None = None
+) -> Iterator[Question]:
+    """Yield the questions of a file or BEIR folder.
+
+    Args:
+        file: See the module.
+        split: Which judgements of a BEIR folder: `qrels/<split>.tsv`.
+        unknown: Where to put ids that are judged there, but are no questions.
+
+    Raises:
+        FormatError: With file and line, where it is not what it should be.
+    """
+    path = Path(file)
+    kind = _format(path)
+    if kind == "beir":
+        yield from _beir_questions(path, split, [] if unknown is None else unknown)
+    elif kind == "squad":
+        for paragraph, _ in _squad(path):
+            gold = (premise_key(str(paragraph["context"])),)
+            for asked in paragraph.get("qas", []):
+                answers = tuple(dict.fromkeys(str(one["text"]) for one in asked.get("answers", [])))
+                yield Question(str(asked["id"]), str(asked["question"]).strip(), answers, gold)
+    elif kind == "dpr":
+        for number, (line, row) in enumerate(json_array(path), start=1):
+            yield _with_contexts(row, str(number), str(path), line)
+    elif kind == "jsonl":
+        for line, row in json_lines(path):
+            yield _with_contexts(row, str(line), str(path), line)
+    else:
+        yield from _question_lines(path)
+
+
+def read_qrels(file: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
+    """Yield (question id, passage id) of every judgement above 0, as TREC, MS MARCO and BEIR write them.
+
+    Raises:
+        FormatError: With the line, if it has neither three nor four columns or the last is no number.
+    """
+    for number, line in lines(file):
+        parts = line.split()
+        if not parts or (number == 1 and parts[-1].lower() in {"score", "rel", "relevance"}):
+            continue
+        if len(parts) not in (3, 4) or not parts[-1].lstrip("-").isdigit():
+            raise FormatError(
+                "expected question id, passage id and a number (or with a 0 between, as TREC writes it), "
+                f"found {shorten(line)!r}",
+                source=str(file),
+                line=number,
+            )
+        if int(parts[-1]) > 0:
+            yield parts[0], parts[-2]
+
+
+def _format(path: Path) -> Format:
+    if path.is_dir():
+        return "beir"
+    with open_text(path) as stream:
+        try:
+            head = stream.read(1 << 16).lstrip("\ufeff \t\r\n")
+        except (UnicodeDecodeError, OSError, EOFError) as error:
+            raise FormatError(
+                f"expected text in UTF-8, found a damaged or binary file ({error})", source=str(path)
+            ) from error
+    if head.startswith("["):
+        return "dpr"
+    if head.startswith("{"):
+        first = head.split("\n", 1)[0]
+        return "squad" if '"paragraphs"' in first or '"data"' in first or first.strip() == "{" else "jsonl"
+    return "table" if "\t" in head.split("\n", 1)[0] else "text"
+
+
+def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
+    kind = _format(path)
+    if kind == "beir":
+        path, kind = _one_of(path, "corpus.jsonl"), "jsonl"
+    if kind == "squad":
+        seen = set()
+        for paragraph, place in _squad(path):
+            text = str(paragraph["context"])
+            if (key := premise_key(text)) not in seen:
+                seen.add(key)
+                yield place, Passage(key, text)
+    elif kind in {"dpr", "jsonl"}:
+        known: set[int] = set()  # hashes: ids of a training file's passages are many
+        for line, row in json_array(path) if kind == "dpr" else json_lines(path):
+            for passage in _contexts(row, str(path), line):
+                if hash(passage.id) not in known or "_id" in row:
+                    known.add(hash(passage.id)) if "_id" not in row else None
+                    yield f"line {line}", passage
+    else:
+        yield from _passage_lines(path, kind)
+
+
+def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
+    titled = False
+    for number, line in lines(path):
+        if not line.strip():
+            continue
+        parts = line.split("\t") if kind == "table" else [str(number), line]
+        if (
+            number == 1
+            and kind == "table"
+            and [part.lower() for part in parts[:2]]
+            in (
+                ["id", "text"],
+                ["pid", "passage"],
+            )
+        ):
+            titled = len(parts) > 2
+            continue
+        if len(parts) < 2:
+            raise FormatError(
+                f"expected an id, a tab and a text, found {shorten(line)!r}", source=str(path), line=number
+            )
+        title = parts[2].strip().strip('"') if len(parts) > 2 else ""
+        text = parts[1]
+        if titled and len(text) > 1 and text.startswith('"') and text.endswith('"'):
+            text = text[1:-1].replace('""', '"')  # csv's quotes, as psgs_w100.tsv has them
+        yield f"line {number}", Passage(parts[0].strip(), text, title)
+
+
+def _question_lines(path: Path) -> Iterator[Question]:
+    for number, line in lines(path):
+        parts = [part.strip() for part in line.split("\t")]
+        if not line.strip():
+            continue
+        if len(parts) == 1:
+            yield Question(str(number), parts[0])
+        elif parts[-1].startswith("["):
+            try:
+                answers = ast.literal_eval(parts[-1])
+            except (ValueError, SyntaxError) as error:
+                raise FormatError(
+                    f"expected a list of answers such as ['one'], found {shorten(parts[-1])}",
+                    source=str(path),
+                    line=number,
+                ) from error
+            yield Question(str(number), parts[-2], tuple(map(str, answers)))
+        else:
+            yield Question(parts[0], parts[1])
+
+
+def _squad(path: Path) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield the paragraphs of a SQuAD file, each with its place in words."""
+    with open_text(path) as stream:
+        value = parse_json(stream.read(), source=str(path))
+    articles = value.get("data") if isinstance(value, dict) else None
+    if not isinstance(articles, list):
+        raise FormatError('expected SQuAD JSON, an object with a list "data"', source=str(path))
+    for article in articles:
+        for number, paragraph in enumerate(article.get("paragraphs", []), start=1):
+            if "context" not in paragraph:
+                raise FormatError(
+                    f"expected a context in paragraph {number} of {article.get('title')!r}", source=str(path)
+                )
+            yield paragraph, f"{article.get('title')}, paragraph {number}"
+
+
+_CONTEXTS = ("positive_ctxs", "hard_negative_ctxs", "negative_ctxs", "ctxs")
+
+
+def _contexts(row: Mapping[str, Any], source: str, line: int) -> Iterator[Passage]:
+    """Yield the passages of a row: its own, or those that a question of DPR or NQ-open comes with."""
+    if not any(name in row for name in _CONTEXTS):
+        if "text" not in row and "contents" not in row:
+            raise FormatError(
+                f"expected a passage with text, or a question with passages, found {shorten(', '.join(row))}",
+                source=source,
+                line=line,
+            )
+        yield _passage(row)
+    for name in _CONTEXTS:
+        for context in row.get(name) or ():
+            yield _passage(context)
+
+
+def _passage(row: Mapping[str, Any]) -> Passage:
+    text = str(row.get("text", row.get("contents", "")))
+    known = next(
+        (row[name] for name in ("_id", "id", "passage_id", "psg_id", "docid") if row.get(name)), None
+    )
+    return Passage(str(known) if known is not None else premise_key(text), text, str(row.get("title") or ""))
+
+
+def _with_contexts(row: Mapping[str, Any], place: str, source: str, line: int) -> Question:
+    text = next((row[name] for name in ("question", "query", "text") if isinstance(row.get(name), str)), None)
+    if text is None:
+        found = shorten(", ".join(row))
+        raise FormatError(f"expected a question, found only the fields {found}", source=source, line=line)
+    answers = row.get("answers", row.get("answer", ()))
+    given = [answers] if isinstance(answers, str) else list(answers or ())
+    positive = list(row.get("positive_ctxs") or ())
+    positive += [one for one in row.get("ctxs") or () if one.get("isgold")]
+    known = next((row[name] for name in ("_id", "id", "qid") if name in row), place)
+    return Question(
+        str(known),
+        text.strip(),
+        tuple(map(str, given)),
+        tuple(dict.fromkeys(_passage(one).id for one in positive)),
+        tuple(dict.fromkeys(_passage(one).id for one in row.get("hard_negative_ctxs") or ())),
+    )
+
+
+def _beir_questions(folder: Path, split: str, unknown: list[str]) -> Iterator[Question]:
+    qrels = folder / "qrels" / f"{split}.tsv"
+    if not qrels.is_file():
+        there = ", ".join(sorted(found.stem for found in qrels.parent.glob("*.tsv"))) or "none"
+        raise FormatError(f"expected judgements {split}.tsv in qrels, found {there}", source=str(folder))
+    gold: dict[str, list[str]] = {}
+    for question, passage in read_qrels(qrels):
+        gold.setdefault(question, []).append(passage)
+    for line, row in json_lines(_one_of(folder, "queries.jsonl")):
+        asked = _with_contexts(row, str(line), str(folder), line)
+        if asked.id in gold:
+            yield Question(asked.id, asked.text, asked.answers, tuple(gold.pop(asked.id)))
+    unknown.extend(gold)
+
+
+def _one_of(folder: Path, name: str) -> Path:
+    for found in (folder / name, folder / f"{name}.gz"):
+        if found.is_file():
+            return found
+    raise FormatError(f"expected a BEIR folder with {name}, found none", source=str(folder))

@@ -1,0 +1,205 @@
+"""Passage retrieval measured: R@k and MRR over a pool, by gold passage and by answer.
+
+R@k is the share of questions with a hit among the k first (the papers' top-k accuracy); MRR counts the rank
+of the first hit, 0 beyond the last rank looked at (MRR@100). A hit is an annotated passage (*gold*), or one
+that holds an answer (*answer*, DPR's rule, see `entail.evaluation.passages_answers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.data.passages import Question, read_qrels, read_questions
+from entail.errors import EvaluationError
+from entail.evaluation.passages_answers import answer_tokens, has_answer
+from entail.evaluation.passages_search import Positions, search_vectors, search_words
+from entail.evaluation.passages_store import PassageStore, encode_store
+from entail.progress import ProgressCallback
+
+KS = (1, 5, 20, 100)
+NAMED = 5
+"""Ids that are named of those that are wrong."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Questions with their judgements, and what was wrong with these.
+
+    Attributes:
+        questions: In the order of the file.
+        unknown_questions: Ids that are judged, but are no questions.
+    """
+
+    questions: tuple[Question, ...]
+    unknown_questions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PassageEvaluation:
+    """Figures of one retriever.
+
+    Attributes:
+        retriever: How a person calls it.
+        revision: Which weights.
+        passages: Passages searched.
+        gold: R@k, MRR by gold passage; None where no question has one in the pool.
+        answer: The same by answer; None where no question has one.
+        questions: Questions that were looked up.
+        with_gold: Questions whose gold passage is in the pool.
+        with_answer: Questions with an answer.
+        unknown_passages: Gold ids that are no passages of the pool.
+        unknown_questions: See `Judged`.
+        first_hits: For each question the rank of its first gold passage, from 1; 0 where none was found.
+    """
+
+    retriever: str
+    revision: str
+    passages: int
+    gold: dict[str, float] | None
+    answer: dict[str, float] | None
+    questions: int
+    with_gold: int
+    with_answer: int
+    unknown_passages: tuple[str, ...] = ()
+    unknown_questions: tuple[str, ...] = ()
+    first_hits: tuple[int, ...] = field(default=(), repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures; those at the top are by gold passage, by answer where there is none."""
+        wrong = {
+            name: {"count": len(ids), "first": list(ids[:NAMED])}
+            for name, ids in (
+                ("unknown_passages", self.unknown_passages),
+                ("unknown_questions", self.unknown_questions),
+            )
+        }
+        return {
+            **(self.gold or self.answer or {}),
+            "by": "gold" if self.gold else "answer",
+            "questions": self.questions,
+            "passages": self.passages,
+            "retriever": self.retriever,
+            "revision": self.revision,
+            "gold": self.gold and {**self.gold, "questions": self.with_gold},
+            "answer": self.answer and {**self.answer, "questions": self.with_answer},
+            **wrong,
+        }
+
+
+def judged_questions(
+    file: Path, *, qrels: Path | None = None, split: str = "test", limit: int | None = None
+) -> Judged:
+    """Read questions, with judgements from a file of their own where there is one.
+
+    Raises:
+        FormatError: If a file is not what it should be.
+    """
+    unknown: list[str] = []
+    questions = list(read_questions(file, split=split, unknown=unknown))
+    if qrels is not None:
+        gold: dict[str, list[str]] = {}
+        for question, passage in read_qrels(qrels):
+            gold.setdefault(question, []).append(passage)
+        questions = [replace(one, gold=tuple(gold.pop(one.id))) for one in questions if one.id in gold]
+        unknown += list(gold)
+    return Judged(tuple(questions[:limit]), tuple(unknown))
+
+
+def evaluate_passages(
+    store: PassageStore,
+    judged: Judged,
+    *,
+    encoder: str = "bm25",
+    ks: Sequence[int] = KS,
+    progress: ProgressCallback | None = None,
+) -> PassageEvaluation:
+    """Look every question up and count the hits.
+
+    Args:
+        store: The pool.
+        judged: The questions.
+        encoder: `bm25`, or what `entail.load` takes.
+        ks: Where R@k is read; MRR looks as far as the last of them.
+        progress: See `Meter`.
+
+    Raises:
+        EvaluationError: If there is no question, or none with an answer or a gold passage of the pool.
+    """
+    questions = judged.questions
+    if not questions:
+        named = ", ".join(judged.unknown_questions[:NAMED])
+        hint = f"; the judgements name {named}, which are not among them" if named else ""
+        raise EvaluationError(f"expected questions, found none{hint}")
+    where = store.positions(known for one in questions for known in one.gold)
+    unknown = tuple(dict.fromkeys(known for one in questions for known in one.gold if known not in where))
+    gold = [{where[known] for known in one.gold if known in where} for one in questions]
+    answers = [[found for text in one.answers if (found := answer_tokens(text))] for one in questions]
+    if not any(gold) and not any(answers):
+        named = f" (such as {', '.join(unknown[:NAMED])})" if unknown else ""
+        raise EvaluationError(
+            f"expected questions with an answer or a gold passage, found none: {len(unknown):,} gold ids"
+            f"{named} are no passages of the pool; are questions and passages of the same release?"
+        )
+    name, revision, hits = _search(store, [one.text for one in questions], encoder, max(ks), progress)
+
+    @lru_cache(maxsize=1 << 15)  # the same passages are found for many questions
+    def tokens(position: int) -> tuple[str, ...]:
+        return answer_tokens(store[position].text)
+
+    by_gold = _ranks(hits, gold, lambda position, ids: position in ids)
+    by_answer = _ranks(hits, answers, lambda position, texts: has_answer(tokens(position), texts))
+    return PassageEvaluation(
+        retriever=name,
+        revision=revision,
+        passages=len(store),
+        gold=_figures([rank for rank, ids in zip(by_gold, gold, strict=True) if ids], ks),
+        answer=_figures([rank for rank, texts in zip(by_answer, answers, strict=True) if texts], ks),
+        questions=len(questions),
+        with_gold=sum(map(bool, gold)),
+        with_answer=sum(map(bool, answers)),
+        unknown_passages=unknown,
+        unknown_questions=judged.unknown_questions,
+        first_hits=tuple(by_gold),
+    )
+
+
+def _search(
+    store: PassageStore, texts: Sequence[str], encoder: str, k: int, progress: ProgressCallback | None
+) -> tuple[str, str, Positions]:
+    if encoder == "bm25":
+        import bm25s
+
+        return "bm25", f"bm25s-{bm25s.__version__}", search_words(store, texts, k=k, progress=progress)
+    from entail.encoders.biencoder import load
+
+    loaded = load(encoder)
+    shards = encode_store(store, loaded, progress=progress)
+    queries = loaded.encode_queries(texts, progress=progress)
+    return loaded.name, loaded.revision, search_vectors(queries, shards, k=k, progress=progress)
+
+
+def _ranks(found: NDArray[np.int64], wanted: Iterable[Any], hit: Callable[[int, Any], bool]) -> list[int]:
+    """Return the rank of each question's first hit, from 1; 0 where there is none."""
+    return [
+        next((rank for rank, at in enumerate(row.tolist(), 1) if at >= 0 and hit(at, one)), 0) if one else 0
+        for row, one in zip(found, wanted, strict=True)
+    ]
+
+
+def _figures(ranks: Sequence[int], ks: Sequence[int]) -> dict[str, float] | None:
+    """Return R@k and MRR of ranks, 0 standing for none.
+
+    >>> _figures([1, 2, 0, 4], (1, 5))
+    {'R@1': 0.25, 'R@5': 0.75, 'MRR': 0.4375}
+    """
+    if not ranks:
+        return None
+    figures = {f"R@{k}": sum(0 < rank <= k for rank in ranks) / len(ranks) for k in ks}
+    return {**figures, "MRR": sum(1 / rank for rank in ranks if rank) / len(ranks)}

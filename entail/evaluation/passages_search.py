@@ -1,0 +1,104 @@
+"""The k nearest passages of many questions: by BM25, or by vectors that lie in shards on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.errors import EvaluationError
+from entail.index.dense import faiss_alone
+from entail.progress import Meter, ProgressCallback
+
+if TYPE_CHECKING:
+    from entail.evaluation.passages_store import PassageStore
+
+Positions = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+MOST_BM25 = 3_000_000
+"""Passages that BM25 takes: its index is in memory."""
+
+_QUERIES = 1_024
+
+
+def search_vectors(
+    queries: Floats, shards: Sequence[Path], *, k: int, progress: ProgressCallback | None = None
+) -> Positions:
+    """Return the positions of the k passages of greatest inner product, shape (queries, k), -1 where none is.
+
+    Every shard is searched by FAISS, exactly, and the lists are merged; one shard is in memory at a time.
+    """
+    import faiss
+
+    best = np.full((len(queries), k), -np.inf, dtype=np.float32)
+    found = np.full((len(queries), k), -1, dtype=np.int64)
+    first = 0
+    meter = Meter(len(queries) * len(shards), "searching passages", unit="searches", report=progress)
+    for shard in shards:
+        vectors = np.ascontiguousarray(np.load(shard, mmap_mode="r"))
+        for at in range(0, len(queries), _QUERIES):
+            block = slice(at, at + _QUERIES)
+            with faiss_alone():
+                scores, places = faiss.knn(
+                    np.ascontiguousarray(queries[block]),
+                    vectors,
+                    min(k, len(vectors)),
+                    metric=faiss.METRIC_INNER_PRODUCT,
+                )
+            scores = np.hstack([best[block], scores])
+            places = np.hstack([found[block], np.where(places < 0, -1, places + first)])
+            order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+            best[block] = np.take_along_axis(scores, order, axis=1)
+            found[block] = np.take_along_axis(places, order, axis=1)
+            meter.add(len(scores))
+        first += len(vectors)
+    return found
+
+
+def search_words(
+    store: PassageStore, questions: Sequence[str], *, k: int, progress: ProgressCallback | None = None
+) -> Positions:
+    """Return the positions of the k best passages by BM25 (Lucene's, k1 0.9, b 0.4), shape (questions, k).
+
+    The parameters are those of Anserini and of DPR's hard negatives.
+
+    Raises:
+        EvaluationError: If there are more than `MOST_BM25` passages.
+    """
+    import bm25s
+    import Stemmer
+
+    if len(store) > MOST_BM25:
+        raise EvaluationError(
+            f"expected at most {MOST_BM25:,} passages for BM25, whose index is in memory, found "
+            f"{len(store):,}; take Lucene (Pyserini) for these, or measure an encoder"
+        )
+    stemmer: Any = Stemmer.Stemmer("english")
+
+    def words(texts: Sequence[str]) -> Any:  # noqa: ANN401 - bm25s's own
+        return bm25s.tokenize(
+            list(texts), stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False
+        )
+
+    passages = words([passage.whole for passage in store])
+    found = np.full((len(questions), k), -1, dtype=np.int64)
+    if not any(passages):
+        return found
+    ranker = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
+    ranker.index(passages, show_progress=False)
+    meter = Meter(len(questions), "searching passages", unit="questions", report=progress)
+    for row, asked in enumerate(words(questions)):
+        meter.add(1)
+        known = ranker.get_tokens_ids(asked)
+        if not known:
+            continue
+        scores = ranker.get_scores_from_ids(known)
+        top = np.argpartition(-scores, min(k, len(scores) - 1))[: k + 1]
+        top = top[np.lexsort((top, -scores[top]))][:k]
+        top = top[scores[top] > 0]
+        found[row, : len(top)] = top
+    return found

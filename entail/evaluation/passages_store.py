@@ -1,0 +1,193 @@
+"""Passages on disk: texts with their places, vectors in shards that are mapped into memory.
+
+A folder holds `texts.jsonl` (id, title, text), `offsets.i64` (where each line begins) and, for each encoder,
+`vectors-<revision>/00000-<hash of its texts>.npy` ...: float32, shape (passages of the shard, d). A shard is
+there whole or not at all, so encoding goes on where it was cut off, and what was encoded of the same texts is
+not encoded again. Nothing but one shard is ever in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.data.passages import Passage, PassageTally, read_passages
+from entail.data.writing import replacing, write_text
+from entail.errors import EvaluationError
+from entail.index.vectors import slug
+from entail.progress import Meter, ProgressCallback
+
+if TYPE_CHECKING:
+    from entail.encoders.biencoder import BiEncoder
+
+Floats = NDArray[np.float32]
+
+SHARD = 50_000
+"""Passages whose vectors are one file: 77 MB at 384 dimensions."""
+
+_PIECE = 1_000
+
+
+class PassageStore:
+    """Passages by position, read from disk one at a time.
+
+    Args:
+        folder: Where `store_passages` has put them.
+
+    Raises:
+        EvaluationError: If nothing whole is there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        about = folder / "passages.json"
+        if not about.is_file():
+            raise EvaluationError(f"{folder}: expected stored passages, found none; store them first")
+        self.about: dict[str, object] = json.loads(about.read_text(encoding="utf-8"))
+        self._offsets = np.memmap(folder / "offsets.i64", dtype=np.int64, mode="r")
+        self._texts = np.memmap(folder / "texts.jsonl", dtype=np.uint8, mode="r")
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, position: int) -> Passage:
+        start, end = self._offsets[position], self._offsets[position + 1]
+        return Passage(*json.loads(self._texts[start:end].tobytes()))
+
+    def __iter__(self) -> Iterator[Passage]:
+        with (self.folder / "texts.jsonl").open("rb") as file:
+            for line in file:
+                yield Passage(*json.loads(line))
+
+    def digest(self, first: int, last: int) -> str:
+        """Return the hash of the passages from `first` to before `last`."""
+        start, end = self._offsets[first], self._offsets[last]
+        return hashlib.blake2b(self._texts[start:end].data, digest_size=8).hexdigest()
+
+    def positions(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return where the passages of some ids are; what is not there is left out."""
+        wanted = set(ids)
+        return {passage.id: place for place, passage in enumerate(self) if passage.id in wanted}
+
+
+def store_passages(
+    files: Sequence[Path], folder: Path, *, progress: ProgressCallback | None = None
+) -> PassageStore:
+    """Write the passages of files into a folder, or open what was written of the same files before.
+
+    Two passages of one id are one passage; the first counts.
+
+    Raises:
+        FormatError: If a file is not what it should be.
+        EvaluationError: If no passage is in them.
+    """
+    key = store_key(files)
+    about_file = folder / "passages.json"
+    if about_file.is_file() and json.loads(about_file.read_text(encoding="utf-8")).get("key") == key:
+        return PassageStore(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    about_file.unlink(missing_ok=True)
+    total = sum(path.stat().st_size for file in files for path in _parts(file))
+    meter = Meter(total, "reading passages", unit="bytes", report=progress)
+    tallies = [PassageTally() for _ in files]
+    seen: set[bytes] = set()  # of one file with ids of its own nothing is kept: it may hold 21 million
+    count, place, repeated = 0, 0, 0
+    with (
+        replacing(folder / "texts.jsonl") as texts,
+        replacing(folder / "offsets.i64") as offsets,
+        texts.open("wb") as file,
+        offsets.open("wb") as places,
+    ):
+        places.write(np.int64(0).tobytes())
+        for path, tally in zip(files, tallies, strict=True):
+            for passage in read_passages(path, tally=tally):
+                if len(files) > 1:
+                    known = hashlib.blake2b(passage.id.encode("utf-8", "surrogatepass"), digest_size=8)
+                    if known.digest() in seen:
+                        repeated += 1
+                        continue
+                    seen.add(known.digest())
+                row = json.dumps([passage.id, passage.text, passage.title]).encode() + b"\n"
+                file.write(row)
+                place += len(row)
+                count += 1
+                places.write(np.int64(place).tobytes())
+                meter.add(len(row))
+    if not count:
+        raise EvaluationError("expected passages to search, found none in " + ", ".join(map(str, files)))
+    about = {
+        "key": key,
+        "passages": count,
+        "repeated": repeated,
+        "files": [{"name": path.name, **tally.to_json()} for path, tally in zip(files, tallies, strict=True)],
+    }
+    write_text(about_file, json.dumps(about, indent=2) + "\n")
+    return PassageStore(folder)
+
+
+def store_key(files: Sequence[Path]) -> str:
+    """Return what names the store of some files: their paths, sizes and times of change, hashed."""
+    stamps = [
+        (str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns)
+        for file in files
+        for path in _parts(file)
+    ]
+    return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16]
+
+
+def encode_store(
+    store: PassageStore,
+    encoder: BiEncoder,
+    *,
+    shard: int = SHARD,
+    progress: ProgressCallback | None = None,
+) -> list[Path]:
+    """Encode all passages by an encoder's premise tower, and return the files of their vectors, in order.
+
+    Shards that are there already are not encoded again.
+
+    Raises:
+        EncoderError: If the weights cannot be loaded or make no vectors.
+    """
+    folder = store.folder / f"vectors-{slug(encoder.premise_revision)}"
+    folder.mkdir(parents=True, exist_ok=True)
+    meter = Meter(len(store), f"encoding passages by {encoder.name}", unit="passages", report=progress)
+    files = []
+    for number, start in enumerate(range(0, len(store), shard)):
+        size = min(shard, len(store) - start)
+        file = folder / f"{number:05}-{store.digest(start, start + size)}.npy"
+        files.append(file)
+        if _is_whole(file, (size, encoder.dimension)):
+            meter.add(size)
+            continue
+        with replacing(file) as partial:
+            vectors = np.lib.format.open_memmap(
+                partial, mode="w+", dtype=np.float32, shape=(size, encoder.dimension)
+            )
+            for at in range(0, size, _PIECE):
+                texts = [store[start + place].whole for place in range(at, min(at + _PIECE, size))]
+                vectors[at : at + len(texts)] = encoder.encode_premises(texts)
+                meter.add(len(texts))
+            vectors.flush()
+            del vectors
+    return files
+
+
+def _is_whole(file: Path, shape: tuple[int, int]) -> bool:
+    try:
+        return bool(np.load(file, mmap_mode="r").shape == shape)
+    except (OSError, ValueError):
+        return False
+
+
+def _parts(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(found for found in path.glob("corpus.jsonl*") if found.is_file())
+    return [path] if os.path.lexists(path) else []

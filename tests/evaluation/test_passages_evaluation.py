@@ -1,0 +1,155 @@
+"""Passage retrieval measured by gold passage and by answer."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from entail.cli import main
+from entail.data.passages import Question
+from entail.encoders.biencoder import load
+from entail.errors import EvaluationError
+from entail.evaluation import passages_store
+from entail.evaluation.passages import Judged, evaluate_passages, judged_questions
+from entail.evaluation.passages_answers import answer_tokens, has_answer
+from entail.evaluation.passages_search import search_vectors
+from entail.evaluation.passages_store import PassageStore, encode_store, store_passages
+from entail.progress import Progress
+
+POOL = "p1\tice is cold and hard\np2\tfire burns hot\np3\trome won the war\np4\tcold tea\n"
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Path:
+    file = tmp_path / "pool.tsv"
+    file.write_text(POOL, encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def store(pool: Path, tmp_path: Path) -> PassageStore:
+    return store_passages([pool], tmp_path / "kept")
+
+
+def test_figures_by_gold_and_by_answer(store: PassageStore) -> None:
+    judged = Judged(
+        (
+            Question("a", "what is cold and hard", ("ice",), ("p1",)),
+            Question("b", "what is cold tea", ("cold",), ("p1",)),  # p4 first: an answer, not the gold one
+            Question("c", "zebra", ("zebra",), ("p2",)),  # nothing is found
+            Question("d", "who won the war", ("nobody",)),  # no gold passage: only measured by answer
+            Question("e", "fire", (), ("p2", "p9")),  # p9 is nowhere
+        ),
+        ("q7",),
+    )
+    found = evaluate_passages(store, judged)
+    assert found.gold == pytest.approx({"R@1": 0.5, "R@5": 0.75, "R@20": 0.75, "R@100": 0.75, "MRR": 2.5 / 4})
+    assert found.answer == pytest.approx({"R@1": 0.5, "R@5": 0.5, "R@20": 0.5, "R@100": 0.5, "MRR": 0.5})
+    assert (found.with_gold, found.with_answer, found.first_hits) == (4, 4, (1, 2, 0, 0, 1))
+    data = found.to_json()
+    assert (data["R@1"], data["by"], data["questions"], data["passages"]) == (0.5, "gold", 5, 4)
+    assert data["unknown_passages"] == {"count": 1, "first": ["p9"]}
+    assert data["unknown_questions"] == {"count": 1, "first": ["q7"]}
+
+
+def test_wrong_ids_alone_are_an_error_that_names_them(store: PassageStore) -> None:
+    with pytest.raises(EvaluationError, match=r"1 gold ids \(such as p9\) are no passages"):
+        evaluate_passages(store, Judged((Question("a", "ice", (), ("p9",)),)))
+    with pytest.raises(EvaluationError, match=r"expected questions, found none; the judgements name q7"):
+        evaluate_passages(store, Judged((), ("q7",)))
+
+
+def test_judgements_from_their_own_file(tmp_path: Path) -> None:
+    (tmp_path / "q.tsv").write_text("1\tice\n2\tfire\n", encoding="utf-8")
+    (tmp_path / "qrels").write_text("1 0 p1 1\n3 0 p2 1\n", encoding="utf-8")
+    found = judged_questions(tmp_path / "q.tsv", qrels=tmp_path / "qrels")
+    assert found == Judged((Question("1", "ice", (), ("p1",)),), ("3",))
+
+
+def test_sharded_search_is_the_search_of_all(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((23, 8)).astype(np.float32)
+    queries = rng.standard_normal((5, 8)).astype(np.float32)
+    files = []
+    for number, start in enumerate(range(0, 23, 7)):
+        files.append(tmp_path / f"{number}.npy")
+        np.save(files[-1], vectors[start : start + 7])
+    expected = np.argsort(-(queries @ vectors.T), axis=1)[:, :9]
+    np.testing.assert_array_equal(search_vectors(queries, files, k=9), expected)
+    assert (search_vectors(queries, files[:1], k=9)[:, 7:] == -1).all()
+
+
+def test_encoding_goes_on_where_it_was_cut_off(
+    tiny_home: Path, store: PassageStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = load("tiny")
+    monkeypatch.setattr(passages_store, "_PIECE", 1)
+    encoded: list[str] = []
+    right = encoder.encode_premises
+
+    def until_the_fourth(texts: list[str], **given: object) -> object:
+        if len(encoded) == 3:
+            raise KeyboardInterrupt
+        encoded.extend(texts)
+        return right(texts)
+
+    monkeypatch.setattr(encoder, "encode_premises", until_the_fourth)
+    with pytest.raises(KeyboardInterrupt):
+        encode_store(store, encoder, shard=2)
+    assert len(encoded) == 3
+    encoded.clear()
+    reports: list[Progress] = []
+    files = encode_store(store, encoder, shard=2, progress=reports.append)
+    assert encoded == [store[2].whole, store[3].whole]  # the first shard was whole
+    assert reports[-1].done == reports[-1].total == 4
+    expected = right([passage.whole for passage in store])
+    np.testing.assert_allclose(np.vstack([np.load(file) for file in files]), expected, atol=1e-5)
+    found = evaluate_passages(store, Judged((Question("a", store[1].text, (), ("p2",)),)), encoder="tiny")
+    assert found.gold is not None
+    assert found.gold["R@1"] == 1.0
+
+
+def test_other_files_are_another_pool(pool: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more.tsv"
+    more.write_text("p4\tcold tea\np5\tsnow\n", encoding="utf-8")
+    assert len(store_passages([pool], tmp_path / "kept")) == 4
+    both = store_passages([pool, more], tmp_path / "kept")
+    assert [both[place].id for place in range(len(both))] == ["p1", "p2", "p3", "p4", "p5"]
+    assert both.about["repeated"] == 1
+    assert both.positions(["p5", "p3", "x"]) == {"p3": 2, "p5": 4}
+
+
+def test_answers_match_word_by_word_as_dpr_has_it() -> None:
+    passage = answer_tokens("The Caf\u00e9 in New York's centre, 1,000 km away.")
+    for answer, expected in {
+        "cafe\u0301": True,  # another encoding of the same accent
+        "cafe": False,
+        "NEW YORK": True,
+        "New Yorker": False,
+        "1,000": True,
+        "000 km": True,
+        "York s": False,
+        "": False,
+    }.items():
+        assert has_answer(passage, [answer_tokens(answer)]) is expected, answer
+
+
+def test_the_command_line_says_it_all(
+    pool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    asked = tmp_path / "q.jsonl"
+    asked.write_text(json.dumps({"question": "who won the war", "answer": ["Rome"]}) + "\n", encoding="utf-8")
+    arguments = ["evaluate", "passages", "--passages", str(pool), "--questions", str(asked)]
+    assert main([*arguments, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert {"R@1", "R@5", "R@20", "R@100", "MRR", "questions", "passages"} <= set(data)
+    assert (data["R@1"], data["by"], data["gold"], data["pool"]["passages"]) == (1.0, "answer", None, 4)
+    assert (tmp_path / "data" / "passages").is_dir()
+    assert main(arguments) == 0
+    assert "bm25: 1 questions, 4 passages" in capsys.readouterr().out
+    assert main([*arguments[:-1], str(tmp_path / "none")]) == 1
+    assert "none" in capsys.readouterr().err
