@@ -86,7 +86,7 @@ class Ruler:
             scores = self.scores(question, facts, visible)
             steps.append(scores)
             best = max(visible, key=lambda fact: scores[fact])
-            if len(facts) >= self.search.least and scores[-1] >= scores[best]:
+            if self.search.may_stop(facts) and scores[-1] >= scores[best]:
                 break
             facts.append(best)
         return facts, steps
@@ -144,7 +144,7 @@ def same_steps(
         else:
             visible = plain.near.visible(plain.near.of_text(question.text), own)
             scores = plain.scores(question, own, visible)
-        may_stop = len(own) >= plain.search.least
+        may_stop = plain.search.may_stop(own)
         best = max(score for fact, score in scores.items() if fact >= 0 or may_stop)
         chosen = -1 if step.chosen is None else step.chosen
         same += scores[chosen] >= best - NEAR
@@ -191,7 +191,7 @@ def _run(given: argparse.Namespace) -> None:
         near.of_text(question.text)
     if given.prepare:
         near.prepare(range(len(facts)))
-    plain = ruler(given.scorer, ranker.inputs, near, search)
+    plain = ruler(given.scorer, ranker.inputs, near, ranker.search)
     plain.batch_size = tuned(plain, asked)
     plain.spent = Spent()
     begun = time.perf_counter()

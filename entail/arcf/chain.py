@@ -36,6 +36,7 @@ class Search:
         beam: Chains that grow at once; 1 is greedy.
         margin: Lazy: at a step, of the facts scored before, only those are scored anew whose last score is
             at most so much below the best one; None scores all anew.
+        stop: Whether a chain may end since the bare prefix scores best; a scorer has to have learnt it.
 
     Raises:
         SettingsError: If a value cannot be.
@@ -45,6 +46,11 @@ class Search:
     least: int = 3
     beam: int = 1
     margin: float | None = None
+    stop: bool = True
+
+    def may_stop(self, facts: Sequence[int]) -> bool:
+        """Whether a chain of these facts may end by itself."""
+        return self.stop and len(facts) >= self.least
 
     def __post_init__(self) -> None:
         if self.length < 1 or self.least < 0 or self.beam < 1:
@@ -168,7 +174,7 @@ def _greedy(question: Ids, near: Ints, inputs: Inputs, neighbourhoods: Neighbour
         rest = known[len(first) :]
         while rest and how.margin is not None:
             # Where it may not stop yet, the best fact is wanted, however good the bare prefix is.
-            bar = max([*([bare] if len(facts) >= how.least else []), *fresh.values()]) - how.margin
+            bar = max([*([bare] if how.may_stop(facts) else []), *fresh.values()]) - how.margin
             further = [fact for fact in rest if last[fact] >= bar]
             if not further:
                 break
@@ -177,7 +183,7 @@ def _greedy(question: Ids, near: Ints, inputs: Inputs, neighbourhoods: Neighbour
             fresh.update(zip(further, map(float, told), strict=True))
         last.update(fresh)
         best = max(fresh, key=lambda fact: fresh[fact]) if fresh else None
-        stops = best is not None and len(facts) >= how.least and bare >= fresh[best]
+        stops = best is not None and how.may_stop(facts) and bare >= fresh[best]
         chosen = None if stops else best
         steps.append(ChainStep(tuple(fresh), tuple(fresh.values()), bare, chosen, tuple(joined)))
         why: Stopped | None = "nothing visible" if best is None else "bare prefix" if stops else None
@@ -239,7 +245,7 @@ def _grown(
         return ChainStep(tuple(own), tuple(own.values()), bare, chosen, joined)
 
     found = []
-    if not visible or len(one.facts) >= how.least:
+    if not visible or how.may_stop(one.facts):
         why: Stopped = "bare prefix" if visible else "nothing visible"
         total = one.total + float(shares[0])
         found.append(_Hypothesis(one.facts, total, (*one.steps, step(None)), own, dropped, why))

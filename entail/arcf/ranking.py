@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -40,7 +40,7 @@ class ChainRanker:
     Args:
         scorer: What scores.
         neighbourhoods: What is visible, and all facts.
-        search: How chains are grown.
+        search: How chains are grown; by a scorer that never learnt when to stop always to their full length.
         together: Questions whose pairs are scored in the same batches: 1 on a processor, more on a GPU.
         unchosen: Whether facts that were scored and not chosen are ranked by their last score (S2).
         rest: Whether all others follow by nearness to the finished explanation (R3).
@@ -59,7 +59,8 @@ class ChainRanker:
         if together < 1:
             raise SettingsError(f"together: expected 1 or more questions, found {together}")
         self.scorer, self.neighbourhoods = scorer, neighbourhoods
-        self.search = search or Search()
+        search = search or Search()
+        self.search = replace(search, stop=search.stop and scorer.form.stop)
         self.together, self.unchosen, self.rest = together, unchosen, rest
 
     @cached_property

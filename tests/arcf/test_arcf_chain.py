@@ -177,6 +177,18 @@ def ranker(fake: Any, **told: Any) -> ChainRanker:
     return ChainRanker(scorer, neighbours(), search=Search(least=0), **told)
 
 
+def test_a_scorer_that_never_learnt_to_stop_goes_on(fake: Any) -> None:
+    scorer = Scorer("fake", "fake@1", ScorerForm(stop=False), fake(by_worth))
+    (one,) = ChainRanker(scorer, neighbours(), search=Search(least=0)).rank(ASKED[:1])
+    assert one.chain is not None
+    assert one.chain.facts == (0, 2, 3, 1)
+    assert one.chain.stopped == "nothing visible"
+    beam = ChainRanker(scorer, neighbours(), search=Search(least=0, beam=2, length=3))
+    (other,) = beam.rank(ASKED[:1])
+    assert other.chain is not None
+    assert len(other.chain.facts) == 3
+
+
 ASKED = [Question(f"Q{i}", "q", "a", {"u0": "CENTRAL"}) for i in range(5)]
 
 
