@@ -362,7 +362,7 @@ def _after_comma(words: Words) -> tuple[str, str] | None:
 
 def _no_question(words: Words) -> tuple[str, str]:
     verb = next((at for at, word in enumerate(words) if at and is_auxiliary(word)), None)
-    if verb is None and words[0].low in PRONOUNS | {"the", "this"}:
+    if verb is None and words[0].low in PRONOUNS | {"this", "these"}:
         verb = next((at for at, word in enumerate(words) if at and is_finite(word)), None)
     if verb is not None and verb + 1 < len(words):
         return text_of(words), "statement"

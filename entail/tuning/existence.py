@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from entail.tuning import lexicon
 from entail.tuning.asking import Asked
 from entail.tuning.clauses import Clause, adjunct, core
 from entail.tuning.phrases import (
@@ -139,7 +140,10 @@ def _how_many(parts: Asked) -> tuple[str, str]:
 
 
 def _how_degree(parts: Asked) -> tuple[str, str]:
-    clause = adjunct(parts.rest)
+    bounded = any(word.low in {"before", "after", "until", "till"} for word in parts.noun)
+    verb = parts.rest[1].low if len(parts.rest) > 1 else ""
+    straight = bounded and (lexicon.verb_share(verb) >= 0.6 or lexicon.base_of_participle(verb) is not None)
+    clause = Clause(text_of(parts.rest), "adjunct") if straight else adjunct(parts.rest)
     return f"There exists a known measure of how {text_of(parts.noun)} {clause.text}".rstrip(), "how degree"
 
 

@@ -14,7 +14,9 @@ from entail.tuning.words import (
     STRANDED,
     TIME_ADVERBS,
     Word,
+    ends_phrase,
     is_adverb,
+    is_finite,
     is_preposition,
 )
 
@@ -37,13 +39,22 @@ def object_gap(words: Sequence[Word]) -> int | None:
     if words[0].low in PRONOUNS - {"one", "people", "there"} and len(words) > 1:
         return 1
     last = words[-1]
+    if last.low == "worth" and len(words) > 1:
+        return len(words) - 1
     found = predicate(words, locative=False)
+    second = _beside(words)
+    if found is not None and second is not None and second < found and not _verb_between(words[second:found]):
+        found = None  # the verb of a clause beside the noun
     stranded = _stranded_at(words)
     if stranded is not None:
         loose = found is not None and lexicon.is_adjective(words[found].low) and found + 1 != stranded
         if found is not None and found < stranded and not loose and not _relative(words[:found]):
             return found
-        if _relative(words[:stranded]) or words[stranded].low in {"up", "down", "out", "off"}:
+        if (
+            _relative(words[:stranded])
+            or _beside(words[:stranded])
+            or words[stranded].low in {"up", "down", "out", "off"}
+        ):
             return None
         if any(
             not word.name
@@ -57,8 +68,8 @@ def object_gap(words: Sequence[Word]) -> int | None:
             and words[stranded - 2].low not in DETERMINERS
         ):
             return stranded - 1
-        second = predicate(words[:stranded], nominal=True)
-        return second if second is not None else stranded
+        nominal = predicate(words[:stranded], nominal=True)
+        return nominal if nominal is not None else stranded
     naming = next(
         (
             place
@@ -120,6 +131,29 @@ def _stranded_at(words: Sequence[Word]) -> int | None:
         }:  # fmt: skip
             return place
     return None
+
+
+def _beside(words: Sequence[Word]) -> int | None:
+    """Return where a second noun phrase stands beside the first, as in "the leader | the king spoke with"."""
+    return next(
+        (
+            at
+            for at, word in enumerate(words)
+            if at
+            and word.low in {"the", "he", "she", "it", "they", "we", "you", "i"}
+            and not (word.sealed or words[at - 1].name or words[at - 1].comma)
+            and ends_phrase(words[at - 1])
+            and not (is_adverb(words[at - 1]) or is_preposition(words[at - 1]))
+            and words[at - 1].low not in {"both", "all"}
+            and lexicon.base_of_participle(words[at - 1].low) is None
+            and not lexicon.is_ing(words[at - 1].low)
+        ),
+        None,
+    )
+
+
+def _verb_between(words: Sequence[Word]) -> bool:
+    return any(is_finite(word) or lexicon.base_of_participle(word.low) is not None for word in words)
 
 
 def _only_past(word: str) -> bool:

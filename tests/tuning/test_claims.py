@@ -95,6 +95,20 @@ LOWER_CASE = {
     "what is obamacare and how does it work": (
         "There exists a known thing that is obamacare. There exists a known way in which it works."
     ),
+    "who was the french leader the us negotiated with in order to purchase louisiana": (
+        "There exists a known person who was the french leader the us negotiated with in order to purchase "
+        "louisiana."
+    ),
+    "how long before a baby can sit up": (
+        "There exists a known measure of how long before a baby can sit up."
+    ),
+    "how long after surgery can you drive": (
+        "There exists a known measure of how long after surgery you can drive."
+    ),
+    "what is google worth": "There exists a known thing that google is worth.",
+    "the day the music died lyrics meaning": (
+        "There exists something known about the day the music died lyrics meaning."
+    ),
     "name the three branches of government": "There exist three known branches of government.",
     "tell me who wrote hamlet": "There exists a known person who wrote hamlet.",
     "how to make bread without yeast": "There exists a known way to make bread without yeast.",
