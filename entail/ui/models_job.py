@@ -77,10 +77,11 @@ def _draw_acts(job: Job, who: str) -> None:
         stopping = job.state == "cancelling"
         if st.button("Cancel", icon=":material/stop:", disabled=stopping, key="cancel_job"):
             _do(lambda: jobs().cancel(job.id, by=who))
+    futile = job.status.ending == "diverged"  # resumed, it does the same again
     if job.resumable and st.button(
         "Resume",
         icon=":material/play_arrow:",
-        type="primary",
+        type="secondary" if futile else "primary",
         key="resume_job",
         help="Queues it again; it goes on from its last checkpoint.",
     ):
@@ -88,6 +89,7 @@ def _draw_acts(job: Job, who: str) -> None:
     if job.spec.method in methods() and st.button(
         "Use as a pattern",
         icon=":material/content_copy:",
+        type="primary" if futile else "secondary",
         key="like_job",
         help="Set up a new training that begins with the data and the settings of this one.",
     ):
@@ -142,9 +144,14 @@ def _draw_standing(job: Job) -> None:
 
 
 def _draw_done(job: Job) -> None:
+    gaussian = makes_gaussians(job.name)
     st.success(
-        f"**{label(job.name)}** learnt in {spell(job.seconds)}. It stands among the encoders, and under "
-        "“Ranked by” on the Trees page.",
+        f"**{label(job.name)}** learnt in {spell(job.seconds)}. It stands among the encoders"
+        + (
+            "; the Direction page judges and searches by it, and the Trees page draws its arrows."
+            if gaussian
+            else ", and under “Ranked by” on the Trees page."
+        ),
         icon=":material/school:",
     )
     if job.evaluation:
@@ -154,7 +161,9 @@ def _draw_done(job: Job) -> None:
             f"decided by {label(found.primary)}."
         )
         st.dataframe(figures_table(found), hide_index=True, key="job_figures")
-    else:
+    if gaussian:  # what is active ranks by vectors: there is nothing to compare it with
+        return
+    if not job.evaluation:
         st.markdown("It was not compared with the active encoder yet: there were no dev trees.")
     if st.button(
         "Compare with the active encoder and promote",
@@ -165,6 +174,16 @@ def _draw_done(job: Job) -> None:
         args=(job.name,),
     ):
         st.rerun()
+
+
+def makes_gaussians(name: str) -> bool:
+    """Say whether an encoder that is here makes Gaussians, so that it cannot become what ranks."""
+    from entail.encoders.catalogue import resolve
+
+    try:
+        return resolve(name).gaussian is not None
+    except EntailError:  # it was taken away since
+        return False
 
 
 def figures_table(found: Beside) -> pd.DataFrame:

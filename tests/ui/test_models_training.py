@@ -335,7 +335,10 @@ def test_an_end_says_what_happened_and_what_to_do(
     assert "**Failed** after" in said(app)
     assert "it *broke*" in said(app)
     assert todo in said(app).partition("**What to do:**")[2]
-    assert "resume_job" in keys(app)
+    # What would do the same again is no first choice.
+    kinds = {key: app.button(key=key).proto.type for key in ("resume_job", "like_job")}
+    first = "like_job" if ending == "diverged" else "resume_job"
+    assert kinds == {"resume_job": "secondary", "like_job": "secondary"} | {first: "primary"}
 
 
 def test_deleted_after_a_question(view: Callable[..., AppTest]) -> None:
@@ -359,6 +362,17 @@ def test_done_it_leads_to_its_promotion(view: Callable[..., AppTest]) -> None:
     assert app.session_state["models_view"] == "Encoders"
     assert app.session_state["models_encoder"] == "mine"
     assert "job" not in app.query_params
+
+
+def test_done_an_encoder_of_gaussians_leads_elsewhere(
+    view: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = train(submit(steps=3))
+    monkeypatch.setattr("entail.ui.models_job.makes_gaussians", lambda name: name == "mine")
+    app = view(job=done.id)
+    assert "the Direction page judges and searches by it" in said(app)
+    assert "Ranked by" not in said(app)
+    assert "promote_job" not in keys(app)
 
 
 def test_the_next_one_begins_like_another(view: Callable[..., AppTest]) -> None:
