@@ -116,6 +116,7 @@ def ask(port: int, clients: int, seconds: float, texts: Iterator[str]) -> dict[s
     """Return what so many clients get, each asking again as soon as it is answered."""
     taking = threading.Lock()
     waited: list[float] = []
+    failed: list[str] = []
     until = time.perf_counter() + seconds
 
     def one() -> None:
@@ -129,7 +130,8 @@ def ask(port: int, clients: int, seconds: float, texts: Iterator[str]) -> dict[s
             answer = connection.getresponse()
             answer.read()
             if answer.status != 200:
-                raise SystemExit(f"status {answer.status}")
+                failed.append(f"status {answer.status}")
+                break
             waited.append(time.perf_counter() - began)
         connection.close()
 
@@ -139,6 +141,10 @@ def ask(port: int, clients: int, seconds: float, texts: Iterator[str]) -> dict[s
         thread.start()
     for thread in threads:
         thread.join()
+    if failed or not waited:
+        sys.exit(
+            f"{len(failed)} of {clients} clients were refused: {', '.join(failed[:3]) or 'no answer at all'}"
+        )
     took = time.perf_counter() - began
     ordered = sorted(waited)
     return {

@@ -1,0 +1,66 @@
+"""What `scripts/bench_serving.py` counts, asked of a server that answers at once."""
+
+import importlib.util
+import itertools
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("bench_serving", ROOT / "scripts" / "bench_serving.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Answer(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    asked: list[str]
+    status: int
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        type(self).asked.extend(body["texts"])
+        self.send_response(type(self).status)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    Answer.asked, Answer.status = [], 200
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_every_text_is_asked_for_once_and_counted(script: ModuleType, port: int) -> None:
+    found = script.ask(port, 3, 0.2, (f"text {i}" for i in itertools.count()))
+    assert found["texts"] == len(Answer.asked) == len(set(Answer.asked)) > 3
+    assert 0 < found["p50_ms"] <= found["p95_ms"]
+    assert found["texts_per_second"] > 0
+
+
+def test_a_refusal_ends_the_measurement(script: ModuleType, port: int) -> None:
+    Answer.status = 429
+    with pytest.raises(SystemExit, match="2 of 2 clients were refused: status 429"):
+        script.ask(port, 2, 0.2, (f"text {i}" for i in itertools.count()))
