@@ -43,10 +43,10 @@ def draw_pair(encoder: GaussianEncoder) -> None:
 
     for key, text in zip((FIRST, SECOND), EXAMPLE, strict=True):
         st.session_state.setdefault(key, text)
-    left, middle, right = st.columns([8, 1, 8], vertical_alignment="center")
+    left, right = st.columns(2)
     first = left.text_area("First sentence", key=FIRST, max_chars=LONGEST, height=90)
-    middle.button("", icon=":material/swap_horiz:", key="direction_swap", on_click=swap, help="Swap")
     second = right.text_area("Second sentence", key=SECOND, max_chars=LONGEST, height=90)
+    st.button("Swap", icon=":material/swap_horiz:", key="direction_swap", on_click=swap)
     if not first.strip() or not second.strip():
         st.info("Type two sentences.", icon=":material/edit:")
         return

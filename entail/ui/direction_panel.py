@@ -60,9 +60,11 @@ def draw_arrows(pointer: Pointer | None, desk: Desk) -> Mapping[str, Verdict]:
         again = pointer.step(tree, screen.selected)
         return [pointer.tell(sentence, texts_of(candidates)), *([again] if again is not None else [])]
 
+    # What this run came too early for may be there by now: it goes by what was drawn, not by what is known.
+    lacks = (desk.pool and desk.offered is None) or (candidates and not verdicts)
     if error := next((work.error for work in now() if work.error is not None), None):
         st.caption(f":material/info: No arrows: {label(str(error), longest=200)}")
-    elif (candidates and not verdicts) or (step is not None and not check):  # by now they may be there
+    elif lacks or (step is not None and not check):
         _draw_wait(screen, now)
     return verdicts
 
@@ -85,6 +87,12 @@ def arrow_in_words(verdict: Verdict) -> str:
 def step_in_words(verdict: Verdict, name: str) -> str:
     """Return what the premises of a step do to its conclusion, as Markdown."""
     colour, icon, words = _STEPS[verdict.says]
+    if verdict.says == "both ways" and verdict.margin < 0:
+        colour, icon, words = (
+            "orange",
+            "warning",
+            "They say much the same, but rather it entails its premises",
+        )
     return f":{colour}[:material/{icon}: {words}{_figures(verdict)}], says {label(name)}"
 
 

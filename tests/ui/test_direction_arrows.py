@@ -176,6 +176,26 @@ def accept_keys(app: AppTest) -> list[str]:
     return [str(button.key) for button in app.button if str(button.key).startswith("accept-")]
 
 
+@pytest.mark.usefixtures("arrows_by_hand")
+def test_a_list_that_is_told_while_the_page_is_drawn_is_drawn_again(
+    app: AppTest, tree: str, gaussian: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, early = Pointer.listed, [True]
+
+    def listed(self: Pointer, sentence: str, pool: Sequence[Any]) -> Any:
+        found = real(self, sentence, pool)
+        return None if early and early.pop() else found
+
+    monkeypatch.setattr(Pointer, "begin", BEGIN)
+    monkeypatch.setattr(direction_arrows, "WARM_AFTER", 0)
+    monkeypatch.setattr(direction_arrows, "WAIT", 30)
+    app = shown_when_told(on_tree(app, tree))
+    monkeypatch.setattr(Pointer, "listed", listed)
+    app = app.selectbox(key="arrows_order").set_value("margin").run()
+    assert not early
+    assert len(accept_keys(app)) == 4
+
+
 def shown_when_told(app: AppTest) -> AppTest:
     """Run the page again until all arrows are told, as the page itself does in a browser."""
     for _ in range(300):
@@ -236,3 +256,9 @@ def test_arrows_come_when_they_are_told_and_an_accept_does_not_wait_for_them(
     app = shown_when_told(app)
     assert accept_keys(app) == []
     assert "None of the 50 best candidates: those that entail it" in said(app)
+
+
+def test_a_step_that_rather_runs_the_other_way_is_warned_of() -> None:
+    rather = replace(told("ba be da", CLAIM), says="both ways")
+    assert "Together the premises say the same as it (+2.00, 75%)" in step_in_words(rather, "mine")
+    assert "but rather it entails its premises (-2.00" in step_in_words(replace(rather, margin=-2.0), "mine")
