@@ -1,0 +1,55 @@
+"""Directions in a real Chromium: the page, and the arrows that come to the candidates by themselves."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+ROOT = Path(__file__).parents[2]
+ARROW = re.compile(r"(entails it|follows from it|both ways|neither way) \(([+-]\d+\.\d\d)")
+
+pytestmark = pytest.mark.browser
+
+
+def fits(page: Page) -> bool:
+    main = page.get_by_test_id("stMain")
+    return bool(main.evaluate("main => main.scrollWidth <= main.clientWidth"))
+
+
+def test_directions_on_a_phone_in_the_dark(browser: Browser, start_app: Any, gaussian: str) -> None:
+    url = start_app(ROOT / "streamlit_app.py")
+    context = browser.new_context(viewport={"width": 420, "height": 900}, color_scheme="dark")
+    page = context.new_page()
+    broken: list[str] = []
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    page.goto(f"{url}/Direction")
+    charts = page.get_by_test_id("stVegaLiteChart")
+    expect(charts).to_have_count(2)
+    expect(charts.first.locator("canvas, svg").first).to_be_visible()
+    expect(page.get_by_text("of all variance in 16 dimensions")).to_be_visible()
+    first, second = page.get_by_label("First sentence"), page.get_by_label("Second sentence")
+    before = first.input_value()
+    page.get_by_role("button", name="Swap").press("Enter")
+    expect(second).to_have_value(before)
+    assert fits(page)
+    page.goto(url)
+    page.get_by_role("button", name="Open").first.click()
+    rows = page.locator('[class*="st-key-row-"]')
+    expect(rows).to_have_count(10)
+    expect(rows.last).to_contain_text(ARROW)
+    assert fits(page)
+    page.get_by_role("button", name="Arrows").press("Enter")
+    page.get_by_role("combobox", name="Order").press("ArrowDown")
+    page.get_by_role("option", name="By margin").click()
+    expect(page.get_by_role("button", name="Arrows: All candidates · By margin")).to_be_visible()
+    expect(page.get_by_text("1 to 10 of 50")).to_be_visible()
+    expect(rows.last).to_contain_text(ARROW)
+    found = [ARROW.search(row.inner_text()) for row in rows.all()]
+    margins = [float(match[2]) for match in found if match is not None]
+    assert len(margins) == 10
+    assert margins == sorted(margins, reverse=True)
+    assert fits(page)
+    assert not broken
+    context.close()
