@@ -44,7 +44,7 @@ from entail.index.ranking import checked_k, top_k
 from entail.index.retriever import LEXICAL, retriever
 from entail.metrics import NOT_THERE, Positions, Values
 from entail.progress import ProgressCallback
-from entail.significance import separation
+from entail.separation import separation
 
 DEFAULT_K = 20
 """The paper's K."""

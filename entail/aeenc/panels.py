@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 
 from entail.metrics import Values
-from entail.significance import Separation, interval
+from entail.separation import Separation
+from entail.significance import interval
 
 NEGLIGIBLE = 0.147
 """Cliff's delta below which two groups count as balanced."""
