@@ -1,10 +1,12 @@
 """What all tests share."""
 
+import importlib.util
 import json
 import threading
 from collections.abc import Callable, Iterator
 from http.server import ThreadingHTTPServer
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -116,6 +118,22 @@ def trained(tiny_home: Path) -> Callable[..., Path]:
         return folder
 
     return write
+
+
+@pytest.fixture(scope="session")
+def load_script() -> Callable[[str], ModuleType]:
+    """Return what imports a program of `scripts/` by its name."""
+
+    def load(name: str) -> ModuleType:
+        file = Path(__file__).parent.parent / "scripts" / f"{name}.py"
+        spec = importlib.util.spec_from_file_location(name, file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture

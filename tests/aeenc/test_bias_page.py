@@ -1,7 +1,7 @@
 """The page of Figure 3, and the committed figures it was made from."""
 
-import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,13 +16,8 @@ FACTS = ["the sun is a star", "a star makes light", "the sun is near", "ice is c
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("measure_bias", ROOT / "scripts" / "measure_bias.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("measure_bias")
 
 
 def verdict(panel: str, claim: str, holds: bool | None, words: str = "") -> dict[str, Any]:

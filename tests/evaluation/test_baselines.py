@@ -1,7 +1,7 @@
 """The committed figures of the retrievers that need no training, and the table made from them."""
 
-import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,13 +27,8 @@ def result() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("baselines", ROOT / "scripts" / "evaluate_baselines.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("evaluate_baselines")
 
 
 @pytest.mark.parametrize(("name", "protocol"), EXPECTED, ids="-".join)

@@ -1,8 +1,7 @@
 """Directions in trees, measured in miniature."""
 
-import importlib.util
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -156,13 +155,8 @@ def test_every_distinct_step_is_a_pair() -> None:
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("in_trees", ROOT / "scripts" / "direction_in_trees.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("direction_in_trees")
 
 
 def test_the_script_measures_and_says_so(

@@ -1,42 +1,17 @@
 """Which sentence entails which, over HTTP."""
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from entail.encoders.catalogue import resolve
 from entail.encoders.gaussian import GaussianEncoder
-from entail.encoders.gaussian_form import Calibration, GaussianForm
 from entail.errors import ServingError
-from entail.gausscse.tower import GaussianTower
 from entail.gausscse.verdict import judge
 from entail.serving.client import Client
-from entail.training.tower import Lora
 from tests.serving.conftest import Served
-
-
-@pytest.fixture
-def gaussian(tiny_home: Path) -> str:
-    """An encoder of Gaussians whose head was never trained, under `models/`."""
-    base = resolve("tiny")
-    tower = GaussianTower(base, lora=Lora(rank=2), device="cpu")
-    with torch.no_grad():
-        tower.head.linear.weight.add_(torch.randn(32, 16, generator=torch.Generator().manual_seed(0)) * 0.1)
-    tower.save(tiny_home / "mine")
-    form = GaussianForm(threshold=0.5, direction=Calibration(slope=2.0, intercept=0.0))
-    about = {
-        "method": "gausscse",
-        "base": "tiny",
-        "base_revision": base.revision,
-        "gaussian": form.to_json(),
-    }
-    (tiny_home / "mine" / "entail.json").write_text(json.dumps(about), encoding="utf-8")
-    return "mine"
 
 
 def test_the_answer_is_what_the_library_says(gaussian: str, serve: Callable[..., Served]) -> None:
