@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from entail.ui.words import certainty
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from entail.gausscse.verdict import Verdict
 
 FIRST, SECOND = "direction_first", "direction_second"
-EXAMPLE = ("Two dogs are running through deep snow.", "Animals are outside.")
+EXAMPLE = ("A girl in a yellow dress is jumping into a swimming pool.", "A girl is jumping into water.")
 COLOURS = ("#0072b2", "#d55e00")
 LONGEST = 200_000
 """Characters of a sentence: 10,000 words and more can be pasted, of which the beginning is read."""
@@ -69,7 +71,7 @@ def draw_verdict(verdict: Verdict, *, threshold: float | None) -> None:
     """Draw what is said of two sentences, with its figures."""
     from entail.gausscse.verdict import NO_THRESHOLD
 
-    sure = f", {verdict.sure:.0%} sure" if verdict.sure is not None else ""
+    sure = f", {certainty(verdict.sure)} sure" if verdict.sure is not None else ""
     words = {
         "entails": "The first sentence entails the second",
         "is entailed by": "The second sentence entails the first",
@@ -95,8 +97,8 @@ def draw_verdict(verdict: Verdict, *, threshold: float | None) -> None:
         first = verdict.margin > 0
         share = max(verdict.direction, 1 - verdict.direction)
         st.caption(
-            f"If just one entails the other, it is the {'first' if first else 'second'}: {share:.0%}. The "
-            "entailing sentence has the larger variance."
+            f"If just one entails the other, it is the {'first' if first else 'second'}: {certainty(share)}. "
+            "The entailing sentence has the larger variance."
         )
 
 

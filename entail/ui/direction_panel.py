@@ -18,7 +18,7 @@ from entail.ui.direction_arrows import (
     texts_of,
 )
 from entail.ui.screen import Desk, Screen
-from entail.ui.words import label
+from entail.ui.words import certainty, label
 from entail.ui.works import Work
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def step_in_words(verdict: Verdict, name: str) -> str:
 
 
 def _figures(verdict: Verdict) -> str:
-    sure = f", {verdict.sure:.0%}" if verdict.sure is not None else ""
+    sure = f", {certainty(verdict.sure)}" if verdict.sure is not None else ""
     return f" ({verdict.margin:+.2f}{sure})"
 
 

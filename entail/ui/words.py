@@ -85,3 +85,14 @@ def ago(then: datetime, *, now: datetime | None = None) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit} ago"
     return "just now"
+
+
+def certainty(share: float) -> str:
+    """Return how sure something is; what is not certain is never called so.
+
+    >>> certainty(0.814), certainty(0.998), certainty(1.0), certainty(0.002)
+    ('81%', 'over 99%', '100%', 'under 1%')
+    """
+    if 0.995 <= share < 1:
+        return "over 99%"
+    return "under 1%" if 0 < share < 0.005 else f"{share:.0%}"
