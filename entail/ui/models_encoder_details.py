@@ -7,6 +7,7 @@ import re
 import pandas as pd
 import streamlit as st
 
+from entail.cards.measured_pairs import MeasuredPairs
 from entail.cards.model_card import model_card
 from entail.errors import EncoderError
 from entail.ui.models_encoder_figures import PROTOCOL_NAMES, Known
@@ -26,6 +27,7 @@ _KINDS = {
     "folder": "a folder under models/",
     "hub": "from the Hugging Face Hub",
 }
+_QUESTIONS = {"nli": "does it entail?", "direction": "which entails which?"}
 _COUNTS = {"queries": "claims", "positives": "premises that explain one", "negatives": "that do not"}
 
 
@@ -67,8 +69,18 @@ def _learnt_from(row: Row) -> str:
 
 
 def draw_figures(row: Row) -> None:
-    """Draw all figures that are known of an encoder, by both protocols."""
-    if not row.known:
+    """Draw all figures that are known of an encoder: by both protocols, or on pairs of sentences."""
+    pairs = row.facts.measured_pairs if row.facts is not None else ()
+    for place, measured in enumerate(pairs):
+        _draw_pairs(measured, key=f"pairs-{row.entry.revision}-{place}")
+    if not row.known and not pairs and row.entry.gaussian is not None:
+        st.info(
+            "Nobody has measured this encoder of Gaussians yet: `entail evaluate direction` and "
+            "`entail evaluate nli` do, and `entail card --results` puts the figures on its card.",
+            icon=":material/query_stats:",
+        )
+        return
+    if not row.known and not pairs:
         st.info(
             "Nobody has measured this encoder yet. Compare it with the active one under “Promote”, or on "
             "the Compare page.",
@@ -77,6 +89,39 @@ def draw_figures(row: Row) -> None:
         return
     for place, one in enumerate(row.known):
         _draw_known(one, key=f"known-{row.entry.revision}-{place}")
+
+
+def _draw_pairs(measured: MeasuredPairs, *, key: str) -> None:
+    st.markdown(f"**{label(measured.source)}**, pairs of sentences")
+    table = pd.DataFrame(
+        {
+            "pairs": one.data,
+            "asked": _QUESTIONS[one.question],
+            "count": one.n,
+            "accuracy": one.accuracy,
+            "AUPRC": one.auprc,
+            "without it": one.baseline,
+            "longer entailed": one.longer[0] if one.longer else None,
+        }
+        for one in measured.sets
+    )
+    shares = ("accuracy", "AUPRC", "without it", "longer entailed")
+    helps = {
+        "without it": "The majority class; of a direction, the longer sentence",
+        "longer entailed": "Accuracy where the longer sentence is the entailed one: length is wrong there",
+    }
+    st.dataframe(
+        table,
+        hide_index=True,
+        height="content",
+        placeholder="",
+        column_config={
+            "count": st.column_config.NumberColumn(format="localized"),
+            **{name: st.column_config.NumberColumn(format="%.3f", help=helps.get(name)) for name in shares},
+        },
+        key=key,
+    )
+    st.caption("Told by its card.")
 
 
 def _draw_known(one: Known, *, key: str) -> None:

@@ -79,6 +79,8 @@ def known_figures(
                     Known(one.source, f"the card of {facts.name}", one.queries, one.base, about=about)
                 )
         dev = facts.told["figures"].get("dev")
+        if entry.gaussian is not None:  # its training measured pairs, no ranking
+            dev = None
         if not facts.measured and isinstance(dev, Mapping) and _same(facts.entry.revision, entry.revision):
             own.append(_of_training(dev))
     for words, beside in compared:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _LABELS: Mapping[str, str] = {
     "minilm": "MiniLM (meaning)",
     "aeenc-minilm": "AE-Enc MiniLM (debiased)",
+    "gausscse-minilm": "GaussCSE MiniLM (direction)",
     "tfidf": "TF-IDF (shared words)",
     "bm25": "BM25 (shared words)",
     "ngrams": "TF-IDF (shared parts of words)",

@@ -86,6 +86,24 @@ def test_figures_tell_claims_known_by_heart_apart(app: AppTest, models: Path) ->
     assert "Nobody has measured" in said(opened(app, "other", "Figures"))
 
 
+def test_figures_of_an_encoder_of_gaussians_are_those_on_pairs(
+    app: AppTest, shared: Workspace, gaussian: str, tiny_home: Path
+) -> None:
+    text = said(opened(app, gaussian, "Figures"))
+    assert "Nobody has measured this encoder of Gaussians yet" in text
+    one = {"data": "SNLI-dev", "question": "direction", "n": 3329, "accuracy": 0.97, "longer": [0.74, 222]}
+    file = tiny_home / gaussian / "entail.json"
+    told = json.loads(file.read_text("utf-8"))
+    told["figures"] = {"dev": {"AUPRC": 0.6}, "measured_pairs": [{"source": "pairs", "sets": [one]}]}
+    file.write_text(json.dumps(told), "utf-8")
+    app = opened(app, gaussian, "Figures")
+    assert "Nobody has measured" not in said(app)
+    assert list(app.dataframe[0].value["measured on"].unique()) == [""]
+    (row,) = app.dataframe[1].value.to_dict("records")
+    assert (row["pairs"], row["asked"], row["accuracy"]) == ("SNLI-dev", "which entails which?", 0.97)
+    assert row["longer entailed"] == 0.74
+
+
 def test_a_card_is_drawn_without_fetching_its_pictures(app: AppTest, models: Path) -> None:
     text = said(opened(app, "mine", "Card"))
     assert "#### Mine\n[spy](https://spy.example/x.png)" in text
