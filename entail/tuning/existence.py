@@ -29,6 +29,8 @@ def _when(parts: Asked) -> tuple[str, str]:
     if parts.joined and parts.joined.split()[0] in kinds:
         other = parts.joined.split()[0]
         nouns, link = f"{nouns} and {kinds[other]}", f"{parts.wh} and {other}" if other != "how" else link
+    if _names_a_time(parts):
+        return f"There exists a known time that {text_of(parts.rest)}", parts.wh
     clause = adjunct(parts.rest, complete=parts.wh == "why")
     if parts.noun and parts.noun[0].low == "else":
         return f"There exists another known {nouns} {link} {clause.text}", parts.wh
@@ -36,6 +38,19 @@ def _when(parts: Asked) -> tuple[str, str]:
     if not clause.text:
         return f"There exists a known {nouns}{extra}", parts.wh
     return f"There exists a known {nouns}{extra} {link} {clause.text}", parts.wh
+
+
+def _names_a_time(parts: Asked) -> bool:
+    """Whether it asks for a time by its name: "when was the last time the cubs won"."""
+    lows = [word.low for word in parts.rest[:4]]
+    return (
+        parts.wh == "when"
+        and not parts.noun
+        and not parts.joined
+        and lows[:2] in (["is", "the"], ["was", "the"])
+        and lows[2:3] in (["last"], ["first"], ["next"], ["only"])
+        and lows[3:] == ["time"]
+    )
 
 
 def _who(parts: Asked) -> tuple[str, str]:

@@ -24,6 +24,10 @@ LOWER_CASE = {
     "when does dragon ball super episode 113 air": (
         "There exists a known time when dragon ball super episode 113 airs."
     ),
+    "when is the last time the philadelphia won the superbowl": (
+        "There exists a known time that is the last time the philadelphia won the superbowl."
+    ),
+    "when is the last day of school": "There exists a known time when the last day of school is.",
     "when did the dust bowl begin and end": ("There exists a known time when the dust bowl began and ended."),
     "where was the first mcdonald's built": (
         "There exists a known place where the first mcdonald's was built."
