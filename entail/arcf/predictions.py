@@ -18,6 +18,7 @@ from entail.data.worldtree_tables import FactTables
 from entail.data.writing import write_text
 from entail.errors import DataError, SettingsError
 from entail.index.protocol import Ints
+from entail.training.checkpoint import differences
 
 
 def write_predictions(
@@ -117,15 +118,10 @@ def _require_same(file: Path, told: Mapping[str, str]) -> None:
             f"{file.name} is there already, and nothing says of what it is; give another file, or begin anew "
             "(--no-resume)"
         )
-    differing = [
-        f"{name}: expected {told.get(name)!r}, found {found.get(name)!r}"
-        for name in sorted({*told, *found})
-        if told.get(name) != found.get(name)
-    ]
+    differing = differences(told, found)
     if differing:
         raise SettingsError(
-            f"{file.name} holds another ranking ({'; '.join(differing)}); give another file, or begin anew "
-            "(--no-resume)"
+            f"{file.name} holds another ranking ({differing}); give another file, or begin anew (--no-resume)"
         )
 
 

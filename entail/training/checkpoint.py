@@ -88,14 +88,23 @@ def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint
             f"{file.name}: expected a checkpoint of format {_FORMAT}, found format {format_}, of another "
             "version of entail; go on with that version, or begin anew without resuming"
         )
-    differing = [
-        f"{name}: expected {fingerprint.get(name)!r}, found {found.get(name)!r}"
-        for name in sorted({*fingerprint, *found})
-        if fingerprint.get(name) != found.get(name)
-    ]
+    differing = differences(fingerprint, found)
     if differing:
         raise CheckpointError(
-            f"{file.name} is of another training ({'; '.join(differing)}); train into another folder, or "
+            f"{file.name} is of another training ({differing}); train into another folder, or "
             "begin anew without resuming"
         )
     return Checkpoint(found, state, tensors)
+
+
+def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
+    """Return in words where two fingerprints differ, nothing where they do not.
+
+    >>> differences({"seed": "0", "base": "minilm"}, {"seed": "1", "base": "minilm"})
+    "seed: expected '0', found '1'"
+    """
+    return "; ".join(
+        f"{name}: expected {expected.get(name)!r}, found {found.get(name)!r}"
+        for name in sorted({*expected, *found})
+        if expected.get(name) != found.get(name)
+    )
