@@ -77,9 +77,13 @@ class Tower:
         dropout: float | None = None,
         initial: Path | None = None,
     ) -> None:
+        import torch
+
         require_base(base)
         self.base, self.lora, self.device, self.precision = base, lora, device, precision
         self.model: SentenceTransformer = sentence_transformer(base, device=device)
+        if torch.device(device).type == "cpu":
+            self.attend("eager")
         if dropout is not None:
             _set_dropout(self.model, dropout)
         if lora is not None:
@@ -93,6 +97,17 @@ class Tower:
             for name, parameter in self.model.named_parameters()
             if parameter.requires_grad and ".pooler." not in name
         }
+
+    def attend(self, by: str) -> None:
+        """Choose how attention is computed, as transformers calls it: `eager` (matrix products) or `sdpa`.
+
+        On a processor the gradient of `sdpa`, torch's fused attention, is slow over many short sequences: in
+        bf16 without dropout it takes a third of a step (`scripts/bench_attention.py`). A tower there is
+        `eager`.
+        """
+        for module in self.model.modules():
+            if hasattr(module, "set_attn_implementation"):
+                module.set_attn_implementation(by)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, cut to what the model reads."""

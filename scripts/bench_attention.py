@@ -1,0 +1,74 @@
+"""Measures a training step with attention by matrix products and by torch's fused kernel, and writes it down.
+
+::
+
+    python scripts/bench_attention.py [--out docs/results/attention.json]
+
+A step is the vectors of a batch by the query tower, a scalar of them, and its gradient; both ways in turns,
+on one thread, in the precision that a training takes here, for batches as AE-Enc, GaussCSE and ARCF have
+them: of nearly one length each, so that some rows are padded. Without dropout: with it, torch does not take
+its fused kernel on a processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: else two threads spin against each other
+
+from entail.encoders.catalogue import resolve
+from entail.encoders.throughput import distinct_texts
+from entail.results import write_result
+from entail.training.tower import Lora, Tower, cast_precision
+
+BATCHES = ((80, 14), (64, 24), (16, 120))
+"""Texts in a batch, and at most how many words each: steps of AE-Enc, GaussCSE and ARCF."""
+WAYS = {"products": "eager", "fused": "sdpa"}
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def main() -> None:
+    """Run all measurements once and write them down."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--steps", type=int, default=10, help="of each way, in turns")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "attention.json")
+    options = parser.parse_args()
+    started = datetime.now(UTC)
+    import torch
+
+    torch.set_num_threads(1)
+    precision = cast_precision("auto", "cpu")
+    tower = Tower(resolve("minilm"), lora=Lora(rank=16), device="cpu", precision=precision, dropout=0.0)
+    draw = random.Random(0)
+    words = " ".join(text for text, _ in zip(distinct_texts(), range(200), strict=False)).split()
+    figures: dict[str, object] = {"precision": precision, "threads": 1, "load_before": os.getloadavg()[0]}
+    for count, length in BATCHES:
+        lengths = [draw.randint(length - length // 6, length) for _ in range(count)]
+        texts = [" ".join(draw.choices(words, k=k)) for k in lengths]
+        taken: dict[str, list[float]] = {way: [] for way in WAYS}
+        for step in range(options.steps + 1):
+            for way, name in WAYS.items():
+                tower.attend(name)
+                begun = time.perf_counter()
+                found = tower.vectors(texts)
+                (found[::2] * found[1::2]).sum().backward()
+                if step:
+                    taken[way].append(time.perf_counter() - begun)
+        medians = {f"{way}_ms": 1000 * statistics.median(some) for way, some in taken.items()}
+        figures[f"{count} texts of up to {length} words"] = {
+            **{way: round(ms, 1) for way, ms in medians.items()},
+            "times_faster": round(medians["fused_ms"] / medians["products_ms"], 2),
+        }
+    print(write_result(options.out, figures=figures, seed=0, started=started)["figures"])
+
+
+if __name__ == "__main__":
+    main()
