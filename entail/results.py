@@ -79,6 +79,17 @@ def write_result(
     return record
 
 
+def provenance() -> dict[str, Any]:
+    """Return commit, processor, GPUs and time of one run among several that a result file gathers."""
+    where = hardware()
+    return {
+        "commit": commit(),
+        "cpu": where["cpu"],
+        "gpus": where["gpus"],
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
 def commit(root: Path = _ROOT) -> str | None:
     """Return the commit of the code, with `-dirty` if tracked files differ from it; None outside git."""
     head = _git(root, "rev-parse", "HEAD")

@@ -3,13 +3,15 @@
 ::
 
     python scripts/reproduce_aeenc.py --corpus premises.txt.gz --train train.jsonl.gz --dev dev.jsonl.gz
-    python scripts/reproduce_aeenc.py ... --rows AE-Enc Iterative --seeds 0 1 2
+    python scripts/reproduce_aeenc.py ... --rows "AE-Enc single" "AE-Enc dual" --seeds 0 1 2
+    python scripts/reproduce_aeenc.py ... --seeds 0 1 2 --missing              # what the file does not hold
     python scripts/reproduce_aeenc.py ... --test test.jsonl.gz --split test   # measured on another file
     python scripts/reproduce_aeenc.py ... --base org/model --rows base +TML   # another encoder, by Hub id
     python scripts/reproduce_aeenc.py --table                                # only the table
 
 Weights are always chosen on dev. What was trained stays in `--work`: a run that was broken off goes on where
-it was, and a row of the same base, data, seed and settings is only measured again.
+it was, and a row of the same base, data, seed and settings is only measured again. Several processes may
+write one file; each run in it bears its own commit, processor and time.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from entail.errors import EntailError
 from entail.evaluation.effort import measure_effort
 from entail.evaluation.premises import evaluate_premises
 from entail.index.retriever import retriever
-from entail.results import write_result
+from entail.results import provenance, write_result
 
 SHIPPED = "aeenc-minilm"
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
@@ -150,7 +152,7 @@ def run_row(row: Row, data: Data, *, base: str, seed: int, work: Path) -> dict[s
         index = retriever(name, data.corpus, progress=progress)
         figures = evaluate_premises(data.corpus, data.test, index, progress=progress).figures()
         effort = measure_effort(data.corpus, data.test, index, progress=progress).to_json()
-    return {**figures, "effort": effort, "trained": trained, "trees": row.subset}
+    return {**figures, "effort": effort, "trained": trained, "trees": row.subset, "run": provenance()}
 
 
 def _slug(text: str) -> str:
@@ -240,10 +242,13 @@ def _run(given: argparse.Namespace) -> None:
         rows = json.loads(path.read_text(encoding="utf-8"))["figures"]["rows"]
     for row in (row for row in ROWS if row.name in names):
         for seed in _seeds(row, given.seeds):
+            if given.missing and str(seed) in rows.get(row.name, {}):
+                continue
             print(f"{row.name}, seed {seed}", file=sys.stderr)
-            rows.setdefault(row.name, {})[str(seed)] = run_row(
-                row, data, base=given.base, seed=seed, work=given.work
-            )
+            run = run_row(row, data, base=given.base, seed=seed, work=given.work)
+            if path.is_file():  # what another process has measured in the meantime stays
+                rows = json.loads(path.read_text(encoding="utf-8"))["figures"]["rows"]
+            rows.setdefault(row.name, {})[str(seed)] = run
             ordered = {r.name: rows[r.name] for r in ROWS if r.name in rows}
             write_result(
                 path,
@@ -277,6 +282,7 @@ def main() -> int:
     parser.add_argument("--base", default="minilm", help="encoder to start from, or a Hub id (minilm)")
     parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these rows")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="of trained rows (0)")
+    parser.add_argument("--missing", action="store_true", help="only rows and seeds not measured yet")
     parser.add_argument("--work", type=Path, default=Path("build/aeenc"), help="folder for weights")
     parser.add_argument("--table", action="store_true", help="measure nothing, only write the table again")
     given = parser.parse_args()

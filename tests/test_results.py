@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from entail import results
-from entail.results import commit, versions, write_result
+from entail.results import commit, provenance, versions, write_result
 
 
 def test_everything_needed_to_repeat_is_written(tmp_path: Path) -> None:
@@ -30,6 +30,14 @@ def test_everything_needed_to_repeat_is_written(tmp_path: Path) -> None:
     assert {"cpu", "cores", "memory_gib", "gpus", "system"} == set(read["hardware"])
     assert read["hardware"]["cores"] >= 1
     assert [entry.name for entry in path.parent.iterdir()] == ["search.json"]
+
+
+def test_a_run_among_several_bears_its_own_origin() -> None:
+    """Runs of one table come from several days and machines."""
+    told = provenance()
+    assert told["commit"] == commit()
+    assert told["cpu"] == results.hardware()["cpu"]
+    assert datetime.fromisoformat(told["finished"]).tzinfo is not None
 
 
 def test_no_host_name_and_no_absolute_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
