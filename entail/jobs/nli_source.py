@@ -86,6 +86,32 @@ class NliSource:
 
         return is_on_hub(str(given))
 
+    @staticmethod
+    def named(name: str) -> Path:
+        """Return the name of a data set on the Hub as a value of a field; the Hub is not asked.
+
+        Raises:
+            SettingsError: If it is no such name, or a file that is here is called so.
+        """
+        from entail.data.reading import shorten
+        from entail.evaluation.nli_sources import ALIASES, is_on_hub
+
+        try:
+            if is_on_hub(name):
+                return Path(name)
+            taken = Path(name).exists()
+        except OSError:  # longer than any name of a file may be
+            taken = False
+        if taken:
+            raise SettingsError(
+                f"a file or folder here is called {name!r} and would be read instead; take it as a file, or "
+                f"name the data set with its organisation: {ALIASES.get(name, f'organisation/{name}')}"
+            )
+        raise SettingsError(
+            f"expected the name of a data set on the Hub ({', '.join(ALIASES)}, or "
+            f"organisation/name@revision:configuration), found {shorten(name)!r}"
+        )
+
     def read(self, *, keep: Path | None = None) -> NliData:
         """Return the data; files are taken as they are.
 

@@ -18,7 +18,12 @@ _KEPT = "decisions.json"
 
 
 class Source(Protocol):
-    """What a method's data dataclass must offer beside its fields (see `entail.jobs.fields`)."""
+    """What a method's data dataclass must offer beside its fields (see `entail.jobs.fields`).
+
+    One that takes names of what is fetched in the place of files says so by two more: `is_elsewhere` tells
+    such a name from a file (see `entail.jobs.given`), and `named` makes a field's value of one that a person
+    typed, or says what is expected.
+    """
 
     def read(self, *, keep: Path | None = None) -> Any:  # noqa: ANN401 - the method's own
         """Return what the method trains on.

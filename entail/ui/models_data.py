@@ -29,9 +29,13 @@ from entail.ui.words import label
 Offers = Mapping[str, Callable[[], Path]]
 """Files that are here already: how a person calls them -> what gives the place."""
 
+Named = Callable[[str], Path]
+"""From the typed name of what is fetched to a field's value, see `entail.jobs.source.Source`."""
+
 DECISIONS, GOLD, SAME = "decisions", "gold", "same"
 _KINDS = {DECISIONS: "Our own decisions", GOLD: "Gold trees"}
 _NONE, _UPLOAD, _TYPED = "None", "Upload a file …", "A file on the server …"
+_NAMED = "A data set on the Hub …"
 _SAMPLE = "The bundled sample's trees"
 
 
@@ -86,8 +90,9 @@ def _decided(shared: Workspace) -> bool:
 def _draw_own(how: Method) -> Chosen:
     files = [field for field in how.source_fields if field.kind == "file"]
     values: dict[str, object] = {}
+    named: Named | None = getattr(how.source, "named", None)
     for field in files:
-        values[field.name] = draw_file(field, {}, key=f"data-{how.name}-{field.name}")
+        values[field.name] = draw_file(field, {}, key=f"data-{how.name}-{field.name}", named=named)
     others = [field for field in how.source_fields if field.kind != "file"]
     values |= draw_fields(others, {}, key=f"data-{how.name}")
     return Chosen("", {name: value for name, value in values.items() if value is not None})
@@ -170,9 +175,17 @@ def _draw_rest(
 
 
 def draw_file(
-    field: Field, offers: Offers, *, key: str, label_: str | None = None, begin: int = 0
+    field: Field,
+    offers: Offers,
+    *,
+    key: str,
+    label_: str | None = None,
+    begin: int = 0,
+    named: Named | None = None,
 ) -> Path | None:
     """Draw a field for a file: one that is here, an upload, or a path; return its place, None while none is.
+
+    Nothing is fetched: what is named is when a person asks for a preview, or trains.
 
     Args:
         field: The field.
@@ -180,9 +193,12 @@ def draw_file(
         key: Of the widgets.
         label_: What the field is called; default: by its name.
         begin: Which of the options it begins with.
+        named: Makes a value of the name of what is fetched, where the field takes such names.
     """
     name = label_ or spoken(field.name)
     options = [*([_NONE] if not field.required and not _needed(field) else []), *offers, _UPLOAD, _TYPED]
+    if named is not None:
+        options.append(_NAMED)
     how = st.selectbox(
         name, options, index=min(begin, len(options) - 1), key=f"{key}-how", help=field.help or None
     )
@@ -193,14 +209,39 @@ def draw_file(
             path = typed_path(
                 st.text_input("Its path", key=f"{key}-path", placeholder="/data/trees.jsonl.gz")
             )
-            if path is not None and not path.is_file():
+            if path is not None and not _is_there(path):
                 st.error(label(f"There is no file {path} on the server."), icon=":material/error:")
                 return None
             return path
+        if how == _NAMED:
+            return _drawn_name(named, key=f"{key}-name")
         return offers[how]() if how in offers else None
     except EntailError as error:
         st.error(label(str(error)), icon=":material/error:")
         return None
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a file or a folder is at a typed path, of which the system may say that it cannot be one."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _drawn_name(named: Named | None, *, key: str) -> Path | None:
+    name = st.text_input(
+        "Its name",
+        key=key,
+        placeholder="snli, organisation/name@revision:configuration",
+        help="A revision pins what is read; a configuration has to be named where there are several. Which "
+        "part of it is read stands in the fields for splits.",
+    ).strip()
+    if not name or named is None:
+        return None
+    place = named(name)
+    st.caption(":material/cloud_download: Fetched when you preview it, or when the training begins.")
+    return place
 
 
 def stored_corpus(shared: Workspace, info: CorpusInfo) -> Path:

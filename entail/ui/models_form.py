@@ -121,4 +121,8 @@ def bases() -> list[str]:
 
 def typed_path(text: str) -> Path | None:
     """Return the file that was typed in, None where nothing was."""
-    return Path(text.strip()).expanduser() if text.strip() else None
+    path = Path(text.strip())
+    try:
+        return path.expanduser() if text.strip() else None
+    except RuntimeError:  # ~ of somebody whom this machine does not know
+        return path

@@ -48,7 +48,7 @@ def draw_preview(
 def _wait(work: Work[Preview]) -> None:
     if work.done.is_set():
         st.rerun()
-    st.progress(0.0, text="Reading what it would learn from …")
+    st.progress(0.0, text="Reading what it would learn from; what is on the Hub is fetched first …")
 
 
 def _draw(preview: Preview) -> None:

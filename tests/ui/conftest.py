@@ -1,14 +1,18 @@
 """The app as Streamlit's own test harness runs it, each test over a data folder of its own."""
 
+import importlib.util
 import shutil
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from entail.jobs import method
 from entail.trees.database import open_database
 from entail.trees.seed import seed_sample
 from entail.ui.direction_arrows import Pointer
@@ -21,6 +25,11 @@ def said(app: AppTest) -> str:
     """Return all words on the page, as a person reads them."""
     kinds = (app.markdown, app.caption, app.info, app.error, app.success, app.warning)
     return "\n".join(str(element.value) for kind in kinds for element in kind).replace("\\", "")
+
+
+def named(elements: Any, label: str) -> Any:
+    """Return the element of a label."""
+    return next(element for element in elements if element.label == label)
 
 
 def settled(app: AppTest) -> AppTest:
@@ -67,3 +76,48 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 def app(shared: Workspace) -> AppTest:
     """Return the app on Home, run once."""
     return AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
+
+
+@pytest.fixture
+def fifth(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A method of somebody else's, which joined by its record alone."""
+    spec = importlib.util.spec_from_file_location("fifth", ROOT / "tests" / "jobs" / "fifth.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "fifth", module)
+    spec.loader.exec_module(module)
+    found = {**method.methods(), "fifth": module.FIFTH}
+    monkeypatch.setattr(method, "_found", lambda: (found, {"sixth": "RuntimeError: no such library"}))
+    method.methods.cache_clear()
+    yield module.FIFTH
+    method.methods.cache_clear()
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for encoders, empty, and nobody who starts a worker."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(folder))
+    monkeypatch.setenv("ENTAIL_WORKER", "none")
+    return folder
+
+
+@pytest.fixture
+def view(shared: Workspace, models: Path, fifth: Any) -> Callable[..., AppTest]:
+    """Return what opens the Training view of the Models page at an address, Ada at work."""
+
+    def opened(author: str | None = "Ada", **address: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+        app.switch_page("pages/Models.py")
+        app.query_params["models_view"] = "Training"
+        for name, value in address.items():
+            app.query_params[name] = value
+        if author:
+            app.session_state["author"] = author
+        app.run()
+        assert not app.exception
+        return app
+
+    return opened

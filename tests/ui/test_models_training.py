@@ -1,9 +1,7 @@
 """The Training view of the Models page: set up, queue, watch, end; with a method that nobody has heard of."""
 
-import importlib.util
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,9 +24,8 @@ from entail.significance import PairedDifference
 from entail.trees.acts import Accept, Create
 from entail.ui.models_job import figures_table
 from entail.ui.resources import Workspace, jobs
-from tests.ui.conftest import said
+from tests.ui.conftest import named, said
 
-ROOT = Path(__file__).parents[2]
 FACTS = Corpus.of("sky", ["ice is cold", "snow is a kind of ice", "fire is hot", "steam is a gas"])
 
 
@@ -41,50 +38,6 @@ class Gone:
 
     def poll(self) -> int:
         return self.code
-
-
-@pytest.fixture
-def fifth(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A method of somebody else's, which joined by its record alone."""
-    spec = importlib.util.spec_from_file_location("fifth", ROOT / "tests" / "jobs" / "fifth.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "fifth", module)
-    spec.loader.exec_module(module)
-    found = {**method.methods(), "fifth": module.FIFTH}
-    monkeypatch.setattr(method, "_found", lambda: (found, {"sixth": "RuntimeError: no such library"}))
-    method.methods.cache_clear()
-    yield module.FIFTH
-    method.methods.cache_clear()
-
-
-@pytest.fixture
-def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "models"
-    folder.mkdir()
-    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(folder))
-    monkeypatch.setenv("ENTAIL_WORKER", "none")
-    return folder
-
-
-@pytest.fixture
-def view(shared: Workspace, models: Path, fifth: Any) -> Callable[..., AppTest]:
-    """Return what opens the view at an address, Ada at work."""
-
-    def opened(author: str | None = "Ada", **address: str) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
-        app.switch_page("pages/Models.py")
-        app.query_params["models_view"] = "Training"
-        for name, value in address.items():
-            app.query_params[name] = value
-        if author:
-            app.session_state["author"] = author
-        app.run()
-        assert not app.exception
-        return app
-
-    return opened
 
 
 def submit(name: str = "mine", **config: Any) -> Job:
@@ -106,10 +59,6 @@ def train(job: Job) -> Job:
 
     run_job(jobs().place(job.id), stopping=lambda: False, spawn=here)
     return jobs().job(job.id)
-
-
-def named(elements: Any, label: str) -> Any:
-    return next(element for element in elements if element.label == label)
 
 
 def keys(app: AppTest) -> set[str]:
