@@ -7,6 +7,7 @@
     python scripts/reproduce_arcf.py ... --arms "SF" "ARCF RankNet"    # some arms alone
     python scripts/reproduce_arcf.py ... --reach                       # Table 1
     python scripts/reproduce_arcf.py ... --sweep                       # Tables 2d and 2e, first seed
+    python scripts/reproduce_arcf.py ... --paths                       # PR and the ensembles; many more pairs
     python scripts/reproduce_arcf.py --table                           # only the tables
 
 Every arm trains on the same budget of tokens. What was trained and ranked stays in `--work`: a run that was
@@ -19,7 +20,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,9 +31,11 @@ import numpy as np
 
 from entail.arcf.chain import Search
 from entail.arcf.config import ArcfConfig
+from entail.arcf.ensemble import fused
 from entail.arcf.neighbourhoods import Neighbourhoods, needed, reach
+from entail.arcf.paths import PathRanker
 from entail.arcf.predictions import read_predictions, write_predictions
-from entail.arcf.ranking import ChainRanker, SingleFactRanker
+from entail.arcf.ranking import ChainRanker, Ranker, SingleFactRanker
 from entail.arcf.scorer import Scorer, load_scorer
 from entail.arcf.training import train_arcf
 from entail.cli.console import progress_bar
@@ -40,6 +43,7 @@ from entail.data.worldtree import Question, QuestionReading, read_questions
 from entail.data.worldtree_tables import FactTables, read_fact_tables
 from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
+from entail.index.protocol import Ints
 from entail.results import write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
@@ -82,6 +86,13 @@ ARMS = (
     ),
 )
 
+PATHS, PATHS_PAPER = "PR", {"PR": 0.4629, "ENSEMBLE": 0.5081}
+ENSEMBLES: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "ENSEMBLE": (("SF", "single"), ("SF", "paths")),
+    "ENSEMBLE with ARCF": (("SF", "single"), ("SF", "paths"), ("ARCF RankNet", "chain")),
+}
+"""Rankings put together, each by its arm and how it was ranked; the paper's PR has a scorer of its own."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -95,6 +106,7 @@ class Setting:
     k: int
     search: Search
     first: int | None
+    linked: int | None
     work: Path
 
 
@@ -128,14 +140,17 @@ def measured(
 ) -> dict[str, Any]:
     """Rank the questions one way, or take what was ranked before, and score the rankings."""
     near = Neighbourhoods(setting.facts, k=k)
-    alone = how == "single"
-    ranker: ChainRanker | SingleFactRanker
-    if alone:
+    ranker: Ranker
+    if how == "single":
         ranker = SingleFactRanker(scorer, near, first=setting.first)
+    elif how == "paths":
+        ranker = PathRanker(scorer, near, linked=setting.linked)
     else:
         ranker = ChainRanker(scorer, near, search=search)
     settings = {"scorer": scorer.revision, "k": str(k), "search": str(search), "first": str(setting.first)}
-    file = folder / f"{'single' if alone else 'chain'}-k{k}-l{search.length}.tsv"
+    if how == "paths":
+        settings["linked"] = str(setting.linked)
+    file = _rankings(folder, how, k=k, search=search)
     parts, clock = file.with_suffix(".parts.jsonl"), time.perf_counter()
     with progress_bar() as progress, parts.open("a", encoding="utf-8") as log:
         for one in write_predictions(
@@ -158,27 +173,44 @@ def measured(
     rankings = [
         there[q.id][: sum(of[q.id][part] for part in cut)] if cut else there[q.id] for q in setting.asked
     ]
-    found = evaluate_chains(
-        setting.asked,
-        setting.facts,
-        rankings,
-        hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
-        forgiving=cut is not None,
-    ).to_json()
+    found = figures_of(setting, rankings, near, forgiving=cut is not None)
     found["seconds_a_question"] = mean(of[q.id]["seconds"] for q in setting.asked)
     found["chain_length"] = mean(of[q.id]["chosen"] for q in setting.asked)
     return found
 
 
-def lexical(setting: Setting) -> dict[str, Any]:
-    """Score the ranking by shared words."""
-    near = Neighbourhoods(setting.facts, k=setting.k)
+def figures_of(
+    setting: Setting, rankings: Iterable[Ints], near: Neighbourhoods, *, forgiving: bool = False
+) -> dict[str, Any]:
+    """Score rankings of the questions."""
     return evaluate_chains(
         setting.asked,
         setting.facts,
-        tfidf_rankings(setting.asked, near.similarities),
+        rankings,
         hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
+        forgiving=forgiving,
     ).to_json()
+
+
+def lexical(setting: Setting) -> dict[str, Any]:
+    """Score the ranking by shared words."""
+    near = Neighbourhoods(setting.facts, k=setting.k)
+    return figures_of(setting, tfidf_rankings(setting.asked, near.similarities), near)
+
+
+def ensembles(setting: Setting, seed: int) -> dict[str, dict[str, Any]]:
+    """Score the ensembles all of whose rankings are there."""
+    found = {}
+    for name, parts in ENSEMBLES.items():
+        files = [
+            _rankings(setting.work / f"{_slug(arm)}-{seed}", how, k=setting.k, search=setting.search)
+            for arm, how in parts
+        ]
+        if all(file.is_file() for file in files):
+            several = [read_predictions(file, setting.facts) for file in files]
+            together = [fused([one[question.id] for one in several]) for question in setting.asked]
+            found[name] = figures_of(setting, together, Neighbourhoods(setting.facts, k=setting.k))
+    return found
 
 
 def sweeps(scorer: Scorer, setting: Setting, folder: Path) -> dict[str, Any]:
@@ -193,6 +225,10 @@ def sweeps(scorer: Scorer, setting: Setting, folder: Path) -> dict[str, Any]:
         "k": {str(k): {n: f.get(n) for n in names} for k in KS if (f := of(k, 8))},
         "L": {str(n): {m: f.get(m) for m in names} for n in LENGTHS if (f := of(setting.k, n))},
     }
+
+
+def _rankings(folder: Path, how: str, *, k: int, search: Search) -> Path:
+    return folder / f"{how}-k{k}-l{search.length}.tsv"
 
 
 def _slug(name: str) -> str:
@@ -217,7 +253,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", f"    {result['command']}", "")
     yield from ("| algorithm | MAP | the paper's (test 2020) |", "| --- | ---: | ---: |")
     yield f"| tf-idf | {figures['lexical']['MAP']:.4f} | .3743 |"
-    papers = {name: value for arm in ARMS for name, value in arm.paper.items()}
+    papers = {name: value for arm in ARMS for name, value in arm.paper.items()} | PATHS_PAPER
     for name, runs in figures["rankings"].items():
         told = f"{papers[name]:.4f}".lstrip("0") if name in papers else ""
         yield f"| {name} | {_spread([run['MAP'] for run in runs.values()])} | {told} |"
@@ -283,6 +319,7 @@ def _run(given: argparse.Namespace) -> None:
         k=given.k,
         search=Search(margin=given.margin),
         first=given.first,
+        linked=given.linked,
         work=given.work,
     )
     path = RESULTS / "arcf.json"
@@ -310,7 +347,8 @@ def _run(given: argparse.Namespace) -> None:
             scorer, about = trained(arm, setting, seed)
             figures["trainings"].setdefault(arm.name, {})[str(seed)] = about
             folder = given.work / f"{_slug(arm.name)}-{seed}"
-            for name, how in arm.rankings.items():
+            ways = {PATHS: "paths"} if given.paths and arm.name == "SF" else {}
+            for name, how in {**arm.rankings, **ways}.items():
                 figures["rankings"].setdefault(name, {})[str(seed)] = measured(
                     name, how, scorer, setting, k=given.k, search=setting.search, folder=folder
                 )
@@ -318,6 +356,10 @@ def _run(given: argparse.Namespace) -> None:
             if given.sweep and arm.name == "ARCF RankNet" and seed == given.seeds[0]:
                 figures["sweeps"] = sweeps(scorer, setting, folder)
                 write_result(path, figures=figures, seed=None, started=started)
+    for seed in given.seeds if given.paths else ():
+        for name, one in ensembles(setting, seed).items():
+            figures["rankings"].setdefault(name, {})[str(seed)] = one
+            write_result(path, figures=figures, seed=None, started=started)
 
 
 def main() -> int:
@@ -338,6 +380,8 @@ def main() -> int:
     parser.add_argument("--k", type=int, default=60, help="visible neighbours in ranking (60; the paper 290)")
     parser.add_argument("--margin", type=float, help="rank lazily, see `entail rank --margin`")
     parser.add_argument("--first", type=int, help="single facts: score only the nearest")
+    parser.add_argument("--paths", action="store_true", help="also path-rerank and the ensembles")
+    parser.add_argument("--linked", type=int, help="path-rerank: score only the nearest second facts")
     parser.add_argument("--sample", type=int, default=100, help="questions measured, by seed 0; 0: all (100)")
     parser.add_argument("--arms", nargs="+", choices=[arm.name for arm in ARMS], help="only these")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")

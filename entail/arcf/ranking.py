@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from entail.arcf.chain import Chain, Search, grow, grow_all
-from entail.arcf.inputs import Inputs
+from entail.arcf.inputs import Ids, Inputs
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scorer import Scorer, check_finite
 from entail.data.worldtree import Question
@@ -34,8 +35,43 @@ class Ranked:
     chain: Chain | None = None
 
 
-class ChainRanker:
-    """Ranks all facts for questions.
+class Ranker(ABC):
+    """Ranks all facts for questions by a scorer.
+
+    Args:
+        scorer: What scores.
+        neighbourhoods: Its metric and all facts.
+    """
+
+    def __init__(self, scorer: Scorer, neighbourhoods: Neighbourhoods) -> None:
+        self.scorer, self.neighbourhoods = scorer, neighbourhoods
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The facts' tokens, made once."""
+        return self.scorer.inputs(self.neighbourhoods.facts.texts)
+
+    def rank(
+        self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
+    ) -> Iterator[Ranked]:
+        """Yield the questions' rankings, in order.
+
+        Raises:
+            EvaluationError: If a score is not a number.
+        """
+        meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
+        ids = self.inputs.questions([(question.stem, question.answer) for question in questions])
+        for ranked in self._ranked(questions, ids):
+            yield ranked
+            meter.add(1)
+
+    @abstractmethod
+    def _ranked(self, questions: Sequence[Question], ids: Sequence[Ids]) -> Iterator[Ranked]:
+        """Yield the rankings of questions, whose tokens are given, in order."""
+
+
+class ChainRanker(Ranker):
+    """Ranks all facts by the chain that is built first.
 
     Args:
         scorer: What scores.
@@ -58,26 +94,12 @@ class ChainRanker:
     ) -> None:
         if together < 1:
             raise SettingsError(f"together: expected 1 or more questions, found {together}")
-        self.scorer, self.neighbourhoods = scorer, neighbourhoods
+        super().__init__(scorer, neighbourhoods)
         search = search or Search()
         self.search = replace(search, stop=search.stop and scorer.form.stop)
         self.together, self.unchosen, self.rest = together, unchosen, rest
 
-    @cached_property
-    def inputs(self) -> Inputs:
-        """The facts' tokens, made once."""
-        return self.scorer.inputs(self.neighbourhoods.facts.texts)
-
-    def rank(
-        self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
-    ) -> Iterator[Ranked]:
-        """Yield the questions' rankings, in order.
-
-        Raises:
-            EvaluationError: If a score is not a number.
-        """
-        meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
-        ids = self.inputs.questions([(question.stem, question.answer) for question in questions])
+    def _ranked(self, questions: Sequence[Question], ids: Sequence[Ids]) -> Iterator[Ranked]:
         growths = [
             grow(
                 one, self.neighbourhoods.of_text(question.text), self.inputs, self.neighbourhoods, self.search
@@ -88,7 +110,6 @@ class ChainRanker:
         chains = grow_all(growths, self.scorer.pairs, names=names, together=self.together)
         for question, chain in zip(questions, chains, strict=True):
             yield Ranked(question, self.ranking(question, chain), chain)
-            meter.add(1)
 
     def ranking(self, question: Question, chain: Chain) -> Ints:
         """Return the ranking that a chain makes."""
@@ -114,7 +135,7 @@ def completed(first: Ints, similarities: Floats) -> Ints:
     return found
 
 
-class SingleFactRanker:
+class SingleFactRanker(Ranker):
     """Ranks facts each alone behind the question: the single-fact baseline, and *w SF inf* of Table 2b.
 
     Args:
@@ -126,23 +147,10 @@ class SingleFactRanker:
     def __init__(self, scorer: Scorer, neighbourhoods: Neighbourhoods, *, first: int | None = None) -> None:
         if first is not None and first < 1:
             raise SettingsError(f"first: expected 1 or more facts, found {first}")
-        self.scorer, self.neighbourhoods, self.first = scorer, neighbourhoods, first
+        super().__init__(scorer, neighbourhoods)
+        self.first = first
 
-    @cached_property
-    def inputs(self) -> Inputs:
-        """The facts' tokens, made once."""
-        return self.scorer.inputs(self.neighbourhoods.facts.texts)
-
-    def rank(
-        self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
-    ) -> Iterator[Ranked]:
-        """Yield the questions' rankings, in order.
-
-        Raises:
-            EvaluationError: If a score is not a number.
-        """
-        meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
-        ids = self.inputs.questions([(question.stem, question.answer) for question in questions])
+    def _ranked(self, questions: Sequence[Question], ids: Sequence[Ids]) -> Iterator[Ranked]:
         nearest = tfidf_rankings(questions, self.neighbourhoods.similarities)
         for question, one, order in zip(questions, ids, nearest, strict=True):
             some = order[: self.first]
@@ -151,7 +159,6 @@ class SingleFactRanker:
             scores = check_finite(told, of=question.id)
             ranking = np.concatenate([some[np.argsort(-scores, kind="stable")], order[len(some) :]])
             yield Ranked(question, ranking)
-            meter.add(1)
 
 
 def dropped_in_words(ranked: Sequence[Ranked]) -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 from entail.errors import SettingsError
 from entail.progress import ProgressCallback
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from entail.arcf.neighbourhoods import Neighbourhoods
     from entail.arcf.ranking import Ranked
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from entail.data.worldtree import Question
     from entail.data.worldtree_tables import FactTables
 
-Method = Literal["tfidf", "single-fact", "arcf"]
+Part = Literal["tfidf", "single-fact", "path-rerank", "arcf"]
+Method = Literal["tfidf", "single-fact", "path-rerank", "ensemble", "arcf"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +26,14 @@ class RankingOptions:
     """How facts are ranked; what a field is stands in its annotation."""
 
     method: Annotated[
-        Method, "arcf: chains of facts; single-fact: each fact alone; tfidf: by shared words"
+        Method,
+        "arcf: chains of facts; single-fact: each fact alone; path-rerank: the best chain of two that each "
+        "is in; ensemble: several of them; tfidf: by shared words",
     ] = "arcf"
     scorer: Annotated[str, "scorer under models/, or another folder with a slash in its name"] = "arcf-minilm"
+    parts: Annotated[
+        str, "ensemble: its methods, with + between; each may name a scorer of its own: path-rerank=NAME"
+    ] = "single-fact+path-rerank"
     k: Annotated[int, "visible facts nearest to the question and to each chosen fact; the paper's: 290"] = 60
     metric: Annotated[str, "what nearness is: tfidf, overlap, or a retriever such as bm25, minilm"] = "tfidf"
     length: Annotated[int, "facts of a chain at most"] = 9
@@ -37,6 +43,10 @@ class RankingOptions:
         float | None, "lazy: score anew only what was at most so much below the best; default: everything"
     ] = None
     first: Annotated[int | None, "single-fact: only the nearest facts are scored; default: all"] = None
+    paths: Annotated[int, "path-rerank: facts nearest to the question that a chain begins with"] = 50
+    linked: Annotated[
+        int | None, "path-rerank: second facts of a chain that are scored, the nearest; default: all"
+    ] = None
     together: Annotated[int, "questions that are scored in the same batches; more than 1 pays on a GPU"] = 1
     precision: Annotated[Literal["auto", "fp32", "bf16"], "auto: bf16 where it is the faster one"] = "auto"
     device: Annotated[str | None, "auto, cpu, cuda, cuda:1 ..."] = None
@@ -44,14 +54,34 @@ class RankingOptions:
     def settings(self, loaded: Loaded) -> dict[str, str]:
         """Return what a ranking depends on, for a file that is gone on with."""
         told: dict[str, Any] = {"method": self.method, "metric": self.metric}
-        if loaded.scorer is not None:
-            told |= {"scorer": loaded.scorer.revision, "precision": self.precision}
-        if self.method == "arcf":
-            names = ("k", "length", "least", "beam", "margin")
-            told |= {name: getattr(self, name) for name in names}
-        if self.method == "single-fact":
-            told["first"] = self.first
+        if self.method == "ensemble":
+            told["parts"] = "+".join(part for part, _ in loaded.parts)
+        if revisions := dict.fromkeys(scorer.revision for _, scorer in loaded.parts if scorer is not None):
+            told |= {"scorer": ", ".join(revisions), "precision": self.precision}
+        methods = {part for part, _ in loaded.parts}
+        names = [name for part, some in _OWN.items() if part in methods for name in some]
+        told |= {name: getattr(self, name) for name in names}
         return {name: str(value) for name, value in told.items()}
+
+    def read_parts(self) -> list[tuple[Part, str]]:
+        """Return what ranks, each with the scorer it asks for.
+
+        Raises:
+            SettingsError: If a part of an ensemble is no method, or there are not two.
+        """
+        if self.method != "ensemble":
+            return [(self.method, self.scorer)]
+        found: list[tuple[Part, str]] = []
+        for told in self.parts.split("+"):
+            name, _, scorer = told.strip().partition("=")
+            if name not in get_args(Part):
+                raise SettingsError(
+                    f"parts: expected methods of {', '.join(get_args(Part))} with + between, found {name!r}"
+                )
+            found.append((cast(Part, name), scorer or self.scorer))
+        if len(found) < 2:
+            raise SettingsError(f"parts: expected two methods or more with + between, found {self.parts!r}")
+        return found
 
     def load(self, facts: FactTables, *, progress: ProgressCallback | None) -> Loaded:
         """Bring what ranks into memory.
@@ -62,37 +92,74 @@ class RankingOptions:
         from entail.arcf.neighbourhoods import Neighbourhoods
         from entail.arcf.scorer import load_scorer
 
-        scorer = None
-        if self.method != "tfidf":
-            scorer = load_scorer(self.scorer, device=self.device, precision=self.precision)
+        parts = self.read_parts()
+        scorers = {
+            name: load_scorer(name, device=self.device, precision=self.precision)
+            for name in dict.fromkeys(name for part, name in parts if part != "tfidf")
+        }
         near = Neighbourhoods(facts, k=self.k, metric=self.metric, progress=progress)
-        return Loaded(self, near, scorer)
+        return Loaded(self, near, tuple((part, scorers.get(name)) for part, name in parts))
+
+
+_OWN: dict[Part, tuple[str, ...]] = {
+    "arcf": ("k", "length", "least", "beam", "margin"),
+    "single-fact": ("first",),
+    "path-rerank": ("paths", "linked"),
+}
+"""Which options a method's rankings depend on."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What ranks, in memory."""
+    """What ranks, in memory.
+
+    Attributes:
+        options: As given.
+        neighbourhoods: What is visible, and all facts.
+        parts: The method with its scorer, None for one that needs none; of an ensemble all of them.
+    """
 
     options: RankingOptions
     neighbourhoods: Neighbourhoods
-    scorer: Scorer | None
+    parts: tuple[tuple[Part, Scorer | None], ...] = field(repr=False)
 
     def rank(
         self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
-    ) -> Iterable[Ranked]:
+    ) -> Iterator[Ranked]:
         """Yield the questions' rankings, in order."""
+        from functools import partial
+
+        from entail.arcf.ensemble import EnsembleRanker
+
+        if self.options.method != "ensemble":
+            return self._rank(*self.parts[0], questions, progress)
+        parts = [partial(self._rank, part, scorer) for part, scorer in self.parts]
+        return EnsembleRanker(parts).rank(questions, progress=progress)
+
+    def _rank(
+        self,
+        part: Part,
+        scorer: Scorer | None,
+        questions: Sequence[Question],
+        progress: ProgressCallback | None = None,
+    ) -> Iterator[Ranked]:
         from entail.arcf.chain import Search
-        from entail.arcf.ranking import ChainRanker, Ranked, SingleFactRanker
+        from entail.arcf.paths import PathRanker
+        from entail.arcf.ranking import ChainRanker, Ranked, Ranker, SingleFactRanker
         from entail.evaluation.chains import tfidf_rankings
 
         given, near = self.options, self.neighbourhoods
-        if self.scorer is None:
+        if scorer is None:
             rankings = tfidf_rankings(questions, near.similarities, progress=progress)
             return (Ranked(*pair) for pair in zip(questions, rankings, strict=True))
-        if given.method == "single-fact":
-            return SingleFactRanker(self.scorer, near, first=given.first).rank(questions, progress=progress)
-        search = Search(length=given.length, least=given.least, beam=given.beam, margin=given.margin)
-        ranker = ChainRanker(self.scorer, near, search=search, together=given.together)
+        ranker: Ranker
+        if part == "single-fact":
+            ranker = SingleFactRanker(scorer, near, first=given.first)
+        elif part == "path-rerank":
+            ranker = PathRanker(scorer, near, top=given.paths, linked=given.linked)
+        else:
+            search = Search(length=given.length, least=given.least, beam=given.beam, margin=given.margin)
+            ranker = ChainRanker(scorer, near, search=search, together=given.together)
         return ranker.rank(questions, progress=progress)
 
     @property
@@ -100,7 +167,12 @@ class Loaded:
         """What scoring cost so far."""
         from dataclasses import asdict
 
-        return asdict(self.scorer.pairs.spent) if self.scorer is not None else {}
+        scorers = {id(scorer): scorer for _, scorer in self.parts if scorer is not None}
+        found: dict[str, int] = {}
+        for scorer in scorers.values():
+            for name, count in asdict(scorer.pairs.spent).items():
+                found[name] = found.get(name, 0) + count
+        return found
 
 
 def some_of(

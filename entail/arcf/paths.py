@@ -1,0 +1,104 @@
+"""Path-rerank (PR): chains of one or two facts, the first near the question, the second sharing its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from entail.arcf.inputs import Ids
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.ranking import Ranked, Ranker, completed
+from entail.arcf.scorer import Scorer, check_finite
+from entail.data.worldtree import Question
+from entail.errors import SettingsError
+from entail.evaluation.chains import tfidf_rankings
+from entail.index.protocol import Ints
+from entail.index.stemmed import stemmed_words
+
+TOP = 50
+"""T at inference, the paper's."""
+
+
+class PathRanker(Ranker):
+    """Ranks facts by the best chain of at most two that each is in.
+
+    A chain begins with one of the T facts nearest to the question; its second fact is any that shares a word
+    (stemmed, no stop words) with the first. The score of (a) is s(a | q), that of (a, b) the mean of its
+    steps, (s(a | q) + s(b | q, a)) / 2; a fact has the score of its best chain. Facts in no chain follow by
+    nearness. The paper's scorer is trained on such chains and scores each in one; ours are trained on steps,
+    so a chain is scored by its steps.
+
+    Args:
+        scorer: What scores.
+        neighbourhoods: Its metric and all facts.
+        top: T.
+        linked: Second facts of a chain that are scored, those nearest to the question; None scores all.
+    """
+
+    def __init__(
+        self,
+        scorer: Scorer,
+        neighbourhoods: Neighbourhoods,
+        *,
+        top: int = TOP,
+        linked: int | None = None,
+    ) -> None:
+        if top < 1 or (linked is not None and linked < 1):
+            raise SettingsError(f"expected top and linked of 1 or more facts, found {top}, {linked}")
+        super().__init__(scorer, neighbourhoods)
+        self.top, self.linked = top, linked
+
+    @cached_property
+    def _words(self) -> Any:  # noqa: ANN401 - a sparse matrix, whose library is imported late
+        """Which fact has which word, sparse, shape (facts, words)."""
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        counter: Any = CountVectorizer(analyzer=stemmed_words, binary=True, dtype=np.float32)
+        texts = self.neighbourhoods.facts.texts
+        return counter.fit_transform(texts) if any(map(stemmed_words, texts)) else None
+
+    def sharing(self, facts: Ints) -> list[Ints]:
+        """Return for each fact the others that share a word with it, in order of position."""
+        if self._words is None:
+            return [np.empty(0, dtype=np.int64) for _ in facts]
+        shared = (self._words[facts] @ self._words.T).tocsr()
+        shared.sort_indices()
+        rows = (shared.indices[shared.indptr[i] : shared.indptr[i + 1]] for i in range(len(facts)))
+        return [row[row != fact].astype(np.int64) for fact, row in zip(facts, rows, strict=True)]
+
+    def _ranked(self, questions: Sequence[Question], ids: Sequence[Ids]) -> Iterator[Ranked]:
+        for question, one, order in zip(
+            questions, ids, tfidf_rankings(questions, self.neighbourhoods.similarities), strict=True
+        ):
+            best = self._best(one, order, name=question.id)
+            scored = np.flatnonzero(np.isfinite(best))
+            place = np.empty(len(order), dtype=np.int64)
+            place[order] = np.arange(len(order))
+            # Of equal scores the fact nearer to the question comes first.
+            first = scored[np.lexsort((place[scored], -best[scored]))]
+            yield Ranked(question, completed(first, -place.astype(np.float32)))
+
+    def _best(self, question: Ids, order: Ints, *, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the score of each fact's best chain, -inf where it is in none, shape (facts,)."""
+        starts = order[: self.top]
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        alone = self._score([(self.inputs.prefix(question, ()).ids, int(a)) for a in starts], name)
+        best = np.full(len(order), -np.inf)
+        best[starts] = alone
+        for start, score, others in zip(starts, alone, self.sharing(starts), strict=True):
+            seconds = others[np.argsort(place[others], kind="stable")][: self.linked]
+            if not len(seconds):
+                continue
+            prefix = self.inputs.prefix(question, (int(start),)).ids
+            chains = (score + self._score([(prefix, int(b)) for b in seconds], name)) / 2
+            best[seconds] = np.maximum(best[seconds], chains)
+            best[start] = max(best[start], chains.max())
+        return best
+
+    def _score(self, asked: Sequence[tuple[Ids, int]], name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+        told = self.scorer.pairs.score([(prefix, self.inputs.candidates[fact]) for prefix, fact in asked])
+        return check_finite(told, of=name).astype(np.float64)

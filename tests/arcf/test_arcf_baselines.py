@@ -1,0 +1,144 @@
+"""Path-rerank and the ensemble: by hand, and from the command line."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.arcf.ensemble import EnsembleRanker, fused
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.paths import PathRanker
+from entail.arcf.ranking import Ranked
+from entail.arcf.scorer import Scorer
+from entail.arcf.scorer_form import ScorerForm
+from entail.cli import main
+from entail.data.worldtree import Question
+from entail.data.worldtree_tables import Fact, FactTables
+from entail.errors import SettingsError
+from entail.index.protocol import Floats
+
+TEXTS = ["snow melts", "melting heat", "heat sun", "sun star", "rock", "the of"]
+FACTS = FactTables(tuple(Fact(f"u{i}", text, "T") for i, text in enumerate(TEXTS)))
+ASKED = Question("Q", "q", "a", {})
+
+
+def near(texts: Sequence[str]) -> Floats:
+    """Facts are the nearer to any text the earlier they stand."""
+    return np.tile(-np.arange(len(TEXTS), dtype=np.float32), (len(texts), 1))
+
+
+def scorer_of(fake: Any, by: Any) -> Scorer:
+    return Scorer("fake", "fake@1", ScorerForm(), fake(by))
+
+
+def paths(fake: Any, by: Any, **told: Any) -> PathRanker:
+    return PathRanker(scorer_of(fake, by), Neighbourhoods(FACTS, k=2, similarities=near), **told)
+
+
+def test_chains_go_on_by_shared_stems(fake: Any) -> None:
+    ranker = paths(fake, lambda a, b: 0.0)
+    assert [found.tolist() for found in ranker.sharing(np.arange(6))] == [[1], [0, 2], [1, 3], [2], [], []]
+
+
+def test_a_fact_has_the_score_of_its_best_chain(fake: Any) -> None:
+    def by(prefix: list[str], candidate: list[str]) -> float:
+        """Alone: snow 4, melting 1, the others 0; heat behind melting 9, melting behind snow 0."""
+        behind = prefix[4:]
+        if not behind:
+            return {"snow": 4.0, "melting": 1.0}.get(candidate[0], 0.0)
+        return {("melting", "heat"): 9.0, ("snow", "melting"): 0.0}.get((behind[0], candidate[0]), -5.0)
+
+    ranker = paths(fake, by, top=2)
+    (one,) = ranker.rank([ASKED])
+    # (melting, heat) is (1 + 9) / 2 = 5, the best of both its facts; snow's is itself, 4.
+    assert one.ranking.tolist() == [1, 2, 0, 3, 4, 5]
+    assert one.chain is None
+    # Two alone; behind snow one, behind melting two.
+    assert ranker.scorer.pairs.calls == [2, 1, 2]  # type: ignore[attr-defined]  # of the fake
+    few = paths(fake, by, top=2, linked=1)
+    # Behind melting only snow, the nearer one, is tried: (1 - 5) / 2.
+    assert next(few.rank([ASKED])).ranking.tolist() == [0, 1, 2, 3, 4, 5]
+    assert few.scorer.pairs.calls == [2, 1, 1]  # type: ignore[attr-defined]  # of the fake
+
+
+def test_facts_without_a_word_are_ranked_too(fake: Any) -> None:
+    facts = FactTables((Fact("u0", "of the", "T"), Fact("u1", "the", "T")))
+    around = Neighbourhoods(facts, k=1, similarities=lambda texts: near(texts)[:, :2])
+    (one,) = PathRanker(scorer_of(fake, lambda a, b: float(b == ["the"])), around).rank([ASKED])
+    assert one.ranking.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("told", [{"top": 0}, {"linked": 0}])
+def test_paths_that_cannot_be(fake: Any, told: dict[str, int]) -> None:
+    with pytest.raises(SettingsError, match="1 or more facts, found"):
+        paths(fake, lambda a, b: 0.0, **told)
+
+
+def test_ranks_are_fused_and_the_first_decides_what_is_even() -> None:
+    assert fused([np.array([0, 1]), np.array([1, 0])]).tolist() == [0, 1]
+    assert fused([np.array([1, 0]), np.array([0, 1])]).tolist() == [1, 0]
+    # 1/61 + 1/64 = 0.03202 is more than 2/63 = 0.03175: first and fourth beats third twice.
+    assert fused([np.array([3, 2, 1, 0]), np.array([0, 2, 1, 3])]).tolist()[:2] == [2, 3]
+
+
+def test_an_ensemble_ranks_question_by_question() -> None:
+    asked = [Question(f"Q{i}", "q", "a", {}) for i in range(3)]
+    seen: list[str] = []
+
+    def part(name: str, order: list[int]) -> Any:
+        def rank(questions: Sequence[Question]) -> Iterator[Ranked]:
+            for question in questions:
+                seen.append(f"{name}{question.id}")
+                yield Ranked(question, np.array(order))
+
+        return rank
+
+    both = EnsembleRanker([part("a", [0, 1, 2]), part("b", [2, 0, 1])]).rank(asked)
+    first = next(both)
+    assert (first.question.id, first.ranking.tolist()) == ("Q0", [0, 2, 1])
+    assert seen == ["aQ0", "bQ0"]
+    assert [one.question.id for one in both] == ["Q1", "Q2"]
+    with pytest.raises(SettingsError, match="two rankings or more to put together, found 1"):
+        EnsembleRanker([part("a", [0])])
+
+
+SMALL = [
+    *("--base", "tiny", "--rank", "2", "--epochs", "1", "--k", "6"),
+    *("--batch-tokens", "300", "--longest", "32"),
+]
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+    assert main([*arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_measured_and_ranked_from_the_command_line(
+    tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables, dev = ["--tables", str(release["tables"])], ["--questions", str(release["dev"])]
+    given = [*tables, "--questions", str(release["train"]), *SMALL]
+    told(capsys, "train", "arcf", *given, "--out", str(tiny_home / "mine"))
+    ours = ["--scorer", "mine", "--limit", "2", "--paths", "3", "--linked", "2"]
+
+    paths = told(capsys, "evaluate", "chains", *tables, *dev, *ours, "--method", "path-rerank")
+    assert (paths["method"], paths["questions"]) == ("path-rerank", 2)
+    assert (paths["settings"]["paths"], paths["settings"]["linked"]) == ("3", "2")
+    assert paths["spent"]["rows"] <= 2 * (3 + 3 * 2)
+    both = ["--method", "ensemble", "--parts", "path-rerank + tfidf", *ours]
+    together = told(capsys, "evaluate", "chains", *tables, *dev, *both)
+    assert together["settings"]["parts"] == "path-rerank+tfidf"
+    out = tmp_path / "ranked.tsv"
+    assert told(capsys, "rank", *tables, *dev, *both, "--out", str(out))["ranked_now"] == 2
+    assert len(out.read_text(encoding="utf-8").splitlines()) == 2 * 96
+    other = [*both, "--parts", "path-rerank=mine+arcf", "--k", "6"]
+    message = told(capsys, "rank", *tables, *dev, *other, "--out", str(out), code=1)["error"]["message"]
+    assert "parts: expected 'path-rerank+arcf', found 'path-rerank+tfidf'" in message
+
+    for parts, found in (("arcf", "found 'arcf'"), ("arcf+magic", "found 'magic'")):
+        wrong = ["--method", "ensemble", "--parts", parts, "--scorer", "mine"]
+        message = told(capsys, "evaluate", "chains", *tables, *dev, *wrong, code=1)["error"]["message"]
+        assert found in message
