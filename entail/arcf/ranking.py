@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -113,13 +113,34 @@ class ChainRanker(Ranker):
 
     def ranking(self, question: Question, chain: Chain) -> Ints:
         """Return the ranking that a chain makes."""
-        scored = sorted(chain.scored, key=lambda fact: (-chain.scored[fact], fact)) if self.unchosen else []
-        first = np.array([*chain.facts, *scored], dtype=np.int64)
-        if not self.rest:
-            return first
-        texts = self.neighbourhoods.facts.texts
-        told = " ".join([question.text, *(texts[fact] for fact in chain.facts)])
-        return completed(first, self.neighbourhoods.similarities([told])[0])
+        scored = chain.scored if self.unchosen else {}
+        return ranking_of(question, chain.facts, scored, self.neighbourhoods, rest=self.rest)
+
+
+def ranking_of(
+    question: Question,
+    chosen: Sequence[int],
+    scored: Mapping[int, float],
+    neighbourhoods: Neighbourhoods,
+    *,
+    rest: bool = True,
+) -> Ints:
+    """Return a ranking: chosen facts, those that were scored, all others by nearness to the explanation.
+
+    Args:
+        question: The question.
+        chosen: Positions of the chosen facts, in order.
+        scored: Other facts -> their last scores (S2).
+        neighbourhoods: What nearness is, and all facts.
+        rest: Whether the others follow at all (R3).
+    """
+    order = sorted(scored, key=lambda fact: (-scored[fact], fact))
+    first = np.array([*chosen, *order], dtype=np.int64)
+    if not rest:
+        return first
+    texts = neighbourhoods.facts.texts
+    told = " ".join([question.text, *(texts[fact] for fact in chosen)])
+    return completed(first, neighbourhoods.similarities([told])[0])
 
 
 def completed(first: Ints, similarities: Floats) -> Ints:

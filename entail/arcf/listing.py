@@ -1,0 +1,48 @@
+"""Which trained scorers are here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from entail.arcf.scorer import SHIPPED
+from entail.arcf.scorer_form import HEAD, METHOD, ScorerForm
+from entail.encoders.card import read_card
+from entail.errors import EncoderError
+from entail.settings import load_settings
+
+
+@dataclass(frozen=True)
+class ListedScorer:
+    """A scorer under `models/`, not loaded.
+
+    Attributes:
+        name: Of its folder.
+        form: How it was trained.
+        stamp: Changes when it is replaced.
+        problem: Why it cannot be used, in words.
+    """
+
+    name: str
+    form: ScorerForm
+    stamp: str
+    problem: str | None = None
+
+
+def list_scorers() -> list[ListedScorer]:
+    """Return the scorers that stand under `models/`, what ships first, then those of chains, by name."""
+    models = load_settings().models_dir
+    found = []
+    for head in sorted(models.glob(f"*/{HEAD}")) if models.is_dir() else []:
+        folder, form, problem = head.parent, ScorerForm(), None
+        try:
+            card = read_card(folder, folder.name)
+            if card is None or card.method != METHOD or not card.scorer:
+                continue  # another method's head, such as that of Gaussians
+            form = ScorerForm.read(card.scorer, name=folder.name)
+            stamp = str(head.stat().st_mtime_ns)
+        except EncoderError as error:
+            problem, stamp = str(error), ""
+        except OSError:
+            continue  # it is being replaced
+        found.append(ListedScorer(folder.name, form, stamp, problem))
+    return sorted(found, key=lambda one: (one.name != SHIPPED, one.form.scheme != "arcf", one.name))

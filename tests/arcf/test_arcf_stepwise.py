@@ -1,0 +1,148 @@
+"""A chain one step at a time: as Algorithm 1 builds it, and as a person wants it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.arcf.chain import Search, grow, grow_all
+from entail.arcf.inputs import Inputs
+from entail.arcf.listing import list_scorers
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.ranking import ChainRanker
+from entail.arcf.scorer import Scorer
+from entail.arcf.scorer_form import ScorerForm
+from entail.arcf.stepwise import NearestSteps, ScoredSteps, Step, corpus_facts, follow, step
+from entail.data.records import Corpus
+from entail.data.text import premise_key
+from entail.data.worldtree import Question
+from entail.data.worldtree_tables import Fact, FactTables
+from entail.errors import EvaluationError
+from entail.index.protocol import Floats
+
+FACTS = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(40)))
+ASKED = Question("Q", "q", "a", {})
+
+
+def around(seed: int, k: int = 8) -> Neighbourhoods:
+    def near(texts: Sequence[str]) -> Floats:
+        draws = [np.random.default_rng([seed, *map(ord, text)]).random(40) for text in texts]
+        return np.stack(draws).astype(np.float32)
+
+    return Neighbourhoods(FACTS, k=k, similarities=near)
+
+
+def by(seed: int) -> Any:
+    """Scores that depend on prefix and candidate; the bare prefix is as good as any."""
+
+    def score(prefix: list[str], candidate: list[str]) -> float:
+        told = [seed, len(prefix), *map(ord, "".join(prefix[4:]) + "|" + "".join(candidate))]
+        return float(np.random.default_rng(told).normal())
+
+    return score
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_left_alone_it_is_algorithm_1(fake: Any, seed: int) -> None:
+    near, how = around(seed), Search(length=5, least=1)
+    scorer = Scorer("fake", "fake@1", ScorerForm(), fake(by(seed)))
+    inputs = Inputs(scorer.pairs.tokenize, scorer.pairs.frame, longest=1000, facts=FACTS.texts)
+    (ids,) = inputs.questions([("q", "a")])
+    (chain,) = grow_all([grow(ids, near.of_text("q a"), inputs, near, how)], scorer.pairs, names=["Q"])
+
+    steps = ScoredSteps(scorer, FACTS)
+    walk = follow(lambda facts: step(ASKED, near.of_text("q a"), facts, steps, near), how)
+    assert walk.facts == chain.facts
+    assert walk.stopped == chain.stopped
+    assert [one.bare for one in walk.steps] == [one.bare for one in chain.steps]
+    assert [one.joined for one in walk.steps] == [frozenset(one.joined) for one in chain.steps]
+    assert walk.scored == chain.scored
+    (ranked,) = ChainRanker(scorer, near, search=how).rank([ASKED])
+    assert walk.ranking(ASKED, near).tolist() == ranked.ranking.tolist()
+
+
+def lines(facts: tuple[int, ...]) -> Step:
+    """Of facts 0 to 5 those not chosen, the first best; the bare prefix is worth 0.5."""
+    left = [fact for fact in range(6) if fact not in facts]
+    return Step(facts, tuple(left), tuple(1.0 - 0.2 * fact for fact in left), 0.5, frozenset())
+
+
+def test_what_a_person_chose_comes_first() -> None:
+    how = Search(length=4, least=2)
+    assert follow(lines, how).facts == (0, 1, 2)  # 3 is worth 0.4, less than the bare prefix
+    walk = follow(lines, how, given=(5, 3))
+    assert (walk.facts, walk.by_hand, walk.stopped) == ((5, 3, 0, 1), 2, "length")
+    # Behind a fact that is not to be had the others are no longer what was meant.
+    walk = follow(lines, how, given=(5, 5, 4))
+    assert (walk.facts, walk.by_hand) == ((5, 0, 1, 2), 1)
+    # A person may go on where it would have stopped.
+    walk = follow(lines, how, given=(0, 1, 2, 5))
+    assert (walk.facts, walk.stopped) == ((0, 1, 2, 5), "length")
+
+
+def test_it_waits_for_a_person_and_for_a_step() -> None:
+    how = Search(length=4, least=2)
+    walk = follow(lines, how, given=(4,), alone=False)
+    assert (walk.facts, walk.stopped, len(walk.steps)) == ((4,), None, 2)
+    walk = follow(lambda facts: lines(facts) if len(facts) < 2 else None, how)
+    assert (walk.facts, walk.stopped, len(walk.steps)) == ((0, 1), None, 2)
+    none = Step((), (), (), None, frozenset())
+    assert follow(lambda facts: none, how).stopped == "nothing visible"
+
+
+def test_words_shared_with_what_was_chosen_lead_on() -> None:
+    texts = ["snow is ice", "ice is cold water", "water flows downhill", "a rock is hard"]
+    facts = corpus_facts(Corpus.of("four", texts))
+    assert facts.facts[1] == Fact(premise_key("ice is cold water"), "ice is cold water", "four")
+    near = Neighbourhoods(facts, k=2)
+    asked = Question("Q", "what is snow", "ice", {})
+    first = near.of_text(asked.text)
+    walk = follow(lambda chosen: step(asked, first, chosen, NearestSteps(near), near), Search(length=3))
+    assert walk.facts == (0, 1, 2)
+    assert walk.stopped == "length"
+    assert [one.bare for one in walk.steps] == [None] * 3
+    assert walk.steps[0].joined == {0, 1}
+    assert 2 in walk.steps[1].joined | walk.steps[2].joined
+    assert walk.ranking(asked, near).tolist() == [0, 1, 2, 3]
+
+
+def test_a_scorer_of_single_facts_sees_no_chosen_fact(fake: Any) -> None:
+    seen = []
+
+    def score(prefix: list[str], candidate: list[str]) -> float:
+        seen.append((len(prefix), tuple(candidate)))
+        return 0.0
+
+    alone = ScoredSteps(Scorer("s", "s@1", ScorerForm(scheme="single-fact"), fake(score)), FACTS)
+    assert alone.told(ASKED, (1, 2), (3, 4)).bare is None
+    assert seen == [(4, ("f3",)), (4, ("f4",))]
+    chains = ScoredSteps(Scorer("c", "c@1", ScorerForm(), fake(score)), FACTS)
+    assert chains.told(ASKED, (1, 2), (3,)).bare == 0.0
+    assert seen[2:] == [(6, ()), (6, ("f3",))]
+    never = ScoredSteps(Scorer("n", "n@1", ScorerForm(stop=False), fake(score)), FACTS)
+    assert never.told(ASKED, (), (3,)).bare is None
+    bad = ScoredSteps(Scorer("b", "b@1", ScorerForm(), fake(lambda a, b: float("nan"))), FACTS)
+    with pytest.raises(EvaluationError, match="Q: 2 of 2 scores are no numbers"):
+        bad.told(ASKED, (), (3,))
+
+
+def test_scorers_are_listed_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path))
+    assert list_scorers() == []
+
+    def put(name: str, told: str) -> None:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "head.safetensors").write_bytes(b"")
+        (tmp_path / name / "entail.json").write_text(told, encoding="utf-8")
+
+    put("b-single", '{"method": "arcf", "scorer": {"scheme": "single-fact"}}')
+    put("a-broken", '{"method": "arcf", "scorer": {"k": "many"}}')
+    put("z-chains", '{"method": "arcf", "scorer": {"k": 60}}')
+    put("arcf-minilm", '{"method": "arcf", "scorer": {"scheme": "single-fact"}}')
+    put("gaussian", '{"method": "gausscse"}')
+    found = list_scorers()
+    assert [one.name for one in found] == ["arcf-minilm", "a-broken", "z-chains", "b-single"]
+    assert found[2].form.k == 60
+    assert "expected int as 'k'" in str(found[1].problem)
