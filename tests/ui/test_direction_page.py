@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -12,7 +13,9 @@ from entail.data.records import Corpus
 from entail.encoders.gaussian import GaussianEncoder
 from entail.errors import EvaluationError, FormatError
 from entail.gausscse.verdict import Verdict
+from entail.index.protocol import Hits
 from entail.ui.direction_encoder import gaussian_names
+from entail.ui.direction_search import entailing, found_csv
 from entail.ui.direction_table import Judged, judge_table, read_pairs, verdicts_csv
 from entail.ui.resources import Workspace
 from tests.ui.conftest import said, settled
@@ -71,7 +74,7 @@ def test_sentences_that_are_equal_long_or_empty(app: AppTest, gaussian: str) -> 
 
 
 def test_search_by_direction_stands_beside_plain_cosine(
-    app: AppTest, shared: Workspace, gaussian: str
+    app: AppTest, shared: Workspace, gaussian: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = ["ba be bi", "bo bu da", "de di do ba be", "du fa"]
     four = shared.corpora.add_corpus(Corpus.of("four", facts), author="Ada")
@@ -83,12 +86,49 @@ def test_search_by_direction_stands_beside_plain_cosine(
     assert len(found) == 2 * len(facts)
     assert all("in both" in row for row in found)
     assert "Plain cosine (MiniLM)" in said(app)
+    assert [b.label for b in app.get("download_button")] == ["What was found (CSV)"]
+    # Where the threshold falls between two of them it is said there, and where none is above it, that too.
+    second, third = (float(row.partition('entail-quiet">')[2][:5]) for row in found[1:3])
+    assert second > third > 0.5
+    assert "the encoder would" not in said(app)
+    between = (second + third) / 2
+    monkeypatch.setattr(GaussianEncoder, "threshold", property(lambda self: between))
+    app = settled(app.run())
+    assert "**Below here the encoder would not say that they entail it**: none is more similar" in said(app)
+    monkeypatch.setattr(GaussianEncoder, "threshold", property(lambda self: 1.5))
     app = settled(app.segmented_control(key="direction_way").set_value("entailed").run())
     assert f"What it entails ({gaussian})" in said(app)
+    assert "**Of none of these would the encoder say that it entails them**" in said(app)
     app = settled(app.text_input(key="direction_query").set_value("ba " * 10_000).run())
     assert "truncated" in said(app)
     app = settled(app.text_input(key="direction_query").set_value(" ").run())
     assert "Type a sentence" in said(app)
+
+
+def test_what_was_found_says_what_entails_and_what_is_only_nearest() -> None:
+    corpus = Corpus.of("three", ["=1+1", "ice is cold", "fire is hot"])
+    by_direction = Hits(np.array([[1, 0, 2]]), np.array([[0.9, 0.5, 0.25]], dtype=np.float32))
+    by_cosine = Hits(np.array([[2, 1, 0]]), np.array([[0.75, 0.5, 0.25]], dtype=np.float32))
+    assert entailing(by_direction, 0.5) == 1, "at the threshold it is not above it"
+    assert (entailing(by_direction, 0.1), entailing(by_direction, 0.9)) == (3, 0)
+    sides = [("What entails it", by_direction), ("Plain cosine", by_cosine)]
+    rows = list(csv.DictReader(io.StringIO(found_csv(corpus, sides, 0.5))))
+    assert [(row["fact"], row["entailment"]) for row in rows[:3]] == [
+        ("ice is cold", "yes"),
+        ("'=1+1", "no"),
+        ("fire is hot", "no"),
+    ]
+    assert [row["similarity"] for row in rows] == [
+        "0.900000",
+        "0.500000",
+        "0.250000",
+        "0.750000",
+        "0.500000",
+        "0.250000",
+    ]
+    assert {(row["search"], row["threshold"], row["entailment"]) for row in rows[3:]} == {
+        ("Plain cosine", "", "")
+    }
 
 
 def test_a_table_comes_back_with_a_verdict_a_row(app: AppTest, gaussian: str) -> None:
