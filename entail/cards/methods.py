@@ -19,6 +19,7 @@ class MethodText:
         citation: BibTeX of its paper, empty where there is none.
         tags: Of the Hub, beside those that every encoder has.
         losses: Value of the setting `loss` -> what is minimised.
+        judged_on: What its weights are chosen on.
     """
 
     name: str
@@ -27,6 +28,7 @@ class MethodText:
     citation: str = ""
     tags: tuple[str, ...] = ()
     losses: Mapping[str, str] = field(default_factory=dict)
+    judged_on: str = "trees"
 
 
 _METHODS: dict[str, MethodText] = {}
@@ -94,6 +96,39 @@ register_method(
             "contrastive": "contrastive, y D^2 / 2 + (1 - y) max(0, m - D)^2 / 2 with D = 1 - cos(h, p)",
             "softmax": "softmax over the premises of a query, cosines divided by the temperature",
         },
+    )
+)
+_DAI = r"""@inproceedings{dai2024improve,
+  title     = {Improve Dense Passage Retrieval with Entailment Tuning},
+  author    = {Dai, Lu and Liu, Hao and Xiong, Hui},
+  booktitle = {Proceedings of EMNLP},
+  year      = {2024}
+}"""
+_DPR = r"""@inproceedings{karpukhin2020dense,
+  title     = {Dense Passage Retrieval for Open-Domain Question Answering},
+  author    = {Karpukhin, Vladimir and Oguz, Barlas and Min, Sewon and Lewis, Patrick and Wu, Ledell and
+               Edunov, Sergey and Chen, Danqi and Yih, Wen-tau},
+  booktitle = {Proceedings of EMNLP},
+  year      = {2020}
+}"""
+register_method(
+    MethodText(
+        name="tuning",
+        title="Entailment tuning",
+        idea="predicts what a passage entails, as a start for training a retriever of passages",
+        citation=_DAI,
+        tags=("entailment-tuning",),
+        judged_on="pairs",
+    )
+)
+register_method(
+    MethodText(
+        name="dpr",
+        title="Dense passage retrieval (DPR), siamese, after entailment tuning where its settings say so",
+        idea="ranks the passages that answer a question above the others",
+        citation=f"{_DPR}\n\n{_DAI}",
+        tags=("passage-retrieval", "hard-negatives"),
+        judged_on="questions",
     )
 )
 register_method(

@@ -24,6 +24,12 @@ _COUNTS = {
     "unentailed": "neutral and contradictory pairs, of any premise",
     "sentences": "further sentences, which nobody judged",
     "missing": "gold premises that the corpus lacks, left out",
+    "questions": "questions with a gold passage",
+    "passages": "passages of the pool",
+    "hard_negatives": "hard negatives of the questions, found by BM25 or given",
+    "pairs": "pairs of a premise and a hypothesis that it entails",
+    "premises_cut": "pairs whose premise was too long, cut at its end",
+    "too_long": "pairs whose hypothesis was too long, left out",
 }
 
 
@@ -130,7 +136,7 @@ def figures(facts: Facts) -> Iterator[str]:
         if not dev:
             yield "It has not been measured."
             return
-        on = "pairs" if facts.entry.gaussian else "trees"
+        on = "pairs" if facts.entry.gaussian else facts.method.judged_on
         yield f"Measured while it was trained, on the {on} that its weights were chosen on:"
         yield table(["measure", "value"], [[escaped(name), _number(dev[name])] for name in dev])
         return

@@ -162,6 +162,19 @@ register_source(
 )
 register_source(
     DataSource(
+        name="squad",
+        about="SQuAD 1.1: questions about paragraphs of Wikipedia, each with an answer in its paragraph",
+        licence="cc-by-sa-4.0",
+        citation="""@inproceedings{rajpurkar2016squad,
+  title     = {{SQuAD}: 100,000+ Questions for Machine Comprehension of Text},
+  author    = {Rajpurkar, Pranav and Zhang, Jian and Lopyrev, Konstantin and Liang, Percy},
+  booktitle = {Proceedings of EMNLP},
+  year      = {2016}
+}""",
+    )
+)
+register_source(
+    DataSource(
         name="worldtree",
         about="WorldTree: elementary science questions with the facts that explain their answers",
         note="The tables and explanations of WorldTree are CC BY-SA 4.0. The text of many of its questions "

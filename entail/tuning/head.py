@@ -1,0 +1,119 @@
+"""The masked-LM head of a base: what its checkpoint holds, or a new one tied to its word embeddings.
+
+transformers knows the head of every architecture; it is taken over as it is, with the transformer under it
+replaced by one that hands on hidden vectors which somebody else has computed. So a vocabulary's scores are
+made of masked tokens alone, and the transformer may wear an adapter. A new head is of the same form, of BERT
+and MiniLM: linear, GELU, LayerNorm, word embeddings, bias.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from entail.encoders import weights
+from entail.encoders.catalogue import EncoderEntry
+from entail.errors import TrainingError
+
+if TYPE_CHECKING:
+    import torch
+
+
+def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any, bool]:  # noqa: ANN401 - of transformers, not typed
+    """Return a module that makes scores over the vocabulary, (tokens, d) -> (tokens, vocabulary).
+
+    Args:
+        base: The whole model.
+        transformer: Its first module as it learns, whose word embeddings the head shares.
+        seed: Of a new head's weights.
+
+    Returns:
+        The head, and whether it is new: the checkpoint has none, or not all of one.
+
+    Raises:
+        TrainingError: If the base's architecture has no masked-LM form.
+    """
+    import torch
+    from transformers import AutoModelForMaskedLM
+
+    assert base.path is not None
+    stages = weights.modules(base.path)
+    folder = base.path / str(stages[0].get("path", "")) if stages else base.path
+    with torch.random.fork_rng(devices=[]), _silent():
+        torch.manual_seed(seed)
+        try:
+            model, told = AutoModelForMaskedLM.from_pretrained(
+                str(folder),
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                dtype=torch.float32,
+                output_loading_info=True,
+            )
+        except Exception as error:  # whatever a foreign folder brings about, its user gets one kind of error
+            raise _no_head(base, transformer) from error
+    inner = getattr(model, "base_model_prefix", "")
+    decoder = model.get_output_embeddings()
+    if not inner or not hasattr(model, inner) or decoder is None:
+        raise _no_head(base, transformer)
+    new = any(not name.startswith(f"{inner}.") for name in told["missing_keys"])
+    if getattr(model.config, "tie_word_embeddings", True):
+        decoder.weight = transformer.get_input_embeddings().weight
+    setattr(model, inner, _handing_on())
+    return _head(model), new
+
+
+def _no_head(base: EncoderEntry, transformer: Any) -> TrainingError:  # noqa: ANN401 - of transformers, not typed
+    return TrainingError(
+        f"{base.name}: expected a base that can predict masked tokens, found a model of the kind "
+        f"{transformer.config.model_type}, which has no masked-LM head; pass an encoder that was trained by "
+        "masking, such as minilm, google-bert/bert-base-uncased or FacebookAI/roberta-base"
+    )
+
+
+def _handing_on() -> torch.nn.Module:
+    """Return what stands in the transformer's place: its output is its input."""
+    import torch
+    from transformers.modeling_outputs import BaseModelOutput
+
+    class HandingOn(torch.nn.Module):
+        def forward(self, *_: Any, inputs_embeds: torch.Tensor, **__: Any) -> BaseModelOutput:  # noqa: ANN401 - whatever an architecture hands down
+            return BaseModelOutput(last_hidden_state=inputs_embeds)
+
+    return HandingOn()
+
+
+def _head(model: Any) -> Any:  # noqa: ANN401 - of transformers, not typed
+    """Return a module around a masked-LM model without a transformer that takes vectors."""
+    import torch
+
+    class Head(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, vectors: torch.Tensor) -> torch.Tensor:
+            scores: torch.Tensor = self.model(inputs_embeds=vectors[None]).logits
+            return scores[0]
+
+        def get_output_embeddings(self) -> Any:  # noqa: ANN401 - a linear layer as the architecture has it
+            return self.model.get_output_embeddings()
+
+    return Head()
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep transformers from reporting that a checkpoint has no head."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # not typed there
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there

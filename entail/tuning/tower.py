@@ -1,0 +1,169 @@
+"""Towers of both stages: one that reads passages, and one that predicts masked tokens besides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.encoders.catalogue import EncoderEntry
+from entail.errors import TrainingError
+from entail.training.tower import Lora, Precision, Tower
+from entail.tuning.head import masked_head
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+_AT_ONCE = 2048
+"""Masked tokens whose scores over the vocabulary are in memory at once: 250 MB of a vocabulary of 30,000."""
+
+
+class PassageTower(Tower):
+    """A tower that reads no more than so many tokens while it learns.
+
+    Args:
+        base: A whole model, the start.
+        lora: Train an adapter of this form; None trains every weight.
+        device: A torch device.
+        longest: Tokens that are read while training, at most what the base reads.
+        precision: bf16 computes under autocast; the weights stay fp32.
+        dropout: Of hidden states and attention while training; None leaves it as the base has it.
+        initial: Folder of an adapter on this base to start from, cut to the rank of `lora`.
+
+    Raises:
+        EncoderError: If the base cannot be loaded.
+        TrainingError: As `Tower`.
+    """
+
+    def __init__(
+        self,
+        base: EncoderEntry,
+        *,
+        lora: Lora | None,
+        device: str,
+        longest: int,
+        precision: Precision = "fp32",
+        dropout: float | None = None,
+        initial: Path | None = None,
+    ) -> None:
+        super().__init__(
+            base, lora=lora, device=device, precision=precision, dropout=dropout, initial=initial
+        )
+        self._reads = self.model.max_seq_length
+        self.model.max_seq_length = min(longest, self._reads or longest)
+
+    @property
+    def longest(self) -> int:
+        """Tokens that are read while training."""
+        found = self.model.max_seq_length
+        assert found is not None
+        return int(found)
+
+    def save(self, folder: Path) -> None:
+        """Write the adapter (fp16), or the whole model, which reads as much as the base.
+
+        Raises:
+            OSError: If the folder cannot be written.
+        """
+        self.model.max_seq_length, longest = self._reads, self.model.max_seq_length
+        try:
+            super().save(folder)
+        finally:
+            self.model.max_seq_length = longest
+
+
+class MaskedTower(PassageTower):
+    """A tower that predicts masked tokens, by a head that is not kept.
+
+    Args:
+        base: A whole model that begins with a transformer which can have a masked-LM head.
+        lora: Train an adapter of this form, and the head; None trains every weight.
+        device: A torch device.
+        longest: Tokens that are read while training, at most what the base reads.
+        precision: bf16 computes under autocast; loss and weights stay fp32.
+        dropout: Of hidden states and attention while training; None leaves it as the base has it.
+        seed: Of a new head.
+
+    Raises:
+        EncoderError: If the base cannot be loaded.
+        TrainingError: As `Tower`; if the base cannot have such a head.
+    """
+
+    def __init__(
+        self,
+        base: EncoderEntry,
+        *,
+        lora: Lora | None,
+        device: str,
+        longest: int,
+        precision: Precision = "fp32",
+        dropout: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(
+            base, lora=lora, device=device, longest=longest, precision=precision, dropout=dropout
+        )
+        first: Any = next(iter(self.model.children()))
+        if not hasattr(first, "auto_model") or not hasattr(first.auto_model, "get_input_embeddings"):
+            raise TrainingError(
+                f"{base.name}: expected a base that begins with a transformer, found {type(first).__name__}; "
+                "pass one that can have a masked-LM head, such as minilm or google-bert/bert-base-uncased"
+            )
+        self._transformer: Any = first.auto_model
+        self.tokenizer: Any = first.tokenizer
+        self.head, self.new_head = masked_head(base, self._transformer, seed=seed)
+        self.head.to(device)
+        self.head.train()
+        embeddings = self._transformer.get_input_embeddings().weight
+        self.parameters |= {
+            f"masked_head.{name}": parameter
+            for name, parameter in self.head.named_parameters()
+            if parameter is not embeddings
+        }
+
+    def expect(self, frequencies: NDArray[Any]) -> None:
+        """Let a new head begin with how often tokens occur, so that no step is spent on learning that.
+
+        Args:
+            frequencies: Of each token, above 0, shape (vocabulary,).
+        """
+        import torch
+
+        bias = self.head.get_output_embeddings().bias
+        if self.new_head and bias is not None:
+            with torch.no_grad():
+                known = torch.from_numpy(frequencies).log().to(bias)
+                bias[: len(known)] = known - known.mean()
+
+    def surprise(self, ids: Tensor, there: Tensor, hidden: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return -log P of each hidden token with its gradient, and whether it was the likeliest.
+
+        Scores over the vocabulary are computed of hidden tokens alone.
+
+        Args:
+            ids: Tokens as they are read, shape (rows, tokens).
+            there: Which of them are no padding, likewise.
+            hidden: Which of them are to be predicted, likewise.
+            labels: What these were, shape (hidden tokens,), row by row.
+        """
+        import torch
+        from torch.utils.checkpoint import checkpoint
+
+        with self._autocast():
+            found: Tensor = self._transformer(input_ids=ids, attention_mask=there.long()).last_hidden_state
+        vectors = found[hidden]  # (hidden tokens, d)
+        if len(vectors) <= _AT_ONCE:
+            return self._surprise(vectors, labels)
+        # More are computed once more in the backward pass, so that one piece is in memory at a time.
+        parts = [
+            checkpoint(self._surprise, some, expected, use_reentrant=False)
+            for some, expected in zip(vectors.split(_AT_ONCE), labels.split(_AT_ONCE), strict=True)
+        ]
+        return torch.cat([one for one, _ in parts]), torch.cat([right for _, right in parts])
+
+    def _surprise(self, vectors: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        from torch.nn.functional import cross_entropy
+
+        with self._autocast():
+            scores: Tensor = self.head(vectors).float()
+        return cross_entropy(scores, labels, reduction="none"), scores.detach().argmax(dim=1) == labels

@@ -1,0 +1,218 @@
+"""Entailment tuning: predict masked claims from the passages that entail them (Dai et al.)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from entail.encoders.catalogue import fetch, resolve
+from entail.errors import TrainingError
+from entail.progress import ProgressCallback
+from entail.training.distributed import from_first, world
+from entail.training.loop import Fitted, Schedule, fit
+from entail.training.saving import require_place
+from entail.training.task import Watch
+from entail.training.tower import Lora, cast_precision, require_base, training_device
+from entail.tuning.config import TuningConfig
+from entail.tuning.examples import EntailedPair
+from entail.tuning.masked_task import MaskedTask
+from entail.tuning.masking import Prompts
+from entail.tuning.saving import TUNING, save_stage
+from entail.tuning.tower import MaskedTower
+
+
+@dataclass(frozen=True)
+class TuningTraining:
+    """What a training came to, all its resumptions together.
+
+    Attributes:
+        config: Its settings.
+        fitted: Evaluations and times.
+        counts: What was learnt from: pairs, those that do not fit, those whose premise was cut, steps.
+        new_head: Whether the base's checkpoint had no masked-LM head.
+        warnings: What looked wrong, in words.
+        folder: Where the encoder was written; None if it was not.
+        data: Names of the data sets, for the card.
+    """
+
+    config: TuningConfig
+    fitted: Fitted
+    counts: Mapping[str, int]
+    new_head: bool
+    warnings: tuple[str, ...]
+    folder: Path | None
+    data: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types, without the folder's place."""
+        return {
+            "config": asdict(self.config),
+            "fitted": asdict(self.fitted),
+            "counts": dict(self.counts),
+            "new_head": self.new_head,
+            "warnings": list(self.warnings),
+            "name": self.folder.name if self.folder else None,
+        }
+
+
+def train_tuning(
+    pairs: Sequence[EntailedPair],
+    config: TuningConfig,
+    *,
+    dev: Sequence[EntailedPair] = (),
+    data: Sequence[str] = (),
+    out: Path | None = None,
+    work: Path | None = None,
+    resume: bool = True,
+    checkpoint_seconds: float = 30.0,
+    device: str | None = None,
+    progress: ProgressCallback | None = None,
+    watch: Watch | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> TuningTraining:
+    """Tune an encoder to predict masked hypotheses from premises; what comes out is a start for `train_dpr`.
+
+    Called in each of several processes that `torchrun` started it trains one encoder on all of them.
+
+    Args:
+        pairs: What is learnt from, see `entail.tuning.examples.entailed_pairs`.
+        config: The settings.
+        dev: Pairs to choose the best weights on, by the loss; without them the last are kept.
+        data: Names of the data sets for the card (`entail.cards.sources`), such as `squad`.
+        out: Folder for the encoder; None keeps nothing. It is written whole at the end, over nothing but an
+            encoder of this method. The masked-LM head is not kept.
+        work: Folder for checkpoints; default: `out`'s name with `.training`.
+        resume: Whether to go on from a checkpoint that is there.
+        checkpoint_seconds: Seconds between two checkpoints, beside the one after every epoch.
+        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
+        progress: Told how far it is.
+        watch: Told of every step and evaluation.
+        stop: Asked after every step whether to stop there.
+
+    Raises:
+        TrainingError: If there is nothing to learn from, the base cannot have a masked-LM head, a loss that
+            is not finite, a folder that holds something else, another process at work in it, or it was
+            stopped.
+        CheckpointError: If a checkpoint is of another base, data or configuration.
+        EncoderError: If the base cannot be loaded.
+    """
+    import torch
+
+    if out is not None:
+        require_place(out, method=TUNING)
+    rank, _ = world()
+    base = fetch(resolve(config.base))
+    require_base(base)
+    place = training_device(device)
+    torch.manual_seed(config.seed)
+    tower = MaskedTower(
+        base,
+        lora=Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None,
+        device=place,
+        longest=config.longest,
+        precision=cast_precision(config.precision, place),
+        dropout=config.dropout,
+        seed=config.seed,
+    )
+    form = Prompts(tower.tokenizer, variant=config.prompt, longest=tower.longest, name=base.name)
+    prompts, kept = form.of(pairs)
+    if not prompts:
+        raise TrainingError(
+            f"expected pairs of a premise and a hypothesis of at most {tower.longest} tokens to learn from, "
+            f"found {len(pairs)} pairs, none of which fits; give more, or a higher longest"
+        )
+    tower.expect(form.frequencies(prompts))
+    task = MaskedTask(config, form, prompts, tower, dev=form.of(_some(dev, config.dev_pairs))[0])
+    steps = task.steps(config.epochs)
+    fitted = fit(
+        task,
+        tower.parameters,
+        Schedule(
+            epochs=config.epochs,
+            learning_rate=config.highest_rate,
+            warmup=min(1.0, config.warmup_steps / steps),
+            weight_decay=config.weight_decay,
+            max_gradient_norm=config.max_gradient_norm,
+            evaluate_steps=config.evaluate_every or None,
+            checkpoint_seconds=checkpoint_seconds,
+            seed=config.seed,
+        ),
+        folder=work or (out.with_name(f"{out.name}.training") if out else None),
+        fingerprint={
+            "base": str(base.revision),
+            "data": digest(pairs),
+            "dev": digest(dev),
+            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
+        },
+        resume=resume,
+        progress=None if rank else progress,
+        watch=watch,
+        stop=stop,
+    )
+    cut = sum(prompt.dropped > 0 for prompt in prompts)
+    training = TuningTraining(
+        config=config,
+        fitted=fitted,
+        counts={
+            "pairs": len(kept),
+            "too_long": len(pairs) - len(kept),
+            "premises_cut": cut,
+            "premise_tokens_dropped": sum(prompt.dropped for prompt in prompts),
+            "steps": fitted.steps,
+        },
+        new_head=tower.new_head,
+        warnings=_warnings(fitted, steps, config),
+        folder=out,
+        data=tuple(data),
+    )
+    if out is not None:
+        from_first(
+            lambda: save_stage(
+                out,
+                method=TUNING,
+                config=config,
+                fitted=fitted,
+                counts=training.counts,
+                data=training.data,
+                tower=tower,
+                base=base,
+            )
+        )
+    return training
+
+
+def digest(pairs: Sequence[EntailedPair]) -> str:
+    """Return 12 hexadecimal digits that change with any pair: what a checkpoint is bound to."""
+    found = hashlib.sha256()
+    for pair in pairs:
+        found.update(json.dumps([pair.premise, pair.hypothesis, pair.question]).encode() + b"\n")
+    return found.hexdigest()[:12]
+
+
+def _some(dev: Sequence[EntailedPair], count: int) -> list[EntailedPair]:
+    """Draw the pairs that weights are chosen on: the same for every seed, to compare seeds."""
+    if not count or len(dev) <= count:
+        return list(dev)
+    chosen = np.random.default_rng(0).permutation(len(dev))[:count]
+    return [dev[i] for i in np.sort(chosen)]
+
+
+def _warnings(fitted: Fitted, steps: int, config: TuningConfig) -> tuple[str, ...]:
+    found = []
+    if config.warmup_steps >= steps:
+        found.append(
+            f"the rate rises for {config.warmup_steps} steps, and there are only {steps}: it never falls; "
+            "lower warmup_steps, or give more pairs or epochs"
+        )
+    if fitted.best is not None and fitted.best.score <= fitted.evaluations[0].score:
+        found.append(
+            f"no weights did better on dev than the untrained ones (loss {-fitted.best.score:.4f} against "
+            f"{-fitted.evaluations[0].score:.4f}); look at the learning rate and at the data"
+        )
+    return tuple(found)

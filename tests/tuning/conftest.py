@@ -1,0 +1,52 @@
+"""Miniature passages over the words that `tiny` knows: a question names two words of its passage."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.passages import Question
+from entail.evaluation.passages_store import PassageStore, store_passages
+from entail.tuning.examples import EntailedPair
+
+SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
+"""The vocabulary of `tiny`."""
+
+
+@pytest.fixture(scope="session")
+def pairs() -> Callable[..., list[EntailedPair]]:
+    """Return what makes premises of 8 syllables, and as hypothesis the first three of them."""
+
+    def made(count: int, *, seed: int = 0) -> list[EntailedPair]:
+        draw = np.random.default_rng(seed)
+        found = []
+        for _ in range(count):
+            words = list(draw.choice(SYLLABLES, size=8, replace=False))
+            found.append(EntailedPair(" ".join(words), " ".join(words[:3]), " ".join(words[1:3])))
+        return found
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def passages_and_questions() -> tuple[list[str], list[Question]]:
+    """48 passages of 8 syllables; of each a question for two of its words, its answer another of them."""
+    draw = np.random.default_rng(1)
+    texts, asked = [], []
+    for number in range(48):
+        words = list(draw.choice(SYLLABLES, size=8, replace=False))
+        texts.append(" ".join(words))
+        asked.append(
+            Question(f"q{number}", " ".join(words[:2]), (f"{words[4]} {words[5]}",), (f"p{number}",))
+        )
+    return texts, asked
+
+
+@pytest.fixture
+def pool(tmp_path: Path, passages_and_questions: Any) -> PassageStore:
+    texts, _ = passages_and_questions
+    file = tmp_path / "pool.tsv"
+    file.write_text("".join(f"p{at}\t{text}\n" for at, text in enumerate(texts)), encoding="utf-8")
+    return store_passages([file], tmp_path / "kept")

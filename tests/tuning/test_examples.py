@@ -1,0 +1,74 @@
+"""Questions beside their passages: gold, hard negatives, claims, and what of a long passage is read."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.data.nli import NliPair
+from entail.data.passages import Question
+from entail.evaluation.passages_store import PassageStore, store_passages
+from entail.tuning.examples import entailed_pairs, examples_of, excerpt, with_hard_negatives
+
+POOL = (
+    "p0\tIce melts at 0 degrees and water freezes there\n"
+    "p1\tWater freezes where the melting ice of a lake is cold\n"
+    "p2\tIce melts in 10 minutes when it is warm\n"
+    "p3\tRome won the war\n"
+    "p4\tIce melts   at 0 degrees and water freezes there\n"
+)
+ASKED = Question("a", "At how many degrees does ice melt?", ("0",), ("p0", "p9"), ("p3",))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> PassageStore:
+    (tmp_path / "pool.tsv").write_text(POOL, encoding="utf-8")
+    return store_passages([tmp_path / "pool.tsv"], tmp_path / "kept")
+
+
+def test_gold_passages_are_looked_up_and_their_absence_is_counted(store: PassageStore) -> None:
+    found = examples_of(store, [ASKED, Question("b", "What else?", (), ("p8",))])
+    assert [one.gold for one in found.examples] == [(0,)]
+    assert found.examples[0].negatives == (3,)
+    assert found.to_json() == {
+        "questions": 1,
+        "questions_without_gold": 1,
+        "passages": 5,
+        "hard_negatives": 1,
+    }
+
+
+def test_what_holds_the_answer_is_no_negative(store: PassageStore) -> None:
+    before = examples_of(store, [ASKED])
+    found = with_hard_negatives(before, depth=5)
+    # p4 says the same as p0; p1 and p2 only look alike; p3, which BM25 never brings, came with the question.
+    assert set(found.examples[0].negatives) == {3, 1, 2}
+    assert found.examples[0].negatives[0] == 3
+    assert found.digest != before.digest
+    assert set(with_hard_negatives(before, depth=1).examples[0].negatives) <= {3, 1, 2}
+
+
+def test_a_claim_stands_beside_its_passage_and_false_pairs_are_left_out(store: PassageStore) -> None:
+    nli = [
+        NliPair("It rains.", "It is wet.", "entailment"),
+        NliPair("It rains. ", "It is  wet.", "entailment"),
+        NliPair("It rains.", "It is dry.", "contradiction"),
+        NliPair("It rains.", " ", "entailment"),
+    ]
+    found = entailed_pairs(examples_of(store, [ASKED]), nli, words=4)
+    assert [(one.premise, one.question) for one in found] == [
+        ("melts at 0 degrees", ASKED.text),
+        ("It rains.", "It is wet."),
+    ]
+    assert found[0].hypothesis.startswith("There exists a known number of degrees")
+    assert "?" not in found[0].hypothesis
+
+
+@given(st.lists(st.sampled_from(["a", "b", "Cc", "d-e"]), min_size=1, max_size=30), st.integers(1, 12))
+def test_an_excerpt_is_a_part_that_holds_the_answer(words: list[str], count: int) -> None:
+    text, answer = " ".join(words), words[-1]
+    found = excerpt(text, words=count, answers=["nowhere", answer.lower()])
+    assert len(found.split()) == min(count, len(words))
+    assert f" {found} " in f" {text} "
+    assert answer.lower() in found.lower()
