@@ -218,6 +218,8 @@ class BiEncoder:
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
         what = "encoding queries" if tower == "query" else "encoding premises"
+        if self.entry.gaussian is not None:
+            what = "encoding as Gaussians"  # by one tower, whatever the sentences are to become
         meter = Meter(len(texts), what, unit="sentences", report=progress)
         meter.add(0)
         towers = self._loaded()

@@ -13,6 +13,7 @@ from entail.data.bundled import sample_corpus
 from entail.encoders import biencoder as module
 from entail.encoders.biencoder import BiEncoder, Encoder
 from entail.encoders.catalogue import EncoderEntry, resolve
+from entail.encoders.gaussian import GaussianEncoder
 from entail.encoders.stock import sentence_transformer
 from entail.errors import EncoderError, SettingsError
 from entail.index.shipped import shipped_vectors
@@ -296,3 +297,10 @@ def test_nobody_waits_for_the_weights_to_learn_the_revision(
     thread.join()
     assert told
     assert isinstance(outcome[0], EncoderError)
+
+
+def test_of_gaussians_it_says_that_they_are_encoded_as_such(gaussian: str) -> None:
+    seen: list[Progress] = []
+    GaussianEncoder(gaussian).encode(["ba be", "bi"], progress=seen.append)
+    # They are neither queries nor premises: a corpus is encoded so, too.
+    assert {(one.what, one.unit) for one in seen} == {("encoding as Gaussians", "sentences")}
