@@ -32,7 +32,7 @@ ORDERS: Mapping[Order, str] = {
     "similarity": "What entails it most first",
     "margin": "By margin: the surest direction first",
 }
-ONLY_KEY, ORDER_KEY = "arrows_only", "arrows_order"
+ONLY_KEY, ORDER_KEY, BY_KEY = "arrows_only", "arrows_order", "arrows_by"
 """Keys of the fields, and so of the choices in the session."""
 
 POOL = 50
@@ -52,15 +52,17 @@ class Asked:
     Attributes:
         only: By what they do to the node.
         order: What comes first.
+        by: The encoder that tells, where one was picked.
     """
 
     only: Only = "all"
     order: Order = "rank"
+    by: str | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether the list is that of the retriever."""
-        return self == Asked()
+        return (self.only, self.order) == ("all", "rank")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Pointer:
         asked: What the list is to be.
         works: What was loaded.
         told: What was told.
+        names: The encoders that can be picked, the one that is usual first.
     """
 
     name: str
@@ -80,6 +83,7 @@ class Pointer:
     asked: Asked
     works: Works = field(repr=False)
     told: Works = field(repr=False)
+    names: tuple[str, ...] = ()
 
     def begin(self) -> None:
         """Begin, once a process, to load the encoder behind the page.
@@ -168,10 +172,14 @@ def pointer() -> Pointer | None:
     names = gaussian_names()
     if not names:
         return None
-    name = next(iter(names))
+    by = st.session_state.get(BY_KEY)
+    if by is not None and by not in names:  # it is gone, and no field can stand at it
+        del st.session_state[BY_KEY]
+        by = None
+    name = by or next(iter(names))
     only, order = st.session_state.get(ONLY_KEY, "all"), st.session_state.get(ORDER_KEY, "rank")
-    asked = Asked(only if only in ONLY else "all", order if order in ORDERS else "rank")
-    return Pointer(name, names[name], asked, loaded(), _told())
+    asked = Asked(only if only in ONLY else "all", order if order in ORDERS else "rank", by)
+    return Pointer(name, names[name], asked, loaded(), _told(), tuple(names))
 
 
 @st.cache_resource(show_spinner=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from entail.ui.direction_arrows import (
+    BY_KEY,
     ONLY,
     ONLY_KEY,
     ORDER_KEY,
@@ -131,6 +132,14 @@ def _draw_fields(pointer: Pointer) -> None:
             key=ORDER_KEY,
             persist_state="session",
         )
+        if len(pointer.names) > 1:
+            st.selectbox(
+                "Told by",
+                pointer.names,
+                key=BY_KEY,
+                persist_state="session",
+                help="An encoder of Gaussians; another one is loaded behind the page.",
+            )
         st.caption(
             f"By {label(pointer.name)}. In brackets the margin, the difference of the two similarities in "
             "logits: above 0 where, if one entails the other, it is the candidate."

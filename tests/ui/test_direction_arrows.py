@@ -1,9 +1,12 @@
 """Arrows on the authoring screen: told behind the page, picked and sorted by, never in an author's way."""
 
+import json
+import shutil
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -256,6 +259,47 @@ def test_arrows_come_when_they_are_told_and_an_accept_does_not_wait_for_them(
     app = shown_when_told(app)
     assert accept_keys(app) == []
     assert "None of the 50 best candidates: those that entail it" in said(app)
+
+
+def test_of_several_encoders_one_is_picked_and_remembered_and_may_go(
+    app: AppTest, tree: str, gaussian: str, tiny_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told_by: list[str] = []
+
+    def between(self: Arrows, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
+        told_by.append(self.encoder.name)
+        return [told(premise, sentence) for premise in premises]
+
+    monkeypatch.setattr(Arrows, "between", between)
+    monkeypatch.setattr(Pointer, "begin", BEGIN)
+    monkeypatch.setattr(direction_arrows, "WARM_AFTER", 0)
+    app = on_tree(app, tree)
+    assert not [field for field in app.selectbox if field.key == "arrows_by"], "of one there is no choice"
+    rival = shutil.copytree(tiny_home / gaussian, tiny_home / "rival")
+    about = json.loads((rival / "entail.json").read_text(encoding="utf-8"))
+    about["gaussian"]["threshold"] = 0.25
+    (rival / "entail.json").write_text(json.dumps(about), encoding="utf-8")
+    app = shown_when_told(app)
+    field = app.selectbox(key="arrows_by")
+    assert (field.value, field.options) == (gaussian, [gaussian, "rival"])
+    assert set(told_by) == {gaussian}
+    app = shown_when_told(field.set_value("rival"))
+    assert set(told_by) == {gaussian, "rival"}
+    assert "By rival. In brackets" in said(app)
+    # It stays, also where the page was left.
+    app = app.switch_page("pages/Corpora.py").run()
+    app = shown_when_told(app.switch_page("pages/Trees.py"))
+    assert app.selectbox(key="arrows_by").value == "rival"
+    shutil.rmtree(rival)
+    app = shown_when_told(app)
+    assert f"By {gaussian}. In brackets" in said(app)
+    assert "arrows_by" not in app.session_state
+
+
+def test_another_encoder_is_another_list_only_where_it_picks() -> None:
+    assert Asked(by="other").is_plain
+    assert not Asked(only="entails", by="other").is_plain
+    assert str(Asked(order="margin", by="other")) != str(Asked(order="margin", by="mine"))
 
 
 def test_a_step_that_rather_runs_the_other_way_is_warned_of() -> None:
