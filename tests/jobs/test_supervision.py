@@ -14,6 +14,12 @@ from entail.jobs.record import Job
 from entail.jobs.supervision import NICE, run_job, spawn_child
 
 
+def autogroup(pid: int) -> int | None:
+    """Return the niceness of a process's session, None where the system knows no such thing."""
+    file = Path(f"/proc/{pid}/autogroup")
+    return int(file.read_text(encoding="ascii").split()[-1]) if file.exists() else None
+
+
 def test_what_trains_stands_behind_everything_else(
     jobs: Jobs, submit: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -27,12 +33,16 @@ def test_what_trains_stands_behind_everything_else(
         told = Path(f"/proc/{process.pid}/environ").read_bytes().decode().split("\0")
         seen.update(line.split("=", 1) for line in told if line)
         seen["nice"] = os.getpriority(os.PRIO_PROCESS, process.pid)
+        seen["group"] = autogroup(process.pid)
         seen["session"] = os.getsid(process.pid) == process.pid != os.getsid(0)
         return process
 
     run_job(jobs.place(submit().id), stopping=lambda: False, spawn=spying)
     assert seen["nice"] == min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
     assert seen["session"]
+    # A session has a weight of its own, beside which its processes' niceness counts for nothing.
+    own = autogroup(os.getpid())
+    assert seen["group"] == (None if own is None else min(19, own + NICE))
     assert [seen[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")] == ["4", "4"]
     assert seen["OMP_WAIT_POLICY"] == "PASSIVE"
 
