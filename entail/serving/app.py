@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from entail.errors import EntailError, ServingError
+from entail.serving.chain import CHAIN
 from entail.serving.claim import CLAIM
 from entail.serving.direction import DIRECTION
 from entail.serving.encode import ENCODE
@@ -22,7 +23,6 @@ from entail.serving.failures import REASONS, as_refusal, refused_fields, reply
 from entail.serving.intake import Intake, JsonRequest
 from entail.serving.library import Library
 from entail.serving.messages import ErrorReply
-from entail.serving.planned import CHAIN
 from entail.serving.search import SEARCH
 from entail.serving.service import Service
 from entail.serving.state import HEALTH, INFO, READY
@@ -123,7 +123,7 @@ def _add(app: FastAPI, service: Service, endpoint: Endpoint) -> None:
         endpoint.path,
         get if endpoint.asks is None else post,
         methods=[endpoint.method],
-        status_code=200 if endpoint.needs is None else 501,
+        status_code=200,
         response_model=endpoint.answers,
         summary=endpoint.summary,
         description=endpoint.description,

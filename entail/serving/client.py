@@ -13,6 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from entail.errors import ServingError
 from entail.serving.messages import (
+    ChainAnswer,
+    ChainRequest,
     ClaimAnswer,
     ClaimRequest,
     DirectionAnswer,
@@ -142,6 +144,40 @@ class Client:
             ServingError: If the server refuses or cannot be reached.
         """
         return self.ask("/claim", _message(ClaimRequest, questions=list(questions)), ClaimAnswer)
+
+    def chain(
+        self,
+        question: str,
+        answer: str,
+        *,
+        corpus: str | None = None,
+        facts: Sequence[str] | None = None,
+        scorer: str | None = None,
+        k: int = 60,
+        length: int = 9,
+        least: int = 3,
+        top: int = 20,
+        candidates: int = 5,
+    ) -> ChainAnswer:
+        """Return the facts that explain an answer, out of a corpus by name or given here, chosen one by one.
+
+        Raises:
+            ServingError: If the server refuses or cannot be reached.
+        """
+        asked = _message(
+            ChainRequest,
+            question=question,
+            answer=answer,
+            corpus=corpus,
+            facts=None if facts is None else list(facts),
+            scorer=scorer,
+            k=k,
+            length=length,
+            least=least,
+            top=top,
+            candidates=candidates,
+        )
+        return self.ask("/chain", asked, ChainAnswer)
 
     def health(self) -> Health:
         """Return whether the server is ready."""

@@ -28,7 +28,6 @@ class Endpoint:
         asks: Type of the request's message; None for GET.
         open: Whether it needs no token and is answered however many requests there are.
         status_of: The status that an answer has; 200 where it is None.
-        needs: What has to be here for it to answer; None where it does.
     """
 
     path: str
@@ -39,7 +38,6 @@ class Endpoint:
     asks: type[BaseModel] | None = None
     open: bool = False
     status_of: Callable[[Any], int] | None = None
-    needs: str | None = None
 
     @property
     def method(self) -> Literal["GET", "POST"]:

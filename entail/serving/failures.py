@@ -7,7 +7,7 @@ kind               status  when
 `bad_json`         400     no JSON, a field twice, NaN, lone surrogates, too deep
 `unauthorized`     401     no token or another one
 `not_found`        404     no such path
-`unknown_encoder`  404     no encoder or retriever of this name is served
+`unknown_encoder`  404     no encoder, retriever or scorer of this name is served
 `unknown_corpus`   404     no corpus has this name
 `method`           405     another method than the path has
 `slow`             408     the body did not arrive in time
@@ -18,7 +18,6 @@ kind               status  when
 `too_many`         422     more texts, premises or hits than a request may ask for
 `too_long`         422     a text with more characters than it may have
 `busy`             429     too many wait; `Retry-After` says when to come again
-`not_here`         501     the method that would answer is not installed
 `internal`         500     nobody expected it; the message has an id that stands in the server's log
 `encoder`          503     weights that cannot be loaded
 `unavailable`      503     the database or the Hub is out of reach
@@ -104,7 +103,6 @@ REASONS: Mapping[int, str] = {
     422: "A field that cannot be used; it is named.",
     429: "Too many wait; Retry-After says when to come again.",
     500: "Unexpected; the id in the message stands in the server's log.",
-    501: "The method that would answer is not installed.",
     503: "Not ready or out of reach; Retry-After where it is known.",
     504: "It took too long.",
 }

@@ -19,6 +19,8 @@ class Limits:
         premises: Premises of a corpus that comes with the request.
         k: Hits a query.
         hits: Hits in a request, over all its queries.
+        visible: Neighbours of a fact that a chain may ask for.
+        chain: Facts of a chain.
         nesting: Depth of the JSON.
         requests: Requests at a time, of all clients.
         queue: Texts that may wait for one encoder.
@@ -35,6 +37,8 @@ class Limits:
     premises: int = 2_000
     k: int = 1_000
     hits: int = 20_000
+    visible: int = 300
+    chain: int = 20
     nesting: int = 16
     requests: int = 128
     queue: int = 4_096
@@ -58,12 +62,20 @@ class Limits:
                 field=field,
             )
         for place, text in enumerate(texts):
-            if len(text) > self.chars:
-                raise ServingError(
-                    f"expected at most {self.chars:,} characters, found {len(text):,}; shorten the text",
-                    kind="too_long",
-                    field=f"{field}.{place}",
-                )
+            self.check_text(text, f"{field}.{place}")
+
+    def check_text(self, text: str, field: str) -> None:
+        """Refuse a text that is too long.
+
+        Raises:
+            ServingError: If it is; names the field.
+        """
+        if len(text) > self.chars:
+            raise ServingError(
+                f"expected at most {self.chars:,} characters, found {len(text):,}; shorten the text",
+                kind="too_long",
+                field=field,
+            )
 
     def check_k(self, k: int, queries: int) -> None:
         """Refuse to rank more than is taken on.
@@ -78,3 +90,21 @@ class Limits:
                 kind="too_many",
                 field="k",
             )
+
+    def check_chain(self, *, k: int, length: int, top: int, candidates: int) -> None:
+        """Refuse a chain that is more than is taken on.
+
+        Raises:
+            ServingError: If a number is too large; names the field.
+        """
+        told = {
+            "k": (k, self.visible),
+            "length": (length, self.chain),
+            "top": (top, self.k),
+            "candidates": (candidates, self.visible),
+        }
+        for name, (found, most) in told.items():
+            if found > most:
+                raise ServingError(
+                    f"expected {name} of at most {most:,}, found {found:,}", kind="too_many", field=name
+                )

@@ -190,6 +190,81 @@ class ClaimAnswer(Message):
     claims: list[QuestionClaim]
 
 
+class ChainRequest(Message):
+    """A question with its answer, and the facts that may explain it: exactly one of `corpus` and `facts`."""
+
+    question: Text = Field(description="Without the answers to choose from.")
+    answer: Text = Field(description="The correct one.")
+    corpus: Name | None = Field(default=None, description="Name of a corpus of `GET /info`.")
+    facts: Texts | None = Field(
+        default=None, description="The facts themselves; those equal but for white space count once."
+    )
+    scorer: Name | None = Field(
+        default=None,
+        description="`tfidf` or a scorer of `GET /info`; default: the first of those that learnt on chains, "
+        "else `tfidf`.",
+    )
+    k: int = Field(default=60, ge=1, description="Facts nearest to the question, and to each chosen one.")
+    length: int = Field(default=9, ge=1, description="Facts of a chain at most.")
+    least: int = Field(default=3, ge=0, description="Facts of a chain before it may stop by itself.")
+    top: int = Field(default=20, ge=0, description="Facts of the ranking that are told.")
+    candidates: int = Field(default=5, ge=0, description="Best candidates of each step that are told.")
+
+
+class ChainFact(Message):
+    """A fact."""
+
+    text: str
+    key: str = Field(description="Identity of the fact in every corpus.")
+    position: int = Field(description="Its place in the corpus, from 0.")
+
+
+class ChainCandidate(ChainFact):
+    """A fact that could follow."""
+
+    score: float = Field(description="Higher is better; compare scores of one step only.")
+    joined: bool = Field(description="Whether the fact chosen last made it visible.")
+
+
+class ChainStep(Message):
+    """What could be chosen, and what was."""
+
+    chosen: str | None = Field(description="Key of the fact that was; null where the chain ended.")
+    bare: float | None = Field(
+        description="Score of the explanation as it is; null where the scorer cannot tell when to stop."
+    )
+    visible: int = Field(description="Facts that were scored.")
+    joined: int = Field(description="Those of them that the fact chosen last made visible; at first all.")
+    candidates: list[ChainCandidate] = Field(description="The best, best first.")
+
+
+class ChainAnswer(Message):
+    """The explanation, how it was built, and all facts ranked by it."""
+
+    scorer: str
+    revision: str | None = Field(description="Of its weights; null for `tfidf`.")
+    method: str = Field(
+        description="`arcf`: facts in the light of those before; `single-fact`: each alone; `tfidf`: by "
+        "words shared with question, answer and the facts before."
+    )
+    corpus: str | None = Field(description="Its name; null where it came with the request.")
+    corpus_version: int | None
+    corpus_hash: str
+    count: int = Field(description="Facts that could explain.")
+    chain: list[ChainFact] = Field(description="The chosen facts, in order.")
+    stopped: Literal["bare prefix", "length", "nothing visible"] = Field(
+        description="Why it ended: nothing visible scored above the explanation as it is, it is as long as "
+        "it may be, or no other fact was visible."
+    )
+    dropped: int = Field(description="Chosen facts, the oldest, too many to be read at the last step.")
+    question_cut: bool = Field(description="Whether the question's beginning was too much to be read.")
+    steps: list[ChainStep]
+    ranking: list[ChainFact] = Field(
+        description="The chain, then what was scored by its last score, then the rest by nearness to it."
+    )
+    chosen: list[bool] = Field(description="For each fact of `ranking` whether it is in the chain.")
+
+
 class Health(Message):
     """Whether the server lives, and whether it can answer at once."""
 
@@ -221,13 +296,19 @@ class CorpusInfo(Message):
     active: str = Field(description="The encoder that ranks where none is named.")
 
 
+class ScorerInfo(Message):
+    """A scorer of facts that may be asked for."""
+
+    name: str
+    revision: str | None = Field(description="Null while it is not in memory.")
+    method: str = Field(description="`arcf` or `single-fact`, as in the answer of `/chain`.")
+
+
 class EndpointInfo(Message):
     """A request that a server knows."""
 
     path: str
     method: str
-    live: bool = Field(description="Whether it answers.")
-    needs: str | None = Field(default=None, description="What it lacks, where it does not.")
 
 
 class Info(Message):
@@ -238,6 +319,7 @@ class Info(Message):
     default_encoder: str
     encoders: list[EncoderInfo]
     retrievers: list[str]
+    scorers: list[ScorerInfo] = Field(description="Of facts, beside `tfidf`; empty until one was trained.")
     corpora: list[CorpusInfo]
     endpoints: list[EndpointInfo]
     limits: Mapping[str, int | float]

@@ -16,6 +16,7 @@ from entail.errors import EntailError, ServingError
 from entail.serving.batching import Call, out_of_time
 from entail.serving.library import Library, current
 from entail.serving.limits import Limits
+from entail.serving.scorers import Scorers
 
 if TYPE_CHECKING:
     from entail.serving.endpoint import Endpoint
@@ -40,6 +41,7 @@ class Service:
 
     def __init__(self, library: Library, *, warm: tuple[str, ...] | None = None) -> None:
         self.library = library
+        self.scorers = Scorers()
         self._warm = warm
         self._threads = ThreadPoolExecutor(self.limits.requests, thread_name_prefix="request")
         self._reason: str | None = "the encoders are not loaded yet"

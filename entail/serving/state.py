@@ -7,7 +7,7 @@ from dataclasses import asdict
 from entail.encoders.device import device_name
 from entail.serving.batching import Call
 from entail.serving.endpoint import Endpoint
-from entail.serving.messages import CorpusInfo, EncoderInfo, EndpointInfo, Health, Info
+from entail.serving.messages import CorpusInfo, EncoderInfo, EndpointInfo, Health, Info, ScorerInfo
 from entail.serving.service import Service
 from entail.version import __version__
 
@@ -55,11 +55,12 @@ def _info(service: Service) -> Info:
         default_encoder=library.default(),
         encoders=encoders,
         retrievers=library.retrievers(),
-        corpora=corpora,
-        endpoints=[
-            EndpointInfo(path=one.path, method=one.method, live=one.needs is None, needs=one.needs)
-            for one in service.endpoints
+        scorers=[
+            ScorerInfo(name=name, revision=service.scorers.revision(name), method=one.form.scheme)
+            for name, one in service.scorers.listed().items()
         ],
+        corpora=corpora,
+        endpoints=[EndpointInfo(path=one.path, method=one.method) for one in service.endpoints],
         limits=asdict(service.limits),
     )
 

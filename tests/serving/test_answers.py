@@ -20,7 +20,6 @@ from entail.serving.endpoint import Endpoint
 from entail.serving.library import Library
 from entail.serving.limits import Limits
 from entail.serving.messages import EncodeAnswer, Health, Info, SearchAnswer
-from entail.serving.planned import PlannedRequest
 from entail.serving.service import Service
 from tests.serving.conftest import Served, until
 
@@ -194,25 +193,21 @@ def test_it_can_be_mounted_beside_another_application(tiny_home: Path) -> None:
     service.close()
 
 
-@pytest.mark.parametrize(("path", "lacks"), [("/chain", "ARCF")])
-def test_what_has_no_method_yet_says_which_one_it_needs(served: Served, path: str, lacks: str) -> None:
-    reply = served.post(path, texts=["ba"])
-    assert reply.status == 501
-    assert reply.error["kind"] == "not_here"
-    assert lacks in reply.error["message"]
-    told = {one["path"]: one for one in served.send("GET", "/info").json["endpoints"]}
-    assert (told[path]["live"], told["/encode"]["live"], told["/encode"]["needs"]) == (False, True, None)
-    assert lacks in told[path]["needs"]
-    assert set(told) == {endpoint.path for endpoint in ENDPOINTS}
+def test_it_says_what_may_be_asked(served: Served) -> None:
+    told = {one["path"]: one["method"] for one in served.send("GET", "/info").json["endpoints"]}
+    assert told == {endpoint.path: endpoint.method for endpoint in ENDPOINTS}
+    assert (told["/chain"], told["/info"]) == ("POST", "GET")
 
 
-def test_a_method_that_arrives_takes_the_place_of_what_was_missing(serve: Callable[..., Served]) -> None:
-    async def run(service: Service, asked: PlannedRequest, call: Call) -> Health:
-        return Health(live=True, ready=True, reason=None)
+def test_a_method_joins_by_an_endpoint(serve: Callable[..., Served]) -> None:
+    class Asked(BaseModel):
+        word: str
 
-    arrived = Endpoint(path="/chain", asks=PlannedRequest, answers=Health, run=run, summary="It is here")
-    others = [endpoint for endpoint in ENDPOINTS if endpoint.path != "/chain"]
-    served = serve(endpoints=[*others, arrived])
-    assert served.post("/chain", any="thing").status == 200
-    told = {one["path"]: one for one in served.send("GET", "/info").json["endpoints"]}
-    assert told["/chain"]["live"]
+    async def run(service: Service, asked: Asked, call: Call) -> Health:
+        return Health(live=True, ready=True, reason=asked.word)
+
+    arrived = Endpoint(path="/new", asks=Asked, answers=Health, run=run, summary="It is here")
+    served = serve(endpoints=[*ENDPOINTS, arrived])
+    assert served.post("/new", word="ba").json["reason"] == "ba"
+    told = {one["path"] for one in served.send("GET", "/info").json["endpoints"]}
+    assert "/new" in told

@@ -1,0 +1,115 @@
+"""Chains of facts, over HTTP."""
+
+from typing import Any
+
+import pytest
+
+from entail.arcf.chain import Search
+from entail.arcf.listing import ListedScorer
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.scorer import Scorer
+from entail.arcf.scorer_form import ScorerForm
+from entail.arcf.stepwise import NearestSteps, corpus_facts, follow, step
+from entail.data.records import Corpus
+from entail.data.worldtree import Question
+from entail.errors import ServingError
+from entail.serving.batching import Call
+from entail.serving.client import Client
+from tests.arcf.conftest import FakeScorer
+from tests.serving.conftest import Served
+
+
+def test_by_shared_words_it_is_the_librarys(served: Served, grove: dict[str, Any]) -> None:
+    corpus = Corpus.of("grove", grove["facts"])
+    around = Neighbourhoods(corpus_facts(corpus), k=7)
+    asked = Question("question", grove["rows"][0]["hypothesis"], "ba", {})
+    near = around.of_text(asked.text)
+    walk = follow(
+        lambda facts: step(asked, near, facts, NearestSteps(around), around), Search(length=4, least=3)
+    )
+    with Client(served.url) as client:
+        found = client.chain(asked.stem, "ba", corpus="grove", k=7, length=4, top=9, candidates=2)
+        here = client.chain(asked.stem, "ba", facts=grove["facts"], k=7, length=4, top=9, candidates=2)
+    assert [fact.position for fact in found.chain] == list(walk.facts)
+    assert [fact.position for fact in found.ranking] == walk.ranking(asked, around)[:9].tolist()
+    assert found.chosen == [True] * 4 + [False] * 5
+    assert (found.scorer, found.revision, found.method, found.stopped) == ("tfidf", None, "tfidf", "length")
+    assert [len(one.candidates) for one in found.steps] == [2] * 4
+    assert [one.visible for one in found.steps] == [len(one.candidates) for one in walk.steps]
+    assert found.steps[0].joined == 7
+    assert [one.bare for one in found.steps] == [None] * 4
+    assert found.steps[1].candidates[0].score == pytest.approx(walk.steps[1].scores[0], abs=1e-6)
+    assert (found.corpus, found.corpus_version, found.count) == ("grove", 1, 40)
+    assert (here.corpus, here.corpus_version, here.chain) == (None, None, found.chain)
+
+
+@pytest.fixture
+def scorer(monkeypatch: pytest.MonkeyPatch) -> Scorer:
+    """A scorer that is served: the longer a fact the better, and two are enough."""
+
+    def by(prefix: list[str], candidate: list[str]) -> float:
+        return float(len("".join(candidate))) if candidate else 100.0 * (sum("." in w for w in prefix) > 2)
+
+    found = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(by))
+    listed = ListedScorer("mine", found.form, "1")
+    monkeypatch.setattr("entail.serving.scorers.list_scorers", lambda: [listed])
+    monkeypatch.setattr("entail.serving.scorers.load_scorer", lambda name, **told: found)
+    return found
+
+
+def test_a_trained_scorer_is_taken_first_and_tells_when_it_stops(scorer: Scorer, served: Served) -> None:
+    facts = ["ba be", "ba be bi bo", "ba be bi bo bu da"]
+    with Client(served.url) as client:
+        assert [(one.name, one.revision, one.method) for one in client.info().scorers] == [
+            ("mine", None, "arcf")
+        ]
+        found = client.chain("ba", "be", facts=facts, least=0)
+        assert [fact.text for fact in found.chain] == facts[:0:-1]
+        assert (found.scorer, found.revision, found.method) == ("mine", "mine@1", "arcf")
+        assert found.stopped == "bare prefix"
+        assert [one.chosen for one in found.steps] == [*(fact.key for fact in found.chain), None]
+        assert [one.bare for one in found.steps] == [0.0, 0.0, 100.0]
+        assert (found.dropped, found.question_cut) == (0, False)
+        assert client.chain("ba", "be", facts=facts, scorer="tfidf").scorer == "tfidf"
+        assert client.info().scorers[0].revision == "mine@1"
+
+
+def test_a_scorer_that_says_nonsense_is_no_fault_of_the_clients(scorer: Scorer, served: Served) -> None:
+    scorer.pairs.by = lambda prefix, candidate: float("nan")  # type: ignore[attr-defined]  # of the fake
+    reply = served.post("/chain", question="ba", answer="be", facts=["ba"])
+    assert (reply.status, reply.error["kind"]) == (500, "internal")
+
+
+def test_one_is_scored_at_a_time(served: Served) -> None:
+    scorers = served.service.scorers
+    with (
+        scorers.alone(Call(0.0)),
+        pytest.raises(ServingError, match="longer than it may"),
+        scorers.alone(Call(0.0)),
+    ):
+        raise AssertionError("nobody else is scored meanwhile")
+    with scorers.alone(Call(0.0)):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "field"),
+    [
+        ({"question": "ba"}, 422, "answer"),
+        ({"facts": ["ba"], "corpus": "grove"}, 422, "corpus"),
+        ({"facts": ["ba"], "k": 301}, 422, "k"),
+        ({"facts": ["ba"], "length": 21}, 422, "length"),
+        ({"facts": ["ba"], "answer": "x" * 10_001}, 422, "answer"),
+        ({"facts": ["ba"], "scorer": "tiny"}, 404, None),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(
+    served: Served, fields: dict[str, Any], status: int, field: str | None
+) -> None:
+    given = {"question": "ba", "answer": "be", **fields}
+    if field == "answer" and len(fields) == 1:
+        del given["answer"]
+    reply = served.post("/chain", **given)
+    assert (reply.status, reply.error.get("field")) == (status, field)
+    if status == 404:
+        assert "entail train arcf" in reply.error["message"]
