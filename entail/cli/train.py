@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.aeenc.config import AeencConfig
-from entail.cli import train_arcf
+from entail.cli import train_arcf, train_tuning
 from entail.cli.console import Report, progress_bar, reports, table
 from entail.cli.options import CorpusFileIfAny, Extend, FromLog, TreesFileIfAny, options_of
 from entail.errors import TrainingError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(name="train", help="Train an encoder, or a scorer of facts.")
 app.add_typer(train_arcf.app)
+app.add_typer(train_tuning.app)
 
 
 @app.command()

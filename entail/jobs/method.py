@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 GROUP = "entail.methods"
 """Entry points of other packages that lead to a `Method`."""
 
-_OWN = ("entail.jobs.aeenc:AEENC", "entail.jobs.gausscse:GAUSSCSE", "entail.jobs.arcf:ARCF")
+_OWN = (
+    *("entail.jobs.aeenc:AEENC", "entail.jobs.gausscse:GAUSSCSE"),
+    *("entail.jobs.tuning:TUNING", "entail.jobs.tuning:DPR", "entail.jobs.arcf:ARCF"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

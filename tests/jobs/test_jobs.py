@@ -267,7 +267,7 @@ def test_taken_while_it_trained(jobs: Jobs, submit: Submit, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        (("sixth", {}, {}), JobError, "no method is called 'sixth'; here are: aeenc, gausscse, arcf, fifth"),
+        (("sixth", {}, {}), JobError, "no method is called 'sixth'; here are: aeenc, gausscse, tuning, dpr,"),
         (("fifth", {"stepps": 1}, {}), SettingsError, "has no stepps"),
         (("fifth", {"steps": "many"}, {}), SettingsError, "steps: expected a whole number, found 'many'"),
         (("fifth", {"trouble": "more"}, {}), SettingsError, "trouble: expected one of none, nan"),

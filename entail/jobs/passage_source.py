@@ -1,0 +1,145 @@
+"""What both stages of entailment tuning read: questions, the pool of passages, entailment pairs to mix in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from entail.errors import SettingsError
+
+if TYPE_CHECKING:
+    from entail.data.nli import NliPair
+    from entail.data.passages import Question
+    from entail.progress import ProgressCallback
+    from entail.tuning.examples import Examples
+
+
+@dataclass(frozen=True)
+class PassageData:
+    """What trainers of passage retrieval read.
+
+    Attributes:
+        examples: Questions to learn from, over the pool.
+        dev: Questions to choose the best weights on, over the same pool; None where none were given.
+        dev_questions: The same as the file has them, to measure on.
+        nli: Entailments to mix in.
+        split: The dev questions in words.
+    """
+
+    examples: Examples
+    dev: Examples | None
+    dev_questions: tuple[Question, ...]
+    nli: tuple[NliPair, ...]
+    split: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassageSource:
+    """Questions with the passages that answer them, as retrieval data sets are released.
+
+    Raises:
+        SettingsError: If nothing to learn from is given.
+    """
+
+    questions: Annotated[
+        Path | None,
+        "questions to learn from with their gold passages: SQuAD or DPR JSON, NQ-open, a BEIR folder",
+    ] = None
+    passages: Annotated[
+        Path | None,
+        "the pool of passages; default: those of the questions' and dev files. psgs_w100.tsv, collection.tsv",
+    ] = None
+    more: Annotated[Path | None, "a second file of passages"] = None
+    qrels: Annotated[Path | None, "judgements of MS MARCO or TREC, where the questions have none"] = None
+    dev: Annotated[
+        Path | None, "questions to choose the best weights on, and to compare with the active encoder on"
+    ] = None
+    nli: Annotated[
+        Path | None,
+        "entailment pairs to mix in while tuning: a file, or the name of a data set on the Hub such as snli",
+    ] = None
+    nli_limit: Annotated[int | None, "so many of these entailments, evenly from all; default: all"] = None
+    limit: Annotated[int | None, "so many of the questions, evenly from all; default: all"] = None
+
+    def __post_init__(self) -> None:
+        """Check that something is learnt from."""
+        if self.questions is None:
+            raise SettingsError("expected --questions FILE; give questions with gold passages to learn from")
+        if self.more is not None and self.passages is None:
+            raise SettingsError("expected --passages FILE before --more; give the pool")
+        for name in ("limit", "nli_limit"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise SettingsError(f"{name}: expected at least 1, found {value}")
+
+    @property
+    def pool(self) -> tuple[Path, ...]:
+        """The files whose passages are searched."""
+        given = (self.passages, self.more) if self.passages is not None else (self.questions, self.dev)
+        return tuple(dict.fromkeys(file for file in given if file is not None))
+
+    def is_elsewhere(self, given: Path) -> bool:
+        """Say whether this is no file but the name of a data set on the Hub."""
+        from entail.evaluation.nli_sources import is_on_hub
+
+        return given == self.nli and is_on_hub(str(given))
+
+    def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
+        """Return the data; passages are kept in the data folder, files are taken as they are.
+
+        Raises:
+            EntailError: If a file or a data set cannot be read, or no passage is in the pool.
+        """
+        from entail.evaluation.passages import judged_questions
+        from entail.evaluation.passages_store import store_key, store_passages
+        from entail.settings import load_settings
+        from entail.tuning.examples import examples_of
+
+        assert self.questions is not None
+        place = load_settings().data_dir / "passages" / store_key(self.pool)
+        store = store_passages(self.pool, place, progress=progress)
+        asked = judged_questions(self.questions, qrels=self.qrels, split="train").questions
+        dev = judged_questions(self.dev, split="dev").questions if self.dev else ()
+        return PassageData(
+            examples=examples_of(store, evenly(asked, self.limit)),
+            dev=examples_of(store, dev) if dev else None,
+            dev_questions=dev,
+            nli=self._entailments(),
+            split=self.dev.name if self.dev else "",
+        )
+
+    def _entailments(self) -> tuple[NliPair, ...]:
+        if self.nli is None:
+            return ()
+        from entail.evaluation.nli_sources import load_nli
+
+        on_hub = self.is_elsewhere(self.nli)
+        pairs = load_nli(str(self.nli) if on_hub else self.nli, split="train" if on_hub else None).pairs
+        return evenly([pair for pair in pairs if pair.label == "entailment"], self.nli_limit)
+
+    def __str__(self) -> str:
+        assert self.questions is not None
+        some = f"{self.limit:,} questions of " if self.limit else ""
+        return f"{some}{self.questions.name}" + (f", and entailments of {self.nli.name}" if self.nli else "")
+
+
+def evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:
+    """Return so many rows, evenly from all, in order: the first ones of a file are of few articles.
+
+    >>> evenly("abcdef", 3)
+    ('a', 'c', 'e')
+    """
+    if count is None or count >= len(rows):
+        return tuple(rows)
+    return tuple(rows[at * len(rows) // count] for at in range(count))
+
+
+def with_mined(data: PassageData, *, depth: int, progress: ProgressCallback | None = None) -> PassageData:
+    """Add hard negatives to the questions, those of dev among them: their pool is otherwise an easy one."""
+    from entail.tuning.examples import with_hard_negatives
+
+    dev = data.dev and with_hard_negatives(data.dev, depth=depth, progress=progress)
+    examples = with_hard_negatives(data.examples, depth=depth, progress=progress)
+    return replace(data, examples=examples, dev=dev)

@@ -1,0 +1,153 @@
+"""Both stages from the command line and in the queue of trainings."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.cli import main
+from entail.encoders.catalogue import resolve
+from entail.errors import SettingsError
+from entail.jobs.fields import values_of
+from entail.jobs.given import absolute
+from entail.jobs.method import Run, method
+from entail.jobs.passage_source import PassageSource, evenly
+from entail.jobs.tuning import evaluate, preview
+
+SMALL = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--batch-size", "8", "--longest", "32"]
+
+
+@pytest.fixture
+def files(tmp_path: Path, passages_and_questions: Any) -> dict[str, Path]:
+    """SQuAD files of the miniature passages, and entailment pairs."""
+    texts, asked = passages_and_questions
+
+    def squad(name: str, rows: Sequence[int]) -> Path:
+        paragraphs = [
+            {
+                "context": texts[at],
+                "qas": [
+                    {
+                        "id": asked[at].id,
+                        "question": asked[at].text,
+                        "answers": [{"text": asked[at].answers[0]}],
+                    }
+                ],
+            }
+            for at in rows
+        ]
+        file = tmp_path / name
+        file.write_text(json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}), encoding="utf-8")
+        return file
+
+    nli = tmp_path / "nli.jsonl"
+    rows = [("ba be bi", "ba", "entailment"), ("ba be", "bo", "neutral"), ("bi bo", "bi", "entailment")]
+    nli.write_text(
+        "\n".join(json.dumps({"premise": p, "hypothesis": h, "label": said}) for p, h, said in rows),
+        encoding="utf-8",
+    )
+    return {"train": squad("train.json", range(36)), "dev": squad("dev.json", range(36, 48)), "nli": nli}
+
+
+def test_both_stages_from_the_command_line(
+    tiny_home: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--questions", str(files["train"]), "--dev", str(files["dev"]), "--data", "squad"]
+    mixed = [*given, "--nli", str(files["nli"])]
+    tuned, ours = tiny_home / "tuned", tiny_home / "mine"
+    assert main(["train", "tuning", *mixed, *SMALL, "--out", str(tuned)]) == 0
+    said = capsys.readouterr().out
+    assert "learnt from 38 pairs, 36 of questions, by a new masked-LM head" in said
+    assert f"go on with: entail train dpr --initial {tuned}" in said
+    assert main(["train", "dpr", *given, *SMALL, "--initial", "tuned", "--out", str(ours)]) == 0
+    said = capsys.readouterr().out
+    assert "learnt from 36 questions over 48 passages, with" in said
+    assert "MRR" in said
+    told = json.loads((ours / "entail.json").read_text(encoding="utf-8"))
+    assert told["tuned"]["revision"] == resolve("tuned").revision
+    pool = ["--passages", str(files["train"]), "--passages", str(files["dev"])]
+    asked = ["--questions", str(files["dev"]), "--encoder", "mine", "--json"]
+    assert main(["evaluate", "passages", *pool, *asked]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["questions"], found["passages"]) == (12, 48)
+
+
+@pytest.mark.parametrize("name", ["tuning", "dpr"])
+def test_a_job_trains_and_measures(
+    tiny_home: Path, tmp_path: Path, files: dict[str, Path], name: str
+) -> None:
+    how = method(name)
+    config = how.configured(
+        {"base": "tiny", "rank": 2, "epochs": 1, "batch_size": 8, "longest": 32, "precision": "fp32"}
+    )
+    source: Any = how.reading({"questions": str(files["train"]), "dev": str(files["dev"])})
+    data = source.read()
+    steps: list[Any] = []
+    run = Run(
+        out=tiny_home / "mine",
+        work=tmp_path / "work",
+        progress=lambda progress: None,
+        watch=steps.append,
+        stop=lambda: False,
+    )
+    told = how.train(data, config, run)
+    assert told["name"] == "mine"
+    assert json.dumps(told)
+    assert len([event for event in steps if event.terms]) == 5
+    found = evaluate("mine", data, None)
+    assert found is not None
+    assert found.primary == "MRR"
+    assert found.split == "12 questions of dev.json, 48 passages"
+    ranks = found.values["MRR"][0]
+    assert ((ranks == 1) == (found.values["R@1"][0] == 1)).all()
+    assert np.all(ranks <= 1)
+    assert found.figures()["R@100"] == 1
+
+
+def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, files: dict[str, Path]) -> None:
+    how = method("tuning")
+    source = PassageSource(questions=files["train"], nli=files["nli"], limit=9, nli_limit=1)
+    shown = preview(source, how.configured({"words": 3}))
+    assert shown.counts == {
+        "questions": 9,
+        "passages": 36,
+        "dev questions": 0,
+        "entailments of other pairs": 1,
+    }
+    assert not shown.left_out
+    question, claimed, passage = shown.rows[1]
+    assert claimed.startswith("There exists something known about")
+    assert question.split()[0] in claimed.lower()
+    assert len(passage.split()) == 3
+    assert str(source) == "9 questions of train.json, and entailments of nli.jsonl"
+    assert evaluate("tiny", source.read(), None) is None
+    assert "entailments of other pairs" not in preview(source, method("dpr").configured({})).counts
+
+
+def test_names_of_data_sets_are_no_files(files: dict[str, Path]) -> None:
+    source = PassageSource(questions=files["train"], nli=Path("snli"))
+    assert absolute(source)["nli"] == "snli"
+    assert absolute(source)["questions"] == str(files["train"])
+    assert method("dpr").reading(values_of(source)) == source
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "expected --questions FILE"),
+        ({"questions": Path("q"), "more": Path("m")}, "expected --passages FILE before --more"),
+        ({"questions": Path("q"), "limit": 0}, "limit: expected at least 1"),
+    ],
+)
+def test_what_is_not_given_is_told(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        PassageSource(**values)
+
+
+def test_some_are_taken_from_everywhere() -> None:
+    assert evenly(range(10), 5) == (0, 2, 4, 6, 8)
+    assert evenly(range(3), 5) == (0, 1, 2)
+    assert evenly(range(3), None) == (0, 1, 2)
