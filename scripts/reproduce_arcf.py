@@ -315,6 +315,9 @@ def _run(given: argparse.Namespace) -> None:
             k=given.train_k,
             token_budget=given.budget,
             epochs=given.epochs,
+            reading=given.reading,
+            alone=given.alone,
+            batch_tokens=given.batch_tokens,
         ),
         k=given.k,
         search=Search(margin=given.margin),
@@ -376,6 +379,11 @@ def main() -> int:
         "--budget", type=int, default=4_000_000, help="tokens an arm trains on; 0: the epochs"
     )
     parser.add_argument("--epochs", type=int, default=4, help="times through the questions, at most (4)")
+    parser.add_argument("--reading", default="joint", choices=("joint", "split"), help="of all arms (joint)")
+    parser.add_argument(
+        "--alone", type=int, default=2, help="split: layers in which a candidate is alone (2)"
+    )
+    parser.add_argument("--batch-tokens", type=int, default=5000, help="tokens of a prefix's samples (5000)")
     parser.add_argument("--train-k", type=int, default=180, help="visible neighbours in training (180)")
     parser.add_argument("--k", type=int, default=60, help="visible neighbours in ranking (60; the paper 290)")
     parser.add_argument("--margin", type=float, help="rank lazily, see `entail rank --margin`")

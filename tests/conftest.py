@@ -23,7 +23,7 @@ settings.load_profile("entail")
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
 
 
-def tiny_bert(folder: Path, *, dimension: int = 16, seed: int = 0) -> Path:
+def tiny_bert(folder: Path, *, dimension: int = 16, layers: int = 1, seed: int = 0) -> Path:
     """Write a random BERT of one layer that knows `SYLLABLES`, as sentence-transformers saves it."""
     import torch
     from sentence_transformers import SentenceTransformer
@@ -42,7 +42,7 @@ def tiny_bert(folder: Path, *, dimension: int = 16, seed: int = 0) -> Path:
         config = BertConfig(
             vocab_size=len(vocabulary),
             hidden_size=dimension,
-            num_hidden_layers=1,
+            num_hidden_layers=layers,
             num_attention_heads=2,
             intermediate_size=2 * dimension,
             max_position_embeddings=32,
@@ -60,6 +60,12 @@ def tiny_bert(folder: Path, *, dimension: int = 16, seed: int = 0) -> Path:
     finally:
         logging.enable_progress_bar()
     return folder
+
+
+@pytest.fixture(scope="session")
+def write_bert() -> Callable[..., Path]:
+    """Return what writes a base such as `tiny`, of any size, into a folder."""
+    return tiny_bert
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import numpy as np
 from entail.arcf.batching import Spent, budget_of, token_batches
 from entail.arcf.inputs import Frame, Pair, Tokenize
 from entail.encoders.bert import ATTENTION, INNER, OUTER, OUTPUT, Bert, LowRank
+from entail.encoders.lora import merged
 from entail.index.protocol import Floats
 
 if TYPE_CHECKING:
@@ -46,14 +47,7 @@ class BertScorer:
     ) -> None:
         self._bert, self._head = bert, head
         self._second = kinds[1] - kinds[0]  # the base's positions hold the first type's vector already
-        self._linears = {
-            name: (weight + up @ down, bias)
-            if (added := adapter.get(name))
-            and (down := added[0]) is not None
-            and (up := added[1]) is not None
-            else (weight, bias)
-            for name, (weight, bias) in bert.linears.items()
-        }
+        self._linears = merged(bert, adapter)
         self.tokenize, self.frame = tokenize, frame
         self.longest = min(longest, bert.config.positions)
         self.budget = budget or budget_of(bert.device)
@@ -129,8 +123,3 @@ class BertScorer:
 
         weight, bias = self._bert.norms[name]
         return layer_norm(x, weight.shape, weight, bias, self._bert.config.epsilon)
-
-
-def _merged(weight: Tensor, added: tuple[Tensor, Tensor]) -> Tensor:
-    down, up = added
-    return (weight.float() + up.float() @ down.float()).to(weight.dtype)

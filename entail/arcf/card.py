@@ -12,6 +12,12 @@ from entail.cards.markdown import code, escaped, shown, table
 from entail.cards.methods import method_text
 from entail.cards.sources import data_source
 
+_SPLIT = (
+    "To be fast it departs from the paper: question and facts never read the candidate, and the candidate "
+    "reads itself alone in the lowest {alone} layers, so that both are computed once (after PreTTR, "
+    "MacAvaney et al. 2020); its score is that of the mean of its last states."
+)
+
 
 def scorer_card(folder: Path, *, name: str) -> str:
     """Return the card of a scorer as Markdown, the same text for the same folder.
@@ -39,6 +45,7 @@ def scorer_card(folder: Path, *, name: str) -> str:
         f"{method.title}: it {method.idea}. A cross-encoder, {what}: it reads a question with its answer"
         + ("" if alone else ", the facts chosen so far,")
         + " and a candidate fact, and gives one score. It makes no vectors of sentences.",
+        *([_SPLIT.format(alone=scorer.get("alone"))] if scorer.get("reading") == "split" else []),
         "## Use",
         "```sh\n"
         f"entail rank --scorer {name} --tables TABLES --question 'What melts?' --answer ice\n"

@@ -12,6 +12,7 @@ from entail.training.settings import check_values
 Scheme = Literal["arcf", "single-fact"]
 Loss = Literal["ranknet", "bxent", "nce"]
 Negatives = Literal["visible", "all", "mixed"]
+Reading = Literal["joint", "split"]
 Tuning = Literal["lora", "full"]
 Precision = Literal["auto", "fp32", "bf16"]
 
@@ -27,6 +28,12 @@ class ArcfConfig:
     base: Annotated[str, "encoder to start from: minilm, a folder under models/ or a Hub id"] = "minilm"
     scheme: Annotated[Scheme, "arcf: facts in the light of those before; single-fact: each alone"] = "arcf"
     loss: Annotated[Loss, "ranknet: pairs; bxent: each fact alone; nce: one positive among all"] = "ranknet"
+    reading: Annotated[
+        Reading,
+        "joint: prefix and candidate read each other, the paper's cross-encoder; split: a prefix reads "
+        "itself alone, a candidate reads it in the upper layers, so that most is computed once",
+    ] = "joint"
+    alone: Annotated[int, "split: lower layers in which a candidate reads itself alone"] = 2
     tuning: Annotated[Tuning, "train a low-rank adapter (LoRA), or every weight; the head always"] = "lora"
     rank: Annotated[int, "rank of the adapter"] = 32
     k: Annotated[int, "facts nearest to the question, or to a chosen fact, that are visible"] = 180
@@ -63,6 +70,7 @@ class ArcfConfig:
             self,
             at_least={
                 "rank": 1,
+                "alone": 0,
                 "k": 1,
                 "prefixes": 1,
                 "prefixes_a_step": 1,
@@ -97,4 +105,10 @@ class ArcfConfig:
         return self.negatives or ("visible" if self.scheme == "arcf" else "mixed")
 
 
-_CHOICES: Mapping[str, Any] = {"scheme": Scheme, "loss": Loss, "tuning": Tuning, "precision": Precision}
+_CHOICES: Mapping[str, Any] = {
+    "scheme": Scheme,
+    "loss": Loss,
+    "reading": Reading,
+    "tuning": Tuning,
+    "precision": Precision,
+}

@@ -117,6 +117,18 @@ class Inputs:
         return len(pair[0]) + len(pair[1]) + self.frame.size
 
 
+def by_prefix(pairs: Sequence[Pair]) -> dict[Ids, list[int]]:
+    """Return which pairs have the same prefix, in order.
+
+    >>> by_prefix([((5,), (1,)), ((6,), (1,)), ((5,), (2,))])
+    {(5,): [0, 2], (6,): [1]}
+    """
+    found: dict[Ids, list[int]] = {}
+    for place, (prefix, _) in enumerate(pairs):
+        found.setdefault(prefix, []).append(place)
+    return found
+
+
 def question_text(stem: str, answer: str) -> str:
     """Return a question with its answer, as a prefix begins.
 

@@ -32,7 +32,7 @@ class Sample:
         prefix: Positions of the facts in it.
         candidates: Positions of facts, or `BARE`; positives first.
         positives: How many of them are.
-        tokens: Of all rows.
+        tokens: Of all rows; a prefix that is read apart counts once.
     """
 
     question: int
@@ -138,11 +138,14 @@ class Sampler:
         if not positives:
             return None
         ids = self._inputs.prefix(question.ids, prefix).ids
-        candidates, tokens, least = list(positives), 0, len(positives) + 1
+        split = config.reading == "split"
+        before = () if split else ids  # what is computed with every candidate
+        candidates, least = list(positives), len(positives) + 1
+        tokens = self._inputs.tokens((ids, ())) if split else 0
         for fact in positives:
-            tokens += self._inputs.tokens((ids, self._candidate(fact)))
+            tokens += self._inputs.tokens((before, self._candidate(fact)))
         for fact in [*bare, *others]:
-            size = self._inputs.tokens((ids, self._candidate(fact)))
+            size = self._inputs.tokens((before, self._candidate(fact)))
             if tokens + size > config.batch_tokens and len(candidates) >= least:
                 break
             candidates.append(fact)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from entail.arcf.bert_scorer import BertScorer
 from entail.arcf.config import Precision
 from entail.arcf.inputs import Frame, Inputs, Pair, Tokenize, read_tokenizer
 from entail.arcf.scorer_form import ADAPTER, HEAD, METHOD, WHOLE, ScorerForm
+from entail.arcf.split import Head
+from entail.arcf.split_layers import BertLayers, ModuleLayers
+from entail.arcf.split_scorer import SplitScorer
 from entail.arcf.stock_scorer import StockScorer
 from entail.encoders.bert import shared_bert
 from entail.encoders.bert_folder import read_bert
@@ -125,10 +128,11 @@ def load_scorer(
     whole, adapter = _parts(folder, called, card.base, card.base_revision)
     d = _dimension(folder / HEAD, called)
     with open_tensors(folder / HEAD, name=called, device=place, dtype=torch.float32) as tensors:
-        head = tensors.get("weight", 1, d), tensors.get("bias", 1)
+        head = [tensors.get("weight", 1, d), tensors.get("bias", 1)]
+        if form.reading == "split":
+            head.append(tensors.get("scale", 1))
     revision = f"{called}@{folder_digest(folder)}" + (f"+{whole.revision}" if adapter else "")
     found = None if stock else _bert_scorer(whole, adapter, head, form, called, place, dtype, budget)
-    pairs: PairScorer
     pairs = found or _stock_scorer(whole, adapter, head, form, called, place, dtype, budget)
     return Scorer(called, revision, form, pairs)
 
@@ -173,13 +177,13 @@ def _parts(
 def _bert_scorer(
     whole: EncoderEntry,
     adapter: Path | None,
-    head: tuple[Tensor, Tensor],
+    head: Sequence[Tensor],
     form: ScorerForm,
     name: str,
     device: str,
     dtype: torch.dtype,
     budget: int | None,
-) -> BertScorer | None:
+) -> PairScorer | None:
     config = read_bert(whole.path) if whole.path is not None else None
     lora = read_lora_config(adapter) if adapter is not None else None
     if config is None or (adapter is not None and lora is None):
@@ -189,16 +193,27 @@ def _bert_scorer(
     added = read_lora(lora, bert, name=name) if lora is not None else {}
     if added is None:
         return None
+    told = (config.folder / "tokenizer.json").read_text(encoding="utf-8")
+    tokenize, frame = read_tokenizer(told, name=whole.name, padding=config.padding)
+    if form.reading == "split":
+        return SplitScorer(
+            BertLayers(bert, added),
+            Head(*head),
+            alone=form.alone,
+            tokenize=tokenize,
+            frame=frame,
+            longest=min(form.longest, config.positions),
+            device=device,
+            budget=budget,
+        )
     path = config.folder / "model.safetensors"
     with open_tensors(path, name=whole.name, device=device, dtype=dtype, prefix="bert.") as tensors:
         kinds = tensors.get("embeddings.token_type_embeddings.weight", None, config.dimension)
-    told = (config.folder / "tokenizer.json").read_text(encoding="utf-8")
-    tokenize, frame = read_tokenizer(told, name=whole.name, padding=config.padding)
     return BertScorer(
         bert,
         added,
         kinds=kinds,
-        head=head,
+        head=(head[0], head[1]),
         tokenize=tokenize,
         frame=frame,
         longest=form.longest,
@@ -209,19 +224,34 @@ def _bert_scorer(
 def _stock_scorer(
     whole: EncoderEntry,
     adapter: Path | None,
-    head: tuple[Tensor, Tensor],
+    head: Sequence[Tensor],
     form: ScorerForm,
     name: str,
     device: str,
     dtype: torch.dtype,
     budget: int | None,
-) -> StockScorer:
+) -> PairScorer:
     from entail.encoders.stock import sentence_transformer, without_head
 
     model = without_head(sentence_transformer(whole, device=device), pooling="cls")
     if adapter is not None:
         model.load_adapter(str(adapter))
-    return StockScorer(model.float().to(dtype), head, name=name, longest=form.longest, budget=budget)
+    model = model.float().to(dtype)
+    if form.reading == "split":
+        first: Any = next(iter(model.children()))
+        told, padding = first.tokenizer.backend_tokenizer.to_str(), first.tokenizer.pad_token_id
+        tokenize, frame = read_tokenizer(told, name=name, padding=padding)
+        return SplitScorer(
+            ModuleLayers(first.auto_model.eval(), name=name),
+            Head(*head),
+            alone=form.alone,
+            tokenize=tokenize,
+            frame=frame,
+            longest=form.longest,
+            device=device,
+            budget=budget,
+        )
+    return StockScorer(model, (head[0], head[1]), name=name, longest=form.longest, budget=budget)
 
 
 def _dimension(head: Path, name: str) -> int:

@@ -18,7 +18,7 @@ WHOLE = "model"
 """Folder of a scorer's weights where all were tuned, within its own."""
 
 HEAD = "head.safetensors"
-"""The linear map from the first token's vector to a score: `weight` (1, d), `bias` (1,)."""
+"""The linear map from a vector to a score: `weight` (1, d), `bias` (1,); and `scale` (1,) where `split`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +31,8 @@ class ScorerForm:
         k: Neighbours that were visible while it was trained.
         metric: What nearness was.
         stop: Whether it learnt when to stop.
+        reading: `joint`: prefix and candidate read each other; `split`: see `entail.arcf.split`.
+        alone: Split: layers in which a candidate reads itself alone.
     """
 
     scheme: str = "arcf"
@@ -38,6 +40,8 @@ class ScorerForm:
     k: int = 180
     metric: str = "tfidf"
     stop: bool = True
+    reading: str = "joint"
+    alone: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return what `entail.json` says."""

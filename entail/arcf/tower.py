@@ -18,7 +18,7 @@ from entail.training.tower import Lora, Precision, Tower, save_whole
 if TYPE_CHECKING:
     from torch import Tensor
 
-_AT_ONCE = 4096
+AT_ONCE = 4096
 """Tokens of a forward pass; a loss is over several."""
 
 
@@ -81,7 +81,7 @@ class ScorerTower(Tower):
             self.head,
             pairs,
             frame=self.frame,
-            budget=_AT_ONCE if self.device == "cpu" else 1 << 20,
+            budget=AT_ONCE if self.device == "cpu" else 1 << 20,
             spent=self.spent,
             autocast=torch.bfloat16 if self.precision == "bf16" else None,
         )

@@ -17,11 +17,12 @@ from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.sampling import Sample, Sampler, learnable
 from entail.arcf.saving import save_arcf
 from entail.arcf.scorer_form import METHOD, ScorerForm
+from entail.arcf.split_tower import SplitTower
 from entail.arcf.task import ArcfTask
 from entail.arcf.tower import ScorerTower
 from entail.data.worldtree import Question, missing_gold
 from entail.data.worldtree_tables import FactTables
-from entail.encoders.catalogue import fetch, resolve
+from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
 from entail.progress import ProgressCallback
 from entail.training.distributed import from_first, world
@@ -119,15 +120,7 @@ def train_arcf(
     require_base(base)
     place = training_device(device)
     torch.manual_seed(config.seed)
-    tower = ScorerTower(
-        base,
-        lora=Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None,
-        device=place,
-        longest=config.longest,
-        precision=cast_precision(config.precision, place),
-        dropout=config.dropout,
-        seed=config.seed,
-    )
+    tower = _tower(config, base, place)
     near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=None if rank else progress)
     inputs = Inputs(tower.tokenize, tower.frame, longest=tower.longest, facts=facts.texts)
     learnt = learnable(questions, inputs, near)
@@ -179,6 +172,8 @@ def train_arcf(
             k=config.k,
             metric=config.metric,
             stop=config.stop and config.scheme == "arcf",
+            reading=config.reading,
+            alone=tower.alone if isinstance(tower, SplitTower) else 0,
         ),
         warnings=_warnings(fitted, near),
         folder=out,
@@ -187,6 +182,16 @@ def train_arcf(
     if out is not None:
         from_first(lambda: save_arcf(out, training, tower, base))
     return training
+
+
+def _tower(config: ArcfConfig, base: EncoderEntry, device: str) -> ScorerTower:
+    lora = Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None
+    precision = cast_precision(config.precision, device)
+    shared: dict[str, Any] = {"lora": lora, "device": device, "precision": precision}
+    shared |= {"longest": config.longest, "dropout": config.dropout, "seed": config.seed}
+    if config.reading == "split":
+        return SplitTower(base, alone=config.alone, **shared)
+    return ScorerTower(base, **shared)
 
 
 def _some(dev: Sequence[Question], config: ArcfConfig) -> list[Question]:

@@ -139,6 +139,15 @@ def read_lora(config: LoraConfig, bert: Bert, *, name: str) -> LowRank | None:
     return {linear: _joined(some, bert, linear) for linear, some in parts.items()}
 
 
+def merged(bert: Bert, adapter: LowRank) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return a BERT's linear maps with an adapter added to their weights."""
+    found = dict(bert.linears)
+    for name, (down, up) in adapter.items():
+        weight, bias = found[name]
+        found[name] = (weight + up @ down, bias)
+    return found
+
+
 def _joined(parts: Sequence[tuple[slice, Tensor, Tensor]], bert: Bert, linear: str) -> tuple[Tensor, Tensor]:
     """Return A and s B of adapters on different outputs of one linear map, as if they were one."""
     import torch

@@ -105,7 +105,8 @@ class Tower:
         bf16 without dropout it takes a third of a step (`scripts/bench_attention.py`). A tower there is
         `eager`.
         """
-        for module in self.model.modules():
+        modules: list[Any] = list(self.model.modules())
+        for module in modules:
             if hasattr(module, "set_attn_implementation"):
                 module.set_attn_implementation(by)
 
