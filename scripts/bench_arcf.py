@@ -7,7 +7,8 @@
     python scripts/bench_arcf.py ... --grow        # how time grows with k and L
 
 The ruler tokenises and scores every visible candidate at every step, in inference mode, fp32, batches
-padded to their longest, the batch size tuned. An engine chooses the same if the ruler's own score of its
+padded to their longest, the batch size tuned; of a scorer that reads prefix and candidate apart it computes
+both in one row, with a mask a layer. An engine chooses the same if the ruler's own score of its
 fact, after the same prefix, is within 0.01 of the best there. Figures go to docs/results/arcf_speed.json.
 """
 
@@ -29,9 +30,12 @@ from entail.arcf.chain import Chain, Search
 from entail.arcf.inputs import Inputs, as_sentence, question_text
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import ChainRanker
-from entail.arcf.scorer import load_scorer
+from entail.arcf.scorer import load_scorer, scorer_folder
+from entail.arcf.scorer_form import ADAPTER, HEAD, WHOLE, ScorerForm
 from entail.data.worldtree import Question, read_questions
 from entail.data.worldtree_tables import read_fact_tables
+from entail.encoders.card import read_card
+from entail.encoders.stock import sentence_transformer
 from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains
 from entail.results import write_result
@@ -52,6 +56,7 @@ class Ruler:
     inputs: Inputs
     near: Neighbourhoods
     search: Search
+    alone: int | None = None  # of a scorer that reads prefix and candidate apart
     batch_size: int = 32
     spent: Spent = field(default_factory=Spent)
 
@@ -68,11 +73,39 @@ class Ruler:
         with torch.inference_mode():
             for at in range(0, len(rows), self.batch_size):
                 some = rows[at : at + self.batch_size]
+                if self.alone is not None:
+                    found += self._apart(prefix, some, self.alone)
+                    continue
                 batch = self.tokenizer([prefix] * len(some), some, padding=True, return_tensors="pt")
                 hidden = self.model(**batch.to(self.head.weight.device)).last_hidden_state[:, 0]
                 found += self.head(hidden)[:, 0].tolist()
                 self.spent.add(len(some), int(batch["attention_mask"].sum()), batch["input_ids"].numel())
         return dict(zip([-1, *candidates], found, strict=True))
+
+    def _apart(self, prefix: str, candidates: Sequence[str], alone: int) -> list[float]:
+        """Score a batch in one row each: a prefix does not see the candidate, nor it, below, the prefix."""
+        import torch
+
+        device = self.head.weight.device
+        first = self.tokenizer([prefix], return_tensors="pt").to(device)["input_ids"]
+        batch = self.tokenizer(list(candidates), padding=True, return_tensors="pt").to(device)
+        split, known = first.shape[1], batch["attention_mask"].bool()  # (rows, tokens)
+        ahead = self.model.embeddings(input_ids=first).expand(len(known), -1, -1)
+        x = torch.cat([ahead, self.model.embeddings(input_ids=batch["input_ids"])], dim=1)
+        mask = torch.zeros(len(known), 1, x.shape[1], x.shape[1], device=device)
+        mask[:, :, :, split:].masked_fill_(~known[:, None, None], -torch.inf)
+        mask[:, :, :split, split:] = -torch.inf
+        below = mask.clone()
+        below[:, :, split:, :split] = -torch.inf
+        for number, layer in enumerate(self.model.encoder.layer):
+            x = layer(x, attention_mask=below if number < alone else mask)
+            x = x[0] if isinstance(x, tuple) else x
+        kept = known[:, :, None].float()
+        mean, own = (x[:, split:] * kept).sum(1) / kept.sum(1), x[:, :split].mean(1)
+        self.spent.add(len(known), int(known.sum()) + len(known) * split, len(known) * x.shape[1])
+        cosine = torch.nn.functional.cosine_similarity(mean, own, dim=-1)
+        scores: list[float] = (self.head(mean)[:, 0] + self.head.get_parameter("scale") * cosine).tolist()
+        return scores
 
     def chain(self, question: Question) -> tuple[list[int], list[dict[int, float]]]:
         """Return the chosen facts, and the scores of every step."""
@@ -102,22 +135,27 @@ def ruler(name: str, inputs: Inputs, near: Neighbourhoods, search: Search) -> Ru
     """Load the same weights as any user of transformers would, the adapter merged."""
     import torch
     from peft.tuners.tuners_utils import BaseTunerLayer
-
-    scorer = load_scorer(name, stock=True)
-    pairs: Any = scorer.pairs
-    for module in pairs._transformer.modules():
-        if isinstance(module, BaseTunerLayer):
-            module.merge()
-    from entail.arcf.scorer import scorer_folder
-    from entail.encoders.card import read_card
-    from entail.encoders.stock import sentence_transformer
+    from safetensors.torch import load_file
 
     folder = scorer_folder(name)
     card = read_card(folder, folder.name)
-    base = card.base if card is not None and card.base else folder / "model"
-    tokenizer = next(iter(sentence_transformer(base).children())).tokenizer
+    assert card is not None
+    form = ScorerForm.read(card.scorer, name=name)
+    model = sentence_transformer(card.base or folder / WHOLE)
+    if card.base:
+        model.load_adapter(str(folder / ADAPTER))
+    first: Any = next(iter(model.children()))
+    for module in first.auto_model.modules():
+        if isinstance(module, BaseTunerLayer):
+            module.merge()
+    told = load_file(folder / HEAD)
+    head = torch.nn.Linear(told["weight"].shape[1], 1)
+    if form.reading == "split":
+        head.register_parameter("scale", torch.nn.Parameter(torch.zeros(1)))
+    head.load_state_dict(told)
     torch.set_grad_enabled(False)
-    return Ruler(pairs._transformer, pairs._head, tokenizer, inputs, near, search)
+    alone = form.alone if form.reading == "split" else None
+    return Ruler(first.auto_model.eval(), head, first.tokenizer, inputs, near, search, alone=alone)
 
 
 def tuned(plain: Ruler, questions: Sequence[Question]) -> int:

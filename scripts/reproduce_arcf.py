@@ -380,9 +380,7 @@ def main() -> int:
     )
     parser.add_argument("--epochs", type=int, default=4, help="times through the questions, at most (4)")
     parser.add_argument("--reading", default="joint", choices=("joint", "split"), help="of all arms (joint)")
-    parser.add_argument(
-        "--alone", type=int, default=2, help="split: layers in which a candidate is alone (2)"
-    )
+    parser.add_argument("--alone", type=int, default=2, help="split: a candidate's own layers (2)")
     parser.add_argument("--batch-tokens", type=int, default=5000, help="tokens of a prefix's samples (5000)")
     parser.add_argument("--train-k", type=int, default=180, help="visible neighbours in training (180)")
     parser.add_argument("--k", type=int, default=60, help="visible neighbours in ranking (60; the paper 290)")
