@@ -1,6 +1,7 @@
 """Miniature passages over the words that `tiny` knows: a question names two words of its passage."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +51,35 @@ def pool(tmp_path: Path, passages_and_questions: Any) -> PassageStore:
     file = tmp_path / "pool.tsv"
     file.write_text("".join(f"p{at}\t{text}\n" for at, text in enumerate(texts)), encoding="utf-8")
     return store_passages([file], tmp_path / "kept")
+
+
+@pytest.fixture
+def squad(tmp_path: Path, passages_and_questions: Any) -> dict[str, Path]:
+    """SQuAD files of the miniature passages, and entailment pairs."""
+    texts, asked = passages_and_questions
+
+    def written(name: str, rows: Sequence[int]) -> Path:
+        paragraphs = [
+            {
+                "context": texts[at],
+                "qas": [
+                    {
+                        "id": asked[at].id,
+                        "question": asked[at].text,
+                        "answers": [{"text": asked[at].answers[0]}],
+                    }
+                ],
+            }
+            for at in rows
+        ]
+        file = tmp_path / name
+        file.write_text(json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}), encoding="utf-8")
+        return file
+
+    nli = tmp_path / "nli.jsonl"
+    rows = [("ba be bi", "ba", "entailment"), ("ba be", "bo", "neutral"), ("bi bo", "bi", "entailment")]
+    nli.write_text(
+        "\n".join(json.dumps({"premise": p, "hypothesis": h, "label": said}) for p, h, said in rows),
+        encoding="utf-8",
+    )
+    return {"train": written("train.json", range(36)), "dev": written("dev.json", range(36, 48)), "nli": nli}

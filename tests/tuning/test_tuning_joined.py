@@ -1,7 +1,6 @@
 """Both stages from the command line and in the queue of trainings."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,43 +19,11 @@ from entail.jobs.tuning import evaluate, preview
 SMALL = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--batch-size", "8", "--longest", "32"]
 
 
-@pytest.fixture
-def files(tmp_path: Path, passages_and_questions: Any) -> dict[str, Path]:
-    """SQuAD files of the miniature passages, and entailment pairs."""
-    texts, asked = passages_and_questions
-
-    def squad(name: str, rows: Sequence[int]) -> Path:
-        paragraphs = [
-            {
-                "context": texts[at],
-                "qas": [
-                    {
-                        "id": asked[at].id,
-                        "question": asked[at].text,
-                        "answers": [{"text": asked[at].answers[0]}],
-                    }
-                ],
-            }
-            for at in rows
-        ]
-        file = tmp_path / name
-        file.write_text(json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}), encoding="utf-8")
-        return file
-
-    nli = tmp_path / "nli.jsonl"
-    rows = [("ba be bi", "ba", "entailment"), ("ba be", "bo", "neutral"), ("bi bo", "bi", "entailment")]
-    nli.write_text(
-        "\n".join(json.dumps({"premise": p, "hypothesis": h, "label": said}) for p, h, said in rows),
-        encoding="utf-8",
-    )
-    return {"train": squad("train.json", range(36)), "dev": squad("dev.json", range(36, 48)), "nli": nli}
-
-
 def test_both_stages_from_the_command_line(
-    tiny_home: Path, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    tiny_home: Path, squad: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = ["--questions", str(files["train"]), "--dev", str(files["dev"]), "--data", "squad"]
-    mixed = [*given, "--nli", str(files["nli"])]
+    given = ["--questions", str(squad["train"]), "--dev", str(squad["dev"]), "--data", "squad"]
+    mixed = [*given, "--nli", str(squad["nli"])]
     tuned, ours = tiny_home / "tuned", tiny_home / "mine"
     assert main(["train", "tuning", *mixed, *SMALL, "--out", str(tuned)]) == 0
     said = capsys.readouterr().out
@@ -68,8 +35,8 @@ def test_both_stages_from_the_command_line(
     assert "MRR" in said
     told = json.loads((ours / "entail.json").read_text(encoding="utf-8"))
     assert told["tuned"]["revision"] == resolve("tuned").revision
-    pool = ["--passages", str(files["train"]), "--passages", str(files["dev"])]
-    asked = ["--questions", str(files["dev"]), "--encoder", "mine", "--json"]
+    pool = ["--passages", str(squad["train"]), "--passages", str(squad["dev"])]
+    asked = ["--questions", str(squad["dev"]), "--encoder", "mine", "--json"]
     assert main(["evaluate", "passages", *pool, *asked]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["questions"], found["passages"]) == (12, 48)
@@ -77,13 +44,13 @@ def test_both_stages_from_the_command_line(
 
 @pytest.mark.parametrize("name", ["tuning", "dpr"])
 def test_a_job_trains_and_measures(
-    tiny_home: Path, tmp_path: Path, files: dict[str, Path], name: str
+    tiny_home: Path, tmp_path: Path, squad: dict[str, Path], name: str
 ) -> None:
     how = method(name)
     config = how.configured(
         {"base": "tiny", "rank": 2, "epochs": 1, "batch_size": 8, "longest": 32, "precision": "fp32"}
     )
-    source: Any = how.reading({"questions": str(files["train"]), "dev": str(files["dev"])})
+    source: Any = how.reading({"questions": str(squad["train"]), "dev": str(squad["dev"])})
     data = source.read()
     steps: list[Any] = []
     run = Run(
@@ -107,9 +74,9 @@ def test_a_job_trains_and_measures(
     assert found.figures()["R@100"] == 1
 
 
-def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, files: dict[str, Path]) -> None:
+def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[str, Path]) -> None:
     how = method("tuning")
-    source = PassageSource(questions=files["train"], nli=files["nli"], limit=9, nli_limit=1)
+    source = PassageSource(questions=squad["train"], nli=squad["nli"], limit=9, nli_limit=1)
     shown = preview(source, how.configured({"words": 3}))
     assert shown.counts == {
         "questions": 9,
@@ -127,10 +94,10 @@ def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, files: dict[st
     assert "entailments of other pairs" not in preview(source, method("dpr").configured({})).counts
 
 
-def test_names_of_data_sets_are_no_files(files: dict[str, Path]) -> None:
-    source = PassageSource(questions=files["train"], nli=Path("snli"))
+def test_names_of_data_sets_are_no_files(squad: dict[str, Path]) -> None:
+    source = PassageSource(questions=squad["train"], nli=Path("snli"))
     assert absolute(source)["nli"] == "snli"
-    assert absolute(source)["questions"] == str(files["train"])
+    assert absolute(source)["questions"] == str(squad["train"])
     assert method("dpr").reading(values_of(source)) == source
 
 

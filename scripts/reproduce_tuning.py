@@ -1,0 +1,429 @@
+"""Reproduce Tables 2 and 5 of entailment tuning on SQuAD; write figures and tables to docs/results/.
+
+::
+
+    python scripts/reproduce_tuning.py --train train-v1.1.json.gz --dev dev-v1.1.json.gz --seeds 0 1 2
+    python scripts/reproduce_tuning.py ... --nli snli.jsonl.gz mnli.jsonl.gz --nli-pairs 8000
+    python scripts/reproduce_tuning.py ... --rows none 0.8/H plain      # some arms alone
+    python scripts/reproduce_tuning.py ... --every-weight               # instead of an adapter
+    python scripts/reproduce_tuning.py ... --base bert-base             # a folder under models/, or a Hub id
+    python scripts/reproduce_tuning.py --table                          # only the table
+
+The arms differ in what the first stage does and in nothing else: the contrastive stage has the same
+questions, hard negatives, batches, steps and seed. No weights are chosen on dev: the last are kept. Dev
+questions are looked up among all paragraphs of train and dev. A row of the same arm, seed and budget that
+stands in the result file is not run again (take it out there to have it anew), and what was trained lies in
+`--work`: a run that was broken off goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from entail.cli.console import progress_bar
+from entail.data.nli import NliPair, read_nli
+from entail.data.passages import read_questions
+from entail.errors import EntailError
+from entail.evaluation.passages import Judged, evaluate_passages
+from entail.evaluation.passages_store import PassageStore, store_passages
+from entail.jobs.passage_source import evenly
+from entail.results import commit, hardware, write_result
+from entail.tuning.config import DprConfig, TuningConfig
+from entail.tuning.dpr import train_dpr
+from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_hard_negatives
+from entail.tuning.training import train_tuning
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+KS = (1, 5, 20, 50, 100)
+MEASURES = (*(f"R@{k}" for k in KS), "MRR")
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One row of the tables.
+
+    Attributes:
+        name: As on the command line.
+        title: As in the table.
+        tuning: Settings of the first stage; none: there is none.
+        retriever: What needs no training at all, instead.
+        paper: The paper's figures with BERT-base on NQ, in per cent.
+    """
+
+    name: str
+    title: str
+    tuning: Mapping[str, Any] | None = None
+    retriever: str | None = None
+    paper: Mapping[str, float] | None = None
+
+
+def _five(*figures: float) -> dict[str, float]:
+    return dict(zip(("R@1", "R@5", "R@50", "MRR"), figures, strict=True))
+
+
+ARMS = (
+    Arm(
+        "bm25",
+        "BM25",
+        retriever="bm25",
+        paper={"R@1": 23.9, "R@5": 45.9, "R@20": 63.8, "R@100": 78.9},
+    ),
+    Arm("base", "base, untrained", retriever="base"),
+    Arm(
+        "none",
+        "DPR without tuning",
+        paper={**_five(45.21, 68.20, 83.82, 64.51), "R@20": 79.61, "R@100": 86.07},
+    ),
+    Arm("0.2/H", "beta 0.2, hypothesis", {"beta": 0.2}, paper=_five(46.37, 69.36, 84.21, 65.35)),
+    Arm("0.8/F", "beta 0.8, full prompt", {"prompt": "full"}, paper=_five(46.26, 68.67, 84.43, 65.00)),
+    Arm("p[SEP]q", "p [SEP] q", {"prompt": "question"}, paper=_five(45.79, 68.95, 83.82, 65.18)),
+    Arm("plain", "plain 15 % MLM, the control", {"prompt": "plain"}),
+    Arm(
+        "0.8/H",
+        "beta 0.8, hypothesis: entailment tuning",
+        {},
+        paper={**_five(48.53, 70.08, 84.52, 67.24), "R@20": 80.94, "R@100": 86.43},
+    ),
+)
+
+
+class Bench:
+    """What all arms share: pool, questions, hard negatives, pairs.
+
+    Args:
+        given: The command line.
+    """
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given = given
+        self.store: PassageStore = store_passages([given.train, given.dev], given.work / "pool")
+        dev = tuple(read_questions(given.dev))
+        self.dev = Judged(evenly(dev, given.dev_questions))
+
+    @cached_property
+    def examples(self) -> Examples:
+        """Questions to learn from, evenly from all of train, with hard negatives."""
+        asked = evenly(tuple(read_questions(self.given.train)), self.given.questions)
+        with progress_bar() as progress:
+            depth = self.contrast(seed=0).depth
+            return with_hard_negatives(examples_of(self.store, asked), depth=depth, progress=progress)
+
+    @cached_property
+    def entailments(self) -> tuple[NliPair, ...]:
+        """NLI pairs to mix in."""
+        pairs = [pair for file in self.given.nli for pair in read_nli(file).pairs]
+        return evenly([pair for pair in pairs if pair.label == "entailment"], self.given.nli_pairs)
+
+    def tuned(self, arm: Arm, *, seed: int) -> TuningConfig:
+        """Return the settings of an arm's first stage."""
+        given = self.given
+        return TuningConfig(
+            base=given.base,
+            tuning="full" if given.every_weight else "lora",
+            epochs=given.tuning_epochs,
+            batch_size=given.batch_size,
+            longest=given.longest,
+            learning_rate=given.tuning_rate,
+            warmup_steps=given.warmup,
+            seed=seed,
+            **(arm.tuning or {}),
+        )
+
+    def contrast(self, *, seed: int) -> DprConfig:
+        """Return the settings of the contrastive stage, the same for all arms."""
+        given = self.given
+        return DprConfig(
+            base=given.base,
+            tuning="full" if given.every_weight else "lora",
+            epochs=given.epochs,
+            batch_size=given.batch_size,
+            longest=given.longest,
+            learning_rate=given.rate,
+            seed=seed,
+        )
+
+    def budget(self, arm: Arm) -> dict[str, Any]:
+        """Return what the command line says that matters to an arm: what a row is bound to."""
+        on = {"dev_questions": len(self.dev.questions), "passages": len(self.store)}
+        names = (_MEASURED, _CONTRAST, _TUNING)
+        taken = names[: 1 if arm.retriever else 2 if arm.tuning is None else 3]
+        if arm.retriever == "bm25":
+            return on
+        told = {name: getattr(self.given, name) for some in taken for name in some}
+        if told.get("nli_pairs"):
+            told["nli_pairs"] = len(self.entailments)
+        return {**on, **told}
+
+
+_MEASURED = ("base",)
+_CONTRAST = ("every_weight", "questions", "epochs", "batch_size", "longest", "rate")
+_TUNING = ("tuning_epochs", "tuning_rate", "warmup", "nli_pairs")
+
+
+def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
+    """Train an arm, both stages, and measure it."""
+    started = time.perf_counter()
+    stages: dict[str, Any] = {}
+    configs: dict[str, Any] = {}
+    encoder = arm.retriever or ""
+    if encoder == "base":
+        encoder = bench.given.base
+    if arm.retriever is None:
+        told = json.dumps(bench.budget(arm), sort_keys=True)
+        key = hashlib.sha256(told.encode()).hexdigest()[:12]
+        slug = "".join(c if c.isalnum() else "-" for c in arm.name.lower())
+        place = bench.given.work / f"{slug}-{seed}-{key}"
+        contrast = bench.contrast(seed=seed)
+        with progress_bar() as progress:
+            if arm.tuning is not None:
+                config = bench.tuned(arm, seed=seed)
+                out = place.with_name(f"{place.name}-tuned")
+                pairs = entailed_pairs(bench.examples, bench.entailments, words=config.words)
+                losses: list[float] = []
+                tuning = train_tuning(
+                    pairs,
+                    config,
+                    out=out,
+                    progress=progress,
+                    watch=lambda event: losses.append(event.terms["loss"]),
+                )
+                stages["tuning"] = {
+                    "seconds": tuning.fitted.seconds,
+                    "steps": tuning.fitted.steps,
+                    "counts": dict(tuning.counts),
+                    "loss": [mean(losses[:10]), mean(losses[-10:])] if losses else None,
+                }
+                configs["tuning"] = asdict(config)
+                start = {"base": str(out)} if bench.given.every_weight else {"initial": str(out)}
+                contrast = replace(contrast, **start)
+            training = train_dpr(bench.examples, contrast, out=place, progress=progress)
+        stages["contrast"] = {
+            "seconds": training.fitted.seconds,
+            "steps": training.fitted.steps,
+            "counts": dict(training.counts),
+        }
+        configs["contrast"] = asdict(bench.contrast(seed=seed))
+        encoder = str(place)
+    with progress_bar() as progress:
+        found = evaluate_passages(bench.store, bench.dev, encoder=encoder, ks=KS, progress=progress)
+    if arm.retriever is None:  # 32 MB of vectors that nobody searches again
+        for vectors in bench.store.folder.glob(f"vectors-{Path(encoder).name}*"):
+            shutil.rmtree(vectors, ignore_errors=True)
+    told_of = found.to_json()
+    return {
+        "arm": arm.name,
+        "seed": None if arm.retriever else seed,
+        "budget": bench.budget(arm),
+        "configs": configs,
+        "gold": told_of["gold"],
+        "answer": told_of["answer"],
+        "revision": found.revision,
+        "stages": stages,
+        "seconds": round(time.perf_counter() - started, 1),
+        "commit": commit(),
+        "hardware": hardware(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _same(row: Mapping[str, Any], arm: Arm, budget: Mapping[str, Any], seed: int | None) -> bool:
+    return bool(row["arm"] == arm.name and row["seed"] == seed and row["budget"] == budget)
+
+
+def _run(given: argparse.Namespace) -> None:
+    started = datetime.now(UTC)
+    path = RESULTS / "tuning.json"
+    unknown = sorted(set(given.rows or ()) - {arm.name for arm in ARMS})
+    if unknown:
+        sys.exit(f"Error: no arm is called {unknown[0]!r}; arms are: {', '.join(arm.name for arm in ARMS)}")
+    bench = Bench(given)
+    for seed in given.seeds:
+        for arm in (arm for arm in ARMS if not given.rows or arm.name in given.rows):
+            counted = None if arm.retriever else seed
+            budget = bench.budget(arm)
+            if any(_same(row, arm, budget, counted) for row in _rows(path)):
+                print(f"{arm.name}, seed {counted}: is there already", file=sys.stderr)
+                continue
+            print(f"{arm.name}, seed {counted}", file=sys.stderr)
+            row = run_arm(arm, bench, seed=seed)
+            # What another process has measured in the meantime stays.
+            rows = [one for one in _rows(path) if not _same(one, arm, budget, counted)]
+            figures = {"data": {"train": given.train.name, "dev": given.dev.name}, "rows": [*rows, row]}
+            write_result(path, figures=figures, seed=None, started=started)
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    if not path.is_file():
+        return []
+    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["figures"]["rows"]
+    return rows
+
+
+def groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], list[Mapping[str, Any]]]]:
+    """Return budgets, and the rows that are compared under each: all that it holds of a row's own budget."""
+    budgets: list[dict[str, Any]] = []
+    for row in sorted(rows, key=lambda row: -len(row["budget"])):
+        if not any(row["budget"].items() <= known.items() for known in budgets):
+            budgets.append(row["budget"])
+    return [(known, [row for row in rows if row["budget"].items() <= known.items()]) for known in budgets]
+
+
+def _spread(values: Sequence[float], *, signed: bool = False) -> str:
+    shown = f"{100 * mean(values):{'+' if signed else ''}.2f}"
+    return shown + (f" ± {100 * stdev(values):.2f}" if len(values) > 1 else "")
+
+
+def _by_arm(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    return {arm.name: found for arm in ARMS if (found := [row for row in rows if row["arm"] == arm.name])}
+
+
+def gains(
+    rows: Sequence[Mapping[str, Any]], arm: str, *, over: str, measure: str, by: str = "gold"
+) -> list[float]:
+    """Return what an arm has above another, seed by seed; against a row without a seed, with each."""
+    found = _by_arm(rows)
+    theirs = {row["seed"]: row[by][measure] for row in found.get(over, ())}
+    return [
+        row[by][measure] - theirs.get(row["seed"], theirs.get(None))
+        for row in found.get(arm, ())
+        if row["seed"] in theirs or None in theirs
+    ]
+
+
+def verdicts(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what was asked, whether it holds, and by how much, in points, mean over seeds."""
+
+    def line(what: str, arm: str, over: str, measure: str, least: float) -> str | None:
+        found = gains(rows, arm, over=over, measure=measure)
+        if not found:
+            return None
+        held = mean(found) >= least
+        return f"- {'holds' if held else 'does not hold'}: {what}: {_spread(found, signed=True)} points"
+
+    asked = (
+        line("with tuning R@1 at least 1 point above without", "0.8/H", "none", "R@1", 0.01),
+        line("with tuning MRR at least 1 point above without", "0.8/H", "none", "MRR", 0.01),
+        line("with tuning R@20 not below without", "0.8/H", "none", "R@20", 0.0),
+        line("with tuning R@1 above the control, plain MLM", "0.8/H", "plain", "R@1", 1e-9),
+        line("with tuning MRR above the control, plain MLM", "0.8/H", "plain", "MRR", 1e-9),
+        line("without tuning MRR not below the untrained base", "none", "base", "MRR", 0.0),
+    )
+    yield from (said for said in asked if said is not None)
+    found = {arm: mean(row["gold"]["R@1"] for row in some) for arm, some in _by_arm(rows).items()}
+    paper = [arm.name for arm in ARMS if arm.paper and arm.retriever is None and arm.name in found]
+    paper.sort(key=lambda name: -next((arm.paper or {})["R@1"] for arm in ARMS if arm.name == name))
+    if len(paper) > 2:
+        ours = sorted(paper, key=lambda name: -found[name])
+        yield (
+            f"- {'holds' if ours == paper else 'does not hold'}: the order of Table 5 by R@1: "
+            f"{', '.join(ours)} (the paper: {', '.join(paper)})"
+        )
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page of tables."""
+    yield "<!-- Made from tuning.json by `python scripts/reproduce_tuning.py --table`; do not edit. -->"
+    yield from ("# Entailment tuning", "")
+    yield "Per cent, mean ± standard deviation over seeds; what was run stands in `tuning.json`, row by row,"
+    yield "with its commit, settings, hardware and seconds. The paper's figures are those of BERT-base on"
+    yield "Natural Questions (21,015,324 passages): compare them with ours in their order, not their height."
+    for budget, some in groups(result["figures"]["rows"]):
+        yield from ("", *_group_lines(budget, some))
+
+
+def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield f"## {budget.get('base', 'Words')}" + (", every weight" if budget.get("every_weight") else "")
+    told = ", ".join(
+        f"{name.replace('_', ' ')} {value}" for name, value in budget.items() if value is not None
+    )
+    yield from ("", f"{told[:1].upper()}{told[1:]}.")
+    titles = {arm.name: arm for arm in ARMS}
+    for by, words in (("gold", "the annotated passage"), ("answer", "any passage that holds an answer")):
+        if not all(row[by] for row in rows):
+            continue
+        yield from ("", f"Hits are {words}:", "")
+        yield "| | seeds | " + " | ".join(MEASURES) + " |"
+        yield "| --- |" + " ---: |" * (len(MEASURES) + 1)
+        for name, some in _by_arm(rows).items():
+            cells = [_spread([row[by][measure] for row in some]) for measure in MEASURES]
+            yield f"| {titles[name].title} | {len(some)} | " + " | ".join(cells) + " |"
+    yield from ("", "The paper:", "", "| | " + " | ".join(MEASURES) + " |")
+    yield "| --- |" + " ---: |" * len(MEASURES)
+    for arm in ARMS:
+        if arm.paper:
+            cells = [f"{arm.paper[name]:.2f}" if name in arm.paper else "-" for name in MEASURES]
+            yield f"| {arm.title} | " + " | ".join(cells) + " |"
+    asked = list(verdicts(rows))
+    if asked:
+        yield from ("", "What was asked of it:", "", *asked)
+    yield from ("", "| | tuning, s | contrast, s | all, s |", "| --- | ---: | ---: | ---: |")
+    for name, some in _by_arm(rows).items():
+        spent = [
+            mean([row["stages"].get(stage, {}).get("seconds", 0.0) for row in some])
+            for stage in ("tuning", "contrast")
+        ]
+        everything = mean([row["seconds"] for row in some])
+        yield f"| {titles[name].title} | {spent[0]:,.0f} | {spent[1]:,.0f} | {everything:,.0f} |"
+
+
+def write_table() -> Path:
+    """Write the page of tables from the result file."""
+    result = json.loads((RESULTS / "tuning.json").read_text(encoding="utf-8"))
+    page = RESULTS / "tuning.md"
+    page.write_text("\n".join(markdown(result)).rstrip() + "\n", encoding="utf-8")
+    return page
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--train", type=Path, metavar="FILE", help="SQuAD train, or DPR JSON")
+    parser.add_argument("--dev", type=Path, metavar="FILE", help="questions that are looked up")
+    parser.add_argument("--nli", type=Path, nargs="+", default=[], metavar="FILE", help="pairs to mix in")
+    parser.add_argument(
+        "--nli-pairs", type=int, default=8000, metavar="N", help="entailments of these (8000)"
+    )
+    parser.add_argument("--questions", type=int, default=8000, metavar="N", help="of train (8000)")
+    parser.add_argument("--dev-questions", type=int, metavar="N", help="of dev (all)")
+    parser.add_argument("--base", default="minilm", help="encoder to start from (minilm)")
+    parser.add_argument("--every-weight", action="store_true", help="tune every weight, not an adapter")
+    parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these arms")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")
+    parser.add_argument("--tuning-epochs", type=int, default=2, help="of the first stage (2; the paper: 10)")
+    parser.add_argument("--epochs", type=int, default=2, help="of the contrastive stage (2; the paper: 40)")
+    parser.add_argument("--batch-size", type=int, default=128, help="of both stages (128)")
+    parser.add_argument("--longest", type=int, default=128, help="tokens that are read (128; the paper: 256)")
+    parser.add_argument("--tuning-rate", type=float, help="learning rate of the first stage")
+    parser.add_argument("--rate", type=float, help="learning rate of the contrastive stage")
+    parser.add_argument("--warmup", type=int, default=100, help="steps of the first stage (100)")
+    parser.add_argument("--work", type=Path, default=Path("build/tuning"), help="folder for weights")
+    parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")
+    given = parser.parse_args(arguments)
+    if not given.table:
+        if given.train is None or given.dev is None:
+            parser.error("--train and --dev are needed, or --table")
+        try:
+            _run(given)
+        except EntailError as error:
+            sys.exit(f"Error: {error}")
+    if (RESULTS / "tuning.json").is_file():
+        print(f"wrote {write_table()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""The program that runs every arm of Tables 2 and 5, in miniature."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    file = Path(__file__).parent.parent.parent / "scripts" / "reproduce_tuning.py"
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, file.stem, loaded)  # where its dataclasses look for their annotations
+    spec.loader.exec_module(loaded)
+    monkeypatch.setattr(loaded, "RESULTS", tmp_path / "results")
+    return loaded
+
+
+def test_a_row_is_run_once_and_all_are_told(
+    tiny_home: Path, tmp_path: Path, squad: dict[str, Path], program: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["--train", str(squad["train"]), "--dev", str(squad["dev"]), "--work", str(tmp_path / "work")]
+    given += ["--nli", str(squad["nli"]), "--nli-pairs", "1", "--questions", "30", "--base", "tiny"]
+    given += ["--tuning-epochs", "1", "--epochs", "1", "--batch-size", "8", "--longest", "32"]
+    assert program.main([*given, "--rows", "bm25", "base", "none", "0.8/H"]) == 0
+    assert program.main([*given, "--rows", "bm25", "none", "p[SEP]q", "--warmup", "1"]) == 0
+    said = capsys.readouterr().err
+    assert "bm25, seed None: is there already" in said
+    assert "none, seed 0: is there already" in said
+    told = json.loads((tmp_path / "results" / "tuning.json").read_text(encoding="utf-8"))
+    rows = told["figures"]["rows"]
+    assert [row["arm"] for row in rows] == ["bm25", "base", "none", "0.8/H", "p[SEP]q"]
+    assert rows[0]["budget"] == {"dev_questions": 12, "passages": 48}
+    tuned = rows[3]
+    assert tuned["budget"]["nli_pairs"] == 1
+    assert tuned["stages"]["tuning"]["counts"]["pairs"] == 31
+    assert tuned["stages"]["contrast"]["steps"] == rows[2]["stages"]["contrast"]["steps"] == 4
+    assert tuned["configs"]["tuning"]["prompt"] == "hypothesis"
+    assert tuned["gold"]["R@100"] == 1
+    assert set(tuned) >= {"commit", "seconds", "seed", "hardware", "finished", "revision"}
+    assert str(tmp_path) not in json.dumps(told)
+    page = (tmp_path / "results" / "tuning.md").read_text(encoding="utf-8")
+    assert page.count("## tiny") == 2  # two budgets of the first stage
+    assert "| DPR without tuning | 1 |" in page
+    assert "beta 0.8, hypothesis: entailment tuning | 48.53 | 70.08 | 80.94" in page
+    assert "with tuning R@1 at least 1 point above without" in page
+
+
+def row(arm: str, seed: int | None, first: float, **budget: Any) -> dict[str, Any]:
+    figures = {"R@1": first, "R@5": first, "R@20": first, "R@50": first, "R@100": first, "MRR": first}
+    return {"arm": arm, "seed": seed, "budget": budget, "gold": figures, "answer": None}
+
+
+def test_verdicts_are_taken_seed_by_seed(program: Any) -> None:
+    rows = [
+        row("base", None, 0.50),
+        *(row("none", seed, 0.60 + seed / 100) for seed in (0, 1)),
+        *(row("0.8/H", seed, 0.63 + seed / 50) for seed in (0, 1, 2)),
+        row("plain", 0, 0.64),
+    ]
+    assert program.gains(rows, "0.8/H", over="none", measure="R@1") == pytest.approx([0.03, 0.04])
+    assert program.gains(rows, "none", over="base", measure="R@1") == pytest.approx([0.10, 0.11])
+    said = list(program.verdicts(rows))
+    assert said[0] == "- holds: with tuning R@1 at least 1 point above without: +3.50 ± 0.71 points"
+    assert "- does not hold: with tuning R@1 above the control, plain MLM: -1.00 points" in said
+    assert not any("Table 5" in one for one in said)
+    more = [*rows, row("0.2/H", 0, 0.62), row("p[SEP]q", 0, 0.61)]
+    assert list(program.verdicts(more))[-1] == (
+        "- holds: the order of Table 5 by R@1: 0.8/H, 0.2/H, p[SEP]q, none "
+        "(the paper: 0.8/H, 0.2/H, p[SEP]q, none)"
+    )
+
+
+def test_rows_are_compared_under_their_budget(program: Any) -> None:
+    rows = [
+        row("bm25", None, 0.1, passages=9),
+        row("none", 0, 0.2, passages=9, epochs=1),
+        row("0.8/H", 0, 0.3, passages=9, epochs=1, tuning_epochs=1),
+        row("0.8/H", 0, 0.4, passages=9, epochs=1, tuning_epochs=2),
+        row("none", 0, 0.5, passages=9, epochs=5),
+    ]
+    found = [[one["gold"]["R@1"] for one in some] for _, some in program.groups(rows)]
+    assert found == [[0.1, 0.2, 0.3], [0.1, 0.2, 0.4], [0.1, 0.5]]
