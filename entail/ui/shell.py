@@ -23,6 +23,7 @@ _PAGES = (
     ("pages/Trees.py", "Trees", ":material/account_tree:"),
     ("pages/Compare.py", "Compare", ":material/compare_arrows:"),
     ("pages/Direction.py", "Direction", ":material/moving:"),
+    ("pages/Chains.py", "Chains", ":material/link:"),
     ("pages/Corpora.py", "Corpora", ":material/library_books:"),
     ("pages/Models.py", "Models", ":material/model_training:"),
     ("pages/Operator.py", "Operator", ":material/monitor_heart:"),
