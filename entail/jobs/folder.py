@@ -138,6 +138,14 @@ class JobFolder:
             noted=status.ended is not None and (self.path / "noted").exists(),
         )
 
+    def size(self) -> int:
+        """Return how many bytes all of its files take; those that vanish meanwhile take none."""
+        found = 0
+        with contextlib.suppress(OSError):
+            for file in self.path.rglob("*"):
+                found += file.stat().st_size if file.is_file() else 0
+        return found
+
     def log_tail(self, *, lines: int) -> str:
         """Return the last lines of the log, of its last 64 KiB."""
         size = self.log.stat().st_size if self.log.exists() else 0

@@ -280,7 +280,7 @@ class Jobs:
 
     def disk(self, job_id: str) -> int:
         """Return how many bytes a job takes, checkpoints and all."""
-        return sum(file.stat().st_size for file in self.place(job_id).path.rglob("*") if file.is_file())
+        return self.place(job_id).size()
 
     def workers(self) -> list[Worker]:
         """Return the workers of all machines, those that are gone too."""

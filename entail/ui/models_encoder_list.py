@@ -120,7 +120,7 @@ def comparisons_told() -> list[tuple[str, Beside]]:
     for words, evaluation in told:
         try:
             found += [(words, Beside.from_json(evaluation))] if evaluation else []
-        except (TypeError, KeyError):  # of another version
+        except (TypeError, KeyError, ValueError, AttributeError):  # of another version
             continue
     return found
 
@@ -129,7 +129,11 @@ def folder_size(folder: Path | None) -> int | None:
     """Return the bytes of a folder's files, None where there is no folder."""
     if folder is None or not folder.is_dir():
         return None
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    size = 0
+    with contextlib.suppress(OSError):  # it is being removed, or written
+        for file in folder.rglob("*"):
+            size += file.stat().st_size if file.is_file() else 0
+    return size
 
 
 def megabytes(size: int | None) -> str:
@@ -205,17 +209,20 @@ def _cells(row: Row) -> dict[str, Any]:
 
 
 def _facts(entry: EncoderEntry) -> Facts | None:
-    card = entry.path / "entail.json" if entry.path is not None else None
-    if card is None or entry.problem is not None or not card.is_file():
+    if entry.path is None or entry.problem is not None:
         return None
-    return _read_facts(str(entry.path), entry.revision, card.stat().st_mtime_ns)
+    try:
+        changed = (entry.path / "entail.json").stat().st_mtime_ns
+    except OSError:
+        return None
+    return _read_facts(str(entry.path), entry.revision, changed)
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
 def _read_facts(folder: str, _revision: str | None, changed: int) -> Facts | None:
     try:
         return read_facts(Path(folder))
-    except EncoderError:
+    except (EncoderError, OSError):
         return None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from entail.errors import EntailError, UnknownJobError
+from entail.errors import EntailError
 from entail.evaluation.measured import Beside
 from entail.jobs.method import methods
 from entail.jobs.record import Job
@@ -32,7 +32,7 @@ def draw_job(job_id: str, author: str | None) -> None:
     """Draw one job, and go on by itself as long as it does."""
     try:
         job = jobs().job(job_id)
-    except UnknownJobError as error:
+    except EntailError as error:  # there is none, or what stands in its folder cannot be read
         st.error(label(str(error)), icon=":material/error:")
         _leave()
         return
@@ -48,13 +48,16 @@ def _draw(job_id: str, state: str, author: str | None) -> None:
         return
     if job.state != state:
         st.rerun()  # what can be done is another thing now, and an end needs no more looks
-    _draw_head(job, author)
-    _draw_standing(job)
-    _draw_charts(job)
-    _draw_settings(job)
-    with st.expander("Log", icon=":material/notes:"):
-        tail = jobs().log_tail(job.id, lines=LOG_LINES)
-        st.code(tail or "Nothing was said yet.", language=None, height=320, wrap_lines=True)
+    try:
+        _draw_head(job, author)
+        _draw_standing(job)
+        _draw_charts(job)
+        _draw_settings(job)
+        with st.expander("Log", icon=":material/notes:"):
+            tail = jobs().log_tail(job.id, lines=LOG_LINES)
+            st.code(tail or "Nothing was said yet.", language=None, height=320, wrap_lines=True)
+    except EntailError as error:  # somebody deleted it while it was drawn
+        st.error(label(str(error)), icon=":material/error:")
 
 
 def _draw_head(job: Job, author: str | None) -> None:
@@ -154,8 +157,8 @@ def _draw_done(job: Job) -> None:
         ),
         icon=":material/school:",
     )
-    if job.evaluation:
-        found = Beside.from_json(job.evaluation)
+    found = _beside(job)
+    if found is not None:
         st.markdown(
             f"**{_VERDICTS[found.verdict]}** Measured on {found.queries:,} queries of {label(found.split)}, "
             f"decided by {label(found.primary)}."
@@ -163,8 +166,9 @@ def _draw_done(job: Job) -> None:
         st.dataframe(figures_table(found), hide_index=True, key="job_figures")
     if gaussian:  # what is active ranks by vectors: there is nothing to compare it with
         return
-    if not job.evaluation:
-        st.markdown("It was not compared with the active encoder yet: there were no dev trees.")
+    if found is None:
+        why = "" if job.evaluation else ": there were no dev trees"
+        st.markdown(f"It was not compared with the active encoder yet{why}.")
     if st.button(
         "Compare with the active encoder and promote",
         icon=":material/published_with_changes:",
@@ -174,6 +178,14 @@ def _draw_done(job: Job) -> None:
         args=(job.name,),
     ):
         st.rerun()
+
+
+def _beside(job: Job) -> Beside | None:
+    """Return what it was compared with, None where it was not, or another version wrote it."""
+    try:
+        return Beside.from_json(job.evaluation) if job.evaluation else None
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return None
 
 
 def makes_gaussians(name: str) -> bool:
@@ -220,7 +232,10 @@ def _draw_charts(job: Job) -> None:
 def _draw_settings(job: Job) -> None:
     with st.expander("Settings", icon=":material/tune:"):
         how = methods().get(job.spec.method)
-        changed = how.changed(job.spec.config) if how else dict(job.spec.config)
+        try:
+            changed = how.changed(job.spec.config) if how else dict(job.spec.config)
+        except (EntailError, TypeError, ValueError):  # settings of another version
+            how, changed = None, dict(job.spec.config)
         st.caption("What is not as the method has it by itself:" if how else "As they were given:")
         rows = {spoken(name): str(value) for name, value in changed.items()} or {"Nothing": ""}
         rows |= {"Learns from": job.spec.about, "Job": job.id}

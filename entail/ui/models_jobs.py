@@ -11,6 +11,7 @@ import streamlit as st
 from entail.errors import EntailError
 from entail.jobs.method import methods
 from entail.jobs.record import Job, State
+from entail.settings import is_demo
 from entail.ui.resources import jobs
 from entail.ui.words import ago, label
 
@@ -130,9 +131,13 @@ def _draw_list(busy: bool) -> None:
         _draw_row(job)
     for job_id, why in unreadable.items():
         st.error(label(f"Job {job_id} cannot be read: {why}"), icon=":material/error:")
-        if st.button("Delete it", key=f"delete-{job_id}"):
-            jobs().delete(job_id)
-            st.rerun()
+        if not is_demo() and st.button("Delete it", key=f"delete-{job_id}"):
+            try:
+                jobs().delete(job_id)
+            except EntailError as error:
+                st.toast(label(str(error)), icon=":material/error:")
+            else:
+                st.rerun()
     if not ended:
         return
     st.markdown(f"**{len(ended)} ended**")

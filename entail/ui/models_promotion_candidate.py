@@ -68,7 +68,7 @@ def draw_promotion(shared: Workspace, author: str | None, row: Row) -> None:
 
 def _pick_corpus(corpora: list[CorpusInfo], row: Row) -> CorpusInfo | None:
     ids: dict[str, CorpusInfo] = {info.id: info for info in corpora}
-    if _CORPUS not in st.session_state:
+    if st.session_state.get(_CORPUS) not in [*ids, ""]:  # at first, or because it is gone
         made = candidate_of(row.name)
         source = made.job.spec.source.get("from_log") if made is not None else None
         learnt = [info for info in corpora if source in (info.id, info.name)]

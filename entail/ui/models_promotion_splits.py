@@ -45,7 +45,7 @@ def splits(shared: Workspace, candidate: Candidate | None, corpus: CorpusInfo) -
     if candidate is not None and dev:
         found.append(_of_job(candidate, str(dev)))
     folder = splits_dir()
-    files = sorted(folder.glob("*")) if folder.is_dir() else []
+    files = sorted(file for file in folder.glob("*") if file.is_file()) if folder.is_dir() else []
     found += [
         _of_file(shared, corpus if over else None, file.name, file.stat().st_mtime_ns)
         for file in files

@@ -30,6 +30,11 @@ def draw_setup(shared: Workspace, author: str | None) -> None:
     known = methods()
     for name, why in broken_methods().items():
         st.warning(label(f"The method {name} cannot be loaded: {why}"), icon=":material/extension_off:")
+    if like is not None and like.spec.method not in known:
+        st.warning(
+            label(f"{like.name} was trained by {like.spec.method}, a method that is not here any more.")
+        )
+        like = None
     first = like.spec.method if like else next(iter(known))
     name = st.selectbox(
         "Method",
