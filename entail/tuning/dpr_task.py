@@ -40,8 +40,6 @@ class DprTask:
         self._epoch = 0
         texts = [self._text(one.gold[0], one) for one in examples.examples]
         self._lengths = tower.lengths(texts)
-        # Where each question begins among its hard negatives; every epoch takes the next.
-        self._start = np.random.default_rng(config.seed).random(len(examples))
 
     def begin_epoch(self, epoch: int) -> None:
         """Nothing depends on the weights."""
@@ -65,8 +63,8 @@ class DprTask:
         texts: dict[int, str] = {}
         for one in some:
             texts.setdefault(one.gold[0], self._text(one.gold[0], one))
-        for row, one in zip(batch.tolist(), some, strict=True):
-            for at in self._drawn(row, one):
+        for one in some:
+            for at in self._hard(one):
                 texts.setdefault(at, self._text(at, None))
         return some, texts
 
@@ -111,17 +109,17 @@ class DprTask:
         return figures["MRR"], figures
 
     def state(self) -> Mapping[str, Any]:
-        """Return nothing: batches and negatives depend on seed and epoch alone."""
+        """Return nothing: batches depend on seed and epoch alone, negatives on the epoch."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take back nothing."""
 
-    def _drawn(self, row: int, one: Example) -> Sequence[int]:
+    def _hard(self, one: Example) -> Sequence[int]:
+        """Return this epoch's hard negatives: the hardest first, as DPR; each epoch goes on to the next."""
         several = len(one.negatives)
         taken = min(self.config.negatives, several)
-        start = int(self._start[row] * several) + self._epoch * taken
-        return [one.negatives[(start + i) % several] for i in range(taken)]
+        return [one.negatives[(self._epoch * taken + i) % several] for i in range(taken)]
 
     def _text(self, position: int, one: Example | None) -> str:
         whole = self.examples.store[position].whole

@@ -1,0 +1,114 @@
+"""Figures 2 and 3: entailment of claims by passages, similarity of hypotheses and premises."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.nli import NliPair
+from entail.encoders.biencoder import load
+from entail.errors import EncoderError, EvaluationError
+from entail.evaluation.passages_store import PassageStore
+from entail.tuning.examples import Example, Examples
+from entail.tuning.judge import NliJudge
+from entail.tuning.relevance import Relevance, claims_entailed, premises_told_apart
+
+
+class Shared:
+    """A judge that finds what shares more words more probable."""
+
+    name = "shared words"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+
+    def entailment(self, premises: Sequence[str], hypotheses: Sequence[str], *, progress: Any = None) -> Any:
+        self.asked = list(zip(premises, hypotheses, strict=True))
+        return np.array(
+            [len({*p.lower().split()} & {*h.lower().rstrip(".").split()}) / 20 for p, h in self.asked]
+        )
+
+
+def test_figure_2_by_hand(pool: PassageStore) -> None:
+    words = pool[0].text.split()
+    asked = Example(f"Who saw {words[4]}?", (words[4],), (0,), (1, 2))
+    judge = Shared()
+    found = claims_entailed(Examples(pool, (asked, Example("Why?", (), (3,)))), judge, words=3)
+    said = f"There exists a known person who saw {words[4]}."
+    assert judge.asked == [(" ".join(words[3:6]), said), (" ".join(pool[1].text.split()[:3]), said)]
+    assert found.groups["passages that answer"].tolist() == [0.05]
+    told = found.to_json()
+    assert json.dumps(told)
+    assert told["by"] == "shared words"
+    assert told["groups"]["hard negatives"]["n"] == 1
+    with pytest.raises(EvaluationError, match="expected questions with hard negatives"):
+        claims_entailed(Examples(pool, (Example("Why?", (), (3,)),)), judge)
+
+
+def test_figures_of_groups_by_hand() -> None:
+    found = Relevance("m", "b", {"first": np.array([0.2, 0.8, 1.0]), "other": np.array([0.2, 0.5])})
+    assert found.above("other") == pytest.approx((0.5 + 0 + 4) / 6)
+    assert found.histogram("first").tolist() == [1 / 3 if at in (4, 16, 19) else 0 for at in range(20)]
+    told = found.to_json()["groups"]
+    assert told["first"]["mean"] == pytest.approx(2 / 3)
+    assert told["other"]["quartiles"] == pytest.approx([0.275, 0.35, 0.425])
+    assert "above" not in told["first"]
+
+
+def test_figure_3_compares_a_hypothesis_with_its_own_premise_and_a_stranger(tiny_home: Path) -> None:
+    pairs = [
+        NliPair("ba be", "ba be", "entailment"),
+        NliPair("bi bo", "fo fu", "neutral"),
+        NliPair("bu da", "ra", "contradiction"),
+    ]
+    encoder = load("tiny")
+    found = premises_told_apart(pairs, encoder)
+    queries, premises = (
+        encoder.encode_queries(["ba be", "fo fu"]),
+        encoder.encode_premises(["ba be", "bi bo"]),
+    )
+    assert found.groups["entailing"] == pytest.approx([1.0], abs=1e-5)
+    assert found.groups["neutral"] == pytest.approx([queries[1] @ premises[1]], abs=1e-5)
+    strangers = [queries[0] @ premises[1], queries[1] @ premises[0]]
+    assert found.groups["irrelevant"] == pytest.approx(strangers, abs=1e-5)
+    with pytest.raises(EvaluationError, match="found 1 pairs of 1 premises"):
+        premises_told_apart(pairs[:1], encoder)
+
+
+def classifier(place: Path, tiny: Path, labels: Sequence[str]) -> Any:
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+    torch.manual_seed(0)
+    config = BertConfig.from_pretrained(tiny, id2label=dict(enumerate(labels)), num_labels=len(labels))
+    model = BertForSequenceClassification(config)
+    model.save_pretrained(place)
+    AutoTokenizer.from_pretrained(tiny).save_pretrained(place)
+    return model.eval()
+
+
+def test_any_classifier_of_entailment_is_a_judge(tiny_home: Path) -> None:
+    import torch
+
+    model = classifier(tiny_home / "nli", tiny_home / "tiny", ["CONTRADICTION", "ENTAILMENT", "NEUTRAL"])
+    judge = NliJudge("nli", batch_size=2)
+    premises = ["ba be bi", "bo " * 100, "ba"]
+    found = judge.entailment(premises, ["ba", "be", "bi bo"])
+    ids = [[2, 5, 6, 7, 3, 5, 3], [2, 5, 3, 7, 8, 3]]
+    for at, one in zip((0, 2), ids, strict=True):
+        types = [0] * (one.index(3) + 1)
+        types += [1] * (len(one) - len(types))
+        with torch.no_grad():
+            scores = model(torch.tensor([one]), token_type_ids=torch.tensor([types])).logits
+        assert found[at] == pytest.approx(float(scores.softmax(dim=1)[0, 1]), abs=1e-5)
+    assert np.isfinite(found).all()
+    assert judge.name == "nli"
+
+
+def test_what_judges_no_entailment_is_refused(tiny_home: Path) -> None:
+    classifier(tiny_home / "mood", tiny_home / "tiny", ["good", "bad"])
+    with pytest.raises(EncoderError, match="mood: expected a model of natural language inference"):
+        NliJudge("mood")
