@@ -1,4 +1,4 @@
-"""Measures the app as a person meets it, in a real Chromium, and writes docs/results/app.json.
+"""Measures the app as a person meets it, in a real Chromium, and writes a result file.
 
 - process ready (its health check answers) to the first full page of Trees on the bundled sample;
 - what a first typed query waits;
@@ -6,6 +6,12 @@
 - resident memory of the server with one session and with ten.
 
     python scripts/bench_app.py [--accepts 30] [--out docs/results/app.json]
+
+Or what a training of the queue costs those who work meanwhile: accepts, searches in one's own words and the
+opening of a second session, in turns without and beside an AE-Enc job of MiniLM on the sample's trees, whose
+worker is started as the app starts it:
+
+    python scripts/bench_app.py --beside-training [--turns 4] [--out docs/results/app_beside_training.json]
 """
 
 from __future__ import annotations
@@ -13,16 +19,19 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -39,6 +48,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 180_000
+"""Milliseconds that anything may take, on a machine that others keep busy, before all is given up."""
 ROW = '[class*="st-key-row-"]'
 
 
@@ -47,50 +58,173 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--accepts", type=int, default=30, help="accepts to time")
+    parser.add_argument("--accepts", type=int, default=30, help="accepts to time, in all or on each side")
     parser.add_argument("--starts", type=int, default=3, help="fresh servers to time")
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "app.json")
+    parser.add_argument("--beside-training", action="store_true", help="alone against beside a training")
+    parser.add_argument("--turns", type=int, default=4, help="how often each side of that is measured")
+    parser.add_argument("--out", type=Path, help="result file; default: by its name in docs/results")
     options = parser.parse_args()
+    name = "app_beside_training" if options.beside_training else "app"
+    out = options.out or ROOT / "docs" / "results" / f"{name}.json"
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         sys.exit("no Chromium on the PATH: install the package 'chromium'")
     started = datetime.now(UTC)
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+    with (
+        sync_playwright() as playwright,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+    ):
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        # A first start seeds the database; the others find it there, as on any later day.
-        seeded = start_to_page(browser, Path(folder))
-        starts = [start_to_page(browser, Path(folder)) for _ in range(options.starts)]
-        server, url = start(Path(folder))
-        try:
-            tree = tree_id(Path(folder))
-            page = open_trees(browser, url, tree)
-            query = typed_query(page)
-            accepts = [accept(page) for _ in range(options.accepts)]
-            one = resident_mb(server.pid)
-            for _ in range(9):
-                open_trees(browser, url, tree)
-            ten = resident_mb(server.pid)
-        finally:
-            stop(server)
+        if options.beside_training:
+            turns = options.turns
+            figures = beside_training(browser, Path(folder), turns=turns, accepts=options.accepts)
+        else:
+            figures = alone(browser, Path(folder), starts=options.starts, accepts=options.accepts)
         browser.close()
-    figures = {
+    write_result(out, figures=figures, command=sys.argv, seed=None, started=started)
+    print(out.read_text(encoding="utf-8"))
+
+
+def alone(browser: Browser, folder: Path, *, starts: int, accepts: int) -> dict[str, Any]:
+    """Return the figures of the app by itself."""
+    # A first start seeds the database; the others find it there, as on any later day.
+    seeded = start_to_page(browser, folder)
+    later = [start_to_page(browser, folder) for _ in range(starts)]
+    server, url = start(folder)
+    try:
+        tree = tree_id(folder)
+        page = open_trees(browser, url, tree)
+        query = typed_query(page, "a thing that nobody has asked about before")
+        taken = [accept(page) for _ in range(accepts)]
+        one = resident_mb(server.pid)
+        for _ in range(9):
+            open_trees(browser, url, tree)
+        ten = resident_mb(server.pid)
+    finally:
+        stop(server)
+    return {
         "ready_to_first_page_s": {
             "first_start_ever": seeded,
-            "later_starts": starts,
-            "median": statistics.median(starts),
+            "later_starts": later,
+            "median": statistics.median(later),
             "target": 4.0,
         },
         "first_typed_query_s": {"waited": query, "target": 6.0},
         "accept_click_to_redrawn_ms": {
-            "p50": 1000 * statistics.median(accepts),
-            "p95": 1000 * sorted(accepts)[int(0.95 * (len(accepts) - 1))],
-            "n": len(accepts),
+            "p50": 1000 * statistics.median(taken),
+            "p95": 1000 * sorted(taken)[int(0.95 * (len(taken) - 1))],
+            "n": len(taken),
             "target_p50": 400,
         },
         "resident_mb": {"one_session": one, "ten_sessions": ten, "per_further_session": (ten - one) / 9},
     }
-    write_result(options.out, figures=figures, command=sys.argv, seed=None, started=started)
-    print(options.out.read_text(encoding="utf-8"))
+
+
+SIDES = ("alone", "beside training")
+
+
+def beside_training(browser: Browser, folder: Path, *, turns: int, accepts: int) -> dict[str, Any]:
+    """Return accepts, searches and a second session's page, alone and beside a training.
+
+    Every turn has both sides, each on a tree of its own; which comes first changes from turn to turn, as
+    machines warm up and others work on them, too.
+    """
+    (folder / "models").mkdir()
+    os.environ |= {"ENTAIL_DATA_DIR": str(folder), "ENTAIL_MODELS_DIR": str(folder / "models")}
+    start_to_page(browser, folder)
+    trees = iter(tree_ids(folder))
+    taken: dict[str, dict[str, list[float]]] = {side: {} for side in SIDES}
+    trained: list[float] = []
+    server, url = start(folder)
+    try:
+        # What a process does for the first time takes longer: that counts for neither side.
+        one_turn(browser, url, next(trees), "what nobody has asked about either", accepts=1)
+        for turn in range(turns):
+            for side in SIDES if turn % 2 == 0 else SIDES[::-1]:
+                share = accepts // turns + (turn < accepts % turns)
+                words = f"a thing that nobody has asked about before, {side} {turn}"
+                with training(turn) if side != "alone" else nullcontext() as steps:
+                    before = steps() if steps else None
+                    for what, seconds in one_turn(browser, url, next(trees), words, accepts=share).items():
+                        taken[side].setdefault(what, []).extend(seconds)
+                    if steps and before:
+                        done, at = steps()
+                        trained.append((done - before[0]) / max(at - before[1], 1e-9))
+    finally:
+        stop(server)
+        end_workers()
+    return {
+        what: {
+            **{f"{side}, p50": 1000 * statistics.median(taken[side][what]) for side in SIDES},
+            "ratio": statistics.median(taken[SIDES[1]][what]) / statistics.median(taken[SIDES[0]][what]),
+            "n_each": len(taken[SIDES[0]][what]),
+        }
+        for what in taken[SIDES[0]]
+    } | {"training_steps_per_s_meanwhile": statistics.median(trained), "turns": turns}
+
+
+def one_turn(browser: Browser, url: str, tree: str, words: str, *, accepts: int) -> dict[str, list[float]]:
+    """Return the seconds of accepts, of a search in one's own words, and of a second session's full page."""
+    page = open_trees(browser, url, tree)
+    clicks = [accept(page) for _ in range(accepts)]
+    searched = typed_query(page, words)
+    second = new_session(browser)
+    begun = time.perf_counter()
+    second.goto(f"{url}/Trees?tree={tree}")
+    full(second)
+    opened = time.perf_counter() - begun
+    second.context.close()
+    page.context.close()
+    return {
+        "accept_click_to_redrawn_ms": clicks,
+        "typed_search_ms": [searched],
+        "second_session_full_page_ms": [opened],
+    }
+
+
+@contextmanager
+def training(turn: int) -> Iterator[Callable[[], tuple[int, float]]]:
+    """Have a job train, and yield what returns which step it told of last, and when that was.
+
+    Exits if it does not train any more when it is asked: what was measured would not be what is said.
+    """
+    from entail.data.bundled import sample_dir
+    from entail.jobs.jobs import Jobs
+
+    jobs = Jobs()
+    data = {"corpus": sample_dir() / "premises.jsonl.gz", "trees": sample_dir() / "trees.jsonl.gz"}
+    job = jobs.submit("aeenc", {"epochs": 1000}, data, name=f"beside-{turn}", by="Bench")
+
+    def steps() -> tuple[int, float]:
+        found = jobs.job(job.id)
+        if found.state != "running":
+            sys.exit(f"the training is {found.state}: {found.status.what}\n{jobs.log_tail(job.id)}")
+        last = [event for event in jobs.told(job.id) if event.get("kind") == "step"][-1]
+        return last["step"], last["at"]
+
+    wait_for(lambda: any(event.get("kind") == "step" for event in jobs.told(job.id)), "the first step")
+    yield steps
+    jobs.cancel(job.id, by="Bench")
+    wait_for(lambda: not jobs.job(job.id).open, "the end of a cancelled training")
+
+
+def end_workers() -> None:
+    """End the worker that the trainings were given to."""
+    from entail.jobs.jobs import Jobs
+
+    for worker in Jobs().workers():
+        if worker.alive:
+            os.kill(worker.pid, signal.SIGTERM)
+    wait_for(lambda: not any(worker.alive for worker in Jobs().workers()), "the worker's end")
+
+
+def wait_for(there: Callable[[], bool], what: str) -> None:
+    """Wait until something is so; exit where it never is."""
+    for _ in range(1800):
+        if there():
+            return
+        time.sleep(0.1)
+    sys.exit(f"expected {what} within three minutes")
 
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
@@ -106,14 +240,15 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
         stderr=subprocess.DEVNULL,
     )
     url = f"http://127.0.0.1:{port}"
-    for _ in range(600):
+    begun = time.monotonic()
+    while 1000 * (time.monotonic() - begun) < PATIENCE:
         try:
             urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
             return server, url
-        except (urllib.error.URLError, ConnectionError):
+        except OSError:  # nobody there yet, or too busy with its start to answer
             time.sleep(0.02)
     stop(server)
-    sys.exit("the app did not become ready within a minute")
+    sys.exit("the app did not become ready within three minutes")
 
 
 def stop(server: subprocess.Popen[bytes]) -> None:
@@ -127,7 +262,7 @@ def start_to_page(browser: Browser, folder: Path) -> float:
     server, url = start(folder)
     try:
         ready = time.perf_counter()
-        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page = new_session(browser)
         if (folder / "entail.db").exists():
             page.goto(f"{url}/Trees?tree={tree_id(folder)}")
             full(page)
@@ -137,10 +272,17 @@ def start_to_page(browser: Browser, folder: Path) -> float:
             page.get_by_role("button", name="Open").first.click()
             full(page)
         seconds = time.perf_counter() - ready
-        page.close()
+        page.context.close()
         return seconds
     finally:
         stop(server)
+
+
+def new_session(browser: Browser) -> Page:
+    """Return a page that shares nothing with others."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    context.set_default_timeout(PATIENCE)
+    return context.new_page()
 
 
 def full(page: Page) -> None:
@@ -151,15 +293,20 @@ def full(page: Page) -> None:
 
 def tree_id(folder: Path) -> str:
     """Return the id of an example tree."""
+    return tree_ids(folder)[0]
+
+
+def tree_ids(folder: Path) -> list[str]:
+    """Return the ids of all trees, the one that was not touched for longest first."""
     from entail.trees.database import open_database
     from entail.trees.log import TreeLog
 
-    return TreeLog(open_database(f"sqlite:///{folder / 'entail.db'}")).trees()[-1].id
+    return [tree.id for tree in TreeLog(open_database(f"sqlite:///{folder / 'entail.db'}")).trees()][::-1]
 
 
 def open_trees(browser: Browser, url: str, tree: str) -> Page:
     """Open a session of its own on a tree."""
-    page = browser.new_context(viewport={"width": 1400, "height": 1000}).new_page()
+    page = new_session(browser)
     page.goto(f"{url}/Trees?tree={tree}")
     full(page)
     name = page.get_by_role("textbox", name="Your name")
@@ -169,11 +316,11 @@ def open_trees(browser: Browser, url: str, tree: str) -> Page:
     return page
 
 
-def typed_query(page: Page) -> float:
+def typed_query(page: Page, words: str) -> float:
     """Return what a query that nobody encoded before waits for its candidates."""
     page.locator(".st-key-tool-search button").first.click()
     field = page.get_by_role("dialog").get_by_role("textbox", name="Words")
-    field.fill("a thing that nobody has asked about before")
+    field.fill(words)
     started = time.perf_counter()
     field.press("Enter")
     page.get_by_text("Searched with your own words").wait_for()
