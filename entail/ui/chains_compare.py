@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -14,7 +14,7 @@ from entail.data.worldtree_tables import FactTables
 from entail.index.protocol import Ints
 from entail.ui.authoring import draw_progress
 from entail.ui.chains_steps import Scene
-from entail.ui.chains_told import gold_found, precision_of, role_word, roles_of, standing
+from entail.ui.chains_told import gold_found, gold_table, precision_of, role_word, roles_of, standing
 from entail.ui.chains_works import held_scorers, rankings, take_builder
 from entail.ui.words import label
 
@@ -100,28 +100,7 @@ def draw_gold(scene: Scene) -> None:
         f"Average precision {found.precision:.3f}: the chain first, then what was scored by its last score, "
         "then all others by nearness to the chain."
     )
-    import pandas as pd
-
-    table = pd.DataFrame(
-        {
-            "fact": [scene.facts.texts[row.fact] for row in found.rows],
-            "role": [role_word(row.role) for row in found.rows],
-            "in the chain": [row.place for row in found.rows],
-            "rank": [row.rank for row in found.rows],
-            "visible from step": [row.seen for row in found.rows],
-        }
-    ).astype({"in the chain": "Int64", "visible from step": "Int64"})
-    st.dataframe(
-        table,
-        hide_index=True,
-        column_config={
-            "fact": st.column_config.TextColumn("Gold fact", width="large"),
-            "role": st.column_config.TextColumn("Role"),
-            "in the chain": st.column_config.NumberColumn("Place in the chain"),
-            "rank": st.column_config.NumberColumn("Rank"),
-            "visible from step": st.column_config.NumberColumn("Visible from step"),
-        },
-    )
+    st.html(gold_table(found, scene.facts))
 
 
 def _ranking(scene: Scene, walk: Walk) -> Ints:
@@ -176,12 +155,12 @@ def draw_compared(question: Question, facts: FactTables, compared: Compared) -> 
     rows = standing(compared.rankings, first=FIRST, gold=tuple(roles))
     columns: dict[str, list[object]] = {"fact": [facts.texts[fact] for fact, _ in rows]}
     if roles:
-        columns["gold"] = [role_word(roles[fact]) if fact in roles else None for fact, _ in rows]
+        columns["gold"] = [role_word(roles[fact]) if fact in roles else "" for fact, _ in rows]
     for name in compared.rankings:
         columns[name] = [ranks[name] for _, ranks in rows]
         if name in compared.chains:
             columns[f"in {name}"] = [fact in compared.chains[name] for fact, _ in rows]
-    config: dict[str, object] = {
+    config: dict[str, Any] = {
         "fact": st.column_config.TextColumn("Fact", width="large"),
         "gold": st.column_config.TextColumn("Gold"),
         **{name: st.column_config.NumberColumn(f"Rank, {name}") for name in compared.rankings},

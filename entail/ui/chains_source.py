@@ -87,6 +87,10 @@ def pick_source(shared: Workspace) -> Source | None:
             return None
         same = (question.stem, question.answer) == (example.STEM, example.ANSWER)
         gold = {uid: role for uid, role in example.GOLD.items() if uid in facts.positions} if same else {}
+        if gold:
+            st.caption(
+                "An example, with an explanation that was written for it. Type a question of your own."
+            )
         known = Question(question.id, question.stem, question.answer, gold)
         return Source(facts, known, ("facts", "question", "answer"))
     work = _uploaded() if chosen == _UPLOAD else _server() if chosen == _TYPED else _take(there[chosen])

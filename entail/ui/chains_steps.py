@@ -141,9 +141,9 @@ def _draw_facts(scene: Scene) -> None:
             place = step.candidates.index(fact) + 1
             hand = " · chosen by hand" if number < walk.by_hand else ""
             which = "best" if place == 1 else f"place {place}"
-            st.html(
-                f'<div class="entail-sentence">{marked(facts.texts[fact], known)}{badge}</div>'
-                f'<div class="entail-quiet">{step.scores[place - 1]:.3f}, {which} of {grew(step)}{hand}</div>'
+            _draw_words(
+                marked(facts.texts[fact], known) + badge,
+                f"{step.scores[place - 1]:.3f}, {which} of {grew(step)}{hand}",
             )
     if scene.making is not None:
         draw_progress(scene.making, waiting=f"Scoring step {len(walk.steps) + 1} …")
@@ -205,7 +205,8 @@ def _draw_step(scene: Scene, number: int) -> None:
     step = walk.steps[number]
     chosen = walk.facts[number] if number < len(walk.facts) else None
     st.markdown(f"##### Step {number + 1}: {grew(step)}")
-    options = [which for which in _WHICH if which != "gold" or scene.roles]
+    makes_sense = {"all": True, "joined": bool(step.chosen), "gold": bool(scene.roles)}
+    options = [which for which in _WHICH if makes_sense[which]]
     st.session_state.setdefault("chains_which", "all")
     if st.session_state["chains_which"] not in options:
         st.session_state["chains_which"] = "all"
@@ -273,7 +274,9 @@ def _draw_candidate(
             args=(scene.about, Picks(scene.uids((*before, fact)), scene.picks.alone), number),
             help="Chosen" if is_chosen else f"Choose as fact {number + 1}: {scene.facts.texts[fact][:80]}",
         )
-        st.html(
-            f'<div class="entail-sentence">{marked(scene.facts.texts[fact], known)}{badge}</div>'
-            f'<div class="entail-quiet">{" · ".join(notes)}</div>'
-        )
+        _draw_words(marked(scene.facts.texts[fact], known) + badge, " · ".join(notes))
+
+
+def _draw_words(sentence: str, notes: str) -> None:
+    with st.container(gap=None):  # beside its button, however long it is
+        st.html(f'<div class="entail-sentence">{sentence}</div><div class="entail-quiet">{notes}</div>')

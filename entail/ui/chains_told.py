@@ -21,6 +21,12 @@ STYLE = """
   .chain-role { display: inline-block; padding: 0 .45em; border: 1px solid var(--role); border-radius: 1em;
       background: color-mix(in srgb, var(--role) 20%, transparent); font-size: .8rem; white-space: nowrap; }
   .chain-central { --role: #d55e00; } .chain-grounding { --role: #0072b2; border-style: dashed; }
+  .chain-gold { width: 100%; border-collapse: collapse; }
+  .chain-gold th { text-align: left; font-weight: 600; font-size: .86rem; vertical-align: bottom; }
+  .chain-gold th, .chain-gold td { padding: .3rem .6rem .3rem 0; overflow-wrap: anywhere;
+      border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
+  .chain-gold td + td, .chain-gold th + th { text-align: right; width: clamp(3.4rem, 14%, 6rem);
+      font-variant-numeric: tabular-nums; overflow-wrap: normal; }
   .chain-glue { --role: #009e73; border-style: dotted; border-width: 2px; } .chain-other { --role: #888; }
 </style>
 """
@@ -164,6 +170,19 @@ def gold_found(question: Question, facts: FactTables, walk: Walk, ranking: Ints)
         key=lambda row: row.rank,
     )
     return GoldFound(tuple(rows), precision_of(question, facts, ranking), len(question.gold) - len(roles))
+
+
+def gold_table(found: GoldFound, facts: FactTables) -> str:
+    """Return the gold facts as an HTML table: where each stands, from which step on it was visible."""
+    rows = "".join(
+        f"<tr><td>{html.escape(facts.texts[row.fact])} {role_badge(row.role)}</td>"
+        f"<td>{'no' if row.place is None else row.place}</td><td>{row.rank:,}</td>"
+        f"<td>{'never' if row.seen is None else row.seen}</td></tr>"
+        for row in found.rows
+    )
+    heads = ("Gold fact", "In the chain", "Rank", "Visible from step")
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    return f'<table class="chain-gold"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
 
 def precision_of(question: Question, facts: FactTables, ranking: Ints) -> float:

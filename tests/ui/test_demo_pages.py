@@ -87,6 +87,15 @@ def test_each_page_says_what_is_not_there_and_why(demo: Path, script: str, why: 
     assert content(demo) == before
 
 
+def test_chains_are_built_and_no_folder_of_the_servers_is_read(demo: Path) -> None:
+    before = content(demo)
+    app = opened("pages/Chains.py")
+    assert [button for button in app.button if (button.key or "").startswith("chain-choose-")]
+    assert not any("on the server" in option for option in app.selectbox(key="chains_facts").options)
+    assert any("upload a release" in option for option in app.selectbox(key="chains_facts").options)
+    assert content(demo) == before
+
+
 def test_corpora_has_no_button_that_changes_one(demo: Path) -> None:
     app = opened("pages/Corpora.py")
     assert not {button.label for button in app.button} & {"Add", "Read", "Correct", "Retire"}
