@@ -49,6 +49,10 @@ class TuningConfig:
     learning_rate: Annotated[
         float | None, "highest learning rate; default: 2e-5 for every weight, 5e-4 for an adapter"
     ] = None
+    head_rate: Annotated[
+        float,
+        "highest learning rate of a masked-LM head that is new; one that the base has learns as the rest",
+    ] = 5e-4
     warmup_steps: Annotated[int, "steps in which the rate rises; then it falls to 0"] = 100
     weight_decay: Annotated[float, "of AdamW"] = 0.01
     max_gradient_norm: Annotated[float, "longer gradients are cut to this length"] = 1.0
@@ -63,7 +67,11 @@ class TuningConfig:
         check_values(
             self,
             at_least=_LOWEST,
-            above_zero={"learning_rate": self.highest_rate, "max_gradient_norm": self.max_gradient_norm},
+            above_zero={
+                "learning_rate": self.highest_rate,
+                "head_rate": self.head_rate,
+                "max_gradient_norm": self.max_gradient_norm,
+            },
             not_negative=("weight_decay",),
             choices={"tuning": Tuning, "prompt": Prompt, "precision": Precision},
         )

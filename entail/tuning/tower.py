@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from entail.encoders.catalogue import EncoderEntry
 from entail.errors import TrainingError
 from entail.training.tower import Lora, Precision, Tower
-from entail.tuning.head import masked_head
+from entail.tuning.head import hasten, masked_head
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,6 +82,7 @@ class MaskedTower(PassageTower):
         longest: Tokens that are read while training, at most what the base reads.
         precision: bf16 computes under autocast; loss and weights stay fp32.
         dropout: Of hidden states and attention while training; None leaves it as the base has it.
+        hastened: How many times as fast as the rest a new head learns.
         seed: Of a new head.
 
     Raises:
@@ -98,6 +99,7 @@ class MaskedTower(PassageTower):
         longest: int,
         precision: Precision = "fp32",
         dropout: float | None = None,
+        hastened: float = 1.0,
         seed: int = 0,
     ) -> None:
         super().__init__(
@@ -112,6 +114,8 @@ class MaskedTower(PassageTower):
         self._transformer: Any = first.auto_model
         self.tokenizer: Any = first.tokenizer
         self.head, self.new_head = masked_head(base, self._transformer, seed=seed)
+        if self.new_head and hastened != 1:
+            hasten(self.head, hastened)
         self.head.to(device)
         self.head.train()
         embeddings = self._transformer.get_input_embeddings().weight
@@ -157,7 +161,7 @@ class MaskedTower(PassageTower):
         # More are computed once more in the backward pass, so that one piece is in memory at a time.
         parts = [
             checkpoint(self._surprise, some, expected, use_reentrant=False)
-            for some, expected in zip(vectors.split(_AT_ONCE), labels.split(_AT_ONCE), strict=True)
+            for some, expected in _pieces(vectors, labels)
         ]
         return torch.cat([one for one, _ in parts]), torch.cat([right for _, right in parts])
 
@@ -167,3 +171,8 @@ class MaskedTower(PassageTower):
         with self._autocast():
             scores: Tensor = self.head(vectors).float()
         return cross_entropy(scores, labels, reduction="none"), scores.detach().argmax(dim=1) == labels
+
+
+def _pieces(vectors: Tensor, labels: Tensor) -> list[tuple[Tensor, Tensor]]:
+    starts = range(0, len(vectors), _AT_ONCE)
+    return [(vectors[at : at + _AT_ONCE], labels[at : at + _AT_ONCE]) for at in starts]

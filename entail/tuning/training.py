@@ -118,6 +118,7 @@ def train_tuning(
         longest=config.longest,
         precision=cast_precision(config.precision, place),
         dropout=config.dropout,
+        hastened=config.head_rate / config.highest_rate,
         seed=config.seed,
     )
     form = Prompts(tower.tokenizer, variant=config.prompt, longest=tower.longest, name=base.name)

@@ -124,6 +124,30 @@ def test_the_gradient_raises_what_was_hidden_and_pieces_change_nothing(
     assert float(tower.surprise(*parts)[0].mean().detach()) < float(before.mean().detach())
 
 
+def test_a_new_head_may_learn_faster_than_the_rest(tiny_home: Path, pairs: Pairs) -> None:
+    import torch
+
+    def moved(hastened: float) -> dict[str, float]:
+        tower = MaskedTower(
+            resolve("tiny"), lora=None, device="cpu", longest=32, dropout=0.0, hastened=hastened
+        )
+        dense = tower.head.model.cls.predictions.transform.dense
+        decoder = tower.head.get_output_embeddings()
+        before = {"dense": dense.weight.detach().clone(), "bias": decoder.bias.detach().clone()}
+        steps = torch.optim.AdamW(list(tower.parameters.values()), lr=1e-3, weight_decay=0.0)
+        tower.surprise(*batch(tower, pairs(6)))[0].mean().backward()  # type: ignore[no-untyped-call]  # not typed there
+        steps.step()
+        after = {"dense": dense.weight, "bias": decoder.bias}
+        return {name: float((after[name] - one).abs().median().detach()) for name, one in before.items()}
+
+    # The first step of AdamW moves everything by the rate.
+    assert moved(1.0)["dense"] == pytest.approx(1e-3, rel=0.01)
+    assert moved(5.0) == pytest.approx({"dense": 5e-3, "bias": 1e-3}, rel=0.01)
+    with_head(tiny_home)
+    known = MaskedTower(resolve("bert"), lora=None, device="cpu", longest=32, hastened=5.0)
+    assert not any("parametrizations" in name for name in known.parameters)
+
+
 @pytest.mark.parametrize("tuning", ["lora", "full"])
 def test_it_learns_to_read_hypotheses_off_premises(tiny_home: Path, pairs: Pairs, tuning: Any) -> None:
     config = replace(SETTINGS, tuning=tuning, epochs=8)
@@ -219,6 +243,7 @@ def test_what_cannot_be_learnt_from_is_refused(tiny_home: Path, pairs: Pairs) ->
         ({"beta": 1.5}, "beta: expected more than 0 and at most 1"),
         ({"prompt": "claim"}, "prompt: expected one of hypothesis, full, question, plain"),
         ({"longest": 4}, "longest: expected at least 8"),
+        ({"head_rate": 0.0}, "head_rate: expected more than 0"),
         ({"max_gradient_norm": 0.0}, "max_gradient_norm: expected more than 0"),
     ],
 )
