@@ -22,10 +22,12 @@ What was trained stays in `--work`: a run that was broken off goes on where it w
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -88,22 +90,29 @@ def trained(
     data: Data,
     *,
     work: Path,
-    teaching: Teaching | None = None,
+    teaching: Callable[[], Teaching] | None = None,
     progress: ProgressCallback | None,
 ) -> tuple[Path, float]:
     """Train an encoder into the work folder, or find it there whole; return it and its seconds."""
-    out = work / name
+    out, told = work / name, work / f"{name}.json"
     print(name, file=sys.stderr)
+    if told.is_file():
+        before = json.loads(told.read_text(encoding="utf-8"))
+        if before["config"] == asdict(config):
+            return out, before["seconds"]
+        sys.exit(f"Error: {out} was trained with other settings; give another --work")
     training = train_aeenc(
         data.corpus,
         config,
         trees=data.train,
         dev=data.dev,
-        teaching=teaching,
+        teaching=teaching() if teaching is not None else None,
         data=["entailment_bank"],
         out=out,
         progress=progress,
     )
+    about = {"config": asdict(config), "seconds": training.fitted.seconds}
+    told.write_text(json.dumps(about), encoding="utf-8")
     return out, training.fitted.seconds
 
 
@@ -123,7 +132,9 @@ class Run:
     made: dict[str, dict[int, Path]] = field(default_factory=dict)
     seconds: dict[str, dict[int, float]] = field(default_factory=dict)
 
-    def train(self, part: str, config: AeencConfig, seed: int, teaching: Teaching | None = None) -> Path:
+    def train(
+        self, part: str, config: AeencConfig, seed: int, teaching: Callable[[], Teaching] | None = None
+    ) -> Path:
         """Train a part of one seed."""
         folder, seconds = trained(
             f"{part}-{seed}",
@@ -142,15 +153,22 @@ class Run:
         members = [self.train(name, config, seed) for name, config in MEMBERS.items()]
         mean_of_both = mean_of(f"members-{seed}", members, work=self.work)
         self.made.setdefault("members", {})[seed] = mean_of_both
-        teaching = teach(members, self.data.corpus.texts, progress=self.progress)
+
+        def teaching() -> Teaching:
+            return teach(members, self.data.corpus.texts, progress=self.progress)
+
         return self.train("by-heart", replace(BY_HEART, initial=str(mean_of_both)), seed, teaching)
 
     def second(self, seeds: Sequence[int], students: Sequence[int]) -> list[Path]:
         """Train the second generation of some seeds, the students, taught by the first of all seeds."""
         teachers = [self.first(seed) for seed in seeds]
         start = mean_of("first", teachers, work=self.work, rank=STUDENT.rank)
-        beside = near(list(gold_children(self.data.train)), count=VARIATIONS, seed=0)
-        teaching = teach(teachers, (*self.data.corpus.texts, *beside), progress=self.progress)
+
+        @cache
+        def teaching() -> Teaching:
+            beside = near(list(gold_children(self.data.train)), count=VARIATIONS, seed=0)
+            return teach(teachers, (*self.data.corpus.texts, *beside), progress=self.progress)
+
         return [
             self.train(part, replace(config, initial=str(start)), seed, teaching)
             for seed in students
