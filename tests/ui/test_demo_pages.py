@@ -12,6 +12,7 @@ from entail.trees.database import open_database
 from entail.trees.log import TreeLog
 from entail.trees.seed import SAMPLE_ID
 from entail.ui.resources import Workspace
+from tests.ui.conftest import settled
 
 ROOT = Path(__file__).parents[2]
 
@@ -89,7 +90,7 @@ def test_each_page_says_what_is_not_there_and_why(demo: Path, script: str, why: 
 
 def test_chains_are_built_and_no_folder_of_the_servers_is_read(demo: Path) -> None:
     before = content(demo)
-    app = opened("pages/Chains.py")
+    app = settled(opened("pages/Chains.py"))
     assert [button for button in app.button if (button.key or "").startswith("chain-choose-")]
     assert not any("on the server" in option for option in app.selectbox(key="chains_facts").options)
     assert any("upload a release" in option for option in app.selectbox(key="chains_facts").options)
