@@ -95,7 +95,14 @@ def _draw_own(how: Method) -> Chosen:
         values[field.name] = draw_file(field, {}, key=f"data-{how.name}-{field.name}", named=named)
     others = [field for field in how.source_fields if field.kind != "file"]
     values |= draw_fields(others, {}, key=f"data-{how.name}")
-    return Chosen("", {name: value for name, value in values.items() if value is not None})
+    given = {name: value for name, value in values.items() if value is not None}
+    if files and not any(field.name in given for field in files):
+        try:
+            how.reading(given)
+        except EntailError:  # who has not begun is told what comes first, not what is wrong
+            st.info("Choose what it shall learn from.", icon=":material/upload_file:")
+            return None
+    return Chosen("", given)
 
 
 def _draw_decisions(shared: Workspace, how: Method) -> Chosen | None:

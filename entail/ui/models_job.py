@@ -147,6 +147,21 @@ def _draw_standing(job: Job) -> None:
 
 
 def _draw_done(job: Job) -> None:
+    if not (jobs().settings.models_dir / job.name).is_dir():
+        st.warning(
+            f"**{label(job.name)}** learnt in {spell(job.seconds)}, and was taken away since: no folder "
+            "of its name is among the encoders. “Use as a pattern” sets the same training up anew.",
+            icon=":material/folder_off:",
+        )
+        return
+    how = methods().get(job.spec.method)
+    if how is not None and not how.encodes:
+        st.success(
+            f"**{label(job.name)}** learnt in {spell(job.seconds)}. It scores facts and makes no vectors, so "
+            "it ranks for no corpus: the Chains page builds chains by it, and so does `entail rank`.",
+            icon=":material/school:",
+        )
+        return
     gaussian = makes_gaussians(job.name)
     st.success(
         f"**{label(job.name)}** learnt in {spell(job.seconds)}. It stands among the encoders"

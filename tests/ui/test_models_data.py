@@ -82,6 +82,12 @@ def test_a_data_set_of_the_hub_is_previewed_and_queued_by_its_name(
     assert job.spec.about == "snli"
 
 
+def test_who_has_chosen_nothing_yet_is_told_what_comes_first(form: AppTest) -> None:
+    assert not form.error
+    assert "Choose what it shall learn from." in said(form)
+    assert named(form.button, "Start training").disabled
+
+
 def test_offline_the_preview_says_so(form: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any, **options: Any) -> None:
         raise HubError("stanfordnlp/snli: the Hub cannot be reached; look at the network", reason="offline")

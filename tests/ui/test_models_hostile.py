@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,30 @@ def test_a_job_that_another_version_wrote(view: Callable[..., AppTest]) -> None:
     assert "As they were given:" in said(app)
     assert "It was not compared with the active encoder yet" in said(app)
     app = at(app, job="new", like=job.id)
-    assert not app.exception
+    assert "expected" not in said(app)
+
+
+def test_a_job_whose_encoder_was_taken_away(view: Callable[..., AppTest], models: Path) -> None:
+    job = submit()
+    train(job)
+    assert "learnt in" in said(view(job=job.id))
+    shutil.rmtree(models / "mine")
+    app = view(job=job.id)
+    assert "was taken away since" in said(app)
+    assert "promote_job" not in {str(button.key) for button in app.button}
+
+
+def test_what_is_no_encoder_is_not_offered_as_one(
+    view: Callable[..., AppTest], fifth: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = submit()
+    train(job)
+    scores = replace(fifth, encodes=False)
+    monkeypatch.setattr("entail.ui.models_job.methods", lambda: {"fifth": scores})
+    app = view(job=job.id)
+    assert "It scores facts and makes no vectors" in said(app)
+    assert "Ranked by" not in said(app)
+    assert "promote_job" not in {str(button.key) for button in app.button}
 
 
 def test_deleted_by_another_between_two_looks(
