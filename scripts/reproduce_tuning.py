@@ -227,9 +227,10 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         "seed": None if arm.retriever else seed,
         "budget": bench.budget(arm),
         "configs": configs,
-        "gold": told_of["gold"],
-        "answer": told_of["answer"],
-        "revision": found.revision,
+        **{
+            name: told_of[name]
+            for name in ("retriever", "revision", "questions", "passages", "gold", "answer")
+        },
         "stages": stages,
         "seconds": round(time.perf_counter() - started, 1),
         "commit": commit(),

@@ -12,6 +12,7 @@ from typing import Any
 from entail.cards.licences import OTHER, proposed_licence
 from entail.cards.measured import Measured, read_measured
 from entail.cards.measured_pairs import MeasuredPairs
+from entail.cards.measured_passages import MeasuredPassages
 from entail.cards.methods import MethodText, method_text
 from entail.cards.sources import DataSource, data_source, hub_id
 from entail.cards.usage import Form
@@ -35,6 +36,7 @@ class Facts:
         licence: As it is proposed, or as its publisher decided.
         measured: Its figures in retrieval, a result file each.
         measured_pairs: Its figures on pairs of sentences, likewise.
+        measured_passages: Its figures in looking questions up among passages, likewise.
         repo: Its Hub id, None for one that is only here.
         beside: Whether programs stand beside the folder, not above `models/`.
         also: What else there is of it, a sentence of Markdown.
@@ -49,6 +51,7 @@ class Facts:
     licence: str
     measured: tuple[Measured, ...]
     measured_pairs: tuple[MeasuredPairs, ...] = ()
+    measured_passages: tuple[MeasuredPassages, ...] = ()
     repo: str | None = None
     beside: bool = False
     also: str = ""
@@ -100,6 +103,7 @@ def read_facts(
         licence=licence,
         measured=_measured(told, name),
         measured_pairs=_measured_pairs(told, name),
+        measured_passages=_measured_passages(told, name),
         repo=repo,
         beside=beside,
         also=also,
@@ -133,12 +137,13 @@ def remember(
     changed = dict(told)
     if results:
         found = [read_measured(file, entry) for file in results]
-        kept: dict[str, dict[str, Measured | MeasuredPairs]] = {
+        kept: dict[str, dict[str, Measured | MeasuredPairs | MeasuredPassages]] = {
             "measured": {one.source: one for one in _measured(told, entry.name)},
             "measured_pairs": {one.source: one for one in _measured_pairs(told, entry.name)},
+            "measured_passages": {one.source: one for one in _measured_passages(told, entry.name)},
         }
         for one in found:
-            kept["measured" if isinstance(one, Measured) else "measured_pairs"][one.source] = one
+            kept[_PARTS[type(one)]][one.source] = one
         changed["figures"] = {
             **told["figures"],
             **{part: [by[name].to_json() for name in sorted(by)] for part, by in kept.items() if by},
@@ -194,6 +199,19 @@ def _measured(told: Mapping[str, Any], name: str) -> tuple[Measured, ...]:
 def _measured_pairs(told: Mapping[str, Any], name: str) -> tuple[MeasuredPairs, ...]:
     with _as_written(name, "measured_pairs"):
         return tuple(MeasuredPairs.from_json(one) for one in told["figures"].get("measured_pairs") or ())
+
+
+def _measured_passages(told: Mapping[str, Any], name: str) -> tuple[MeasuredPassages, ...]:
+    with _as_written(name, "measured_passages"):
+        parts = told["figures"].get("measured_passages") or ()
+        return tuple(MeasuredPassages.from_json(one) for one in parts)
+
+
+_PARTS: Mapping[type, str] = {
+    Measured: "measured",
+    MeasuredPairs: "measured_pairs",
+    MeasuredPassages: "measured_passages",
+}
 
 
 @contextmanager

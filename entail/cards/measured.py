@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from entail.cards.measured_pairs import MeasuredPairs, pair_figures, revisions
+from entail.cards.measured_passages import MeasuredPassages, passage_figures, passage_revisions
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError
@@ -75,15 +76,15 @@ class Measured:
         )
 
 
-def read_measured(file: Path, entry: EncoderEntry) -> Measured | MeasuredPairs:
+def read_measured(file: Path, entry: EncoderEntry) -> Measured | MeasuredPairs | MeasuredPassages:
     """Take an encoder's figures out of a result file, and its base's where they stand there, too.
 
     Figures belong to weights, so they are found by the revision that was measured: a file of an older
     training under the same name is refused.
 
     Args:
-        file: As `entail evaluate ... --out`, `scripts/evaluate_baselines.py` or
-            `scripts/reproduce_gausscse.py` writes it.
+        file: As `entail evaluate ... --out`, `scripts/evaluate_baselines.py`,
+            `scripts/reproduce_gausscse.py` or `scripts/reproduce_tuning.py` writes it.
         entry: The encoder.
 
     Raises:
@@ -95,19 +96,17 @@ def read_measured(file: Path, entry: EncoderEntry) -> Measured | MeasuredPairs:
     sets = pair_figures(told["figures"], digest=(entry.revision or "").partition("@")[2])
     if sets:
         return MeasuredPairs(source=source, sets=sets, about=about)
+    passages = passage_figures(told["figures"], entry, source=source, about=about)
+    if passages is not None:
+        return passages
     runs = list(_runs(told["figures"]))
     ours = next((run for run in runs if _is_of(run, entry)), None)
     if ours is None:
-        found = ", ".join([*map(_revision, runs), *revisions(told["figures"])]) or "none"
-        again = (
-            f"entail evaluate nli --data DATA --encoder {entry.name}"
-            if entry.gaussian
-            else f"entail evaluate premises --retriever {entry.base.name if entry.base else 'minilm'} "
-            f"--retriever {entry.name}"
-        )
+        elsewhere = [*revisions(told["figures"]), *passage_revisions(told["figures"])]
+        found = ", ".join([*map(_revision, runs), *elsewhere]) or "none"
         raise EncoderError(
             f"{file.name}: expected figures of {entry.revision}, found those of {found}; measure these "
-            f"weights: {again} --out FILE"
+            f"weights: {_again(entry)} --out FILE"
         )
     base = next((run for run in runs if entry.base and _is_of(run, entry.base)), {})
     manifest = ours["manifest"]
@@ -126,6 +125,16 @@ def read_measured(file: Path, entry: EncoderEntry) -> Measured | MeasuredPairs:
         reads=(_reads(ours), _reads(base)),
         about=about,
     )
+
+
+def _again(entry: EncoderEntry) -> str:
+    """Return the command that measures an encoder at what it is for."""
+    if entry.gaussian:
+        return f"entail evaluate nli --data DATA --encoder {entry.name}"
+    if entry.method in ("tuning", "dpr"):
+        return f"entail evaluate passages --passages FILE --questions FILE --encoder {entry.name}"
+    base = entry.base.name if entry.base else "minilm"
+    return f"entail evaluate premises --retriever {base} --retriever {entry.name}"
 
 
 def _read_result(file: Path) -> Mapping[str, Any]:

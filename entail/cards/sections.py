@@ -11,6 +11,7 @@ from entail.cards.licences import OTHER
 from entail.cards.markdown import code, escaped, shown, table
 from entail.cards.measured import PROTOCOLS, Measured
 from entail.cards.measured_pairs import MeasuredPairs, PairFigures
+from entail.cards.measured_passages import MeasuredPassages
 from entail.cards.sources import TEAM, base_citation
 
 _MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
@@ -129,7 +130,9 @@ def figures(facts: Facts) -> Iterator[str]:
     yield "## Figures"
     for pairs in facts.measured_pairs:
         yield from _measured_pairs(pairs)
-    if not facts.measured and facts.measured_pairs:
+    for passages in facts.measured_passages:
+        yield from _measured_passages(passages, base=facts.base_place)
+    if not facts.measured and (facts.measured_pairs or facts.measured_passages):
         return
     if not facts.measured:
         dev = facts.told["figures"].get("dev") or {}
@@ -167,6 +170,26 @@ def _measured_pairs(measured: MeasuredPairs) -> Iterator[str]:
         )
         rows = [[*_shares(one), _number(one.baseline), _longer(one)] for one in directions]
         yield table([*head, "length baseline", "where the longer is entailed"], rows)
+    yield from _about_measurement(measured.about)
+
+
+def _measured_passages(measured: MeasuredPassages, *, base: str | None) -> Iterator[str]:
+    yield f"### {escaped(measured.source)}"
+    yield (
+        f"{measured.questions:,} questions, each looked up among {measured.passages:,} passages. R@k is the "
+        "share with a hit among the first k, MRR the mean of 1 / rank of the first hit. A hit is the "
+        "annotated passage, or, where that is said, any passage that holds an answer."
+    )
+    columns = {
+        "BM25": measured.words,
+        f"untrained base, {code(base or 'base')}": measured.base,
+        "this encoder": measured.gold,
+        "this encoder, by answer": measured.answer,
+    }
+    there = {title: figures for title, figures in columns.items() if figures}
+    names = list(dict.fromkeys(name for figures in there.values() for name in figures))
+    rows = [[escaped(name), *(_number(figures.get(name)) for figures in there.values())] for name in names]
+    yield table(["measure", *there], rows)
     yield from _about_measurement(measured.about)
 
 

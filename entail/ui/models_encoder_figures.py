@@ -79,7 +79,7 @@ def known_figures(
                     Known(one.source, f"the card of {facts.name}", one.queries, one.base, about=about)
                 )
         dev = facts.told["figures"].get("dev")
-        if entry.gaussian is not None:  # its training measured pairs, no ranking
+        if facts.method.judged_on != "trees" or entry.gaussian is not None:  # measured something else
             dev = None
         if not facts.measured and isinstance(dev, Mapping) and _same(facts.entry.revision, entry.revision):
             own.append(_of_training(dev))

@@ -1,12 +1,15 @@
 """Both stages from the command line and in the queue of trainings."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from entail.cards.measured import read_measured
+from entail.cards.measured_passages import MeasuredPassages
 from entail.cli import main
 from entail.encoders.catalogue import resolve
 from entail.errors import SettingsError
@@ -40,6 +43,43 @@ def test_both_stages_from_the_command_line(
     assert main(["evaluate", "passages", *pool, *asked]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["questions"], found["passages"]) == (12, 48)
+
+
+def test_its_card_tells_what_was_measured_over_passages(
+    tiny_home: Path, tmp_path: Path, trained: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = str(trained("mine", towers="siamese", method="dpr", figures={"dev": {"MRR": 0.25}}))
+
+    def row(retriever: str, revision: str, first: float, questions: int = 12) -> dict[str, Any]:
+        figures = {"R@1": first, "MRR": first + 0.1, "questions": questions}
+        return {
+            **{"retriever": retriever, "revision": revision, "questions": questions, "passages": 48},
+            **{"gold": figures, "answer": None, "seed": 3, "commit": "abc"},
+        }
+
+    rows = [
+        row("bm25", "bm25s-1", 0.11),
+        row("tiny", str(resolve("tiny").revision), 0.99, questions=7),  # of other questions
+        row("tiny", str(resolve("tiny").revision), 0.22),
+        row("elsewhere", str(resolve("mine").revision).replace("mine@", "elsewhere@"), 0.33),
+    ]
+    file = tmp_path / "tuning.json"
+    file.write_text(json.dumps({"figures": {"rows": rows}, "commit": "x", "seed": None}), encoding="utf-8")
+    found = read_measured(file, resolve("mine"))
+    assert isinstance(found, MeasuredPassages)
+    assert (found.gold["R@1"], found.base["R@1"], found.words["R@1"]) == (0.33, 0.22, 0.11)
+    assert MeasuredPassages.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert (found.about["seed"], found.about["commit"]) == (3, "abc")
+    assert main(["card", place, "--results", str(file), "--data", "squad"]) == 0
+    card = (tiny_home / "mine" / "README.md").read_text(encoding="utf-8")
+    assert "12 questions, each looked up among 48 passages" in card
+    assert "| R@1 | 0.110 | 0.220 | 0.330 |" in card
+    file.write_text(json.dumps({"figures": {"rows": rows[:3]}}), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["card", place, "--results", str(file)]) == 1
+    said = capsys.readouterr().err
+    assert "found those of bm25s-1, tiny@" in said
+    assert "entail evaluate passages --passages FILE --questions FILE --encoder mine" in said
 
 
 @pytest.mark.parametrize("name", ["tuning", "dpr"])

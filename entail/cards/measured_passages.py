@@ -1,0 +1,120 @@
+"""Figures of passage retrieval, taken out of a result file and remembered beside the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from entail.encoders.catalogue import EncoderEntry
+
+Figures = Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredPassages:
+    """What one result file says of an encoder that looks questions up among passages.
+
+    Attributes:
+        source: Stem of the file's name.
+        questions: How many were looked up.
+        passages: Among how many.
+        gold: Measure -> value, a hit being the annotated passage; empty where there is none.
+        answer: The same, a hit being any passage that holds an answer.
+        base: As `gold`, of the untrained base; empty where it was not measured.
+        words: As `gold`, of BM25.
+        about: Commit, seed, hardware, command and time of the measurement.
+    """
+
+    source: str
+    questions: int
+    passages: int
+    gold: Figures = field(default_factory=dict)
+    answer: Figures = field(default_factory=dict)
+    base: Figures = field(default_factory=dict)
+    words: Figures = field(default_factory=dict)
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> MeasuredPassages:
+        """Return what `to_json` gave; what else stands there is left out.
+
+        Raises:
+            TypeError, ValueError, KeyError: If something is not of its type, or missing.
+        """
+        return cls(
+            source=str(told["source"]),
+            questions=int(told["questions"]),
+            passages=int(told["passages"]),
+            gold=_figures(told.get("gold")),
+            answer=_figures(told.get("answer")),
+            base=_figures(told.get("base")),
+            words=_figures(told.get("words")),
+            about=dict(told.get("about") or {}),
+        )
+
+
+def passage_figures(
+    figures: Mapping[str, Any], entry: EncoderEntry, *, source: str, about: Mapping[str, Any]
+) -> MeasuredPassages | None:
+    """Return what stands in a result file of an encoder, and of its base and BM25 on as many questions.
+
+    Args:
+        figures: As `entail evaluate passages --out` or `scripts/reproduce_tuning.py` writes them.
+        entry: The encoder; what is of its digest is its own.
+        source: Stem of the file's name.
+        about: Of the whole file; what a row says of its own measurement goes before.
+    """
+    found = list(_evaluations(figures))
+    ours = next((one for one in found if _is_of(one, entry)), None)
+    if ours is None:
+        return None
+
+    def beside(other: Mapping[str, Any]) -> bool:
+        return all(other[name] == ours[name] for name in ("questions", "passages"))
+
+    def gold(other: Mapping[str, Any] | None) -> Figures:
+        return _figures(other["gold"] if other else None)
+
+    return MeasuredPassages(
+        source=source,
+        questions=int(ours["questions"]),
+        passages=int(ours["passages"]),
+        gold=gold(ours),
+        answer=_figures(ours.get("answer")),
+        base=gold(
+            next((one for one in found if entry.base and _is_of(one, entry.base) and beside(one)), None)
+        ),
+        words=gold(next((one for one in found if one["retriever"] == "bm25" and beside(one)), None)),
+        about={**about, **{name: ours[name] for name in ("commit", "seed", "hardware") if name in ours}},
+    )
+
+
+def passage_revisions(figures: Mapping[str, Any]) -> list[str]:
+    """Return whose figures stand there."""
+    return list(dict.fromkeys(str(one["revision"]) for one in _evaluations(figures)))
+
+
+def _evaluations(told: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - JSON is of any type
+    if isinstance(told, dict):
+        if {"retriever", "revision", "questions", "passages", "gold"} <= told.keys():
+            yield told
+            return
+        told = list(told.values())
+    for inner in told if isinstance(told, list) else ():
+        yield from _evaluations(inner)
+
+
+def _is_of(told: Mapping[str, Any], entry: EncoderEntry) -> bool:
+    # What comes before the digest is the folder's name, which may be another one elsewhere.
+    found, expected = str(told["revision"]).partition("@")[2], (entry.revision or "").partition("@")[2]
+    return bool(expected) and found == expected
+
+
+def _figures(told: Mapping[str, Any] | None) -> Figures:
+    """Return measure -> value; how many questions they are of stands elsewhere."""
+    return {str(name): float(value) for name, value in (told or {}).items() if name != "questions"}
