@@ -220,11 +220,11 @@ def end_workers() -> None:
 
 def wait_for(there: Callable[[], bool], what: str) -> None:
     """Wait until something is so; exit where it never is."""
-    for _ in range(1800):
+    for _ in range(9000):
         if there():
             return
         time.sleep(0.1)
-    sys.exit(f"expected {what} within three minutes")
+    sys.exit(f"expected {what} within a quarter of an hour: is the machine busy with something else?")
 
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
