@@ -14,7 +14,8 @@ PARTS = ("facts", "file", "row", "question", "answer", "by", "k", "length", "pic
 """What an address may name; most are the end of the key `chains_<part>` of a widget."""
 
 _CALLED = {"facts": "corpus or release", "row": "question", "by": "scorer"}
-_KEPT, _WRITTEN, _PICKS = "chains_link", "chains_written", "chains_by_hand"
+_KEPT, _WRITTEN, _IN_VAIN = "chains_link", "chains_written", "chains_in_vain"
+_PICKS = "chains_by_hand"
 
 _Option = TypeVar("_Option")
 
@@ -54,6 +55,7 @@ def arrive() -> None:
     given = {part: value for part in PARTS if (value := st.query_params.get(part))}
     if given and given != st.session_state.get(_WRITTEN):
         st.session_state[_KEPT] = given
+        st.session_state[_IN_VAIN] = {}
         st.session_state.pop(_PICKS, None)
         for part in PARTS:
             st.session_state.pop(f"chains_{part}", None)
@@ -66,15 +68,24 @@ def wanted(part: str) -> str | None:
 
 
 def begin(part: str, options: Sequence[_Option], default: _Option) -> str:
-    """Give the list of a part its first value and return its key; say what is asked for in vain."""
+    """Give the list of a part its first value and return its key.
+
+    What the address asks for in vain is said as long as something else stands in its place.
+    """
     key = f"chains_{part}"
+    in_vain: dict[str, tuple[str, object]] = st.session_state.setdefault(_IN_VAIN, {})
     if st.session_state.get(key) not in options:
         asked = wanted(part)
         found = [option for option in options if str(option) == asked]
         if asked is not None and not found and key not in st.session_state:
-            what = _CALLED.get(part, part)
-            st.warning(f"The address asks for a {what} that is not here: “{label(asked, longest=60)}”.")
+            in_vain[part] = asked, default
         st.session_state[key] = found[0] if found else default
+    asked, instead = in_vain.get(part, (None, None))
+    if asked is not None and st.session_state[key] == instead:
+        what = _CALLED.get(part, part)
+        st.warning(f"The address asks for a {what} that is not here: “{label(asked, longest=60)}”.")
+    else:
+        in_vain.pop(part, None)
     return key
 
 

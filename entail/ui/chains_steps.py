@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,14 +16,14 @@ from entail.ui.authoring import draw_progress
 from entail.ui.chains_link import Picks, decide
 from entail.ui.chains_told import STYLE, grew, role_badge, roles_of, shown, unread, why_it_ended
 from entail.ui.chains_works import TFIDF, Builder, take_step
-from entail.ui.words import marked, words_of
+from entail.ui.words import label, marked, words_of
 from entail.ui.works import Work
 
 PAGE = 8
 """Candidates on the screen at once."""
 
 _WAIT = 0.6
-"""Seconds that a page waits for a step before it shows those that are there."""
+"""Seconds that a page waits for steps before it shows those that are there."""
 
 _WHICH = {"all": "All visible", "joined": "Joined here", "gold": "Gold"}
 
@@ -66,9 +67,10 @@ def build(
 ) -> Scene:
     """Return the chain as far as its steps are scored; the next one is begun."""
     making: list[Work[Step]] = []
+    until = time.monotonic() + _WAIT
 
     def step_of(chosen: tuple[int, ...]) -> Step | None:
-        work = take_step(builder, question, chosen, wait=_WAIT)
+        work = take_step(builder, question, chosen, wait=max(0.0, until - time.monotonic()))
         if work.value is None:
             making.append(work)
         return work.value
@@ -258,23 +260,25 @@ def _draw_candidate(
 ) -> None:
     before = scene.walk.facts[:number]
     step = scene.walk.steps[number]
-    notes = [f"{place}", f"{score:.3f}"]
+    notes = [f"{score:.3f}"]
     if number and fact in step.joined:
         notes.append("joined here")
     if is_chosen:
         notes.append("<b>chosen</b>")
     badge = f" {role_badge(scene.roles[fact])}" if fact in scene.roles else ""
+    text = scene.facts.texts[fact]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            "",
+            str(place),
             icon=":material/check:" if is_chosen else ":material/add:",
             key=f"chain-choose-{number}-{scene.facts.facts[fact].uid}",
             disabled=is_chosen or scene.making is not None,
             on_click=_go,
             args=(scene.about, Picks(scene.uids((*before, fact)), scene.picks.alone), number),
-            help="Chosen" if is_chosen else f"Choose as fact {number + 1}: {scene.facts.texts[fact][:80]}",
+            help="Chosen" if is_chosen else f"Choose as fact {number + 1}: {label(text, longest=80)}",
+            width=76,
         )
-        _draw_words(marked(scene.facts.texts[fact], known) + badge, " · ".join(notes))
+        _draw_words(marked(text, known) + badge, " · ".join(notes))
 
 
 def _draw_words(sentence: str, notes: str) -> None:

@@ -152,10 +152,14 @@ def test_addresses_that_lead_nowhere(app: AppTest, address: dict[str, str], word
 
 
 def test_hostile_text_is_shown_as_text(app: AppTest, shared: Workspace) -> None:
-    hostile = "ice <script>alert(1)</script> is **cold**"
+    hostile = "ice <script>alert(1)</script> is **cold** ![x](http://x)"
     info = shared.corpora.add_corpus(Corpus.of("bad", [hostile, "ice"]), author="Ada")
     app = opened(app, facts=f"corpus-{info.id}", question="<b>ice</b>", answer=":red[x]")
     assert "<script>" not in "".join(str(block.body) for block in app.get("html"))
+    assert chain(app) == 2
+    told = "".join(str(button.help) for button in choices(app))
+    assert "![x]" not in told
+    assert "**cold**" not in told
 
 
 HEAD = "QuestionID\tAnswerKey\tquestion\texplanation\tflags\tarcset\n"
