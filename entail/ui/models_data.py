@@ -87,7 +87,7 @@ def _decided(shared: Workspace) -> bool:
     return any(decisions(shared, info.id).accepted for info in shared.corpora.corpora())
 
 
-def _draw_own(how: Method) -> Chosen:
+def _draw_own(how: Method) -> Chosen | None:
     files = [field for field in how.source_fields if field.kind == "file"]
     values: dict[str, object] = {}
     named: Named | None = getattr(how.source, "named", None)
