@@ -15,7 +15,7 @@ from entail.index.protocol import Ints
 from entail.ui.authoring import draw_progress
 from entail.ui.chains_steps import Scene
 from entail.ui.chains_told import gold_found, gold_table, precision_of, role_word, roles_of, standing
-from entail.ui.chains_works import held_scorers, rankings, take_builder
+from entail.ui.chains_works import SCORING, held_scorers, rankings, take_builder
 from entail.ui.words import label
 
 if TYPE_CHECKING:
@@ -129,9 +129,10 @@ def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
     k, length, load = scene.builder.around.k, scene.length, held_scorers()
 
     def make(report: ProgressCallback) -> Compared:
-        return compare(
-            scene.question, scene.facts, scorers, near, load=load, k=k, length=length, progress=report
-        )
+        with SCORING:
+            return compare(
+                scene.question, scene.facts, scorers, near, load=load, k=k, length=length, progress=report
+            )
 
     stamps = tuple((one.name, one.stamp) for one in scorers)
     place = (scene.facts.digest, scene.question.stem, scene.question.answer, stamps, k, length)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 TFIDF = "tfidf"
 """In place of a scorer: shared words."""
 
-_scoring = threading.Lock()
-"""One step is scored at a time: two at once would only take turns, and twice the memory."""
+SCORING = threading.Lock()
+"""Held by whatever scores: two at once would only take turns, and twice the memory."""
 
 
 @st.cache_resource(show_spinner=False)
@@ -146,7 +146,7 @@ def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, 
     def make(report: ProgressCallback) -> Step:
         from entail.arcf.stepwise import step
 
-        with _scoring:
+        with SCORING:
             near = builder.around.of_text(question.text)
             return step(question, near, chosen, builder.steps, builder.around)
 

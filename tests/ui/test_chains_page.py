@@ -21,7 +21,9 @@ from entail.ui import chains_example as example
 from entail.ui.chains_compare import GREEDY, WORDS, compare
 from entail.ui.chains_link import Picks
 from entail.ui.chains_told import gold_found, role_badge, shown, standing, unread, why_it_ended
+from entail.ui.chains_works import take_step
 from entail.ui.resources import Workspace
+from entail.ui.works import Work
 from tests.arcf.conftest import FakeScorer
 from tests.ui.conftest import ROOT, said, settled
 
@@ -124,6 +126,26 @@ def test_step_back_waits_and_goes_on_one_by_one(app: AppTest, few: str) -> None:
     app = settled(app.button(key="chain-end").click().run())
     assert [one.split("</div>")[0] for one in sentences(app)[:3]] == [one.split("</div>")[0] for one in first]
     assert "It ended at 3 facts" in said(app)
+
+
+def test_a_person_need_not_wait_for_the_end(app: AppTest, few: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(builder: Any, question: Any, chosen: tuple[int, ...], *, wait: float) -> Work[Step]:
+        """The third step is scored for ever."""
+        return take_step(builder, question, chosen, wait=5) if len(chosen) < 2 else Work[Step]()
+
+    monkeypatch.setattr("entail.ui.chains_steps.take_step", never)
+    address = {"facts": few, "question": "what is snow", "answer": "ice", "k": "5", "length": "4"}
+    for name, value in address.items():
+        app.query_params[name] = value
+    app = app.switch_page(PAGE).run()
+    while not app.get("progress") or "Scoring step 3" not in str(app.get("progress")[0].proto):
+        app = app.run()
+    assert chain(app) == 2
+    assert "gold facts" not in said(app)
+    app = app.button(key="chain-back").click().run()
+    assert chain(app) == 1
+    assert "It waits for you" in said(app)
+    assert not app.get("progress")
 
 
 def test_another_question_begins_anew(app: AppTest, few: str) -> None:
