@@ -210,10 +210,10 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     figures = result["figures"]
     seeds, shipped, hardware = figures["seeds"], figures["shipped"], result["hardware"]
     yield "<!-- Made from aeenc_minilm.json by `python scripts/make_aeenc_minilm.py`; do not edit. -->"
-    yield from ("# models/aeenc-minilm, on dev", "")
+    yield from ("# How models/aeenc-minilm is made, on dev", "")
     yield f"Seeds {', '.join(seeds)}; mean ± standard deviation over them where there are several. What"
-    yield f"ships is the mean of the second generation of all seeds, scaled by {figures['scale']}. Commit"
-    yield f"`{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs:"
+    yield f"is written is the mean of the second generation of all seeds, scaled by {figures['scale']}."
+    yield f"Commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs:"
     yield f"{', '.join(hardware['gpus']) or 'none'}:"
     yield from ("", f"    {result['command']}", "")
     for protocol, title in (
@@ -235,14 +235,14 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     seen, unseen = shipped["seen"]["queries"], shipped["unseen"]["queries"]
     yield f"Of {seen + unseen} queries {seen} stand in the training trees, too, mostly with the same"
-    yield "premises: what ships knows those by heart, as a team's encoder knows what the team has decided."
+    yield "premises: the encoder knows those by heart, as a team's encoder knows what the team has decided."
 
 
 def _rows(figures: Mapping[str, Any]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
     yield "untrained", [figures["untrained"]]
     for part, words in PARTS.items():
         yield words, [run["parts"][part] for run in figures["seeds"].values()]
-    yield "**what ships**", [figures["shipped"]]
+    yield "**mean of the second generation**", [figures["shipped"]]
 
 
 def _spread(values: list[float], digits: int = 3) -> str:
