@@ -14,7 +14,11 @@ the sentences of the corpus that nobody judged it is held to the members' mean
 a low temperature, and is held to the vectors of the first, all seeds together, on those sentences and on
 variations of the training queries: what it knows by heart stays with the query that it knows it of. What
 ships is the mean of the second generation. Weights are chosen on dev. A second generation by the triplet loss
-was tried and is no better (dev MAP .570 where softmax comes to .579).
+was tried and came to no more.
+
+What is in `models/` came before this program was whole: one run whose second generation had a further
+teacher, a mean of members (dev MAP .579). Three seeds of the program as it stands come to .572, and their
+mean to no more, so it was not put in its place (`docs/results/aeenc_minilm.md`).
 
 What was trained stays in `--work`: a run that was broken off goes on where it was.
 """
