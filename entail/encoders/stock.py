@@ -43,7 +43,7 @@ def sentence_transformer(
     import torch
 
     try:
-        with _silent():
+        with silent():
             from sentence_transformers import SentenceTransformer
 
             model = SentenceTransformer(
@@ -141,7 +141,7 @@ class StockTowers:
 
 
 @contextlib.contextmanager
-def _silent() -> Iterator[None]:
+def silent() -> Iterator[None]:
     """Keep transformers from drawing bars and reporting while weights are loaded."""
     from transformers.utils import logging
 

@@ -8,12 +8,11 @@ and MiniLM: linear, GELU, LayerNorm, word embeddings, bias.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from entail.encoders import weights
 from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.stock import silent
 from entail.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any
     assert base.path is not None
     stages = weights.modules(base.path)
     folder = base.path / str(stages[0].get("path", "")) if stages else base.path
-    with torch.random.fork_rng(devices=[]), _silent():
+    with torch.random.fork_rng(devices=[]), silent():
         torch.manual_seed(seed)
         try:
             model, told = AutoModelForMaskedLM.from_pretrained(
@@ -124,19 +123,3 @@ def hasten(head: Any, factor: float) -> None:  # noqa: ANN401 - what `masked_hea
         for name, parameter in list(module.named_parameters(recurse=False)):
             if id(parameter) not in shared:
                 register_parametrization(module, name, Times())
-
-
-@contextlib.contextmanager
-def _silent() -> Iterator[None]:
-    """Keep transformers from reporting that a checkpoint has no head."""
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # not typed there
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there

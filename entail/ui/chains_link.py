@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import streamlit as st
 
-from entail.ui.words import label
+from entail.ui.link import Link
 
 PARTS = ("facts", "file", "row", "question", "answer", "by", "k", "length", "picks", "alone")
 """What an address may name; most are the end of the key `chains_<part>` of a widget."""
 
 _CALLED = {"facts": "corpus or release", "row": "question", "by": "scorer"}
-_KEPT, _WRITTEN, _IN_VAIN = "chains_link", "chains_written", "chains_in_vain"
 _PICKS = "chains_by_hand"
-
-_Option = TypeVar("_Option")
+_LINK = Link("chains", PARTS, called=_CALLED)
+begin = _LINK.begin
 
 
 @dataclass(frozen=True)
@@ -52,48 +50,15 @@ class Picks:
 
 def arrive() -> None:
     """Take over what the address says, where it says anything new; else go on where this session was."""
-    given = {part: value for part in PARTS if (value := st.query_params.get(part))}
-    if given and given != st.session_state.get(_WRITTEN):
-        st.session_state[_KEPT] = given
-        st.session_state[_IN_VAIN] = {}
+    if _LINK.arrive():
         st.session_state.pop(_PICKS, None)
-        for part in PARTS:
-            st.session_state.pop(f"chains_{part}", None)
-
-
-def wanted(part: str) -> str | None:
-    """Return what the address, or this session before it left the page, says of a part."""
-    kept: dict[str, str] = st.session_state.setdefault(_KEPT, {})
-    return kept.get(part)
-
-
-def begin(part: str, options: Sequence[_Option], default: _Option) -> str:
-    """Give the list of a part its first value and return its key.
-
-    What the address asks for in vain is said as long as something else stands in its place.
-    """
-    key = f"chains_{part}"
-    in_vain: dict[str, tuple[str, object]] = st.session_state.setdefault(_IN_VAIN, {})
-    if st.session_state.get(key) not in options:
-        asked = wanted(part)
-        found = [option for option in options if str(option) == asked]
-        if asked is not None and not found and key not in st.session_state:
-            in_vain[part] = asked, default
-        st.session_state[key] = found[0] if found else default
-    asked, instead = in_vain.get(part, (None, None))
-    if asked is not None and st.session_state[key] == instead:
-        what = _CALLED.get(part, part)
-        st.warning(f"The address asks for a {what} that is not here: “{label(asked, longest=60)}”.")
-    else:
-        in_vain.pop(part, None)
-    return key
 
 
 def begin_text(part: str, default: str, *, longest: int) -> str:
     """Give the text field of a part its first value and return its key."""
     key = f"chains_{part}"
     if key not in st.session_state:
-        st.session_state[key] = (wanted(part) or default)[:longest]
+        st.session_state[key] = (_LINK.wanted(part) or default)[:longest]
     return key
 
 
@@ -104,7 +69,7 @@ def begin_number(part: str, default: int, *, least: int, most: int) -> str:
     """
     key = f"chains_{part}"
     if key not in st.session_state:
-        asked = wanted(part) or ""
+        asked = _LINK.wanted(part) or ""
         number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 10 else default
         st.session_state[key] = min(max(number, least), most)
     return key
@@ -114,7 +79,7 @@ def picks(about: str) -> Picks:
     """Return what was decided of the chain of this question over these facts."""
     held: tuple[str, Picks] | None = st.session_state.get(_PICKS)
     if held is None:
-        held = st.session_state[_PICKS] = (about, Picks.of(st.session_state.get(_KEPT, {})))
+        held = st.session_state[_PICKS] = (about, Picks.of(_LINK.said))
     return held[1] if held[0] == about else Picks()
 
 
@@ -125,10 +90,4 @@ def decide(about: str, found: Picks) -> None:
 
 def write(parts: Sequence[str], decided: Picks) -> None:
     """Put what is shown into the address."""
-    state = {part: st.session_state.get(f"chains_{part}", wanted(part)) for part in parts}
-    said = {part: str(value) for part, value in state.items() if value not in (None, "")}
-    said |= decided.to_address()
-    st.session_state[_KEPT] = said
-    st.session_state[_WRITTEN] = said
-    if said != st.query_params.to_dict():
-        st.query_params.from_dict(said)
+    _LINK.write(parts, further=decided.to_address())
