@@ -31,13 +31,7 @@ def train(data: TrainingData, config: AeencConfig, run: Run) -> Mapping[str, Any
         judgements=data.judgements,
         dev=data.dev,
         dev_corpus=data.given,
-        out=run.out,
-        work=run.work,
-        checkpoint_seconds=run.checkpoint_seconds,
-        device=run.device,
-        progress=run.progress,
-        watch=run.watch,
-        stop=run.stop,
+        **run.options,
     ).to_json()
 
 

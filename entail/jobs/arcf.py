@@ -27,13 +27,7 @@ def train(data: WorldtreeData, config: ArcfConfig, run: Run) -> Mapping[str, Any
         data.facts,
         config,
         dev=data.dev,
-        out=run.out,
-        work=run.work,
-        checkpoint_seconds=run.checkpoint_seconds,
-        device=run.device,
-        progress=run.progress,
-        watch=run.watch,
-        stop=run.stop,
+        **run.options,
     ).to_json()
 
 

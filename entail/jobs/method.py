@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from entail.errors import JobError
 from entail.jobs.fields import Field, changed, config_of, fields_of
@@ -34,6 +34,18 @@ _OWN = (
     *("entail.jobs.aeenc:AEENC", "entail.jobs.gausscse:GAUSSCSE"),
     *("entail.jobs.tuning:TUNING", "entail.jobs.tuning:DPR", "entail.jobs.arcf:ARCF"),
 )
+
+
+class Options(TypedDict):
+    """What every training of this project takes by these names; see `Run`."""
+
+    out: Path
+    work: Path
+    device: str | None
+    checkpoint_seconds: float
+    progress: ProgressCallback
+    watch: Watch
+    stop: Callable[[], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +70,19 @@ class Run:
     progress: ProgressCallback
     watch: Watch
     stop: Callable[[], bool]
+
+    @property
+    def options(self) -> Options:
+        """All of it, to be handed on: `train(data, config, **run.options)`."""
+        return Options(
+            out=self.out,
+            work=self.work,
+            device=self.device,
+            checkpoint_seconds=self.checkpoint_seconds,
+            progress=self.progress,
+            watch=self.watch,
+            stop=self.stop,
+        )
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,7 @@ def train_masked(data: PassageData, config: TuningConfig, run: Run) -> Mapping[s
         entailed_pairs(data.examples, data.nli, words=config.words),
         config,
         dev=entailed_pairs(data.dev, words=config.words) if data.dev else (),
-        out=run.out,
-        work=run.work,
-        checkpoint_seconds=run.checkpoint_seconds,
-        device=run.device,
-        progress=run.progress,
-        watch=run.watch,
-        stop=run.stop,
+        **run.options,
     ).to_json()
 
 
@@ -46,13 +40,7 @@ def train_contrast(data: PassageData, config: DprConfig, run: Run) -> Mapping[st
         mined.examples,
         config,
         dev=mined.dev,
-        out=run.out,
-        work=run.work,
-        checkpoint_seconds=run.checkpoint_seconds,
-        device=run.device,
-        progress=run.progress,
-        watch=run.watch,
-        stop=run.stop,
+        **run.options,
     ).to_json()
 
 

@@ -2,57 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
 from entail.progress import ProgressCallback
-from entail.training.distributed import from_first, world
-from entail.training.loop import Fitted, Schedule, fit
+from entail.training.distributed import from_first
+from entail.training.loop import Fitted
 from entail.training.saving import require_place
 from entail.training.task import Watch
-from entail.training.tower import Lora, cast_precision, require_base, training_device
+from entail.training.tower import cast_precision, require_base, training_device
 from entail.tuning.config import DprConfig
 from entail.tuning.dpr_task import DprTask
 from entail.tuning.examples import Examples
 from entail.tuning.saving import DPR, save_stage
+from entail.tuning.stage import StageTraining, drawn, fit_stage, lora_of
 from entail.tuning.tower import PassageTower
 
 
-@dataclass(frozen=True)
-class DprTraining:
-    """What a training came to, all its resumptions together.
-
-    Attributes:
-        config: Its settings.
-        fitted: Evaluations and times.
-        counts: What was learnt from: questions, passages, hard negatives, steps.
-        warnings: What looked wrong, in words.
-        folder: Where the encoder was written; None if it was not.
-        data: Names of the data sets, for the card.
-    """
-
-    config: DprConfig
-    fitted: Fitted
-    counts: Mapping[str, int]
-    warnings: tuple[str, ...]
-    folder: Path | None
-    data: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types, without the folder's place."""
-        return {
-            "config": asdict(self.config),
-            "fitted": asdict(self.fitted),
-            "counts": dict(self.counts),
-            "warnings": list(self.warnings),
-            "name": self.folder.name if self.folder else None,
-        }
+@dataclass(frozen=True, kw_only=True)
+class DprTraining(StageTraining):
+    """What a training came to; its counts: questions, passages, hard negatives, steps."""
 
 
 def train_dpr(
@@ -106,7 +78,6 @@ def train_dpr(
         )
     if out is not None:
         require_place(out, method=DPR)
-    rank, _ = world()
     base = fetch(resolve(config.base))
     require_base(base)
     initial = _initial(config, base)
@@ -114,39 +85,33 @@ def train_dpr(
     torch.manual_seed(config.seed)
     tower = PassageTower(
         base,
-        lora=Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None,
+        lora=lora_of(config),
         device=place,
         longest=config.longest,
         precision=cast_precision(config.precision, place),
         dropout=config.dropout,
         initial=initial.path if initial else None,
     )
-    chosen = _some(dev, config.dev_questions) if dev is not None else None
+    chosen = None
+    if dev is not None:
+        some = drawn(len(dev), config.dev_questions)
+        chosen = replace(dev, examples=tuple(dev.examples[i] for i in some))
     task = DprTask(config, examples, tower, dev=chosen)
-    steps = task.steps(config.epochs)
-    fitted = fit(
+    fitted = fit_stage(
         task,
-        tower.parameters,
-        Schedule(
-            epochs=config.epochs,
-            learning_rate=config.highest_rate,
-            warmup=min(0.1, config.warmup_steps / steps),
-            weight_decay=config.weight_decay,
-            max_gradient_norm=config.max_gradient_norm,
-            evaluate_steps=config.evaluate_every or None,
-            checkpoint_seconds=checkpoint_seconds,
-            seed=config.seed,
-        ),
-        folder=work or (out.with_name(f"{out.name}.training") if out else None),
-        fingerprint={
-            "base": str(base.revision),
+        tower,
+        config,
+        warmup=min(0.1, config.warmup_steps / task.steps(config.epochs)),
+        bound_to={
             **({"initial": str(initial.revision)} if initial else {}),
             "data": examples.digest,
             "dev": chosen.digest if chosen else "",
-            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
         },
+        out=out,
+        work=work,
         resume=resume,
-        progress=None if rank else progress,
+        checkpoint_seconds=checkpoint_seconds,
+        progress=progress,
         watch=watch,
         stop=stop,
     )
@@ -185,14 +150,6 @@ def _initial(config: DprConfig, base: EncoderEntry) -> EncoderEntry | None:
             "tuned whole is given as base"
         )
     return initial
-
-
-def _some(dev: Examples, count: int) -> Examples:
-    """Draw the questions that weights are chosen on: the same for every seed, to compare seeds."""
-    if not count or len(dev) <= count:
-        return dev
-    chosen = np.sort(np.random.default_rng(0).permutation(len(dev))[:count])
-    return replace(dev, examples=tuple(dev.examples[i] for i in chosen))
 
 
 def _warnings(fitted: Fitted, examples: Examples, config: DprConfig) -> tuple[str, ...]:

@@ -4,61 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from entail.encoders.catalogue import fetch, resolve
 from entail.errors import TrainingError
 from entail.progress import ProgressCallback
-from entail.training.distributed import from_first, world
-from entail.training.loop import Fitted, Schedule, fit
+from entail.training.distributed import from_first
+from entail.training.loop import Fitted
 from entail.training.saving import require_place
 from entail.training.task import Watch
-from entail.training.tower import Lora, cast_precision, require_base, training_device
+from entail.training.tower import cast_precision, require_base, training_device
 from entail.tuning.config import TuningConfig
 from entail.tuning.examples import EntailedPair
 from entail.tuning.masked_task import MaskedTask
 from entail.tuning.masking import Prompts
 from entail.tuning.saving import TUNING, save_stage
+from entail.tuning.stage import StageTraining, drawn, fit_stage, lora_of
 from entail.tuning.tower import MaskedTower
 
 
-@dataclass(frozen=True)
-class TuningTraining:
-    """What a training came to, all its resumptions together.
+@dataclass(frozen=True, kw_only=True)
+class TuningTraining(StageTraining):
+    """What a training came to; its counts: pairs, those that do not fit, those whose premise was cut, steps.
 
     Attributes:
-        config: Its settings.
-        fitted: Evaluations and times.
-        counts: What was learnt from: pairs, those that do not fit, those whose premise was cut, steps.
         new_head: Whether the base's checkpoint had no masked-LM head.
-        warnings: What looked wrong, in words.
-        folder: Where the encoder was written; None if it was not.
-        data: Names of the data sets, for the card.
     """
 
-    config: TuningConfig
-    fitted: Fitted
-    counts: Mapping[str, int]
     new_head: bool
-    warnings: tuple[str, ...]
-    folder: Path | None
-    data: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return it of JSON's types, without the folder's place."""
-        return {
-            "config": asdict(self.config),
-            "fitted": asdict(self.fitted),
-            "counts": dict(self.counts),
-            "new_head": self.new_head,
-            "warnings": list(self.warnings),
-            "name": self.folder.name if self.folder else None,
-        }
+        return {**super().to_json(), "new_head": self.new_head}
 
 
 def train_tuning(
@@ -106,14 +86,13 @@ def train_tuning(
 
     if out is not None:
         require_place(out, method=TUNING)
-    rank, _ = world()
     base = fetch(resolve(config.base))
     require_base(base)
     place = training_device(device)
     torch.manual_seed(config.seed)
     tower = MaskedTower(
         base,
-        lora=Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None,
+        lora=lora_of(config),
         device=place,
         longest=config.longest,
         precision=cast_precision(config.precision, place),
@@ -129,30 +108,20 @@ def train_tuning(
             f"found {len(pairs)} pairs, none of which fits; give more, or a higher longest"
         )
     tower.expect(form.frequencies(prompts))
-    task = MaskedTask(config, form, prompts, tower, dev=form.of(_some(dev, config.dev_pairs))[0])
+    chosen = [dev[i] for i in drawn(len(dev), config.dev_pairs)]
+    task = MaskedTask(config, form, prompts, tower, dev=form.of(chosen)[0])
     steps = task.steps(config.epochs)
-    fitted = fit(
+    fitted = fit_stage(
         task,
-        tower.parameters,
-        Schedule(
-            epochs=config.epochs,
-            learning_rate=config.highest_rate,
-            warmup=min(1.0, config.warmup_steps / steps),
-            weight_decay=config.weight_decay,
-            max_gradient_norm=config.max_gradient_norm,
-            evaluate_steps=config.evaluate_every or None,
-            checkpoint_seconds=checkpoint_seconds,
-            seed=config.seed,
-        ),
-        folder=work or (out.with_name(f"{out.name}.training") if out else None),
-        fingerprint={
-            "base": str(base.revision),
-            "data": digest(pairs),
-            "dev": digest(dev),
-            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
-        },
+        tower,
+        config,
+        warmup=min(1.0, config.warmup_steps / steps),
+        bound_to={"data": digest(pairs), "dev": digest(dev)},
+        out=out,
+        work=work,
         resume=resume,
-        progress=None if rank else progress,
+        checkpoint_seconds=checkpoint_seconds,
+        progress=progress,
         watch=watch,
         stop=stop,
     )
@@ -194,14 +163,6 @@ def digest(pairs: Sequence[EntailedPair]) -> str:
     for pair in pairs:
         found.update(json.dumps([pair.premise, pair.hypothesis, pair.question]).encode() + b"\n")
     return found.hexdigest()[:12]
-
-
-def _some(dev: Sequence[EntailedPair], count: int) -> list[EntailedPair]:
-    """Draw the pairs that weights are chosen on: the same for every seed, to compare seeds."""
-    if not count or len(dev) <= count:
-        return list(dev)
-    chosen = np.random.default_rng(0).permutation(len(dev))[:count]
-    return [dev[i] for i in np.sort(chosen)]
 
 
 def _warnings(fitted: Fitted, steps: int, config: TuningConfig) -> tuple[str, ...]:
