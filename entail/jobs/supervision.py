@@ -102,20 +102,26 @@ def spawn_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> subproces
             start_new_session=True,
             pass_fds=(lock, pipe),
         )
-    _stand_behind(process.pid)
+    stand_behind(process.pid)
     return process
 
 
-def _stand_behind(pid: int) -> None:
-    """Let a process that leads a session of its own have the processor after everything else."""
+def stand_behind(pid: int, *, proc: Path = Path("/proc")) -> None:
+    """Let a process that leads a session of its own have the processor after everything else.
+
+    Args:
+        pid: The process.
+        proc: Where the system tells of its processes.
+    """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
     # Where Linux shares the processor among sessions first (autogroups), that weighs within one session only.
     with contextlib.suppress(OSError, ValueError):
-        own = int(Path("/proc/self/autogroup").read_text(encoding="ascii").rpartition(" ")[2])
+        # What never began a session, as in a container, reads as nothing: it weighs what is usual, 0.
+        own = int((proc / "self" / "autogroup").read_text(encoding="ascii").rpartition(" ")[2] or 0)
         for _ in range(_TRIES):
             try:
-                Path(f"/proc/{pid}/autogroup").write_text(str(min(19, own + NICE)), encoding="ascii")
+                (proc / str(pid) / "autogroup").write_text(str(min(19, own + NICE)), encoding="ascii")
                 return
             except BlockingIOError:  # the system takes one such change in a tenth of a second
                 time.sleep(LOOKS)

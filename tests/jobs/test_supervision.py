@@ -11,13 +11,26 @@ import pytest
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
-from entail.jobs.supervision import NICE, run_job, spawn_child
+from entail.jobs.supervision import NICE, run_job, spawn_child, stand_behind
 
 
 def autogroup(pid: int) -> int | None:
     """Return the niceness of a process's session, None where the system knows no such thing."""
     file = Path(f"/proc/{pid}/autogroup")
-    return int(file.read_text(encoding="ascii").split()[-1]) if file.exists() else None
+    told = file.read_text(encoding="ascii").split() if file.exists() else []
+    return int(told[-1]) if told else None
+
+
+def sessions_can_be_weighed() -> bool:
+    """Say whether a process may set the weight of a session it begins: not in every container."""
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
+        try:
+            Path(f"/proc/{process.pid}/autogroup").write_text("1", encoding="ascii")
+            return autogroup(process.pid) == 1
+        except OSError:
+            return False
+        finally:
+            process.kill()
 
 
 def test_what_trains_stands_behind_everything_else(
@@ -41,8 +54,8 @@ def test_what_trains_stands_behind_everything_else(
     assert seen["nice"] == min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
     assert seen["session"]
     # A session has a weight of its own, beside which its processes' niceness counts for nothing.
-    own = autogroup(os.getpid())
-    assert seen["group"] == (None if own is None else min(19, own + NICE))
+    if sessions_can_be_weighed():
+        assert seen["group"] == min(19, (autogroup(os.getpid()) or 0) + NICE)
     assert [seen[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")] == ["4", "4"]
     assert seen["OMP_WAIT_POLICY"] == "PASSIVE"
 
@@ -60,3 +73,18 @@ def test_what_was_said_of_threads_beforehand_holds(
 
     run_job(jobs.place(submit(steps=1).id), stopping=lambda: False, spawn=spying)
     assert "OMP_NUM_THREADS=3" in seen
+
+
+@pytest.mark.parametrize(
+    ("own", "then"), [("", NICE), ("/autogroup-7 nice 3\n", 3 + NICE), ("/autogroup-7 nice 19\n", 19)]
+)
+def test_a_session_weighs_less_than_the_one_that_began_it(tmp_path: Path, own: str, then: int) -> None:
+    """What never began a session, as in a container, reads as nothing: it weighs what is usual."""
+    for name, told in (("self", own), ("started", "/autogroup-8 nice 0\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "autogroup").write_text(told, encoding="ascii")
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
+        (tmp_path / "started").rename(tmp_path / str(process.pid))
+        stand_behind(process.pid, proc=tmp_path)
+        process.kill()
+    assert (tmp_path / str(process.pid) / "autogroup").read_text(encoding="ascii") == str(then)
