@@ -318,6 +318,7 @@ def _run(given: argparse.Namespace) -> None:
             reading=given.reading,
             alone=given.alone,
             batch_tokens=given.batch_tokens,
+            dropout=given.dropout,
         ),
         k=given.k,
         search=Search(margin=given.margin),
@@ -382,6 +383,7 @@ def main() -> int:
     parser.add_argument("--reading", default="joint", choices=("joint", "split"), help="of all arms (joint)")
     parser.add_argument("--alone", type=int, default=2, help="split: a candidate's own layers (2)")
     parser.add_argument("--batch-tokens", type=int, default=5000, help="tokens of a prefix's samples (5000)")
+    parser.add_argument("--dropout", type=float, help="of hidden states in training (as the base has it)")
     parser.add_argument("--train-k", type=int, default=180, help="visible neighbours in training (180)")
     parser.add_argument("--k", type=int, default=60, help="visible neighbours in ranking (60; the paper 290)")
     parser.add_argument("--margin", type=float, help="rank lazily, see `entail rank --margin`")

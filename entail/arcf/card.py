@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from entail.arcf.scorer_form import ADAPTER, HEAD, WHOLE
+from entail.encoders.cross import ADAPTER, HEAD, WHOLE
 from entail.cards.licences import OTHER, proposed_licence
 from entail.cards.markdown import code, escaped, shown, table
 from entail.cards.methods import method_text

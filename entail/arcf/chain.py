@@ -13,7 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from entail.arcf.inputs import Ids, Inputs, Pair
+from entail.arcf.inputs import Inputs
+from entail.encoders.pairs import Ids, Pair
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scorer import PairScorer, check_finite
 from entail.errors import SettingsError

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from entail.arcf.scorer import SHIPPED
-from entail.arcf.scorer_form import HEAD, METHOD, ScorerForm
+from entail.arcf.scorer_form import METHOD, ScorerForm
+from entail.encoders.cross import HEAD, cross_folders
 from entail.encoders.card import read_card
 from entail.errors import EncoderError
-from entail.settings import load_settings
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,15 @@ class ListedScorer:
 
 def list_scorers() -> list[ListedScorer]:
     """Return the scorers that stand under `models/`, what ships first, then those of chains, by name."""
-    models = load_settings().models_dir
     found = []
-    for head in sorted(models.glob(f"*/{HEAD}")) if models.is_dir() else []:
-        folder, form, problem = head.parent, ScorerForm(), None
+    for folder in cross_folders():
+        form, problem = ScorerForm(), None
         try:
             card = read_card(folder, folder.name)
             if card is None or card.method != METHOD or not card.scorer:
                 continue  # another method's head, such as that of Gaussians
             form = ScorerForm.read(card.scorer, name=folder.name)
-            stamp = str(head.stat().st_mtime_ns)
+            stamp = str((folder / HEAD).stat().st_mtime_ns)
         except EncoderError as error:
             problem, stamp = str(error), ""
         except OSError:

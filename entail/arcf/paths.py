@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from entail.arcf.inputs import Ids
+from entail.encoders.pairs import Ids
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import Ranked, Ranker, completed
 from entail.arcf.scorer import Scorer, check_finite

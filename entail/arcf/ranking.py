@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from entail.arcf.chain import Chain, Search, grow, grow_all
-from entail.arcf.inputs import Ids, Inputs
+from entail.arcf.inputs import Inputs
+from entail.encoders.pairs import Ids
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scorer import Scorer, check_finite
 from entail.data.worldtree import Question

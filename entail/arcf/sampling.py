@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from entail.arcf.config import ArcfConfig
-from entail.arcf.inputs import Ids, Inputs
+from entail.arcf.inputs import Inputs
+from entail.encoders.pairs import Ids
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.data.worldtree import Question, gold_positions
 from entail.errors import SamplingError

@@ -9,30 +9,33 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from entail.arcf.batching import Spent
-from entail.arcf.bert_scorer import BertScorer
 from entail.arcf.config import Precision
-from entail.arcf.inputs import Frame, Inputs, Pair, Tokenize, read_tokenizer
-from entail.arcf.scorer_form import ADAPTER, HEAD, METHOD, WHOLE, ScorerForm
-from entail.arcf.split import Head
+from entail.arcf.inputs import Inputs
+from entail.arcf.scorer_form import METHOD, ScorerForm
+from entail.arcf.split import Head, Layers
 from entail.arcf.split_layers import BertLayers, ModuleLayers
 from entail.arcf.split_scorer import SplitScorer
-from entail.arcf.stock_scorer import StockScorer
-from entail.encoders.bert import shared_bert
-from entail.encoders.bert_folder import read_bert
 from entail.encoders.card import read_card
-from entail.encoders.catalogue import EncoderEntry, fetch, resolve
+from entail.encoders.cross import (
+    HEAD,
+    CrossParts,
+    cross_folder,
+    cross_folders,
+    cross_parts,
+    load_cross,
+    plain_parts,
+    stock_model,
+)
 from entail.encoders.device import device_name
-from entail.encoders.lora import read_lora, read_lora_config
+from entail.encoders.pairs import Frame, Pair, Tokenize, read_tokenizer
+from entail.encoders.row_batches import Spent
 from entail.encoders.tensors import open_tensors
-from entail.encoders.weights import check_safe, file_sha256, folder_digest
+from entail.encoders.weights import check_safe
 from entail.errors import EncoderError, EvaluationError
 from entail.index.protocol import Floats
-from entail.settings import load_settings
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor
 
 SHIPPED = "arcf-minilm"
 """Name of the scorer that commands take where none is named."""
@@ -125,16 +128,19 @@ def load_scorer(
     form = ScorerForm.read(card.scorer, name=called)
     place = device_name(device)
     dtype = torch.bfloat16 if cast_precision(precision, place) == "bf16" else torch.float32
-    whole, adapter = _parts(folder, called, card.base, card.base_revision)
-    d = _dimension(folder / HEAD, called)
+    parts = cross_parts(folder, card)
+    d = parts.dimension
     with open_tensors(folder / HEAD, name=called, device=place, dtype=torch.float32) as tensors:
-        head = [tensors.get("weight", 1, d), tensors.get("bias", 1)]
-        if form.reading == "split":
-            head.append(tensors.get("scale", 1))
-    revision = f"{called}@{folder_digest(folder)}" + (f"+{whole.revision}" if adapter else "")
-    found = None if stock else _bert_scorer(whole, adapter, head, form, called, place, dtype, budget)
-    pairs = found or _stock_scorer(whole, adapter, head, form, called, place, dtype, budget)
-    return Scorer(called, revision, form, pairs)
+        head = tensors.get("weight", 1, d), tensors.get("bias", 1)
+        scale = tensors.get("scale", 1) if form.reading == "split" else None
+    pairs: PairScorer
+    if scale is None:
+        pairs = load_cross(
+            parts, head, longest=form.longest, device=place, dtype=dtype, budget=budget, stock=stock
+        )
+    else:
+        pairs = _split_scorer(parts, Head(*head, scale), form, place, dtype, budget, stock)
+    return Scorer(called, parts.revision, form, pairs)
 
 
 def scorer_folder(name: str | Path) -> Path:
@@ -143,125 +149,53 @@ def scorer_folder(name: str | Path) -> Path:
     Raises:
         EncoderError: If there is none; names those there are.
     """
-    models = load_settings().models_dir
-    given = Path(name).expanduser()
-    bare = models / str(name).removeprefix(f"{models.name}/")
-    plain = isinstance(name, str) and Path(bare).parent == models
-    for place in ((bare,) if plain else ()) + ((given,) if isinstance(name, Path) or "/" in name else ()):
-        if (place / HEAD).is_file():
-            return place
-    here = sorted(path.parent.name for path in models.glob(f"*/{HEAD}")) if models.is_dir() else []
+    found = cross_folder(name)
+    if found is not None:
+        return found
+    here = ", ".join(folder.name for folder in cross_folders() if _is_scorer(folder))
     raise EncoderError(
-        f"no scorer of facts is called {str(name)!r}; here are: {', '.join(here) or 'none'}. Train one: "
-        "entail train arcf"
+        f"no scorer of facts is called {str(name)!r}; here are: {here or 'none'}. Train one: entail train arcf"
     )
 
 
-def _parts(
-    folder: Path, name: str, base: str | None, trained_on: str | None
-) -> tuple[EncoderEntry, Path | None]:
-    """Return the whole model a scorer stands on, and the folder of its adapter, None without one."""
-    if not (folder / ADAPTER).is_dir():
-        return resolve(folder / WHOLE), None
-    if not base:
-        raise EncoderError(f"{name}: expected the adapter's base in entail.json ('base'), found none")
-    whole = fetch(resolve(base))
-    if trained_on and whole.revision and trained_on.rpartition("@")[2] != whole.revision.rpartition("@")[2]:
-        raise EncoderError(
-            f"{name}: expected its base to be {trained_on}, which it was trained on, found {whole.revision}; "
-            "name the right one as 'base' in entail.json, or train it anew"
-        )
-    return whole, folder / ADAPTER
+def _is_scorer(folder: Path) -> bool:
+    try:
+        card = read_card(folder, folder.name)
+    except EncoderError:
+        return True  # whoever names it is told what is wrong
+    return card is not None and card.method == METHOD
 
 
-def _bert_scorer(
-    whole: EncoderEntry,
-    adapter: Path | None,
-    head: Sequence[Tensor],
+def _split_scorer(
+    parts: CrossParts,
+    head: Head,
     form: ScorerForm,
-    name: str,
     device: str,
     dtype: torch.dtype,
     budget: int | None,
-) -> PairScorer | None:
-    config = read_bert(whole.path) if whole.path is not None else None
-    lora = read_lora_config(adapter) if adapter is not None else None
-    if config is None or (adapter is not None and lora is None):
-        return None
-    revision = whole.revision or file_sha256(config.folder / "model.safetensors")
-    bert = shared_bert(config, name=whole.name, revision=revision, device=device, dtype=dtype)
-    added = read_lora(lora, bert, name=name) if lora is not None else {}
-    if added is None:
-        return None
-    told = (config.folder / "tokenizer.json").read_text(encoding="utf-8")
-    tokenize, frame = read_tokenizer(told, name=whole.name, padding=config.padding)
-    if form.reading == "split":
-        return SplitScorer(
-            BertLayers(bert, added),
-            Head(*head),
-            alone=form.alone,
-            tokenize=tokenize,
-            frame=frame,
-            longest=min(form.longest, config.positions),
-            device=device,
-            budget=budget,
-        )
-    path = config.folder / "model.safetensors"
-    with open_tensors(path, name=whole.name, device=device, dtype=dtype, prefix="bert.") as tensors:
-        kinds = tensors.get("embeddings.token_type_embeddings.weight", None, config.dimension)
-    return BertScorer(
-        bert,
-        added,
-        kinds=kinds,
-        head=(head[0], head[1]),
-        tokenize=tokenize,
-        frame=frame,
-        longest=form.longest,
-        budget=budget,
-    )
-
-
-def _stock_scorer(
-    whole: EncoderEntry,
-    adapter: Path | None,
-    head: Sequence[Tensor],
-    form: ScorerForm,
-    name: str,
-    device: str,
-    dtype: torch.dtype,
-    budget: int | None,
-) -> PairScorer:
-    from entail.encoders.stock import sentence_transformer, without_head
-
-    model = without_head(sentence_transformer(whole, device=device), pooling="cls")
-    if adapter is not None:
-        model.load_adapter(str(adapter))
-    model = model.float().to(dtype)
-    if form.reading == "split":
+    stock: bool,
+) -> SplitScorer:
+    plain = None if stock else plain_parts(parts, device=device, dtype=dtype)
+    layers: Layers
+    if plain is not None:
+        layers, tokenize, frame = BertLayers(plain.bert, plain.added), plain.tokenize, plain.frame
+        longest = min(form.longest, plain.bert.config.positions)
+    else:
+        model = stock_model(parts, device=device, dtype=dtype)
         first: Any = next(iter(model.children()))
         told, padding = first.tokenizer.backend_tokenizer.to_str(), first.tokenizer.pad_token_id
-        tokenize, frame = read_tokenizer(told, name=name, padding=padding)
-        return SplitScorer(
-            ModuleLayers(first.auto_model.eval(), name=name),
-            Head(*head),
-            alone=form.alone,
-            tokenize=tokenize,
-            frame=frame,
-            longest=form.longest,
-            device=device,
-            budget=budget,
-        )
-    return StockScorer(model, (head[0], head[1]), name=name, longest=form.longest, budget=budget)
-
-
-def _dimension(head: Path, name: str) -> int:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(head, framework="pt") as opened:
-            return int(opened.get_slice("weight").get_shape()[1])
-    except (SafetensorError, OSError, IndexError) as error:
-        raise EncoderError(f"{name}: expected a linear map in {head.name}, found {error}") from error
+        tokenize, frame = read_tokenizer(told, name=parts.name, padding=padding)
+        layers, longest = ModuleLayers(first.auto_model.eval(), name=parts.name), form.longest
+    return SplitScorer(
+        layers,
+        head,
+        alone=form.alone,
+        tokenize=tokenize,
+        frame=frame,
+        longest=longest,
+        device=device,
+        budget=budget,
+    )
 
 
 def check_finite(scores: Floats, *, of: str) -> Floats:

@@ -11,15 +11,6 @@ from entail.errors import EncoderError
 METHOD = "arcf"
 """As `entail.json` names the method."""
 
-ADAPTER = "adapter"
-"""Folder of a scorer's adapter, within its own."""
-
-WHOLE = "model"
-"""Folder of a scorer's weights where all were tuned, within its own."""
-
-HEAD = "head.safetensors"
-"""The linear map from a vector to a score: `weight` (1, d), `bias` (1,); and `scale` (1,) where `split`."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerForm:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from entail.arcf.inputs import Frame, Ids
+from entail.encoders.pairs import Frame, Ids
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from entail.arcf.batching import Spent, budget_of, token_batches
-from entail.arcf.inputs import Frame, Ids, Pair, Tokenize, by_prefix
+from entail.encoders.row_batches import Spent, budget_of, token_batches
+from entail.arcf.inputs import by_prefix
+from entail.encoders.pairs import Frame, Ids, Pair, Tokenize
 from entail.arcf.split import (
     Head,
     Layers,

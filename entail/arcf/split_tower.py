@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from entail.arcf.batching import token_batches
-from entail.arcf.inputs import Pair, by_prefix
+from entail.encoders.row_batches import token_batches
+from entail.arcf.inputs import by_prefix
+from entail.encoders.pairs import Pair
 from entail.arcf.split import (
     Head,
     candidate_rows,

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entail.arcf.batching import Spent
-from entail.arcf.inputs import Frame, Pair
+from entail.encoders.row_batches import Spent
+from entail.encoders.pairs import Frame, Pair
 from entail.data.worldtree import Question
 from entail.data.worldtree_tables import Fact, FactTables
 from entail.index.protocol import Floats

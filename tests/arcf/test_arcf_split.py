@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from entail.arcf.config import ArcfConfig
-from entail.arcf.inputs import Pair
+from entail.encoders.pairs import Pair
 from entail.arcf.scorer import load_scorer
 from entail.arcf.split import Head, candidate_rows, prefix_row, read_alone, read_onto, read_prefix, scores_of
 from entail.arcf.split_layers import ModuleLayers

@@ -12,7 +12,7 @@ import pytest
 from entail.arcf.config import ArcfConfig
 from entail.arcf.ranking import ChainRanker, SingleFactRanker
 from entail.arcf.scorer import load_scorer, scorer_folder
-from entail.arcf.scorer_form import ADAPTER, HEAD
+from entail.encoders.cross import ADAPTER, HEAD
 from entail.arcf.training import ArcfTraining, train_arcf
 from entail.data.worldtree import Question
 from entail.data.worldtree_tables import FactTables

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from entail.index.protocol import Ints
+Ints = NDArray[np.int64]
 
 WASTE = 0.04
 """Share of a batch that may be padding."""

@@ -1,4 +1,4 @@
-"""Pairs scored by a plain BERT in torch alone: adapter merged, the last layer for the first token only."""
+"""Pairs of texts read by a plain BERT in torch alone: adapter merged, the last layer for one token only."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from entail.arcf.batching import Spent, budget_of, token_batches
-from entail.arcf.inputs import Frame, Pair, Tokenize
+from entail.encoders.row_batches import Spent, budget_of, token_batches
+from entail.encoders.pairs import Frame, Pair, Tokenize
 from entail.encoders.bert import ATTENTION, INNER, OUTER, OUTPUT, Bert, LowRank
 from entail.encoders.lora import merged
-from entail.index.protocol import Floats
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+Floats = NDArray[np.float32]
 
-class BertScorer:
+
+class CrossBert:
     """A cross-encoder on a plain BERT.
 
-    Any number of threads may score with it; the counts of `spent` are then rough.
+    Any number of threads may read with it; the counts of `spent` are then rough.
 
     Args:
         bert: The base.
         adapter: Its LoRA, empty for weights that were tuned themselves.
         kinds: Vectors of the two token types, (2, d).
-        head: Weight (1, d) and bias (1,), fp32.
+        head: Weight (outputs, d) and bias (outputs,), fp32.
         tokenize: The base's.
         frame: The tokens around a pair.
         longest: Tokens of a row.
@@ -54,12 +56,16 @@ class BertScorer:
         self.spent = Spent()
 
     def score(self, pairs: Sequence[Pair]) -> Floats:
-        """Return a score a pair, shape (pairs,)."""
+        """Return the first output of each pair, shape (pairs,): all that a head of one output has."""
+        return self.values(pairs)[:, 0]
+
+    def values(self, pairs: Sequence[Pair]) -> Floats:
+        """Return what the head makes of each pair, shape (pairs, outputs)."""
         import torch
 
         rows = [self.frame.row(pair) for pair in pairs]
         lengths = [len(row) for row in rows]
-        found: Floats = np.empty(len(rows), dtype=np.float32)
+        found: Floats = np.empty((len(rows), len(self._head[1])), dtype=np.float32)
         with torch.inference_mode():
             for some in token_batches(lengths, budget=self.budget):
                 longest = lengths[int(some[-1])]
@@ -95,7 +101,7 @@ class BertScorer:
         for at in lower:
             x = self._layer(x, mask, at)
         x = self._layer(x, mask, last, first_only=True)  # (rows, 1, d)
-        return linear(x[:, 0].float(), *self._head)[:, 0]  # (rows,)
+        return linear(x[:, 0].float(), *self._head)  # (rows, outputs)
 
     def _layer(self, x: Tensor, mask: Tensor | None, at: str, *, first_only: bool = False) -> Tensor:
         from torch.nn.functional import gelu, linear, scaled_dot_product_attention

@@ -1,4 +1,4 @@
-"""Pairs scored by any transformer, by transformers itself."""
+"""Pairs of texts read by any transformer, by transformers itself."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from entail.arcf.batching import Spent, budget_of, token_batches
-from entail.arcf.inputs import Frame, Pair, read_tokenizer
-from entail.index.protocol import Floats
+from entail.encoders.row_batches import Spent, budget_of, token_batches
+from entail.encoders.pairs import Frame, Pair, read_tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+Floats = NDArray[np.float32]
 
-class StockScorer:
+
+class CrossStock:
     """A cross-encoder on any other transformer, by transformers itself.
 
     Args:
         model: Its sentence-transformers model, adapter loaded.
-        head: Weight (1, d) and bias (1,), fp32.
+        head: Weight (outputs, d) and bias (outputs,), fp32.
         name: What messages call it.
         longest: Tokens of a row.
         budget: Tokens of a forward pass; default: by device.
@@ -42,7 +44,7 @@ class StockScorer:
         self.tokenize, self.frame = read_tokenizer(
             first.tokenizer.backend_tokenizer.to_str(), name=name, padding=first.tokenizer.pad_token_id
         )
-        self._head = torch.nn.Linear(head[0].shape[1], 1)
+        self._head = torch.nn.Linear(head[0].shape[1], len(head[0]))
         with torch.no_grad():
             self._head.weight.copy_(head[0])
             self._head.bias.copy_(head[1])
@@ -52,11 +54,15 @@ class StockScorer:
         self.spent = Spent()
 
     def score(self, pairs: Sequence[Pair]) -> Floats:
-        """Return a score a pair, shape (pairs,)."""
+        """Return the first output of each pair, shape (pairs,): all that a head of one output has."""
+        return self.values(pairs)[:, 0]
+
+    def values(self, pairs: Sequence[Pair]) -> Floats:
+        """Return what the head makes of each pair, shape (pairs, outputs)."""
         import torch
 
         if not pairs:
-            return np.empty(0, dtype=np.float32)
+            return np.empty((0, self._head.out_features), dtype=np.float32)
         with torch.inference_mode():
             told = cross_encode(
                 self._transformer, self._head, pairs, frame=self.frame, budget=self.budget, spent=self.spent
@@ -75,11 +81,13 @@ def cross_encode(
     spent: Spent,
     autocast: Any = None,  # noqa: ANN401 - a torch dtype
 ) -> Tensor:
-    """Return the scores of pairs by a model of transformers, rows of like length together, shape (pairs,).
+    """Return what a head makes of pairs by a model of transformers, shape (pairs, outputs).
+
+    Rows of like length go together.
 
     Args:
         transformer: Token ids -> hidden vectors.
-        head: The first token's vector -> a score, in fp32.
+        head: The first token's vector -> outputs, in fp32.
         pairs: At least one.
         frame: The tokens around a pair.
         budget: Tokens of a forward pass.
@@ -107,7 +115,7 @@ def cross_encode(
         }
         with torch.autocast(device.type, dtype=autocast, enabled=autocast is not None):
             told = transformer(**{name: torch.from_numpy(array).to(device) for name, array in given.items()})
-        parts.append(head(told.last_hidden_state[:, 0].float())[:, 0])  # (rows,)
+        parts.append(head(told.last_hidden_state[:, 0].float()))  # (rows, outputs)
         order.extend(some.tolist())
         spent.add(len(some), int(known.sum()), ids.size)
     back = torch.empty(len(order), dtype=torch.long)

@@ -1,4 +1,4 @@
-"""A scorer in training: a transformer whose adapter, or all of it, learns, and a linear head to a score."""
+"""A cross-encoder in training: a transformer whose adapter, or all of it, learns, and a linear head."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.arcf.batching import Spent
-from entail.arcf.inputs import Pair, read_tokenizer
-from entail.arcf.scorer_form import ADAPTER, HEAD, WHOLE
-from entail.arcf.stock_scorer import cross_encode
 from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.cross import ADAPTER, HEAD, WHOLE
+from entail.encoders.cross_stock import cross_encode
+from entail.encoders.pairs import Pair, read_tokenizer
+from entail.encoders.row_batches import Spent
 from entail.encoders.stock import without_head
 from entail.index.protocol import Floats
 from entail.training.tower import Lora, Precision, Tower, save_whole
@@ -22,14 +22,15 @@ AT_ONCE = 4096
 """Tokens of a forward pass; a loss is over several."""
 
 
-class ScorerTower(Tower):
-    """A cross-encoder that learns: the first token's vector to a score.
+class CrossTower(Tower):
+    """A cross-encoder that learns: the first token's vector to so many outputs.
 
     Args:
         base: A whole model, the start.
         lora: Train an adapter of this form, and the head; None trains every weight.
         device: A torch device.
         longest: Tokens that are read, at most what the base reads.
+        outputs: Numbers that a pair becomes.
         precision: bf16 computes hidden vectors under autocast; the head and the loss stay fp32.
         dropout: Of hidden states and attention while training; None leaves it as the base has it.
         seed: Of the head.
@@ -46,6 +47,7 @@ class ScorerTower(Tower):
         lora: Lora | None,
         device: str,
         longest: int,
+        outputs: int = 1,
         precision: Precision = "fp32",
         dropout: float | None = None,
         seed: int = 0,
@@ -63,17 +65,17 @@ class ScorerTower(Tower):
         )
         draw = torch.Generator().manual_seed(seed)
         d = int(self._transformer.config.hidden_size)
-        self.head = torch.nn.Linear(d, 1)
+        self.head = torch.nn.Linear(d, outputs)
         with torch.no_grad():
-            self.head.weight.copy_(torch.randn(1, d, generator=draw) * 0.02)
+            self.head.weight.copy_(torch.randn(outputs, d, generator=draw) * 0.02)
             self.head.bias.zero_()
         self.head.to(device)
         self.spent = Spent()
         self.model.train()
         self.parameters |= {f"head.{name}": p for name, p in self.head.named_parameters()}
 
-    def scores(self, pairs: Sequence[Pair]) -> Tensor:
-        """Return a score a pair with its gradient, shape (pairs,), fp32."""
+    def outputs(self, pairs: Sequence[Pair]) -> Tensor:
+        """Return the outputs of pairs with their gradient, shape (pairs, outputs), fp32."""
         import torch
 
         return cross_encode(
@@ -86,14 +88,14 @@ class ScorerTower(Tower):
             autocast=torch.bfloat16 if self.precision == "bf16" else None,
         )
 
-    def score(self, pairs: Sequence[Pair]) -> Floats:
-        """Return a score a pair without gradient and dropout, shape (pairs,)."""
+    def values(self, pairs: Sequence[Pair]) -> Floats:
+        """Return the outputs of pairs without gradient and dropout, shape (pairs, outputs)."""
         import torch
 
         self.model.eval()
         try:
             with torch.inference_mode():
-                found: Floats = self.scores(pairs).cpu().numpy()
+                found: Floats = self.outputs(pairs).cpu().numpy()
                 return found
         finally:
             self.model.train()
