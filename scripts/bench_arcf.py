@@ -25,17 +25,17 @@ from typing import Any
 
 import numpy as np
 
-from entail.encoders.row_batches import Spent
 from entail.arcf.chain import Chain, Search
 from entail.arcf.inputs import Inputs, as_sentence, question_text
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import ChainRanker
 from entail.arcf.scorer import load_scorer, scorer_folder
 from entail.arcf.scorer_form import ScorerForm
-from entail.encoders.cross import ADAPTER, HEAD, WHOLE
 from entail.data.worldtree import Question, read_questions
 from entail.data.worldtree_tables import read_fact_tables
 from entail.encoders.card import read_card
+from entail.encoders.cross import ADAPTER, HEAD, WHOLE
+from entail.encoders.row_batches import Spent
 from entail.encoders.stock import sentence_transformer
 from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains

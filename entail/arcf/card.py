@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from entail.encoders.cross import ADAPTER, HEAD, WHOLE
 from entail.cards.licences import OTHER, proposed_licence
 from entail.cards.markdown import code, escaped, shown, table
 from entail.cards.methods import method_text
 from entail.cards.sources import data_source
+from entail.encoders.cross import ADAPTER, HEAD, WHOLE
 
 _SPLIT = (
     "To be fast it departs from the paper: question and facts never read the candidate, and the candidate "

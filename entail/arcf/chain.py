@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 
 from entail.arcf.inputs import Inputs
-from entail.encoders.pairs import Ids, Pair
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scorer import PairScorer, check_finite
+from entail.encoders.pairs import Ids, Pair
 from entail.errors import SettingsError
 from entail.index.protocol import Floats, Ints
 from entail.metrics import Values

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from entail.encoders.pairs import Frame, Ids, Pair, Tokenize
 
+
 @dataclass(frozen=True)
 class Prefix:
     """A question with the facts chosen so far.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from entail.arcf.scorer import SHIPPED
 from entail.arcf.scorer_form import METHOD, ScorerForm
-from entail.encoders.cross import HEAD, cross_folders
 from entail.encoders.card import read_card
+from entail.encoders.cross import HEAD, cross_folders
 from entail.errors import EncoderError
 
 

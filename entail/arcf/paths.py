@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from entail.encoders.pairs import Ids
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import Ranked, Ranker, completed
 from entail.arcf.scorer import Scorer, check_finite
 from entail.data.worldtree import Question
+from entail.encoders.pairs import Ids
 from entail.errors import SettingsError
 from entail.evaluation.chains import tfidf_rankings
 from entail.index.protocol import Ints

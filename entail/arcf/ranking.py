@@ -11,10 +11,10 @@ import numpy as np
 
 from entail.arcf.chain import Chain, Search, grow, grow_all
 from entail.arcf.inputs import Inputs
-from entail.encoders.pairs import Ids
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scorer import Scorer, check_finite
 from entail.data.worldtree import Question
+from entail.encoders.pairs import Ids
 from entail.errors import SettingsError
 from entail.evaluation.chains import tfidf_rankings
 from entail.index.protocol import Floats, Ints

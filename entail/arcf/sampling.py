@@ -14,9 +14,9 @@ import numpy as np
 
 from entail.arcf.config import ArcfConfig
 from entail.arcf.inputs import Inputs
-from entail.encoders.pairs import Ids
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.data.worldtree import Question, gold_positions
+from entail.encoders.pairs import Ids
 from entail.errors import SamplingError
 from entail.index.protocol import Ints
 

@@ -154,7 +154,8 @@ def scorer_folder(name: str | Path) -> Path:
         return found
     here = ", ".join(folder.name for folder in cross_folders() if _is_scorer(folder))
     raise EncoderError(
-        f"no scorer of facts is called {str(name)!r}; here are: {here or 'none'}. Train one: entail train arcf"
+        f"no scorer of facts is called {str(name)!r}; here are: {here or 'none'}. Train one: "
+        "entail train arcf"
     )
 
 

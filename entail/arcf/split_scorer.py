@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from entail.encoders.row_batches import Spent, budget_of, token_batches
 from entail.arcf.inputs import by_prefix
-from entail.encoders.pairs import Frame, Ids, Pair, Tokenize
 from entail.arcf.split import (
     Head,
     Layers,
@@ -24,6 +22,8 @@ from entail.arcf.split import (
     read_prefix,
     scores_of,
 )
+from entail.encoders.pairs import Frame, Ids, Pair, Tokenize
+from entail.encoders.row_batches import Spent, budget_of, token_batches
 from entail.index.protocol import Floats
 
 if TYPE_CHECKING:

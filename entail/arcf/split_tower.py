@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from entail.encoders.row_batches import token_batches
 from entail.arcf.inputs import by_prefix
-from entail.encoders.pairs import Pair
 from entail.arcf.split import (
     Head,
     candidate_rows,
@@ -19,8 +17,11 @@ from entail.arcf.split import (
     scores_of,
 )
 from entail.arcf.split_layers import ModuleLayers
-from entail.arcf.tower import AT_ONCE, ScorerTower
+from entail.arcf.tower import ScorerTower
 from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.pairs import Pair
+from entail.encoders.row_batches import token_batches
+from entail.training.cross_tower import AT_ONCE
 from entail.training.tower import Lora, Precision
 
 if TYPE_CHECKING:
@@ -77,8 +78,8 @@ class SplitTower(ScorerTower):
         self.head.register_parameter("scale", scale)
         self.parameters["head.scale"] = scale
 
-    def scores(self, pairs: Sequence[Pair]) -> Tensor:
-        """Return a score a pair with its gradient, shape (pairs,), fp32."""
+    def outputs(self, pairs: Sequence[Pair]) -> Tensor:
+        """Return a score a pair with its gradient, shape (pairs, 1), fp32."""
         import torch
 
         head = Head(self.head.weight, self.head.bias, self.head.get_parameter("scale"))
@@ -103,4 +104,4 @@ class SplitTower(ScorerTower):
                 self.spent.add(len(some), int(known.sum()), rows.size)
         back = torch.empty(len(order), dtype=torch.long, device=self.device)
         back[torch.tensor(order, device=self.device)] = torch.arange(len(order), device=self.device)
-        return torch.cat(parts)[back]
+        return torch.cat(parts)[back][:, None]

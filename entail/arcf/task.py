@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from entail.arcf.config import ArcfConfig
-from entail.encoders.pairs import Pair
 from entail.arcf.losses import loss_of
 from entail.arcf.sampling import BARE, Sample, Sampler
+from entail.encoders.pairs import Pair
 from entail.evaluation.chains import ap
 from entail.index.protocol import Floats
 

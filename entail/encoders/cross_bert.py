@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.encoders.row_batches import Spent, budget_of, token_batches
-from entail.encoders.pairs import Frame, Pair, Tokenize
 from entail.encoders.bert import ATTENTION, INNER, OUTER, OUTPUT, Bert, LowRank
 from entail.encoders.lora import merged
+from entail.encoders.pairs import Frame, Pair, Tokenize
+from entail.encoders.row_batches import Spent, budget_of, token_batches
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.encoders.row_batches import Spent, budget_of, token_batches
 from entail.encoders.pairs import Frame, Pair, read_tokenizer
+from entail.encoders.row_batches import Spent, budget_of, token_batches
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entail.encoders.row_batches import Spent
-from entail.encoders.pairs import Frame, Pair
 from entail.data.worldtree import Question
 from entail.data.worldtree_tables import Fact, FactTables
+from entail.encoders.pairs import Frame, Pair
+from entail.encoders.row_batches import Spent
 from entail.index.protocol import Floats
 
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.encoders.row_batches import Spent, token_batches
 from entail.arcf.inputs import Inputs, as_sentence, question_text
 from entail.encoders.pairs import read_tokenizer
+from entail.encoders.row_batches import Spent, token_batches
 from entail.errors import EncoderError
 
 

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from entail.arcf.config import ArcfConfig
-from entail.encoders.pairs import Pair
 from entail.arcf.scorer import load_scorer
 from entail.arcf.split import Head, candidate_rows, prefix_row, read_alone, read_onto, read_prefix, scores_of
 from entail.arcf.split_layers import ModuleLayers
@@ -18,6 +17,7 @@ from entail.arcf.split_scorer import SplitScorer
 from entail.arcf.split_tower import SplitTower
 from entail.arcf.training import train_arcf
 from entail.encoders.catalogue import resolve
+from entail.encoders.pairs import Pair
 from entail.errors import EncoderError, TrainingError
 from entail.training.tower import Lora
 

@@ -12,11 +12,11 @@ import pytest
 from entail.arcf.config import ArcfConfig
 from entail.arcf.ranking import ChainRanker, SingleFactRanker
 from entail.arcf.scorer import load_scorer, scorer_folder
-from entail.encoders.cross import ADAPTER, HEAD
 from entail.arcf.training import ArcfTraining, train_arcf
 from entail.data.worldtree import Question
 from entail.data.worldtree_tables import FactTables
 from entail.encoders.catalogue import catalogue, resolve
+from entail.encoders.cross import ADAPTER, HEAD
 from entail.errors import CheckpointError, EncoderError, TrainingError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
 from entail.training.task import Event
