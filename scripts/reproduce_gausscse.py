@@ -294,7 +294,7 @@ def _run(given: argparse.Namespace) -> None:
         for seed in given.seeds:
             print(f"{row.name}, seed {seed}", file=sys.stderr)
             run = run_row(
-                _lasting(row, given.epochs), triplets, dev, on, base=given.base, seed=seed, work=given.work
+                _as_told(row, given), triplets, dev, on, base=given.base, seed=seed, work=given.work
             )
             rows.setdefault(row.name, {})[str(seed)] = run
             write()
@@ -304,14 +304,16 @@ def _run(given: argparse.Namespace) -> None:
                 name = f"{batch}/{rate:g}"
                 print(f"batch {batch}, rate {rate:g}", file=sys.stderr)
                 one = Row(f"grid {name}", replace(OURS, batch_size=batch, learning_rate=rate))
-                one = _lasting(one, given.epochs)
+                one = _as_told(one, given)
                 run = run_row(one, triplets, dev, (), base=given.base, seed=given.seeds[0], work=given.work)
                 grid[name] = run["dev"]["AUPRC"]
                 write()
 
 
-def _lasting(row: Row, epochs: int | None) -> Row:
-    return row if epochs is None else replace(row, config=replace(row.config, epochs=epochs))
+def _as_told(row: Row, given: argparse.Namespace) -> Row:
+    told = {name: getattr(given, name) for name in ("epochs", "dropout")}
+    changes = {name: value for name, value in told.items() if value is not None}
+    return replace(row, config=replace(row.config, **changes))
 
 
 def main() -> int:
@@ -326,6 +328,7 @@ def main() -> int:
     parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these rows")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")
     parser.add_argument("--epochs", type=int, help="of every row, where there is no GPU (3, as the paper)")
+    parser.add_argument("--dropout", type=float, help="of every row (as the base has it)")
     parser.add_argument("--grid", action="store_true", help="also batch sizes and learning rates")
     parser.add_argument("--work", type=Path, default=Path("build/gausscse"), help="folder for weights")
     parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")

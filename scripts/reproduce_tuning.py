@@ -137,6 +137,7 @@ class Bench:
             longest=given.longest,
             learning_rate=given.tuning_rate,
             warmup_steps=given.warmup,
+            dropout=given.dropout,
             seed=seed,
             **(arm.tuning or {}),
         )
@@ -151,6 +152,7 @@ class Bench:
             batch_size=given.batch_size,
             longest=given.longest,
             learning_rate=given.rate,
+            dropout=given.dropout,
             seed=seed,
         )
 
@@ -168,7 +170,7 @@ class Bench:
 
 
 _MEASURED = ("base",)
-_CONTRAST = ("every_weight", "questions", "epochs", "batch_size", "longest", "rate")
+_CONTRAST = ("every_weight", "questions", "epochs", "batch_size", "longest", "rate", "dropout")
 _TUNING = ("tuning_epochs", "tuning_rate", "warmup", "nli_pairs")
 
 
@@ -410,6 +412,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--longest", type=int, default=128, help="tokens that are read (128; the paper: 256)")
     parser.add_argument("--tuning-rate", type=float, help="learning rate of the first stage")
     parser.add_argument("--rate", type=float, help="learning rate of the contrastive stage")
+    parser.add_argument("--dropout", type=float, help="of both stages (as the base has it)")
     parser.add_argument("--warmup", type=int, default=100, help="steps of the first stage (100)")
     parser.add_argument("--work", type=Path, default=Path("build/tuning"), help="folder for weights")
     parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")
