@@ -134,7 +134,7 @@ _ENDS = re.compile(r"[?\uff1f؟]+[\"”']*(?=\s|$)|[\uff1f؟]+")
 _NO_PREFIX_MOVE = lexicon.word_class("no_prefix_move")
 
 
-_POLITE = re.compile(
+POLITE = re.compile(
     r"""^(?:please
       | (?:can|could|would)[ ](?:you|someone|anyone|anybody)[ ](?:please[ ])?
         (?:tell[ ](?:me|us)|explain|describe|say)
@@ -142,6 +142,7 @@ _POLITE = re.compile(
       | i(?:[ ]would|'d)?[ ](?:like|want)[ ]to[ ]know)[ ]""",
     re.IGNORECASE | re.VERBOSE,
 )
+"""How a question begins that is asked politely: no part of what it asks."""
 
 
 def claim(question: str) -> Claim:
@@ -154,19 +155,20 @@ def claim(question: str) -> Claim:
     """
     rule = "topic"
     parts = []
-    sentences = _sentences(question)
+    sentences = sentences_of(question)
     for sentence in sentences if len(sentences) <= MAX_SENTENCES else [" ".join(sentences)]:
         said, rule = _claim(sentence)
         if rule == "statement" and question.rstrip(" \"'”").endswith(("?", "\uff1f")):
             said, rule = f"It is known whether {lowered(words_of(said))}", "whether"
-        said = _sentence(said)
+        said = sentence_of(said)
         if lost(sentence, said):  # no rule was made for this: rather say little than something else
-            said, rule = _sentence(f"There exists something known about {sentence}"), "topic"
+            said, rule = sentence_of(f"There exists something known about {sentence}"), "topic"
         parts.append(said)
     return Claim(question, " ".join(parts) or "There exists something known.", rule)
 
 
-def _sentences(question: str) -> list[str]:
+def sentences_of(question: str) -> list[str]:
+    """Return the questions in a text, one or more, without their question marks."""
     text = re.sub(r"(?<=[A-Za-z]),(?=[A-Za-z])", ", ", question.replace("¿", " ").replace("¡", " ")).strip()
     text = re.sub(r"[?\uff1f]+([\"\u201d')]+)(?=\s+[a-z])", r"\1", text)  # a question that is quoted
     text = re.sub(r"([?\uff1f]+)([\"\u201d')]+)", r"\2\1", text)
@@ -176,7 +178,8 @@ def _sentences(question: str) -> list[str]:
     )
 
 
-def _sentence(text: str) -> str:
+def sentence_of(text: str) -> str:
+    """Write a text as a sentence: with a capital, a full stop, no question mark."""
     text = re.sub(r"[?\uff1f؟]+", "", text).strip().rstrip(",;:-\u2013 ").rstrip()
     text = re.sub(r"\s+([,.;:])", r"\1", text)
     text = text[:1].upper() + text[1:]
@@ -184,7 +187,7 @@ def _sentence(text: str) -> str:
 
 
 def _claim(sentence: str) -> tuple[str, str]:
-    sentence = _POLITE.sub("", sentence) if _POLITE.match(sentence) else sentence
+    sentence = POLITE.sub("", sentence) if POLITE.match(sentence) else sentence
     words = expanded(words_of(sentence))
     if not words or len(words) > MAX_WORDS:
         return f"There exists something known about {sentence}", "topic"
@@ -196,7 +199,7 @@ def _claim(sentence: str) -> tuple[str, str]:
     if two:
         said, rule = _claim(text_of(words[:two]).rstrip(","))
         other, _ = _claim(text_of(words[two + 1 :]))
-        return f"{_sentence(said)} {_sentence(other)}", rule
+        return f"{sentence_of(said)} {sentence_of(other)}", rule
     tail = words[-1].low
     if (
         len(words) > 4
@@ -229,7 +232,7 @@ def _claim(sentence: str) -> tuple[str, str]:
     if parts is None:
         return _after_comma(words) or completed(words) or _no_question(words)
     said, rule = _said(parts)
-    return _with_before(said, replace(parts, before=()) if rule == "in place" else parts), rule
+    return with_before(said, replace(parts, before=()) if rule == "in place" else parts), rule
 
 
 _AT_END = {
@@ -287,7 +290,7 @@ def _said(parts: Asked) -> tuple[str, str]:
     return (said.replace("There exists ", f"There exists, {' '.join(about)}, ", 1) if about else said), rule
 
 
-def _with_before(said: str, parts: Asked) -> str:
+def with_before(said: str, parts: Asked) -> str:
     """Add what stood before the question: "In 1998, who won" -> "... who won in 1998"."""
     if parts.extra:
         said = f"{said} {text_of(parts.extra).rstrip(',')}"
@@ -353,10 +356,10 @@ def _after_comma(words: Words) -> tuple[str, str] | None:
     tail = words[cut:]
     before = Asked("", before=tuple(words[:cut]))
     if is_auxiliary(tail[0]) and words[0].low in PREPOSITIONS | SUBORDINATORS:
-        return _with_before(f"It is known whether {adjunct(tail, complete=True).text}", before), "whether"
+        return with_before(f"It is known whether {adjunct(tail, complete=True).text}", before), "whether"
     if tail[0].low in _ASKED_FOR and len(tail) > 1:
         found = _imperative(tail)
-        return (_with_before(found, before), "imperative") if found else None
+        return (with_before(found, before), "imperative") if found else None
     return None
 
 

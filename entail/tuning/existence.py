@@ -113,12 +113,12 @@ def _link(clause: Clause, head: str, preposition: str | None, parts: Asked) -> s
             return f"{preposition} which"
         if head in PLACES and any(word.low in AT_A_PLACE for word in parts.rest[1:]):
             return "in which"
-    if _bare_time(head, parts):
+    if bare_time(head, parts):
         return f"{preposition} which"
     return "that"
 
 
-def _bare_time(head: str, parts: Asked) -> bool:
+def bare_time(head: str, parts: Asked) -> bool:
     """Whether "what year was NOUN" asks when it was."""
     first = parts.rest[0].low
     superlative = len(parts.rest) > 2 and parts.rest[2].low in {"first", "last", "only", "best", "worst"}
@@ -130,7 +130,7 @@ def _bare_time(head: str, parts: Asked) -> bool:
 
 
 def _clause_text(clause: Clause, head: str, parts: Asked) -> str:
-    if clause.gap == "subject" and _bare_time(head, parts):
+    if clause.gap == "subject" and bare_time(head, parts):
         return adjunct(parts.rest).text
     return clause.text
 

@@ -52,7 +52,8 @@ def in_place(parts: Asked) -> str:
             said = said.removeprefix("at ")
     else:
         said = named(noun)[0] if noun else "something known"
-    asserted = parts.before and not parts.front and (is_finite(before[-1]) or is_base(before[-1]))
+    stated = bool(parts.before and before) and not parts.front
+    asserted = stated and (is_finite(before[-1]) or is_base(before[-1]))
     if asserted and before[-1].low not in _SAYING and rest and is_auxiliary(rest[0]):
         said = f"{said.removesuffix(' that')} that"
     if before and is_auxiliary(before[0]):

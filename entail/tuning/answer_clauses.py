@@ -1,0 +1,85 @@
+"""Clauses of questions with the answer in the place of what they lack."""
+
+from __future__ import annotations
+
+from entail.tuning import lexicon
+from entail.tuning.answer_phrases import inside, is_clause, is_many, opens_clause
+from entail.tuning.clauses import adjunct, core, is_auxiliary
+from entail.tuning.gaps import begins_predicate, object_gap
+from entail.tuning.phrases import PARTICLES, lowered
+from entail.tuning.predicates import base_verb, participle
+from entail.tuning.words import BE, HAVE, PREPOSITIONS, SUBORDINATORS, TIME_ADVERBS, Word, Words, text_of
+
+
+def alone(rest: Words, answer: str, *, person: bool = False) -> str | None:
+    """Put an answer where a question word stood for itself: as the subject, or as what the verb lacks.
+
+    >>> from entail.tuning.words import words_of
+    >>> alone(words_of("causes tides"), "the Moon"), alone(words_of("did he write"), "a book")
+    ('the Moon causes tides', 'he wrote a book')
+
+    Args:
+        rest: The question from its verb on.
+        answer: The answer.
+        person: Whether a person is asked for.
+    """
+    if not rest:
+        return None
+    clause = core(rest, person=person)
+    if clause.gap == "object":
+        return at_gap(rest, inside(answer))
+    first = rest[0]
+    if first.low in BE and len(rest) > 1:
+        if rest[1].low == "there":
+            return None
+        if not begins_predicate(rest[1:], person=person):  # "What is the capital": that is the answer
+            return f"{lowered(rest[1:])} {first.text.lower()} {inside(answer)}"
+    happens = first.low in {"happens", "happened", "happen"}
+    if opens_clause(answer) or (happens and is_clause(answer)):
+        return None  # "What happens then?" + "it expands"
+    return f"{answer} {text_of(_agreeing(rest, many=is_many(answer)))}"
+
+
+def _agreeing(words: Words, *, many: bool) -> Words:
+    """Give the verb in the present the number of its subject."""
+    first, low = words[0], words[0].low
+    many_of = {"is": "are", "was": "were", "has": "have", "does": "do"}
+    form = low
+    if many:
+        base = lexicon.base_of_third(low) if lexicon.third_share(low) else None
+        form = many_of.get(low) or base or low
+    elif low in many_of.values():
+        form = next(one for one, several in many_of.items() if several == low)
+    elif lexicon.verb_share(low) and lexicon.base_of_past(low) is None and not is_auxiliary(first):
+        form = lexicon.third_person(low)
+    return words if form == low else [Word(first.text.lower().replace(low, form), form), *words[1:]]
+
+
+def at_gap(words: Words, phrase: str) -> str | None:
+    """Put a phrase behind the verb that lacks its object; None where another place is as likely.
+
+    >>> from entail.tuning.words import words_of
+    >>> at_gap(words_of("did Brazil beat in the final"), "Italy")
+    'Brazil beat Italy in the final'
+    """
+    aux, rest = words[0], list(words[1:])
+    if not is_auxiliary(aux) or len(rest) < 2 or rest[0].low == "there":
+        return None
+    low = aux.low.removesuffix("n't")
+    if core(words).stranded:
+        place: int | None = len(rest) - 1
+    elif low in BE:
+        place = object_gap(rest)
+    else:
+        place = participle(rest) if low in HAVE else base_verb(rest)
+    if place is None:
+        return None
+    tail = rest[place + 1 :]
+    if tail and tail[0].low in PARTICLES and len(tail) == 1:  # "took over | it"
+        place, tail = place + 1, []
+    opens = PREPOSITIONS | SUBORDINATORS | TIME_ADVERBS | {"to", "because", "before", "after", "as"}
+    if tail and (tail[0].low not in opens - {"of", "that"} or tail[0].name):
+        return None
+    filled = [*rest[: place + 1], Word(phrase, phrase.lower(), name=True, sealed=True), *tail]
+    clause = adjunct([aux, *filled])
+    return clause.text if clause.sure else None

@@ -1,0 +1,140 @@
+"""Questions with their answers as statements: what a careful reader accepts, and what no statement may be."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.tuning.answered import MAX_ANSWER, statement
+from entail.tuning.claims import claim
+from entail.tuning.kept import lost
+
+INSERTED = {
+    ("When did the Broncos first win the Super Bowl?", "1998"): (
+        "The Broncos first won the Super Bowl in 1998."
+    ),
+    ("When was the treaty signed?", "July 4, 1776."): "The treaty was signed on July 4, 1776.",
+    ("When did dinosaurs die out?", "about 66 million years ago"): (
+        "Dinosaurs died out about 66 million years ago."
+    ),
+    ("When was the printing press invented?", "The 15th century"): (
+        "The printing press was invented in the 15th century."
+    ),
+    ("Where was Tesla born?", "Smiljan"): "Tesla was born in Smiljan.",
+    ("Where did he study?", "Graz University"): "He studied at Graz University.",
+    ("Where did Napoleon flee?", "Paris"): "Napoleon fled to Paris.",
+    ("Where does cotton come from?", "a plant"): "Cotton comes from a plant.",
+    ("Why did Tesla leave Graz?", "He had no money"): "Tesla left Graz because he had no money.",
+    ("Why do leaves fall in autumn?", "the cold"): "Leaves fall in autumn because of the cold.",
+    ("Why do birds migrate?", "to find food"): "Birds migrate to find food.",
+    ("How do plants make food?", "by photosynthesis"): "Plants make food by photosynthesis.",
+    ("How does a whale breathe?", "coming to the surface"): "A whale breathes by coming to the surface.",
+    ("How many moons does Mars have?", "two"): "Mars has two moons.",
+    ("How many people are there in Paris?", "2.1 million"): "There are 2.1 million people in Paris.",
+    ("How many cats live there?", "12"): "12 cats live there.",
+    ("How much did it cost?", "$5"): "It cost $5.",
+    ("How much water does a cow drink?", "100 litres"): "A cow drinks 100 litres of water.",
+    ("How long is the river?", "300 km"): "The river is 300 km long.",
+    ("How long did the war last?", "six years"): "The war lasted six years.",
+    ("How old was Mozart when he died?", "35"): "Mozart was 35 years old when he died.",
+    ("How far is Dover from Calais?", "33 km"): "Dover is 33 km from Calais.",
+    ("How often does the comet return?", "every 76 years"): "The comet returns every 76 years.",
+    ("Who wrote Hamlet?", "William Shakespeare"): "William Shakespeare wrote Hamlet.",
+    ("Who did Brazil beat in the 1994 final?", "Italy"): "Brazil beat Italy in the 1994 final.",
+    ("Who did he work for?", "Edison"): "He worked for Edison.",
+    ("Whose book inspired the film?", "Stephen King"): "Stephen King's book inspired the film.",
+    ("What causes the tides?", "the Sun and the Moon"): "The Sun and the Moon cause the tides.",
+    ("What is the capital of France?", "Paris"): "The capital of France is Paris.",
+    ("What is the river known for?", "its floods"): "The river is known for its floods.",
+    ("What year did he die?", "1943"): "He died in 1943.",
+    ("What colour is the car?", "Red"): "The car is Red.",
+    ("Which countries border Portugal?", "Spain"): "Spain borders Portugal.",
+    ("Which gas do plants take in?", "carbon dioxide"): "Plants take in carbon dioxide.",
+    ("In what year did Tesla die?", "1943"): "Tesla died in 1943.",
+    ("For how many years did he rule?", "12"): "He ruled for 12 years.",
+    ("In 1998, who won the cup?", "France"): "France won the cup in 1998.",
+    ("Tesla was born in what year?", "1856"): "Tesla was born in 1856.",
+    ("Is the whale a fish?", "No."): "The whale is not a fish.",
+    ("Can penguins fly?", "no"): "Penguins cannot fly.",
+    ("Did Rome fall?", "Yes"): "Rome fell.",
+}  # fmt: skip
+
+IDENTIFIED = {
+    ("What German company owns the mine?", "K+S"): "K+S is the German company that owns the mine.",
+    ("What type of rock is granite?", "igneous rock"): (
+        "Igneous rock is the type of rock that granite is."
+    ),
+    ("How many suns does it have?", "one"): "One is the number of suns that it has.",
+}  # fmt: skip
+
+BESIDE = {
+    ("How do plants make food?", "photosynthesis"): (
+        "There exists a known way in which plants make food: photosynthesis."
+    ),
+    ("When is the shop open?", "rain"): "There exists a known time when the shop is open: rain.",
+    ("Is a tomato a fruit or a vegetable?", "a fruit"): (
+        "It is known whether a tomato is a fruit or a vegetable: a fruit."
+    ),
+    ("What happens to water when it freezes?", "it expands"): (
+        "There exists a known thing that happens to water when it freezes: it expands."
+    ),
+    ("Who won? When did they win?", "France"): (
+        "There exists a known person who won. There exists a known time when they won: France."
+    ),
+    ("How to boil an egg", "in hot water"): "There exists a known way to boil an egg: in hot water.",
+    ("cost of living in Paris", "high"): (
+        "There exists something known about cost of living in Paris: high."
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("how", "asked", "wanted"),
+    [
+        (how, asked, wanted)
+        for how, some in (("inserted", INSERTED), ("identified", IDENTIFIED), ("beside", BESIDE))
+        for asked, wanted in some.items()
+    ],
+)
+def test_question_and_answer_as_one_statement(how: str, asked: tuple[str, str], wanted: str) -> None:
+    found = statement(*asked)
+    assert (found.text, found.how) == (wanted, how)
+    assert found.rule == claim(asked[0]).rule
+
+
+def test_without_an_answer_it_is_the_claim_and_without_a_question_the_answer() -> None:
+    assert statement("Who won?", " ?! ").text == claim("Who won?").text
+    assert statement("Who won?", "").how == "claim"
+    assert statement(" ", "ice is cold").text == "Ice is cold."
+    told = statement("When did Tesla die?", "Tesla died in New York in 1943.")
+    assert (told.text, told.how) == ("Tesla died in New York in 1943.", "answer")
+
+
+def test_a_question_word_alone_behind_an_article_is_no_mishap() -> None:
+    assert claim("the who").text == "A known person."
+
+
+def test_a_long_answer_or_several_sentences_stand_behind_the_claim() -> None:
+    for answer in ("ice " * (MAX_ANSWER + 1), "Ice melts. Then it flows.", "either: ice"):
+        found = statement("What is cold?", answer)
+        assert found.how == "beside"
+        assert found.text.startswith("There exists a known thing that is cold: ")
+    assert statement("why " * 500, "ice").how == "beside"
+
+
+SOME = """who what which when where why how many much long is are did does can the a of in to for by whom
+whose win won city Tesla river year 1994 and not there it blue , " ? Привет 水 <b>"""
+WORDS = st.lists(st.sampled_from(SOME.split()), max_size=9).map(" ".join)
+
+
+@given(WORDS, WORDS)
+def test_nothing_is_asked_any_more_and_the_answer_is_there(question: str, answer: str) -> None:
+    found = statement(question, answer)
+    assert found.text.strip()
+    assert found.text[-1] in '.!"”'
+    if found.how != "claim":
+        assert not lost(answer.replace("?", " "), found.text) or found.rule == "whether"
+
+
+@given(st.text(max_size=60), st.text(max_size=30))
+def test_no_text_is_too_strange(question: str, answer: str) -> None:
+    assert statement(question, answer).text.strip()
