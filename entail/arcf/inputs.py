@@ -43,34 +43,44 @@ class Inputs:
         self._tokenize = tokenize
         half = max(1, (longest - frame.size) // 2)
         self.candidates: list[Ids] = [tuple(ids[:half]) for ids in tokenize(facts)]
-        self._chosen: list[Ids] = [
-            tuple(ids) for ids in tokenize([f" {as_sentence(fact)}" for fact in facts])
-        ]
+        self._chosen = self._as_chosen(facts)
         self._reserved = max((len(ids) for ids in self.candidates), default=0)
 
     def questions(self, questions: Sequence[tuple[str, str]]) -> list[Ids]:
         """Return the ids of questions and their answers, up to and with `(explanation)`."""
         return [tuple(ids) for ids in self._tokenize([question_text(*pair) for pair in questions])]
 
-    def prefix(self, question: Ids, chosen: Sequence[int], *, room_for: int | None = None) -> Prefix:
+    def prefix(
+        self,
+        question: Ids,
+        chosen: Sequence[int],
+        *,
+        room_for: int | None = None,
+        before: Sequence[str] = (),
+    ) -> Prefix:
         """Put a prefix together; where it is too long the oldest facts go, then the question's begin.
 
         Args:
             question: As `questions` returned it.
             chosen: Positions of facts, in the order in which they were chosen.
             room_for: Tokens of the longest candidate it will stand before; default: of all facts.
+            before: Sentences that stand before them; they need not be facts.
         """
         room = self.longest - self.frame.size - (self._reserved if room_for is None else room_for)
-        kept = list(chosen)
-        taken = len(question) + sum(len(self._chosen[fact]) for fact in kept)
+        kept = [*self._as_chosen(before), *(self._chosen[fact] for fact in chosen)]
+        taken = len(question) + sum(map(len, kept))
         dropped = 0
         while kept and taken > room:
-            taken -= len(self._chosen[kept.pop(0)])
+            taken -= len(kept.pop(0))
             dropped += 1
         if len(question) > room:
             # The end of a question asks, and holds the answer.
             question, dropped = question[len(question) - room :], -1
-        return Prefix((*question, *(token for fact in kept for token in self._chosen[fact])), dropped)
+        return Prefix((*question, *(token for ids in kept for token in ids)), dropped)
+
+    def _as_chosen(self, sentences: Sequence[str]) -> list[Ids]:
+        told = [f" {as_sentence(sentence)}" for sentence in sentences]
+        return [tuple(ids) for ids in self._tokenize(told)] if told else []
 
     def tokens(self, pair: Pair) -> int:
         """Return how many tokens a pair's row has."""
@@ -90,11 +100,13 @@ def by_prefix(pairs: Sequence[Pair]) -> dict[Ids, list[int]]:
 
 
 def question_text(stem: str, answer: str) -> str:
-    """Return a question with its answer, as a prefix begins.
+    """Return a question with its answer, as a prefix begins; a statement to be explained has none.
 
-    >>> question_text("What melts?", "ice")
-    'What melts? (answer) ice. (explanation)'
+    >>> question_text("What melts?", "ice"), question_text("Ice melts.", "")
+    ('What melts? (answer) ice. (explanation)', 'Ice melts. (explanation)')
     """
+    if not answer:
+        return f"{stem} (explanation)"
     return f"{stem} (answer) {as_sentence(answer)} (explanation)"
 
 

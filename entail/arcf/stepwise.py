@@ -86,15 +86,29 @@ class ScoredSteps:
     def _inputs(self) -> Inputs:
         return self.scorer.inputs(self._facts.texts)
 
-    def told(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> Told:
+    def told(
+        self,
+        question: Question,
+        chosen: Sequence[int],
+        candidates: Sequence[int],
+        *,
+        before: Sequence[str] = (),
+    ) -> Told:
         """Score candidates after the chosen facts.
+
+        Args:
+            question: The question.
+            chosen: Positions of facts.
+            candidates: Positions of facts.
+            before: Sentences of the explanation that stand before the chosen facts.
 
         Raises:
             EvaluationError: If a score is not a number.
         """
         form = self.scorer.form
         (asked,) = self._inputs.questions([(question.stem, question.answer)])
-        prefix = self._inputs.prefix(asked, () if form.scheme == "single-fact" else chosen)
+        alone = form.scheme == "single-fact"
+        prefix = self._inputs.prefix(asked, () if alone else chosen, before=() if alone else before)
         pairs = [(prefix.ids, self._inputs.candidates[fact]) for fact in candidates]
         stops = form.stop and form.scheme != "single-fact"
         scores = self.scorer.pairs.score([(prefix.ids, ()), *pairs] if stops else pairs)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from entail.data.records import Premise
 from entail.errors import ActError
@@ -155,11 +155,41 @@ _ACTS: dict[str, type[AnyAct]] = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One candidate as it was on the screen."""
+    """One candidate as it was on the screen.
+
+    Attributes:
+        key: The premise's.
+        rank: Its place on the list.
+        score: What it was ranked by.
+        retrieved: Where a list was ordered anew: its place on the retriever's own.
+    """
 
     key: str
     rank: int
     score: float
+    retrieved: int | None = None
+
+
+Means = Literal["next", "draft"]
+"""How a scorer of facts proposes: candidates ordered by how well they go on, or a whole chain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What tells a list that a scorer of facts proposed from one that was retrieved.
+
+    Attributes:
+        means: `next`: a retriever's best, ordered by how well they go on from what was accepted; `draft`: a
+            chain built on from there, each premise in the light of the ones before.
+        after: Keys of what stood below the node when it was made, in order.
+        k: Of `next`, how many were ordered; of `draft`, neighbours of each sentence.
+        among: Of `next`, revision of the retriever that brought them.
+    """
+
+    means: Means
+    after: tuple[str, ...] = ()
+    k: int = 0
+    among: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,12 +197,13 @@ class Evidence:
     """What an author had before their eyes when judging a premise.
 
     Attributes:
-        retriever: Its name.
-        revision: Revision of the encoder, or settings of a lexical retriever.
+        retriever: Name of what ranked: a retriever, or the scorer of a proposal.
+        revision: Revision of the encoder or scorer, or settings of a lexical retriever.
         corpus_version: Version of the corpus that was searched.
         query: The text searched with.
         own_words: Whether the author typed the query instead of taking the node's text.
         shown: All candidates that were on the screen, by rank.
+        proposal: Where they were proposed by a scorer of facts: how; None where they were retrieved.
     """
 
     retriever: str
@@ -181,6 +212,7 @@ class Evidence:
     query: str
     own_words: bool = False
     shown: tuple[Shown, ...] = ()
+    proposal: Proposal | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,9 +312,33 @@ def _typed(record: R) -> R:
     return record
 
 
+def evidence_to_json(evidence: Evidence | None) -> dict[str, Any] | None:
+    """Return what the log keeps of evidence: what only proposals have is left out of the others.
+
+    >>> shown = (Shown("k", 1, 0.5),)
+    >>> seen = Evidence(retriever="x", revision="x", corpus_version=1, query="q", shown=shown)
+    >>> told = evidence_to_json(seen)
+    >>> told["shown"], "proposal" in told
+    ([{'key': 'k', 'rank': 1, 'score': 0.5}], False)
+    """
+    if evidence is None:
+        return None
+    told = asdict(evidence)
+    if evidence.proposal is None:
+        del told["proposal"]
+    told["shown"] = [
+        {name: value for name, value in candidate.items() if name != "retrieved" or value is not None}
+        for candidate in told["shown"]
+    ]
+    return told
+
+
 def evidence_from_json(payload: Mapping[str, Any] | None) -> Evidence | None:
-    """Return the evidence that `dataclasses.asdict` made of one, None for None."""
+    """Return the evidence that `evidence_to_json` wrote, None for None."""
     if payload is None:
         return None
     shown = tuple(Shown(**candidate) for candidate in payload.get("shown", ()))
-    return Evidence(**{**payload, "shown": shown})
+    proposal = payload.get("proposal")
+    if proposal is not None:
+        proposal = Proposal(**{**proposal, "after": tuple(proposal.get("after", ()))})
+    return Evidence(**{**payload, "shown": shown, "proposal": proposal})

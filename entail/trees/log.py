@@ -7,7 +7,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,6 +26,7 @@ from entail.trees.acts import (
     act_from_json,
     act_to_json,
     evidence_from_json,
+    evidence_to_json,
 )
 from entail.trees.authors import enter
 from entail.trees.checks import check_create
@@ -158,7 +159,7 @@ def _row(tree_id: str, event: Event, evidence: Evidence | None = None) -> dict[s
         "at": event.at,
         "act": event.act.kind,
         "payload": act_to_json(event.act),
-        "evidence": asdict(evidence) if evidence else None,
+        "evidence": evidence_to_json(evidence),
         "verified": event.verified,
     }
 

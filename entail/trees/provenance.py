@@ -1,10 +1,10 @@
-"""Which encoder ranked a premise when it was judged, in words; also encoders that are gone, or other now."""
+"""What ranked or proposed a premise when it was judged, in words; also what is gone, or another one now."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from entail.trees.acts import Accept, AnyAct, Evidence, Finish, Reject
+from entail.trees.acts import Accept, AnyAct, Evidence, Finish, Reject, Shown
 from entail.trees.wording import quote
 
 
@@ -50,10 +50,31 @@ def ranked(
 ) -> str:
     """Return at which place a premise stood when it was judged, and by whom it was put there."""
     who = retriever_in_words(evidence, here, called=called)
-    rank = next((shown.rank for shown in evidence.shown if shown.key == key), None)
-    if rank is None:
-        return f"not among the {len(evidence.shown):,} that {who} ranked first"
-    return f"ranked {ordinal(rank)} by {who}"
+    shown = next((shown for shown in evidence.shown if shown.key == key), None)
+    if shown is None:
+        return f"not among the {len(evidence.shown):,} that {who} {_verb(evidence)} first"
+    return f"{_verb(evidence)} {ordinal(shown.rank)}{_how(evidence)} by {who}{_after(evidence, shown)}"
+
+
+def _verb(evidence: Evidence) -> str:
+    return "ranked" if evidence.proposal is None else "proposed"
+
+
+def _how(evidence: Evidence) -> str:
+    if evidence.proposal is None:
+        return ""
+    return " in a chain" if evidence.proposal.means == "draft" else " to come next"
+
+
+def _after(evidence: Evidence, shown: Shown | None = None) -> str:
+    """Say in the light of what something was proposed, and where retrieval alone had it."""
+    if evidence.proposal is None:
+        return ""
+    count = len(evidence.proposal.after)
+    after = "before any premise" if not count else f"after {count} premise{'s' if count > 1 else ''}"
+    if shown is None or shown.retrieved is None:
+        return f", {after}"
+    return f", {after} (retrieved {ordinal(shown.retrieved)})"
 
 
 def grounds(
@@ -78,6 +99,5 @@ def _finished(
     who = retriever_in_words(evidence, here, called=called)
     if not ranks:
         return f"before a list of {who}"
-    if len(ranks) == 1:
-        return f"ranked {ordinal(ranks[0])} by {who}"
-    return f"ranked {ordinal(ranks[0])} to {ordinal(ranks[-1])} by {who}"
+    places = ordinal(ranks[0]) + (f" to {ordinal(ranks[-1])}" if len(ranks) > 1 else "")
+    return f"{_verb(evidence)} {places}{_how(evidence)} by {who}{_after(evidence)}"

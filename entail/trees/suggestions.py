@@ -24,6 +24,7 @@ class Candidate:
         in_tree: Id of the node that says it already: a premise of this node, else the first that does;
             None if none does.
         judgement: What was decided on it for this node, None if nothing was.
+        retrieved: Where a scorer of facts ordered the list anew: its rank on the retriever's own.
     """
 
     premise: Premise
@@ -31,6 +32,7 @@ class Candidate:
     score: float
     in_tree: str | None = None
     judgement: Judgement | None = None
+    retrieved: int | None = None
 
 
 def suggest(
@@ -64,9 +66,7 @@ def suggest(
             f"the index {index.name!r} holds {manifest.count} premises (corpus {manifest.corpus_hash[:12]}), "
             f"expected the {len(corpus)} of corpus {corpus.name!r} ({corpus.hash[:12]}); build it again"
         )
-    around = (corpus.position(other.text) for other in (node, *tree.ancestors(node_id)))
-    never = {position for position in around if position is not None}
-    below = {tree.nodes[child].folded: child for child in node.children}
+    never = never_offered(tree, node_id, corpus)
     text = query if query is not None and fold(query) else node.text
     hits = index.search([text], k=min(k + len(never), len(corpus)))
     offered = [
@@ -74,6 +74,12 @@ def suggest(
         for position, score in zip(hits.positions[0].tolist(), hits.scores[0].tolist(), strict=True)
         if position not in never
     ]
+    return candidates_of(tree, node_id, offered[:k])
+
+
+def candidates_of(tree: Tree, node_id: str, scored: Sequence[tuple[Premise, float]]) -> tuple[Candidate, ...]:
+    """Return premises with their scores, best first, as candidates for a node of the tree as it stands."""
+    below = {tree.nodes[child].folded: child for child in tree.node(node_id).children}
     return tuple(
         Candidate(
             premise=premise,
@@ -82,8 +88,14 @@ def suggest(
             in_tree=below.get(premise.folded) or tree.folded.get(premise.folded),
             judgement=tree.judgements.get((node_id, premise.key)),
         )
-        for rank, (premise, score) in enumerate(offered[:k], start=1)
+        for rank, (premise, score) in enumerate(scored, start=1)
     )
+
+
+def never_offered(tree: Tree, node_id: str, corpus: Corpus) -> set[int]:
+    """Return the positions of premises that say a node's own text, or that of one of its ancestors."""
+    around = (corpus.position(other.text) for other in (tree.node(node_id), *tree.ancestors(node_id)))
+    return {position for position in around if position is not None}
 
 
 def evidence_of(

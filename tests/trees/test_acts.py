@@ -21,6 +21,7 @@ from entail.trees.acts import (
     Finish,
     GivenNode,
     Move,
+    Proposal,
     Redo,
     Reject,
     Remove,
@@ -31,6 +32,7 @@ from entail.trees.acts import (
     act_from_json,
     act_to_json,
     evidence_from_json,
+    evidence_to_json,
 )
 from entail.trees.wording import describe, quote
 
@@ -119,7 +121,23 @@ def test_evidence_comes_back_from_json() -> None:
         "shown": [{"key": "k1", "rank": 1, "score": 0.5}, {"key": "k2", "rank": 2, "score": 0.25}],
     }
     assert evidence_from_json(payload) == evidence
-    assert evidence_from_json(None) is None
+    assert evidence_to_json(evidence) == payload, "what is not proposed is written as it always was"
+    assert evidence_from_json(None) is evidence_to_json(None) is None
+
+
+def test_evidence_of_a_proposal_comes_back_from_json() -> None:
+    evidence = Evidence(
+        retriever="arcf-minilm",
+        revision="arcf-minilm@abc+def",
+        corpus_version=3,
+        query="ice",
+        shown=(Shown("k1", 1, 2.5, 7), Shown("k2", 2, 0.25, 1)),
+        proposal=Proposal(means="next", after=("k3", "k4"), k=60, among="minilm@1"),
+    )
+    payload = json.loads(json.dumps(evidence_to_json(evidence)))
+    assert payload["proposal"] == {"means": "next", "after": ["k3", "k4"], "k": 60, "among": "minilm@1"}
+    assert payload["shown"][0] == {"key": "k1", "rank": 1, "score": 2.5, "retrieved": 7}
+    assert evidence_from_json(payload) == evidence
 
 
 @pytest.mark.parametrize(

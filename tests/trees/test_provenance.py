@@ -1,9 +1,11 @@
 """Who ranked what was judged, in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from entail.data.records import Premise
-from entail.trees.acts import Accept, Evidence, Finish, Reject, Shown, Write
+from entail.trees.acts import Accept, Evidence, Finish, Proposal, Reject, Shown, Write
 from entail.trees.provenance import grounds, ranked
 
 A, B, C = (Premise(f"fact {letter}") for letter in "abc")
@@ -53,3 +55,38 @@ def test_grounds_of_each_act(act: Accept | Reject | Finish | Write, words: str) 
 def test_own_words_are_told() -> None:
     own = Evidence(retriever="bm25", revision="r", corpus_version=1, query="cold", own_words=True, shown=())
     assert grounds(Accept(node="n1", premise=A), own, {"bm25": None}).endswith("0 shown, searched “cold”")
+
+
+NEXT = replace(
+    THEN,
+    proposal=Proposal(means="next", k=60),
+    shown=tuple(replace(s, retrieved=9 - s.rank) for s in THEN.shown),
+)
+DRAFT = replace(THEN, proposal=Proposal(means="draft", after=("k1", "k2")))
+
+
+@pytest.mark.parametrize(
+    ("act", "then", "words"),
+    [
+        (
+            Accept(node="n1", premise=B),
+            NEXT,
+            "proposed 2nd to come next by x, before any premise (retrieved 7th)",
+        ),
+        (
+            Finish(node="n1", premises=(B, C)),
+            NEXT,
+            "proposed 2nd to 3rd to come next by x, before any premise",
+        ),
+        (Reject(node="n1", premise=A), DRAFT, "proposed 1st in a chain by x, after 2 premises"),
+        (Finish(node="n1", premises=(C,)), DRAFT, "proposed 3rd in a chain by x, after 2 premises"),
+    ],
+)
+def test_proposals_are_told_from_what_was_ranked(
+    act: Accept | Reject | Finish, then: Evidence, words: str
+) -> None:
+    assert grounds(act, then, HERE, called=lambda name: "x") == f"{words}, 3 shown"
+
+
+def test_a_premise_that_was_not_proposed() -> None:
+    assert ranked(DRAFT, "another", HERE, called=str.upper) == "not among the 3 that TEAM-X-1 proposed first"

@@ -27,6 +27,9 @@ COLUMNS = (
     "rank",
     "score",
     "verified",
+    "proposed",
+    "after",
+    "retrieved",
 )
 
 
@@ -35,8 +38,10 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
 
     `query` is the node's text when it was judged, `searched` the text that the retriever was asked; the
     columns from `retriever` on are empty where nothing was recorded, `rank` and `score` also where the
-    premise was not among what was shown. `verified` says whether the author had signed in. Times
-    are UTC. Texts stand as `cell` guards them.
+    premise was not among what was shown. `verified` says whether the author had signed in. `proposed`
+    is `next` or `draft` where a scorer of facts proposed the premise, which then stands as the retriever;
+    `after` are the keys of what stood below the node then, `retrieved` the rank by retrieval alone. Times are
+    UTC. Texts stand as `cell` guards them.
 
     Args:
         histories: Tree id -> its history and its evidence (seq -> evidence, as `TreeLog.evidence` gives).
@@ -50,6 +55,8 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
             event = history.event(judgement.seq)
             seen = evidence.get(judgement.seq) or event.evidence
             shown = next((s for s in seen.shown if s.key == key), None) if seen else None
+            proposal = seen.proposal if seen else None
+            retrieved = shown.retrieved if shown is not None else None
             writer.writerow(
                 (
                     cell(tree_id),
@@ -73,6 +80,8 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
                     ),
                     *((shown.rank, shown.score) if shown else ("", "")),
                     "yes" if event.verified else "no",
+                    *((proposal.means, " ".join(proposal.after)) if proposal else ("", "")),
+                    "" if retrieved is None else retrieved,
                 )
             )
     return out.getvalue()

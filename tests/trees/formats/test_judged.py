@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from entail.data.records import Premise
-from entail.trees.acts import Accept, Conclude, Edit, Evidence, Finish, Reject, Remove, Shown, Write
+from entail.trees.acts import Accept, Conclude, Edit, Evidence, Finish, Proposal, Reject, Remove, Shown, Write
 from entail.trees.formats import to_judged_csv
 
 SNOW, FIRE, SUN = (Premise(text) for text in ("snow is ice", "fire is hot", "the sun is hot"))
@@ -36,14 +37,29 @@ def test_a_judgement_with_its_evidence(tell: Any) -> None:
     seen = "minilm,rev 1,4,cold things,yes"
     assert text.splitlines() == [
         "tree,node,query,premise,key,verdict,author,time,retriever,revision,corpus_version,searched,"
-        "own_words,rank,score,verified",
+        "own_words,rank,score,verified,proposed,after,retrieved",
         f"4fd2e37a,n1,snow is cold,snow is ice,{SNOW.key},accepted,Ann,2026-01-02T03:04:07+00:00,"
-        f"{seen},1,0.75,no",
+        f"{seen},1,0.75,no,,,",
         f"4fd2e37a,n1,snow is cold,fire is hot,{FIRE.key},rejected,Bob,2026-01-02T03:04:08+00:00,"
-        f"{seen},2,0.5,no",
+        f"{seen},2,0.5,no,,,",
         f"4fd2e37a,n1,snow is cold,the sun is hot,{SUN.key},rejected,Bob,2026-01-02T03:04:08+00:00,"
-        f"{seen},,,no",
+        f"{seen},,,no,,,",
     ]
+
+
+def test_a_decision_on_a_proposal_is_told_from_one_on_what_was_retrieved(tell: Any) -> None:
+    story = tell("snow is cold")
+    story.ann(Accept(node="n1", premise=SNOW))
+    story.ann(Reject(node="n1", premise=FIRE))
+    shown = tuple(replace(one, retrieved=5 - one.rank) for one in SEEN.shown)
+    after_snow = Proposal(means="next", after=(SNOW.key, SUN.key), k=60, among="minilm@1")
+    following = replace(SEEN, retriever="arcf-minilm", shown=shown, proposal=after_snow)
+    drafted = replace(SEEN, retriever="arcf-minilm", proposal=Proposal(means="draft"))
+    text = to_judged_csv({"t": (story.history, {2: drafted, 3: following})})
+    first, second = csv.DictReader(io.StringIO(text, newline=""))
+    told = ("retriever", "rank", "proposed", "after", "retrieved")
+    assert [first[name] for name in told] == ["arcf-minilm", "1", "draft", "", ""]
+    assert [second[name] for name in told] == ["arcf-minilm", "2", "next", f"{SNOW.key} {SUN.key}", "3"]
 
 
 def test_without_evidence_its_columns_are_empty(tell: Any) -> None:
