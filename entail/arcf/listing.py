@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from entail.arcf.scorer import SHIPPED
 from entail.arcf.scorer_form import METHOD, ScorerForm
 from entail.encoders.card import read_card
-from entail.encoders.cross import HEAD, cross_folders
+from entail.encoders.catalogue import resolve
+from entail.encoders.cross import ADAPTER, HEAD, WHOLE, CrossParts, cross_folders
 from entail.errors import EncoderError
 
 
@@ -45,3 +46,25 @@ def list_scorers() -> list[ListedScorer]:
             continue  # it is being replaced
         found.append(ListedScorer(folder.name, form, stamp, problem))
     return sorted(found, key=lambda one: (one.name != SHIPPED, one.form.scheme != "arcf", one.name))
+
+
+def scorer_revisions() -> dict[str, str | None]:
+    """Return the revisions of the scorers that can be used, as `load_scorer` tells them; loads none.
+
+    It is None where the base's is not known before it was fetched.
+    """
+    usable = {one.name for one in list_scorers() if one.problem is None}
+    found: dict[str, str | None] = {}
+    for folder in cross_folders():
+        if folder.name not in usable:
+            continue
+        try:
+            adapter, card = folder / ADAPTER, read_card(folder, folder.name)
+            if not adapter.is_dir():
+                found[folder.name] = CrossParts(folder, resolve(folder / WHOLE), None).revision
+            elif card is not None and card.base:
+                base = resolve(card.base)
+                found[folder.name] = CrossParts(folder, base, adapter).revision if base.revision else None
+        except (EncoderError, OSError):
+            continue  # it is being replaced, or its base is gone
+    return found

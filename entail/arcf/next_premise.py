@@ -17,9 +17,9 @@ from entail.arcf.chain import Search, Stopped
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scorer import Scorer
 from entail.arcf.stepwise import ScoredSteps, Step, Told, follow
+from entail.data.text import premise_key
 from entail.data.worldtree import Question
 from entail.data.worldtree_tables import Fact, FactTables
-from entail.index.protocol import Ints
 from entail.progress import Progress, ProgressCallback
 
 
@@ -90,8 +90,8 @@ def draft_chain(
         sentence: What is to be explained.
         accepted: Premises accepted below it, in order; they need not be facts.
         score: What scores.
-        around: What is visible.
-        never: Positions of facts that are not proposed: the sentence itself, what was accepted or rejected.
+        around: What is visible; a corpus as `corpus_facts` returns it.
+        never: Positions of facts that are not proposed; those that were accepted are not in any case.
         how: The chain's length, and when it may stop by itself.
         progress: Told how many facts were chosen.
 
@@ -102,13 +102,17 @@ def draft_chain(
     asked, count = _asked(sentence), len(accepted)
     length = max(1, how.length - count)
     left = Search(length=length, least=max(0, how.least - count), stop=how.stop)
-    near = _near([sentence, *accepted], around)
-    not_these = frozenset(never)
+    known = [around.facts.positions.get(premise_key(text)) for text in accepted]
+    near = dict.fromkeys(around.of_text(sentence).tolist())
+    for text, fact in zip(accepted, known, strict=True):
+        near |= dict.fromkeys((around.of_text(text) if fact is None else around.of_fact(fact)).tolist())
+    seen = np.array(list(near), dtype=np.int64)
+    not_these = frozenset((*never, *(fact for fact in known if fact is not None)))
 
     def step_of(chosen: tuple[int, ...]) -> Step:
         if progress is not None:
             progress(Progress(len(chosen), length, 0.0, "drafting the chain", "premises"))
-        visible = [fact for fact in around.visible(near, chosen) if fact not in not_these]
+        visible = [fact for fact in around.visible(seen, chosen) if fact not in not_these]
         told = score(asked, chosen, visible, accepted) if visible else Told(np.empty(0, dtype=np.float32))
         order = np.argsort(-told.scores, kind="stable")
         scores = tuple(float(told.scores[at]) for at in order)
@@ -131,9 +135,3 @@ def draft_chain(
 
 def _asked(sentence: str) -> Question:
     return Question("this sentence", sentence, "", {})
-
-
-def _near(sentences: Sequence[str], around: Neighbourhoods) -> Ints:
-    """Return the facts nearest to any of some sentences, those of the first one first."""
-    found = dict.fromkeys(int(fact) for text in sentences for fact in around.of_text(text))
-    return np.array(list(found), dtype=np.int64)

@@ -6,19 +6,17 @@ the file stands what it is of (`FILE.settings.json`), so that no two rankings ar
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from entail.arcf.ranking import Ranked
+from entail.data.appending import append, begin_file
 from entail.data.worldtree import Question
 from entail.data.worldtree_tables import FactTables
-from entail.data.writing import write_text
 from entail.errors import DataError, SettingsError
 from entail.index.protocol import Ints
-from entail.training.checkpoint import differences
 
 
 def write_predictions(
@@ -55,16 +53,12 @@ def write_predictions(
     lines = min(top or len(facts), len(facts))
     told = {**settings, "facts": facts.digest, "lines a question": str(lines)}
     done: set[str] = set()
-    if resume and file.exists():
-        _require_same(file, told)
+    if begin_file(file, told, resume=resume, what="rankings"):
         done = _kept(file, lines)
-    else:
-        _write(lambda: file.write_text("", encoding="utf-8"), file)
-        write_text(_beside(file), json.dumps(told, indent=2) + "\n")
     left = [question for question in questions if question.id not in done]
     for one in rank(left) if left else ():
         block = "".join(f"{one.question.id}\t{facts.facts[at].uid}\n" for at in one.ranking[:lines])
-        _write(lambda block=block: _append(file, block), file)  # type: ignore[misc]  # a default binds it
+        append(file, block, what="rankings")
         yield one
 
 
@@ -87,42 +81,6 @@ def read_predictions(file: Path, facts: FactTables, *, skip: Container[str] = ()
     except (OSError, UnicodeError) as error:
         raise DataError(f"{file.name}: expected a file of rankings, found: {error}") from error
     return {id_: np.array(positions, dtype=np.int64) for id_, positions in found.items()}
-
-
-def _append(file: Path, block: str) -> None:
-    with file.open("a", encoding="utf-8", newline="\n") as opened:
-        opened.write(block)
-
-
-def _write(write: Callable[[], object], file: Path) -> None:
-    try:
-        write()
-    except OSError as error:
-        raise DataError(
-            f"{file.name}: expected to write rankings here, found: {error.strerror}; make room, then run "
-            "the same again: it goes on"
-        ) from error
-
-
-def _beside(file: Path) -> Path:
-    return file.with_name(f"{file.name}.settings.json")
-
-
-def _require_same(file: Path, told: Mapping[str, str]) -> None:
-    try:
-        found = json.loads(_beside(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict):
-        raise DataError(
-            f"{file.name} is there already, and nothing says of what it is; give another file, or begin anew "
-            "(--no-resume)"
-        )
-    differing = differences(told, found)
-    if differing:
-        raise SettingsError(
-            f"{file.name} holds another ranking ({differing}); give another file, or begin anew (--no-resume)"
-        )
 
 
 def _kept(file: Path, lines: int) -> set[str]:

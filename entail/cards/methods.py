@@ -98,6 +98,14 @@ register_method(
         },
     )
 )
+register_method(
+    MethodText(
+        name="judge",
+        title="A judge of entailment (natural language inference)",
+        idea="says whether a premise entails a hypothesis, contradicts it, or neither",
+        judged_on="pairs",
+    )
+)
 _DAI = r"""@inproceedings{dai2024improve,
   title     = {Improve Dense Passage Retrieval with Entailment Tuning},
   author    = {Dai, Lu and Liu, Hao and Xiong, Hui},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli import evaluate_chains, evaluate_nli, evaluate_passages
+from entail.cli import evaluate_chains, evaluate_judge, evaluate_nli, evaluate_passages
 from entail.cli.console import Report, progress_bar, reports, table
 from entail.cli.options import CorpusFile, TreesFile
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.add_typer(evaluate_nli.app)
 app.add_typer(evaluate_chains.app)
 app.add_typer(evaluate_passages.app)
+app.add_typer(evaluate_judge.app)
 
 
 @app.command()

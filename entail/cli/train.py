@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.aeenc.config import AeencConfig
-from entail.cli import train_arcf, train_tuning
+from entail.cli import train_arcf, train_judge, train_tuning
 from entail.cli.console import Report, progress_bar, reports, table
 from entail.cli.options import CorpusFileIfAny, Extend, FromLog, TreesFileIfAny, options_of
 from entail.errors import TrainingError
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from entail.aeenc.training import AeencTraining
     from entail.training.loop import Fitted
 
-app = typer.Typer(name="train", help="Train an encoder, or a scorer of facts.")
+app = typer.Typer(name="train", help="Train an encoder, a scorer of facts, or a judge.")
 app.add_typer(train_arcf.app)
 app.add_typer(train_tuning.app)
+app.add_typer(train_judge.app)
 
 
 @app.command()

@@ -30,6 +30,8 @@ class Card:
             (see `entail.encoders.gaussian_form`); empty for one that makes points.
         scorer: Of a scorer of facts (ARCF), which is no encoder: how it is to be used (see
             `entail.arcf.scorer_form`); empty for encoders.
+        judge: Of a judge of entailment, which is no encoder either: what it reads and says (see
+            `entail.tuning.judge_form`); empty for encoders.
     """
 
     method: str | None = None
@@ -41,6 +43,7 @@ class Card:
     licence: str | None = None
     gaussian: Mapping[str, Any] = field(default_factory=dict)
     scorer: Mapping[str, Any] = field(default_factory=dict)
+    judge: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_card(folder: Path, name: str) -> Card | None:
@@ -78,7 +81,7 @@ def read_card(folder: Path, name: str) -> Card | None:
 
 _FIELDS: Mapping[str, tuple[type, str]] = {
     **dict.fromkeys(("method", "base", "base_revision", "towers", "licence"), (str, "a text")),
-    **dict.fromkeys(("figures", "config", "gaussian", "scorer"), (dict, "an object")),
+    **dict.fromkeys(("figures", "config", "gaussian", "scorer", "judge"), (dict, "an object")),
 }
 
 

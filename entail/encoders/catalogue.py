@@ -240,6 +240,11 @@ def _folder_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) 
             f"{name}: expected an encoder, found a scorer of facts, which makes no vectors; rank with it: "
             f"entail rank --scorer {name}"
         )
+    if card.judge:
+        raise EncoderError(
+            f"{name}: expected an encoder, found a judge of entailment, which makes no vectors; it says what "
+            f"a premise entails: entail evaluate judge --judge {name}"
+        )
     gaussian = GaussianForm.read(card.gaussian, name=name) if card.gaussian else None
     adapter = weights.read_adapter(folder, name)
     digest = weights.folder_digest(folder)

@@ -104,3 +104,32 @@ def _places(ids: Sequence[int], parts: Sequence[Sequence[int]]) -> tuple[int, in
         found.append(at)
         at += len(part)
     return found[0], found[1]
+
+
+def cut_pairs(
+    tokenize: Tokenize, frame: Frame, firsts: Sequence[str], seconds: Sequence[str], *, longest: int
+) -> tuple[list[Pair], int]:
+    """Return pairs of texts as token ids that fit into a row, and how many had to be cut.
+
+    The first text loses its end; the second only what is beyond half of a row.
+
+    Args:
+        tokenize: The cross-encoder's; every distinct text is tokenised once.
+        frame: The tokens around a pair.
+        firsts: The first text of each pair.
+        seconds: The second.
+        longest: Tokens of a row.
+    """
+    texts = list(dict.fromkeys([*firsts, *seconds]))
+    known = {text: tuple(ids) for text, ids in zip(texts, tokenize(texts), strict=True)}
+    room = max(2, longest - frame.size)
+    found: list[Pair] = []
+    cut = 0
+    for first, second in zip(firsts, seconds, strict=True):
+        a, b = known[first], known[second]
+        if len(a) + len(b) > room:
+            cut += 1
+            b = b[: max(room - len(a), room // 2)]
+            a = a[: room - len(b)]
+        found.append((a, b))
+    return found, cut

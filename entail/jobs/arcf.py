@@ -79,6 +79,7 @@ ARCF = Method(
     source=WorldtreeSource,
     preview=preview,
     encodes=False,
+    makes="a scorer of facts",
     common=(
         *("base", "scheme", "loss", "tuning", "rank", "k"),
         *("epochs", "batch_tokens", "token_budget", "learning_rate", "noise"),

@@ -45,7 +45,7 @@ class Candidate:
         """Why it cannot be promoted as it is, None if it can be."""
         how = methods().get(self.job.spec.method)
         if how is not None and not how.encodes:
-            return "it is a scorer of facts and no encoder: it stands beside the active one"
+            return f"it is {how.makes} and no encoder: it stands beside the active one"
         if self.revision is None:
             return "the encoder is gone"
         if self.evaluation is not None and self.evaluation.candidate != self.revision:

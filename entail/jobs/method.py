@@ -33,6 +33,7 @@ GROUP = "entail.methods"
 _OWN = (
     *("entail.jobs.aeenc:AEENC", "entail.jobs.gausscse:GAUSSCSE"),
     *("entail.jobs.tuning:TUNING", "entail.jobs.tuning:DPR", "entail.jobs.arcf:ARCF"),
+    "entail.jobs.judge:JUDGE",
 )
 
 
@@ -119,6 +120,7 @@ class Method:
         presets: Settings to begin with: title -> configuration; none: the defaults alone.
         for_decisions: Title of the one to begin with where a team's own decisions are learnt from.
         encodes: Whether it makes encoders; what is none can be made the active one of no corpus.
+        makes: What it makes where that is no encoder, in words.
     """
 
     name: str
@@ -132,6 +134,7 @@ class Method:
     presets: Mapping[str, Any] = field(default_factory=dict)
     for_decisions: str | None = None
     encodes: bool = True
+    makes: str = "an encoder"
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -30,6 +30,23 @@ class NliData:
     split: str
 
 
+@dataclass(frozen=True)
+class PairData:
+    """What trainers on pairs of every label read.
+
+    Attributes:
+        pairs: What is learnt from, in the order of the files.
+        dev: Pairs to choose the best weights on, none where none were given.
+        skipped: Rows to learn from that are none of the three labels, or cannot be read.
+        split: The dev pairs in words.
+    """
+
+    pairs: tuple[NliPair, ...]
+    dev: tuple[NliPair, ...]
+    skipped: int
+    split: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class NliSource:
     """Entailment pairs: SNLI, MultiNLI, SICK, or columns premise, hypothesis and label; by file or by name.
@@ -122,12 +139,21 @@ class NliSource:
 
         from entail.data.nli_triplets import nli_triplets
 
-        readings = [self._reading(file, self.split, "train") for file in self.files]
-        triplets = nli_triplets(pair for reading in readings for pair in reading.pairs)
+        whole = self.read_pairs()
+        triplets = nli_triplets(whole.pairs)
         if self.limit is not None:
             triplets = replace(triplets, triplets=triplets.triplets[: self.limit])
-        return NliData(
-            triplets=triplets,
+        return NliData(triplets=triplets, dev=whole.dev, skipped=whole.skipped, split=whole.split)
+
+    def read_pairs(self) -> PairData:
+        """Return the pairs of every label, all of them.
+
+        Raises:
+            EntailError: As `read`.
+        """
+        readings = [self._reading(file, self.split, "train") for file in self.files]
+        return PairData(
+            pairs=tuple(pair for reading in readings for pair in reading.pairs),
             dev=tuple(self._reading(self.dev, self.dev_split, "dev").pairs) if self.dev else (),
             skipped=sum(reading.skipped for reading in readings),
             split=self._called(self.dev, self.dev_split) if self.dev else "",

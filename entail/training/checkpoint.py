@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entail.data.appending import differences
 from entail.data.writing import replacing
 from entail.errors import CheckpointError
 
@@ -95,16 +96,3 @@ def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint
             "begin anew without resuming"
         )
     return Checkpoint(found, state, tensors)
-
-
-def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
-    """Return in words where two fingerprints differ, nothing where they do not.
-
-    >>> differences({"seed": "0", "base": "minilm"}, {"seed": "1", "base": "minilm"})
-    "seed: expected '0', found '1'"
-    """
-    return "; ".join(
-        f"{name}: expected {expected.get(name)!r}, found {found.get(name)!r}"
-        for name in sorted({*expected, *found})
-        if expected.get(name) != found.get(name)
-    )

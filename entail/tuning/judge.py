@@ -1,70 +1,54 @@
-"""Any cross-encoder of natural language inference as a judge of entailment, by name or Hub id."""
+"""A judge of entailment: one that was trained here, or any cross-encoder of NLI by name or Hub id."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from entail.encoders.catalogue import fetch, resolve
-from entail.encoders.device import device_name
+from entail.data.nli import LABELS
+from entail.encoders.card import read_card
+from entail.encoders.cross import cross_folder, cross_folders
 from entail.errors import EncoderError
-from entail.progress import Meter, ProgressCallback
+from entail.progress import ProgressCallback
+from entail.tuning.judge_form import METHOD, SHIPPED
+from entail.tuning.judge_stock import StockJudge
+from entail.tuning.judge_trained import TrainedJudge
 from entail.tuning.relevance import Values
 
 
 class NliJudge:
-    """P(entailment) by a sequence classifier that was trained on NLI.
+    """P(entailment) by a cross-encoder that was trained on NLI.
 
     Args:
-        model: A folder, a name under `models/`, or a Hub id such as `cross-encoder/nli-MiniLM2-L6-H768`.
+        model: A name under `models/`, a folder, or a Hub id such as `cross-encoder/nli-MiniLM2-L6-H768`;
+            what `entail train judge` wrote needs neither the Hub nor transformers.
         device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
-        batch_size: Pairs a forward pass.
+        batch_size: Pairs a forward pass, of a model of transformers.
 
     Raises:
         EncoderError: If it cannot be found or loaded safely, or none of its labels is entailment.
         SettingsError: If the device is not there.
     """
 
-    def __init__(self, model: str | Path, *, device: str | None = None, batch_size: int = 32) -> None:
-        import torch
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-        entry = fetch(resolve(model))
-        self._name, self._batch_size, self._device = entry.name, batch_size, device_name(device)
-        folder = str(entry.path)
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-            loaded: Any = AutoModelForSequenceClassification.from_pretrained(
-                folder,
-                local_files_only=True,
-                trust_remote_code=False,
-                use_safetensors=True,
-                dtype=torch.float32,
-            )
-        except Exception as error:  # whatever a foreign folder brings about, its user gets one kind of error
-            raise EncoderError(
-                f"{entry.name}: cannot be loaded as a sequence classifier of transformers: {error}"
-            ) from error
-        labels = {int(at): str(label).lower() for at, label in loaded.config.id2label.items()}
-        chosen = [at for at, label in labels.items() if label.startswith("entail")]
-        if len(chosen) != 1:
-            raise EncoderError(
-                f"{entry.name}: expected a model of natural language inference, with one label 'entailment', "
-                f"found the labels {', '.join(labels.values())}; take one such as "
-                "cross-encoder/nli-MiniLM2-L6-H768"
-            )
-        self._entailment = chosen[0]
-        self._tokenizer: Any = tokenizer
-        self._model = loaded.to(self._device).eval()
-        self._longest = min(int(tokenizer.model_max_length), int(loaded.config.max_position_embeddings))
+    def __init__(
+        self, model: str | Path = SHIPPED, *, device: str | None = None, batch_size: int = 32
+    ) -> None:
+        folder = cross_folder(model)
+        self._by: TrainedJudge | StockJudge = (
+            StockJudge(model, device=device, batch_size=batch_size)
+            if folder is None
+            else TrainedJudge(folder, device=device)
+        )
 
     @property
     def name(self) -> str:
         """How a person calls it."""
-        return self._name
+        return self._by.name
+
+    @property
+    def revision(self) -> str:
+        """Which weights."""
+        return self._by.revision
 
     def entailment(
         self,
@@ -74,25 +58,41 @@ class NliJudge:
         progress: ProgressCallback | None = None,
     ) -> Values:
         """Return P(premise entails hypothesis) of each pair, shape (pairs,); long premises are cut."""
-        import torch
+        found = self._by.probabilities(premises, hypotheses, progress=progress)
+        chosen: Values = found[:, self._by.labels.index("entailment")]
+        return chosen
 
-        order = np.argsort(
-            [len(p) + len(h) for p, h in zip(premises, hypotheses, strict=True)], kind="stable"
-        )
-        found: Values = np.empty(len(premises), dtype=np.float64)
-        meter = Meter(len(premises), f"judging by {self.name}", unit="pairs", report=progress)
-        for at in range(0, len(order), self._batch_size):
-            some = order[at : at + self._batch_size]
-            features = self._tokenizer(
-                [premises[i] for i in some],
-                [hypotheses[i] for i in some],
-                padding=True,
-                truncation="only_first",
-                max_length=self._longest,
-                return_tensors="pt",
-            ).to(self._device)
-            with torch.inference_mode():
-                scores = self._model(**features).logits.float().softmax(dim=1)
-            found[some] = scores[:, self._entailment].cpu().numpy()
-            meter.add(len(some))
-        return found
+    def probabilities(
+        self,
+        premises: Sequence[str],
+        hypotheses: Sequence[str],
+        *,
+        progress: ProgressCallback | None = None,
+    ) -> Values:
+        """Return the probability of each label, shape (pairs, 3), in the order of `LABELS`.
+
+        Raises:
+            EncoderError: If it does not tell all three apart.
+        """
+        labels = self._by.labels
+        if sorted(labels) != sorted(LABELS):
+            raise EncoderError(
+                f"{self.name}: expected a judge of the labels {', '.join(LABELS)}, found "
+                f"{', '.join(labels)}; ask it for entailment alone, or take another"
+            )
+        found = self._by.probabilities(premises, hypotheses, progress=progress)
+        ordered: Values = found[:, [labels.index(label) for label in LABELS]]
+        return ordered
+
+
+def list_judges() -> list[str]:
+    """Return the names of the judges under `models/`, what ships first; nothing is loaded."""
+    found = []
+    for folder in cross_folders():
+        try:
+            card = read_card(folder, folder.name)
+        except EncoderError:
+            continue
+        if card is not None and card.method == METHOD:
+            found.append(folder.name)
+    return sorted(found, key=lambda name: (name != SHIPPED, name))

@@ -1,4 +1,4 @@
-"""What both stages of entailment tuning share of a training: what it came to, how it is fitted."""
+"""What the trainings of this room share: what one came to, how it is fitted."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from entail.training.loop import Fitted, Schedule, fit
 from entail.training.task import Task, Watch
 from entail.training.tower import Lora, Tower
 from entail.tuning.config import DprConfig, TuningConfig
+from entail.tuning.judge_config import JudgeConfig
+
+AnyConfig = TuningConfig | DprConfig | JudgeConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +34,7 @@ class StageTraining:
         data: Names of the data sets, for the card.
     """
 
-    config: TuningConfig | DprConfig
+    config: AnyConfig
     fitted: Fitted
     counts: Mapping[str, int]
     warnings: tuple[str, ...]
@@ -49,7 +52,7 @@ class StageTraining:
         }
 
 
-def lora_of(config: TuningConfig | DprConfig) -> Lora | None:
+def lora_of(config: AnyConfig) -> Lora | None:
     """Return the adapter that is trained; None where every weight is."""
     return Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None
 
@@ -57,7 +60,7 @@ def lora_of(config: TuningConfig | DprConfig) -> Lora | None:
 def fit_stage(
     task: Task,
     tower: Tower,
-    config: TuningConfig | DprConfig,
+    config: AnyConfig,
     *,
     warmup: float,
     bound_to: Mapping[str, str],
@@ -69,7 +72,7 @@ def fit_stage(
     watch: Watch | None,
     stop: Callable[[], bool] | None,
 ) -> Fitted:
-    """Fit the tower to its task; see `train_tuning` and `train_dpr` for the options.
+    """Fit the tower to its task; see `train_tuning`, `train_dpr` and `train_judge` for the options.
 
     Args:
         task: One step.

@@ -21,7 +21,7 @@ def another(package: Path, name: str, code: str) -> None:
 
 
 def test_a_method_joins_by_its_record_alone(package: Path) -> None:
-    assert list(methods()) == ["aeenc", "gausscse", "tuning", "dpr", "arcf", "fifth"]
+    assert list(methods()) == ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "fifth"]
     fifth = methods()["fifth"]
     assert [field.name for field in fifth.fields] == ["steps", "pace", "trouble"]
     assert [field.name for field in fifth.source_fields] == ["seed"]
@@ -39,7 +39,7 @@ def test_a_method_joins_by_its_record_alone(package: Path) -> None:
 def test_one_that_is_broken_keeps_no_other_from_joining(package: Path, code: str, why: str) -> None:
     name = f"sixth{len(code)}"
     another(package, name, code)
-    assert list(methods()) == ["aeenc", "gausscse", "tuning", "dpr", "arcf", "fifth"]
+    assert list(methods()) == ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "fifth"]
     assert broken_methods() == {name: why}
     with pytest.raises(JobError, match=re.escape(f"{name} cannot be loaded: {why}")):
         method.method(name)

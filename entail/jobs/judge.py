@@ -1,0 +1,150 @@
+"""The judge of entailment as a method of the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from entail.errors import SettingsError
+from entail.jobs.method import Method, Preview, Run
+from entail.jobs.nli_source import NliSource, PairData
+from entail.jobs.passage_source import evenly
+from entail.progress import ProgressCallback
+from entail.tuning.judge_config import JudgeConfig
+
+if TYPE_CHECKING:
+    from entail.evaluation.measured import QueryFigures
+
+ROWS = 500
+"""Pairs that a preview shows at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSource:
+    """Pairs of every label: SNLI, MultiNLI, SICK, or columns premise, hypothesis and label.
+
+    A name is one of a data set on the Hub, as `entail.jobs.nli_source.NliSource` reads it.
+
+    Raises:
+        SettingsError: If nothing to learn from is given.
+    """
+
+    pairs: Annotated[
+        Path | None,
+        "pairs of premise, hypothesis and label to learn from: SNLI, MultiNLI, SICK, CSV, TSV, JSONL, may be "
+        "gzipped; or the name of a data set on the Hub: snli, organisation/name@revision:configuration",
+    ] = None
+    second: Annotated[Path | None, "a second file or data set to learn from"] = None
+    third: Annotated[Path | None, "a third one"] = None
+    split: Annotated[
+        str | None,
+        "part of these to learn from, where there are several; default: train of a data set of the Hub, all "
+        "of a file",
+    ] = None
+    dev: Annotated[
+        Path | None,
+        "pairs to choose the best weights on (accuracy), left out of what is learnt from: a file, or a data "
+        "set on the Hub",
+    ] = None
+    dev_split: Annotated[
+        str | None,
+        "part of these, such as validation_matched or TRIAL; default: dev of a data set of the Hub",
+    ] = None
+    limit: Annotated[int | None, "so many of the pairs, evenly from all; default: all"] = None
+
+    def __post_init__(self) -> None:
+        """Check that something is learnt from."""
+        _ = self._nli
+        if self.limit is not None and self.limit < 2:
+            raise SettingsError(f"limit: expected at least 2, found {self.limit}")
+
+    @property
+    def _nli(self) -> NliSource:
+        return NliSource(
+            pairs=self.pairs,
+            second=self.second,
+            third=self.third,
+            split=self.split,
+            dev=self.dev,
+            dev_split=self.dev_split,
+        )
+
+    def is_elsewhere(self, given: Path) -> bool:
+        """Say whether this is no file but the name of a data set on the Hub."""
+        return self._nli.is_elsewhere(given)
+
+    @staticmethod
+    def named(name: str) -> Path:
+        """Return the name of a data set on the Hub as a value of a field; see `NliSource.named`."""
+        return NliSource.named(name)
+
+    def read(self, *, keep: Path | None = None) -> PairData:
+        """Return the data; files are taken as they are.
+
+        Raises:
+            EntailError: If a file or a data set cannot be read, or has no such split.
+        """
+        from dataclasses import replace
+
+        data = self._nli.read_pairs()
+        return replace(data, pairs=evenly(data.pairs, self.limit))
+
+    def __str__(self) -> str:
+        some = f"{self.limit:,} pairs of " if self.limit else ""
+        return f"{some}{self._nli}"
+
+
+def train(data: PairData, config: JudgeConfig, run: Run) -> Mapping[str, Any]:
+    """Train; see `train_judge`."""
+    from entail.tuning.judge_training import train_judge
+
+    return train_judge(data.pairs, config, dev=data.dev, **run.options).to_json()
+
+
+def evaluate(encoder: str | Path, data: PairData, progress: ProgressCallback | None) -> QueryFigures | None:
+    """Return None: a judge stands beside encoders, it takes the place of none.
+
+    What it is worth its training measures on dev, and `entail evaluate judge` on any pairs.
+    """
+    return None
+
+
+def preview(source: JudgeSource, config: JudgeConfig) -> Preview:
+    """Count the pairs of each label."""
+    from entail.data.nli import LABELS
+    from entail.tuning.judge_training import learnable
+
+    data = source.read()
+    learnt = learnable(data.pairs, data.dev)
+    left_out = {
+        "rows with another label or that cannot be read": data.skipped,
+        "pairs that were there before": learnt.counts["repeated"],
+        "pairs with two labels": learnt.counts["with two labels"],
+        "pairs that stand in dev, too": learnt.counts["pairs of dev"],
+    }
+    return Preview(
+        counts={
+            "pairs": learnt.counts["pairs"],
+            **{label: learnt.counts[label] for label in LABELS},
+            "dev pairs": len(data.dev),
+        },
+        left_out={reason: count for reason, count in left_out.items() if count},
+        header=("premise", "hypothesis", "label"),
+        rows=tuple((pair.premise, pair.hypothesis, pair.label) for pair in learnt.pairs[:ROWS]),
+    )
+
+
+JUDGE = Method(
+    name="judge",
+    title="Judge of entailment: learn to say what a passage entails",
+    config=JudgeConfig,
+    train=train,
+    evaluate=evaluate,
+    source=JudgeSource,
+    preview=preview,
+    encodes=False,
+    makes="a judge of entailment",
+    common=("base", "tuning", "rank", "epochs", "batch_size", "learning_rate", "longest"),
+)

@@ -1,0 +1,296 @@
+"""A judge of entailment: trained on pairs of every label, saved, loaded, measured, and every refusal."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.cli import main
+from entail.data.nli import LABELS, NliPair
+from entail.encoders.catalogue import catalogue, resolve
+from entail.encoders.cross import ADAPTER, HEAD
+from entail.encoders.pairs import Frame, cut_pairs
+from entail.errors import EncoderError, EvaluationError, SettingsError, TrainingError, UnknownEncoderError
+from entail.jobs.candidates import Candidate
+from entail.jobs.judge import JudgeSource, evaluate, preview
+from entail.jobs.method import Run, method
+from entail.training.task import Event
+from entail.tuning.judge import NliJudge, list_judges
+from entail.tuning.judge_config import JudgeConfig
+from entail.tuning.judge_evaluation import JudgeEvaluation, evaluate_judge
+from entail.tuning.judge_task import softmax
+from entail.tuning.judge_training import learnable, train_judge
+
+WORDS = [a + b for a in "bdfgl" for b in "aeiou"]
+MARKS = {"entailment": "mu", "neutral": "na", "contradiction": "po"}
+SETTINGS = JudgeConfig(
+    base="tiny",
+    rank=4,
+    epochs=6,
+    batch_size=16,
+    learning_rate=0.02,
+    longest=24,
+    dropout=0.0,
+    evaluate_every=0,
+    precision="fp32",
+)
+
+
+def pairs(count: int, *, seed: int = 0) -> list[NliPair]:
+    """Pairs whose hypothesis wears the mark of its label."""
+    draw = np.random.default_rng(seed)
+    found = []
+    for number in range(count):
+        label = LABELS[number % 3]
+        premise, hypothesis = (list(draw.choice(WORDS, size=size, replace=False)) for size in (6, 3))
+        found.append(NliPair(" ".join(premise), " ".join([*hypothesis, MARKS[label]]), label))
+    return found
+
+
+@pytest.fixture
+def mine(tiny_home: Path) -> Path:
+    train_judge(
+        pairs(96), replace(SETTINGS, epochs=1), dev=pairs(24, seed=1), data=["snli"], out=tiny_home / "mine"
+    )
+    return tiny_home / "mine"
+
+
+@pytest.mark.parametrize("tuning", ["lora", "full"])
+def test_it_learns_what_the_labels_mean(tiny_home: Path, tuning: Any) -> None:
+    events: list[Event] = []
+    config = replace(SETTINGS, tuning=tuning, learning_rate=0.02 if tuning == "lora" else 0.005)
+    done = train_judge(pairs(144), config, dev=pairs(60, seed=1), out=tiny_home / "mine", watch=events.append)
+    assert done.measured is not None
+    assert done.measured["accuracy"] > 0.8
+    assert done.fitted.best is not None
+    assert done.fitted.best.score == pytest.approx(done.measured["accuracy"])
+    assert json.dumps(done.to_json())
+    judge = NliJudge("mine")
+    found = evaluate_judge(pairs(60, seed=2), judge)
+    assert found.accuracy > 0.8
+    (sure,) = judge.entailment(["ba be bi bo bu da"], ["ba be mu"])
+    (unsure,) = judge.entailment(["ba be bi bo bu da"], ["ba be po"])
+    assert sure > unsure
+    steps = [event.terms for event in events if "loss" in event.terms]
+    assert steps[-1]["loss"] < steps[0]["loss"]
+    assert set(steps[0]) >= {"loss", "accuracy"}
+
+
+def test_what_was_saved_is_a_judge_and_no_encoder(mine: Path) -> None:
+    assert sorted(path.name for path in mine.iterdir()) == ["README.md", ADAPTER, "entail.json", HEAD]
+    assert list_judges() == ["mine"]
+    assert "mine" not in {entry.name for entry in catalogue()}
+    with pytest.raises(EncoderError, match="expected an encoder, found a judge of entailment"):
+        resolve("mine")
+    judge = NliJudge(mine)
+    assert judge.name == "mine"
+    assert judge.revision.startswith("mine@")
+    assert "+tiny@" in judge.revision
+    card = (mine / "README.md").read_text(encoding="utf-8")
+    assert "license: other" in card  # of the base none is known
+    assert "pipeline_tag: text-classification" in card
+    assert "entail evaluate judge --judge mine" in card
+    told = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
+    assert told["judge"] == {"longest": 32, "labels": list(LABELS)}
+    assert told["figures"]["pairs"] == 24
+    low, high = (told["figures"]["dev"][f"95 % interval, {end}"] for end in ("from", "to"))
+    assert low < told["figures"]["dev"]["accuracy"] < high
+
+
+def test_one_pair_is_judged_as_among_others_and_as_transformers_does(mine: Path) -> None:
+    import torch
+
+    from entail.encoders.card import read_card
+    from entail.encoders.cross import cross_parts, load_cross
+    from entail.encoders.tensors import open_tensors
+
+    some = pairs(9, seed=3)
+    premises, hypotheses = [p.premise for p in some], [p.hypothesis for p in some]
+    judge = NliJudge("mine")
+    together = judge.probabilities(premises, hypotheses)
+    assert together.sum(axis=1) == pytest.approx(np.ones(9))
+    alone = np.vstack([judge.probabilities([p], [h]) for p, h in zip(premises, hypotheses, strict=True)])
+    assert np.abs(alone - together).max() < 1e-5
+    assert judge.entailment(premises, hypotheses).tolist() == together[:, 0].tolist()
+    assert judge.entailment([], []).shape == (0,)
+    card = read_card(mine, "mine")
+    assert card is not None
+    parts = cross_parts(mine, card)
+    with open_tensors(mine / HEAD, name="mine", device="cpu", dtype=torch.float32) as tensors:
+        head = tensors.get("weight", 3, 16), tensors.get("bias", 3)
+    stock = load_cross(parts, head, longest=32, device="cpu", dtype=torch.float32, stock=True)
+    rows, _ = cut_pairs(stock.tokenize, stock.frame, premises, hypotheses, longest=32)
+    assert np.abs(softmax(stock.values(rows)) - together).max() < 1e-4
+    assert stock.score(rows) == pytest.approx(stock.values(rows)[:, 0])
+
+
+def test_labels_stand_in_the_order_that_the_folder_tells(mine: Path) -> None:
+    premises, hypotheses = ["ba be bi"], ["bo bu"]
+    before = NliJudge("mine").probabilities(premises, hypotheses)[0]
+    told = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
+    told["judge"]["labels"] = ["contradiction", "entailment", "neutral"]
+    (mine / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+    after = NliJudge("mine").probabilities(premises, hypotheses)[0]
+    assert after == pytest.approx([before[1], before[2], before[0]])
+
+
+@pytest.mark.parametrize("after", [3, 9])
+def test_a_killed_training_goes_on_bit_for_bit(tiny_home: Path, after: int) -> None:
+    config = replace(SETTINGS, epochs=2, dropout=0.1)
+    train_judge(pairs(96), config, dev=pairs(24, seed=1), out=tiny_home / "whole")
+    steps: list[int] = []
+
+    def stop() -> bool:
+        steps.append(1)
+        return len(steps) == after
+
+    given: dict[str, Any] = {"dev": pairs(24, seed=1), "out": tiny_home / "halved"}
+    with pytest.raises(TrainingError, match="stopped on request"):
+        train_judge(pairs(96), config, stop=stop, **given)
+    done = train_judge(pairs(96), config, **given)
+    assert done.fitted.resumed == 1
+    for file in (HEAD, f"{ADAPTER}/adapter_model.safetensors"):
+        assert (tiny_home / "whole" / file).read_bytes() == (tiny_home / "halved" / file).read_bytes()
+
+
+def test_pairs_that_cannot_be_learnt_from_are_left_out() -> None:
+    rain = NliPair("it rains", "it is wet", "entailment")
+    both = [NliPair("a", "b", "neutral"), NliPair("a ", " b", "contradiction")]
+    found = learnable([rain, *both, rain, NliPair("c", "d", "neutral")], [NliPair("c", " d", "entailment")])
+    assert found.pairs == (rain,)
+    assert found.counts == {
+        **{"pairs": 1, "entailment": 1, "neutral": 0, "contradiction": 0},
+        **{"repeated": 2, "with two labels": 1, "pairs of dev": 1},
+    }
+
+
+def test_long_texts_lose_their_end_the_hypothesis_last() -> None:
+    frame = Frame((1,), (2,), (2,), 0, True)
+
+    def tokenize(texts: Sequence[str]) -> list[list[int]]:
+        return [[int(word) for word in text.split()] for text in texts]
+
+    found, cut = cut_pairs(
+        tokenize,
+        frame,
+        ["4 5 6 7 8 9", "4", "4 5 6 7 8 9 10 11", "4 5"],
+        ["10 11", "4 5 6 7 8 9", "10 11 12 13 14 15", "6 7"],
+        longest=9,
+    )
+    assert found == [
+        ((4, 5, 6, 7), (10, 11)),
+        ((4,), (4, 5, 6, 7, 8)),
+        ((4, 5, 6), (10, 11, 12)),
+        ((4, 5), (6, 7)),
+    ]
+    assert cut == 3
+
+
+def test_figures_by_hand() -> None:
+    told = JudgeEvaluation(
+        np.array([[0.6, 0.3, 0.1], [0.4, 0.3, 0.3], [0.2, 0.1, 0.7], [0.1, 0.8, 0.1]]), np.array([0, 1, 2, 1])
+    ).to_json()
+    assert told["accuracy"] == 0.75
+    assert told["majority"] == 0.5
+    assert told["entailment_accuracy"] == 1.0
+    assert told["entailment_auprc"] == 1.0
+    assert told["confusion"]["neutral"] == {"entailment": 1, "neutral": 1, "contradiction": 0}
+    assert told["interval"][0] < 0.75 < told["interval"][1]
+    with pytest.raises(EvaluationError, match="expected at least one pair"):
+        evaluate_judge([], NliJudge.__new__(NliJudge))
+
+
+def test_what_is_no_judge_is_refused(tiny_home: Path, mine: Path) -> None:
+    with pytest.raises(UnknownEncoderError, match=r"no judge of entailment is called 'lost'; train one"):
+        NliJudge("lost")
+    with pytest.raises(EncoderError, match="tiny: expected a model of natural language inference"):
+        NliJudge("tiny")
+    told = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
+    for changed, message in (
+        ({"method": "arcf"}, "mine: expected a judge of entailment"),
+        ({"judge": {"labels": ["yes", "no"]}}, "expected the labels entailment, neutral, contradiction"),
+        ({"judge": {"longest": "x"}}, "expected a whole number as 'longest'"),
+        ({"base_revision": "tiny@other"}, "expected its base to be tiny@other"),
+    ):
+        (mine / "entail.json").write_text(json.dumps({**told, **changed}), encoding="utf-8")
+        with pytest.raises(EncoderError, match=message):
+            NliJudge("mine")
+    (mine / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+    (mine / HEAD).write_bytes(b"torn")
+    with pytest.raises(EncoderError, match=r"head\.safetensors is torn"):
+        NliJudge("mine")
+
+
+def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
+    with pytest.raises(TrainingError, match="found 4 of neutral"):
+        train_judge([NliPair(f"a{i}", "b", "neutral") for i in range(4)], SETTINGS)
+    with pytest.raises(TrainingError, match="found something else in 'tiny'"):
+        train_judge(pairs(6), SETTINGS, out=tiny_home / "tiny")
+    with pytest.raises(TrainingError, match="smoothing"):
+        JudgeConfig(smoothing=1.0)
+    one = train_judge(
+        [pair for pair in pairs(24) if pair.label != "neutral"], replace(SETTINGS, epochs=1), out=None
+    )
+    assert one.warnings == ("no pair to learn from is neutral: the judge will not know what that is",)
+    assert one.measured is None
+
+
+def written(file: Path, rows: Sequence[NliPair]) -> Path:
+    lines = [json.dumps({"premise": p.premise, "hypothesis": p.hypothesis, "label": p.label}) for p in rows]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return file
+
+
+def test_from_the_command_line(tiny_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    learnt, dev = (
+        written(tmp_path / "train.jsonl", pairs(48)),
+        written(tmp_path / "dev.jsonl", pairs(12, seed=1)),
+    )
+    small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--longest", "24", "--data", "snli"]
+    given = ["--pairs", str(learnt), "--dev", str(dev), "--out", str(tiny_home / "mine")]
+    assert main(["train", "judge", *given, *small]) == 0
+    said = capsys.readouterr().out
+    assert "learnt from 48 pairs (16 entailment, 16 neutral, 16 contradiction)" in said
+    assert "accuracy on all 12 dev pairs" in said
+    assert main(["evaluate", "judge", "--data", str(dev), "--judge", "mine", "--limit", "9", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["judge"], found["n"], found["majority"]) == ("mine", 9, pytest.approx(1 / 3))
+    assert main(["evaluate", "judge", "--data", str(dev), "--json"]) == 1
+    assert "no judge of entailment is called 'nli-minilm'" in capsys.readouterr().out
+
+
+def test_as_a_job(tiny_home: Path, tmp_path: Path) -> None:
+    learnt = written(tmp_path / "train.jsonl", [*pairs(48), *pairs(3), *pairs(1, seed=1)])
+    dev = written(tmp_path / "dev.jsonl", pairs(12, seed=1))
+    how = method("judge")
+    config = how.configured({"base": "tiny", "rank": 2, "epochs": 1, "longest": 24})
+    source: Any = how.reading({"pairs": str(learnt), "dev": str(dev)})
+    shown = preview(source, config)
+    assert shown.counts["pairs"] == 48
+    assert shown.left_out == {"pairs that were there before": 3, "pairs that stand in dev, too": 1}
+    assert shown.rows[0] == (pairs(1)[0].premise, pairs(1)[0].hypothesis, "entailment")
+    assert str(source) == "train.jsonl"
+    assert len(JudgeSource(pairs=learnt, limit=10).read().pairs) == 10
+    data = source.read()
+    run = Run(
+        out=tiny_home / "mine",
+        work=tmp_path / "work",
+        progress=lambda progress: None,
+        watch=lambda event: None,
+        stop=lambda: False,
+    )
+    assert json.dumps(how.train(data, config, run))
+    assert evaluate("mine", data, None) is None
+    job: Any = SimpleNamespace(name="mine", spec=SimpleNamespace(method="judge"))
+    assert Candidate(job, None, None).problem == (
+        "it is a judge of entailment and no encoder: it stands beside the active one"
+    )
+    with pytest.raises(SettingsError, match="expected --pairs FILE"):
+        JudgeSource()
+    with pytest.raises(SettingsError, match="limit: expected at least 2"):
+        JudgeSource(pairs=learnt, limit=1)
