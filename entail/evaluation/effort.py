@@ -21,12 +21,17 @@ The rules:
 
 Measured is total reads / total accepted over all trees, and missing / (accepted + missing), the share that
 was never found.
+
+Where something orders the best candidates anew in the light of what was accepted (`reordered_effort`), rule
+3 reads: at any moment the list is the `first` best of those that are offered, so ordered, and the others
+behind them as they rank; the author reads the first of it that was not read at this node before. What is
+linked, by rule 4, stands below the node from the beginning.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,12 +41,19 @@ from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree
 from entail.data.text import fold
 from entail.errors import DataError, RetrievalError
 from entail.evaluation.premises import require_same_corpus, score_batches
-from entail.index.protocol import Floats, PremiseIndex
+from entail.index.protocol import Floats, Ints, PremiseIndex
 from entail.metrics import NOT_THERE, Positions, ranks_of
 from entail.progress import ProgressCallback
+from entail.significance import LEVEL, SAMPLES, SEED, check_draws, interval
 
 DEFAULT_LIMIT = 100
 """Candidates after which the author gives a node up."""
+
+REORDERED = 60
+"""Candidates, the best ones, that are ordered anew."""
+
+Reorder = Callable[[str, Sequence[str], Sequence[str]], Floats]
+"""A node's text, what was accepted below it so far, candidates -> how well each comes next, (candidates,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +231,99 @@ def author_effort(
         in_tree.update(found)
         in_tree.update(fold(tree.text(child)) for child in children if child not in tree.sentences)
     return Effort(reads, accepted, missing, linked, nodes, limit)
+
+
+def reordered_effort(
+    corpus: Corpus,
+    tree: ExplanationTree,
+    ranking: Callable[[str], Ints],
+    reorder: Reorder,
+    *,
+    first: int = REORDERED,
+    limit: int = DEFAULT_LIMIT,
+) -> Effort:
+    """Let the simulated author build one tree where the best candidates are ordered anew after each accept.
+
+    Args:
+        corpus: The candidates.
+        tree: The gold tree; without a proof the effort is zero.
+        ranking: Folded text of a node -> positions, best first; at least `limit` + `first` + the tree's
+            sentences of them, or all.
+        reorder: What orders them; equal ones stay as they rank.
+        first: How many of the best it orders.
+        limit: Candidates after which a node is given up.
+    """
+    reads = accepted = missing = linked = nodes = 0
+    places = _places(corpus, tree)
+    in_tree = {fold(tree.hypothesis)}
+    for sentence, children in _opened(tree):
+        nodes += 1
+        texts = {fold(tree.text(child)): tree.text(child) for child in children}
+        wanted = {text for text in texts if text not in in_tree}
+        below = [own for text, own in texts.items() if text not in wanted]
+        linked += len(below)
+        sought = {places[text]: text for text in wanted}
+        order = ranking(fold(tree.text(sentence))).tolist() if wanted else []
+        read: set[int] = set()
+        while wanted and len(read) < limit:
+            there = {places[text] for text in in_tree}
+            offered = [place for place in order if place not in there]
+            ahead = offered[:first]
+            if not ahead:
+                break
+            scores = reorder(tree.text(sentence), below, [corpus.texts[place] for place in ahead])
+            behind = [ahead[at] for at in np.argsort(-scores, kind="stable")] + offered[first:]
+            found = None
+            for place in (place for place in behind if place not in read):
+                read.add(place)
+                if place in sought:
+                    found = sought[place]
+                if found is not None or len(read) == limit:
+                    break
+            if found is None:
+                break  # given up, or nothing is left
+            wanted.discard(found)
+            in_tree.add(found)
+            below.append(texts[found])
+            accepted += 1
+        reads += len(read)
+        missing += len(wanted)
+        in_tree.update(fold(tree.text(child)) for child in children if child not in tree.sentences)
+    return Effort(reads, accepted, missing, linked, nodes, limit)
+
+
+def reads_difference(
+    first: Sequence[Effort],
+    second: Sequence[Effort],
+    *,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+    level: float = LEVEL,
+) -> tuple[float, float]:
+    """Return an interval, by bootstrap over trees, of how much more the second reads per accepted premise.
+
+    Args:
+        first: Effort of each tree.
+        second: The same trees, otherwise.
+        samples: Draws.
+        seed: Of the draws.
+        level: Share of the draws within the interval.
+
+    Raises:
+        RetrievalError: If they are not of the same trees, or nothing was accepted.
+    """
+    check_draws(level=level, samples=samples)
+    sums = [np.array([(one.reads, one.accepted) for one in some]) for some in (first, second)]
+    if len(first) != len(second) or not all(some.size and some[:, 1].sum() for some in sums):
+        raise RetrievalError(
+            f"expected efforts over the same trees, with something accepted, found {len(first)} and "
+            f"{len(second)} trees"
+        )
+    drawn = np.random.default_rng(seed).integers(len(first), size=(samples, len(first)))
+    totals = [some[drawn].sum(axis=1) for some in sums]  # each (samples, 2)
+    kept = np.logical_and(*(some[:, 1] > 0 for some in totals))
+    ratios = [some[kept, 0] / some[kept, 1] for some in totals]
+    return interval(ratios[1] - ratios[0], level=level)
 
 
 def _opened(tree: ExplanationTree) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -11,7 +11,7 @@ from entail.data.records import Corpus
 from entail.data.text import fold, premise_key
 from entail.index.protocol import Floats
 from entail.trees.acts import Evidence, Proposal, Shown
-from entail.trees.suggestions import Candidate, candidates_of, never_offered
+from entail.trees.suggestions import Candidate, candidates_of
 from entail.trees.tree import Tree
 
 
@@ -23,11 +23,13 @@ class Basis:
         sentence: The node's text.
         accepted: What stood below it, in order: premises, statements of an author's own, conclusions.
         rejected: Keys of the premises that were rejected for it.
+        above: Texts of the nodes above it.
     """
 
     sentence: str
     accepted: tuple[str, ...] = ()
     rejected: frozenset[str] = frozenset()
+    above: tuple[str, ...] = ()
 
     @property
     def after(self) -> tuple[str, ...]:
@@ -39,15 +41,19 @@ def basis_of(tree: Tree, node_id: str) -> Basis:
     """Return what a proposal for a node would rest on now."""
     node = tree.node(node_id)
     accepted = tuple(tree.nodes[child].text for child in node.children)
-    return Basis(node.text, accepted, frozenset(premise.key for premise in tree.rejected(node_id)))
+    rejected = frozenset(premise.key for premise in tree.rejected(node_id))
+    return Basis(node.text, accepted, rejected, tuple(other.text for other in tree.ancestors(node_id)))
 
 
-def not_proposed(basis: Basis, tree: Tree, node_id: str, corpus: Corpus) -> frozenset[int]:
-    """Return the positions of premises that no chain proposes: accepted, rejected, or never offered."""
-    accepted = (corpus.position(text) for text in basis.accepted)
+def not_proposed(basis: Basis, corpus: Corpus) -> frozenset[int]:
+    """Return the positions of premises that no chain proposes.
+
+    They are those that stand below the node or were rejected for it, and those that say its own text or that
+    of a node above.
+    """
+    said = (corpus.position(text) for text in (basis.sentence, *basis.accepted, *basis.above))
     rejected = (corpus.positions.get(key) for key in basis.rejected)
-    found = {position for position in (*accepted, *rejected) if position is not None}
-    return frozenset(found | never_offered(tree, node_id, corpus))
+    return frozenset(position for position in (*said, *rejected) if position is not None)
 
 
 def still_open(pool: Sequence[Candidate], tree: Tree, node_id: str, *, k: int) -> tuple[Candidate, ...]:

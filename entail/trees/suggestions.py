@@ -66,7 +66,8 @@ def suggest(
             f"the index {index.name!r} holds {manifest.count} premises (corpus {manifest.corpus_hash[:12]}), "
             f"expected the {len(corpus)} of corpus {corpus.name!r} ({corpus.hash[:12]}); build it again"
         )
-    never = never_offered(tree, node_id, corpus)
+    around = (corpus.position(other.text) for other in (node, *tree.ancestors(node_id)))
+    never = {position for position in around if position is not None}
     text = query if query is not None and fold(query) else node.text
     hits = index.search([text], k=min(k + len(never), len(corpus)))
     offered = [
@@ -90,12 +91,6 @@ def candidates_of(tree: Tree, node_id: str, scored: Sequence[tuple[Premise, floa
         )
         for rank, (premise, score) in enumerate(scored, start=1)
     )
-
-
-def never_offered(tree: Tree, node_id: str, corpus: Corpus) -> set[int]:
-    """Return the positions of premises that say a node's own text, or that of one of its ancestors."""
-    around = (corpus.position(other.text) for other in (tree.node(node_id), *tree.ancestors(node_id)))
-    return {position for position in around if position is not None}
 
 
 def evidence_of(

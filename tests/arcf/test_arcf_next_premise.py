@@ -1,0 +1,145 @@
+"""What goes on from a sentence and the premises accepted below it: candidates scored, a chain drafted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.arcf.chain import Search
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.next_premise import Draft, draft_chain, score_next, score_with
+from entail.arcf.scorer import Scorer
+from entail.arcf.scorer_form import ScorerForm
+from entail.arcf.stepwise import ScoredSteps, corpus_facts
+from entail.data.records import Corpus
+from entail.data.worldtree import Question
+from entail.errors import EvaluationError
+from entail.index.protocol import Floats
+from entail.progress import Progress
+
+CORPUS = Corpus.of("forty", [f"f{i}" for i in range(40)])
+FACTS = corpus_facts(CORPUS)
+SENTENCE = "s t"
+
+
+def around(seed: int, k: int = 8) -> Neighbourhoods:
+    def near(texts: Sequence[str]) -> Floats:
+        draws = [np.random.default_rng([seed, *map(ord, text)]).random(40) for text in texts]
+        return np.stack(draws).astype(np.float32)
+
+    return Neighbourhoods(FACTS, k=k, similarities=near)
+
+
+def by(seed: int) -> Any:
+    """Scores that depend on every word of prefix and candidate; the bare prefix is as good as any."""
+
+    def score(prefix: list[str], candidate: list[str]) -> float:
+        told = [seed, *map(ord, " ".join(prefix) + "|" + "".join(candidate))]
+        return float(np.random.default_rng(told).normal())
+
+    return score
+
+
+def drafted(fake: Any, score: Any, near: Neighbourhoods, accepted: Sequence[str] = (), **told: Any) -> Draft:
+    scorer = Scorer("fake", "fake@1", ScorerForm(), fake(score))
+    return draft_chain(SENTENCE, accepted, score_with(ScoredSteps(scorer, FACTS)), near, **told)
+
+
+def test_candidates_are_scored_after_the_sentence_and_what_was_accepted(fake: Any) -> None:
+    read: list[tuple[str, str]] = []
+
+    def score(prefix: list[str], candidate: list[str]) -> float:
+        read.append((" ".join(prefix), " ".join(candidate)))
+        return float(len(candidate))
+
+    told = score_next(Scorer("x", "x@1", ScorerForm(), fake(score)), "ice melts", ["b b", "a."], ["c", "d e"])
+    assert read == [("ice melts (explanation) b b. a.", candidate) for candidate in ("", "c", "d e")]
+    assert told.scores.tolist() == [1.0, 2.0]
+    assert told.bare == 0.0
+    read.clear()
+    alone = Scorer("x", "x@1", ScorerForm(scheme="single-fact"), fake(score))
+    assert score_next(alone, "ice melts", ["b b"], ["c"]).bare is None
+    assert read == [("ice melts (explanation)", "c")]
+    assert len(score_next(alone, "ice melts", ["b b"], []).scores) == 0
+
+
+def test_scores_that_are_no_numbers_and_prefixes_that_are_too_long(fake: Any) -> None:
+    bad = Scorer("x", "x@1", ScorerForm(), fake(lambda a, b: float("nan")))
+    with pytest.raises(EvaluationError, match="this sentence: 2 of 2 scores are no numbers"):
+        score_next(bad, "s", [], ["c"])
+    short = Scorer("x", "x@1", ScorerForm(), fake(lambda a, b: float(len(a)), longest=12))
+    told = score_next(short, "s", ["a b c d e", "f g"], ["c", "d " * 50])  # a candidate is cut to 4 tokens
+    assert told.dropped == 1
+    assert told.scores.tolist() == [4.0, 4.0]  # the sentence, "(explanation)" and the newer premise
+    assert score_next(short, "s " * 9, ["f g"], ["c"]).dropped == -1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_draft_goes_on_as_the_whole_chain_does(fake: Any, seed: int) -> None:
+    near, how = around(seed), Search(length=6, least=2)
+    whole = drafted(fake, by(seed), near, how=how)
+    assert len(whole.facts) >= 2
+    texts = [FACTS.texts[fact] for fact in whole.facts]
+    for count in range(1, len(texts)):
+        rest = drafted(fake, by(seed), near, texts[:count], how=how)
+        assert rest.facts == whole.facts[count:]
+        assert rest.scores == pytest.approx(whole.scores[count:])
+        assert (rest.stopped, rest.bare, rest.best) == (whole.stopped, whole.bare, whole.best)
+
+
+def test_it_stops_where_the_explanation_as_it_is_scores_best(fake: Any) -> None:
+    def score(prefix: list[str], candidate: list[str]) -> float:
+        return 1.5 if not candidate else 2.0 - len(prefix) / 5
+
+    found = drafted(fake, score, around(0), how=Search(length=9, least=1))
+    assert (len(found.facts), found.stopped, found.bare) == (1, "bare prefix", 1.5)
+    assert found.best == pytest.approx(1.2)  # s, t, (explanation) and one fact
+    assert found.scores == pytest.approx((1.4,))
+    # What was accepted counts: three at least are there already, so nothing has to be added.
+    none = drafted(fake, score, around(0), ["x", "y", "z"], how=Search(length=9, least=3))
+    assert (none.facts, none.stopped) == ((), "bare prefix")
+    assert len(drafted(fake, score, around(0), ["x"], how=Search(length=9, least=3)).facts) == 2
+
+
+def test_its_length_counts_what_was_accepted_and_it_drafts_at_least_one(fake: Any) -> None:
+    told: list[Progress] = []
+    how = Search(length=4, least=4)
+    found = drafted(fake, by(1), around(1), ["f1", "not a fact"], how=how, progress=told.append)
+    assert (len(found.facts), found.stopped, found.bare, found.best) == (2, "length", None, None)
+    assert [(one.done, one.total) for one in told] == [(0, 2), (1, 2)]
+    assert 1 not in found.facts
+    assert len(drafted(fake, by(1), around(1), [f"f{i}" for i in range(9)], how=how).facts) == 1
+
+
+def test_what_must_not_be_proposed_is_not_and_all_may_be_gone(fake: Any) -> None:
+    near, how = around(2), Search(length=3, least=3)
+    best = drafted(fake, by(2), near, how=how).facts[0]
+    assert best not in drafted(fake, by(2), near, how=how, never=[best]).facts
+    gone = drafted(fake, by(2), near, how=how, never=range(40))
+    assert (gone.facts, gone.stopped, gone.bare, gone.best) == ((), "nothing visible", None, None)
+
+
+def test_a_statement_of_an_author_s_own_brings_its_neighbours_into_view(fake: Any) -> None:
+    near = around(3, k=2)
+    seen: list[set[int]] = []
+
+    def score(
+        asked: Question, chosen: Sequence[int], candidates: Sequence[int], before: Sequence[str]
+    ) -> Any:
+        seen.append(set(candidates))
+        steps = ScoredSteps(Scorer("x", "x@1", ScorerForm(), fake(by(3))), FACTS)
+        return steps.told(asked, chosen, candidates, before=before)
+
+    draft_chain(SENTENCE, ["f5", "own words"], score, near, how=Search(length=3))
+    expected = {
+        *near.of_text(SENTENCE).tolist(),
+        *near.of_fact(5).tolist(),
+        *near.of_text("own words").tolist(),
+    }
+    assert seen[0] == expected - {5}
+
+
+def test_a_draft_whose_scores_are_no_numbers_fails(fake: Any) -> None:
+    with pytest.raises(EvaluationError, match="no numbers"):
+        drafted(fake, lambda a, b: float("nan") if len(a) > 3 else 1.0, around(0), how=Search(least=9))
