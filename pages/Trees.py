@@ -13,16 +13,18 @@ from entail.ui.export import draw_export
 from entail.ui.learning import draw_learning, draw_offer
 from entail.ui.learning_dialog import draw_learning_dialog
 from entail.ui.panes import panes
+from entail.ui.proposals_panel import draw_lists, draw_proposed
 from entail.ui.ranked_by import chosen, draw_ranked_by
 from entail.ui.resources import gold, shelf
 from entail.ui.shell import page
+from entail.ui.start_question import asks_to_start
 from entail.ui.toolbar import draw_notice, draw_toolbar
 from entail.ui.views import draw_view
 from entail.ui.watch import draw_watch
 from entail.ui.words import label
 
 with page("Trees") as (shared, author):
-    tree_id = st.query_params.get("tree") or st.session_state.get("tree")
+    tree_id = st.query_params.get("tree") or (None if asks_to_start() else st.session_state.get("tree"))
     if tree_id is None:
         draw_chooser(shared, author)
         st.stop()
@@ -60,17 +62,18 @@ with page("Trees") as (shared, author):
                 st.button("Node's own text", on_click=screen.search, args=(None,), type="tertiary", key="own")
         draw_ranked_by(place.ranking)
         draw_offer(place)
-        if place.index is None:
+        draw_lists(place.suggester, desk)
+        if place.index is None and desk.offer is None:
             authoring.draw_building(place)
-        else:
+        elif draw_proposed(place, desk):
             arrows = draw_arrows(place.pointer, desk)
-            if place.pointer and desk.offered == 0:
+            if place.pointer and desk.offer is None and desk.offered == 0:
                 draw_nothing_left(place.pointer)
             draw_candidates(
                 desk,
                 total=len(place.corpus),
                 gold=gold(place.summary.corpus_id).get(node.folded, {}),
-                revision=place.index.manifest.corpus_hash[:8],
+                revision=place.corpus.hash[:8],
                 arrows=arrows,
             )
         draw_learning(place, desk)
@@ -95,3 +98,5 @@ with page("Trees") as (shared, author):
     shelf().warm(place.ranking.encoder)
     if place.pointer:
         place.pointer.begin()
+    if place.suggester:
+        place.suggester.begin()

@@ -13,9 +13,11 @@ from entail.trees.log import TreeSummary
 from entail.ui.author import asks_who
 from entail.ui.resources import Workspace
 from entail.ui.sign_in import shown_name
+from entail.ui.start_question import begin_start, draw_question, forget, leave_question
 from entail.ui.words import ago, label
 
 _OWN = "A sentence of my own"
+_QUESTION = "A question, and its answer"
 
 
 def draw_chooser(shared: Workspace, author: str | None) -> None:
@@ -32,7 +34,7 @@ def draw_chooser(shared: Workspace, author: str | None) -> None:
 
 
 def draw_start(shared: Workspace, author: str | None) -> None:
-    """Draw the form that starts a tree: a corpus, and a hypothesis typed or picked."""
+    """Draw the form that starts a tree: a corpus, and a hypothesis typed, picked, or made of a question."""
     corpora = shared.corpora.corpora()
     trees = shared.log.trees()
     examples = [tree.hypothesis for tree in trees if tree.example]
@@ -41,10 +43,18 @@ def draw_start(shared: Workspace, author: str | None) -> None:
         if not corpora:
             st.info("There is no corpus yet. Bring one on the Corpora page.", icon=":material/library_add:")
             return
+        begin_start(_QUESTION)
         picked = st.selectbox(
-            "Hypothesis", [_OWN, *examples], key="start_pick", help="Type to find one among the examples"
+            "Hypothesis",
+            [_OWN, _QUESTION, *examples],
+            key="start_pick",
+            help="Type to find one among the examples",
         )
         text = picked
+        if picked == _QUESTION:
+            text = draw_question()
+        else:
+            leave_question()
         if picked == _OWN:
             text = st.text_input(
                 "The claim to explain", key="start_text", max_chars=2000, placeholder="One sentence"
@@ -101,6 +111,7 @@ def _start(shared: Workspace, author: str | None, text: str, corpus: CorpusInfo)
     except EntailError as error:
         st.error(label(str(error)))
         return
+    forget()
     open_tree(tree_id)
 
 

@@ -24,6 +24,7 @@ _PAGES = (
     ("pages/Compare.py", "Compare", ":material/compare_arrows:"),
     ("pages/Direction.py", "Direction", ":material/moving:"),
     ("pages/Chains.py", "Chains", ":material/link:"),
+    ("pages/Claims.py", "Claims", ":material/live_help:"),
     ("pages/Corpora.py", "Corpora", ":material/library_books:"),
     ("pages/Models.py", "Models", ":material/model_training:"),
     ("pages/Operator.py", "Operator", ":material/monitor_heart:"),
@@ -34,6 +35,7 @@ _STYLE = """
   [data-testid="stSidebarHeader"] { height: 2.2rem; }
   mark { background: color-mix(in srgb, #e69f00 35%, transparent); color: inherit; border-radius: 2px; }
   .entail-sentence { font-size: 1.02rem; line-height: 1.45; overflow-wrap: anywhere; white-space: pre-wrap; }
+  .entail-proposed { opacity: .72; border-left: 3px dashed currentColor; padding-left: .5rem; }
   .entail-quiet { opacity: .72; font-size: .86rem; }
   /* Why a file was refused, which Streamlit tells screen readers and a mouse that rests on it. */
   .stFileChip[aria-invalid="true"] { flex-wrap: wrap; height: auto; max-width: 100%; }

@@ -1,0 +1,225 @@
+"""Many questions at once: read from a file or pasted text, turned into claims, written as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from entail.data.passages import read_questions
+from entail.data.reading import read_text
+from entail.errors import EvaluationError, FormatError
+from entail.progress import Meter, ProgressCallback
+from entail.trees.formats.escaping import cell
+from entail.tuning.answered import Statement, statement
+from entail.tuning.claims import RULES, Claim, claim
+
+MOST = 50_000
+"""Questions of one table."""
+
+LONGEST = 20_000
+"""Characters of a question; longer ones are refused, since no question is."""
+
+QUESTION_COLUMNS = ("question", "query", "questions", "text")
+ANSWER_COLUMNS = ("answer", "answers")
+ADDED = ("claim", "rule", "fallback", "edited", "statement")
+"""Columns that are written behind those that were there."""
+
+
+@dataclass(frozen=True)
+class QuestionTable:
+    """Questions in a table of whatever columns.
+
+    Attributes:
+        header: Names of the columns.
+        rows: Their values, as many a row as there are columns.
+        question: Position of the question.
+        answer: Position of its answer, None without one.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    question: int = 0
+    answer: int | None = None
+
+    @property
+    def questions(self) -> list[str]:
+        """The question of every row."""
+        return [row[self.question] for row in self.rows]
+
+    @property
+    def answers(self) -> list[str]:
+        """The answer of every row, empty where there is none."""
+        return ["" if self.answer is None else row[self.answer] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """The claims of a table.
+
+    Attributes:
+        claims: One a row.
+        statements: What each says with its answer; None where no answer is.
+    """
+
+    claims: tuple[Claim, ...]
+    statements: tuple[Statement | None, ...]
+
+    @property
+    def fallback(self) -> int:
+        """Questions that no rule for questions fits."""
+        return sum(one.fallback for one in self.claims)
+
+    def counts(self) -> list[tuple[str, int]]:
+        """Return rules with how often each fired, the most frequent first."""
+        order = list(RULES)
+        found = Counter(one.rule for one in self.claims)
+        return sorted(found.items(), key=lambda one: (-one[1], order.index(one[0])))
+
+
+def claim_table(table: QuestionTable, *, progress: ProgressCallback | None = None) -> Claimed:
+    """Return the claim of every question, and with its answer, where one is given, the statement."""
+    meter = Meter(len(table.rows), "turning questions into claims", unit="questions", report=progress)
+    claims, statements = [], []
+    for question, answer in zip(table.questions, table.answers, strict=True):
+        claims.append(claim(question))
+        statements.append(statement(question, answer) if answer.strip() else None)
+        meter.add(1)
+    return Claimed(tuple(claims), tuple(statements))
+
+
+def read_table(content: bytes, *, name: str) -> QuestionTable:
+    """Return the questions of a file, known by its suffix; rows without one are left out.
+
+    CSV and TSV have a header with a column of `QUESTION_COLUMNS`, else the first column is taken. Other files
+    are read as `entail.data.passages.read_questions` reads them: one a line, JSONL, SQuAD or DPR JSON.
+
+    Raises:
+        FormatError: If it cannot be read.
+        EvaluationError: If it holds no question, or too many.
+    """
+    low = name.lower().removesuffix(".gz")
+    if low.endswith((".csv", ".tsv")):
+        return _checked(
+            _csv(read_text(content, name=name), "\t" if low.endswith(".tsv") else ",", name), name
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "questions"
+        place.write_bytes(content)
+        try:
+            found = list(read_questions(place))
+        except FormatError as error:
+            raise FormatError(str(error).replace(str(place), name)) from error
+    answered = any(one.answers for one in found)
+    if answered:
+        rows = tuple((one.text, one.answers[0] if one.answers else "") for one in found)
+        return _checked(QuestionTable(("question", "answer"), rows, answer=1), name)
+    return _checked(QuestionTable(("question",), tuple((one.text,) for one in found)), name)
+
+
+def read_pasted(text: str) -> QuestionTable:
+    r"""Return pasted questions, one a line; behind a tab may stand an answer, as when cells are copied.
+
+    >>> read_pasted("Who won?\tItaly\n\nWhy?").rows
+    (('Who won?', 'Italy'), ('Why?', ''))
+
+    Raises:
+        EvaluationError: If there are none, or too many.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not any("\t" in line for line in lines):
+        return _checked(QuestionTable(("question",), tuple((line.strip(),) for line in lines)), "the text")
+    pairs = (line.partition("\t") for line in lines)
+    rows = tuple((question.strip(), answer.strip()) for question, _, answer in pairs)
+    return _checked(QuestionTable(("question", "answer"), rows, answer=1), "the text")
+
+
+def claims_csv(table: QuestionTable, claimed: Claimed, edits: Mapping[int, str]) -> str:
+    """Return the table with claim, rule and fallback behind it; texts stand as `cell` guards them.
+
+    Args:
+        table: The questions.
+        claimed: Their claims.
+        edits: Row -> the claim that a person wrote instead.
+    """
+    kept = [place for place, name in enumerate(table.header) if name.strip().lower() not in ADDED]
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow([*(cell(table.header[place]) for place in kept), *ADDED])
+    told = zip(table.rows, claimed.claims, claimed.statements, strict=True)
+    for number, (row, found, said) in enumerate(told):
+        claim_text = edits.get(number, found.text)
+        writer.writerow(
+            [
+                *(cell(row[place]) for place in kept),
+                cell(claim_text),
+                found.rule,
+                int(found.fallback),
+                int(number in edits),
+                cell(said.text) if said else "",
+            ]
+        )
+    return out.getvalue()
+
+
+def merged(
+    edits: Mapping[int, str], changes: Mapping[int, Mapping[str, object]], rows: Sequence[int], own: Claimed
+) -> dict[int, str]:
+    """Return edits with what was changed in a table on the screen.
+
+    >>> own = claim_table(QuestionTable(("question",), (("Who won?",), ("Why?",))))
+    >>> merged({0: "Somebody won."}, {0: {"claim": "There is a reason."}}, [1], own)
+    {0: 'Somebody won.', 1: 'There is a reason.'}
+
+    Args:
+        edits: Row of the table -> claim, so far.
+        changes: Line on the screen -> column -> value, as the editor tells them.
+        rows: Which row each line on the screen shows.
+        own: What the rules made; a claim that is put back, or emptied, is no edit.
+    """
+    found = dict(edits)
+    for line, change in changes.items():
+        if "claim" not in change or line >= len(rows):
+            continue
+        row, said = rows[line], " ".join(str(change["claim"] or "").split())
+        if said and said != own.claims[row].text:
+            found[row] = said
+        else:
+            found.pop(row, None)
+    return found
+
+
+def _csv(text: str, delimiter: str, name: str) -> QuestionTable:
+    try:
+        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    except csv.Error as error:
+        raise FormatError(f"{name}: expected a table, found one that cannot be read: {error}") from error
+    header = tuple(rows[0]) if rows else ()
+    titles = [title.strip().lower() for title in header]
+    if not titles:
+        raise FormatError(f"{name}: expected a header with a column of questions, found nothing")
+    question = next((titles.index(one) for one in QUESTION_COLUMNS if one in titles), 0)
+    answer = next((titles.index(one) for one in ANSWER_COLUMNS if one in titles), None)
+    whole = (tuple(row[: len(header)]) + ("",) * (len(header) - len(row)) for row in rows[1:])
+    return QuestionTable(
+        header,
+        tuple(row for row in whole if row[question].strip()),
+        question,
+        answer if answer != question else None,
+    )
+
+
+def _checked(table: QuestionTable, name: str) -> QuestionTable:
+    if not 0 < len(table.rows) <= MOST:
+        raise EvaluationError(f"{name}: expected 1 to {MOST:,} questions, found {len(table.rows):,}")
+    longest = max(range(len(table.rows)), key=lambda row: len(table.rows[row][table.question]))
+    if len(table.rows[longest][table.question]) > LONGEST:
+        raise EvaluationError(
+            f"{name}: expected questions of at most {LONGEST:,} characters, found question {longest + 1} "
+            f"of {len(table.rows[longest][table.question]):,}"
+        )
+    return table

@@ -1,0 +1,312 @@
+"""The Claims page: a question, its claim, what is found for either; many questions; trees from questions."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Corpus
+from entail.errors import EncoderError
+from entail.tuning.claims import claim
+from entail.ui.claims_example import EXAMPLES
+from entail.ui.resources import Workspace
+from tests.ui.conftest import ROOT, said, settled
+
+PAGE = "pages/Claims.py"
+PASSAGES = [
+    "Tesla was born in Smiljan in 1856.",
+    "A person who was born where a known place exists.",
+    "Graz is a city in Austria where Tesla studied.",
+    "<script>alert(1)</script> Tesla liked **pigeons** in New York.",
+    "Nothing of this speaks of inventors at all.",
+]
+
+
+def opened(app: AppTest, **address: str) -> AppTest:
+    for name, value in address.items():
+        app.query_params[name] = value
+    return settled(app.switch_page(PAGE).run())
+
+
+def tables(app: AppTest) -> list[str]:
+    """Return the four lists as HTML."""
+    return [str(block.body) for block in app.get("html") if 'class="clm"' in str(block.body)]
+
+
+def passages(table: str) -> list[str]:
+    return [part.split("</td>")[0] for part in table.split("</td><td>")[1:]]
+
+
+@pytest.fixture(autouse=True)
+def nobody_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is packaged, these tests begin without a judge and without a tuned encoder."""
+    monkeypatch.setattr("entail.tuning.judge.list_judges", list)
+    monkeypatch.setattr("entail.ui.claims_judges.gaussian_names", dict)
+    monkeypatch.setattr("entail.ui.claims_encoders.tuned_encoders", list)
+
+
+@pytest.fixture
+def five(shared: Workspace) -> dict[str, str]:
+    """Return the address of five passages, searched by shared words."""
+    info = shared.corpora.add_corpus(Corpus.of("five", PASSAGES), author="Ada")
+    return {"over": f"corpus-{info.id}", "left": "tfidf", "right": "bm25"}
+
+
+def test_the_first_visit_asks_an_example_and_says_what_is_missing(app: AppTest) -> None:
+    app = opened(app, left="tfidf", right="bm25")
+    first = EXAMPLES[0]
+    assert app.text_area(key="claims_question").value == first.question
+    assert "Rule **what**" in said(app)
+    assert "There exists a known thing that causes the tides" in str([t.value for t in app.text_area])
+    assert "No cross-encoder of natural language inference is here" in said(app)
+    assert "No encoder here was tuned by entailment yet" in said(app)
+    assert len(tables(app)) == 4
+    assert all('class="gold"' in table for table in tables(app))
+
+
+def test_every_example_is_over_the_bundled_facts(shared: Workspace) -> None:
+    from entail.data.bundled import sample_corpus
+    from entail.ui.claims_pool import corpus_pool
+
+    pool = corpus_pool(sample_corpus())
+    assert len(pool.questions) == len(EXAMPLES)
+    for example in EXAMPLES:
+        known = pool.known(example.question.lower())
+        assert known is not None
+        assert len(known.gold) == len(example.gold), example.question
+        assert not claim(example.question).fallback
+
+
+def test_a_question_becomes_a_claim_and_both_are_searched(app: AppTest, five: dict[str, str]) -> None:
+    app = opened(app, question="Where was Tesla born?", **five)
+    assert "Rule **where**: where CLAUSE → a known place where CLAUSE" in said(app)
+    (claimed,) = (area for area in app.text_area if area.label == "Claim")
+    assert claimed.value == "There exists a known place where Tesla was born."
+    question_left, question_right, claim_left, _ = tables(app)
+    assert "<mark>Tesla</mark> was <mark>born</mark>" in question_left
+    assert "<mark>exists</mark>" not in question_left
+    assert "<mark>exists</mark>" in claim_left
+    assert passages(question_left)[0].startswith("<mark>Tesla</mark> was <mark>born</mark>")
+    assert "<script>" not in question_right
+    assert "Nothing of this speaks" not in "".join(tables(app)), "it shares no word"
+    assert app.query_params["question"] == "Where was Tesla born?"
+    assert "claim" not in app.query_params
+
+
+def test_an_edited_claim_is_searched_kept_and_put_back(app: AppTest, five: dict[str, str]) -> None:
+    app = opened(app, question="Where was Tesla born?", **five)
+    (area,) = (area for area in app.text_area if area.label == "Claim")
+    app = settled(area.set_value("Inventors like pigeons.").run())
+    assert "· edited" in said(app)
+    assert "<mark>pigeons</mark>" in tables(app)[2]
+    assert app.query_params["claim"] == "Inventors like pigeons."
+    app = settled(app.text_area(key="claims_question").set_value("Who studied in Graz?").run())
+    assert "· edited" not in said(app)
+    app = settled(app.text_area(key="claims_question").set_value("Where was Tesla born?").run())
+    assert "Inventors like pigeons." in [area.value for area in app.text_area]
+    app = settled(app.button(key="claims_back").click().run())
+    assert "There exists a known place where Tesla was born." in [area.value for area in app.text_area]
+    assert "· edited" not in said(app)
+
+
+def test_a_link_brings_the_edited_claim(app: AppTest, five: dict[str, str]) -> None:
+    app = opened(app, question="Why?", claim="Tesla liked pigeons.", **five)
+    assert "· edited" in said(app)
+    assert "<mark>pigeons</mark>" in tables(app)[2]
+
+
+def test_lists_side_by_side_are_those_compared_and_only_what_differs_can_be_seen(
+    app: AppTest, five: dict[str, str]
+) -> None:
+    app = opened(app, question="Where was Tesla born?", **(five | {"right": "tfidf"}))
+    assert "Both are TF-IDF" in said(app)
+    left, right = tables(app)[:2]
+    assert left == right
+    assert 'class="new"' not in left
+    app = settled(app.toggle(key="claims_differing").set_value(True).run())
+    assert not "".join(passages(tables(app)[0]))
+    assert "Nothing that stands elsewhere beside." in said(app)
+    app = settled(app.segmented_control(key="claims_beside").set_value("wordings").run())
+    assert "for the claim" in said(app)
+    assert passages(tables(app)[1]), "the claim finds what the question does not"
+
+
+class Fake:
+    """A judge that finds an entailment where Smiljan is."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def entailment(self, premises: Any, hypotheses: Any, *, progress: Any = None) -> Any:
+        import numpy as np
+
+        assert set(hypotheses) == {"There exists a known place where Tesla was born."}
+        return np.array([0.9 if "Smiljan" in premise else 0.004 for premise in premises])
+
+
+def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("entail.tuning.judge.list_judges", lambda: ["nli-fake"])
+    monkeypatch.setattr("entail.tuning.judge.NliJudge", Fake)
+    app = opened(app, question="Where was Tesla born?", **five)
+    assert app.multiselect(key="claims_judges").value == ["nli-fake"]
+    first = passages(tables(app)[0])
+    assert "nli-fake: entails, P = 90%" in first[0]
+    assert "does not entail, P = under 1%" in first[1]
+    figures = app.table[0].value
+    assert next(iter(figures["entail, by nli-fake"])).startswith("1 of ")
+    app = settled(app.multiselect(key="claims_judges").set_value([]).run())
+    assert "entails" not in "".join(tables(app))
+    assert app.query_params["by"] == "nobody"
+
+
+def test_a_judge_that_cannot_be_loaded_is_told_beside_the_passages(
+    app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise EncoderError(f"{name} is not here")
+
+    monkeypatch.setattr("entail.tuning.judge.NliJudge", missing)
+    app = opened(app, question="Where was Tesla born?", **five)
+    app.text_input(key="claims_other").set_value("no-such-judge")
+    app = settled(app.run())
+    assert "no-such-judge is not here" in said(app)
+    assert len(tables(app)) == 4
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["кто выиграл?", "水は何度で凍りますか", "blue", "?!", "why " * 500, "Who <b>won</b> **it**?", "the who"],
+)
+def test_strange_questions_are_taken(app: AppTest, five: dict[str, str], question: str) -> None:
+    app = opened(app, question=question, **five)
+    assert not app.error
+    assert any(area.label == "Claim" and area.value for area in app.text_area)
+    app = settled(app.text_input(key="claims_answer").set_value("<b>*ice*</b>").run())
+    assert not app.error
+    assert "**With the answer:**" in said(app)
+
+
+def test_nothing_asked_or_claimed_is_explained(app: AppTest, five: dict[str, str]) -> None:
+    app = opened(app, **five)
+    app = settled(app.text_area(key="claims_question").set_value("  ").run())
+    assert "Type a question" in said(app)
+    assert not tables(app)
+    app = settled(app.text_area(key="claims_question").set_value("Who won?").run())
+    (area,) = (area for area in app.text_area if area.label == "Claim")
+    app = settled(area.set_value(" ").run())
+    assert "The claim is empty" in said(app)
+    assert not tables(app)
+
+
+def test_a_file_brings_passages_and_questions_with_gold(app: AppTest, tmp_path: Path) -> None:
+    contexts = ["Tesla was born in Smiljan.", "<p>Graz is a <b>city</b>.</p>", ""]
+    asked = [
+        ("q1", "Where was Tesla born?", "Smiljan"),
+        ("q2", "What is Graz?", "a city"),
+        ("q3", "Why?", ""),
+    ]
+    paragraphs = [
+        {
+            "context": context,
+            "qas": [{"id": id_, "question": text, "answers": [{"text": answer, "answer_start": 0}]}],
+        }
+        for context, (id_, text, answer) in zip(contexts, asked, strict=True)
+    ]
+    folder = tmp_path / "data" / "passage-files"
+    folder.mkdir()
+    file = folder / "small.json"
+    file.write_text(json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}), encoding="utf-8")
+    app = opened(app, over="file-small.json", left="tfidf", right="bm25")
+    assert "small.json: 2 passages, 2 questions whose passage is known" in said(app)
+    assert "1 empty, left out · 1 HTML, taken out of them" in said(app)
+    app = settled(app.selectbox(key="claims_pick").set_value("Where was Tesla born?").run())
+    assert app.text_input(key="claims_answer").value == "Smiljan"
+    assert "**With the answer:** Tesla was born in Smiljan." in said(app)
+    assert app.table[0].value["answer at"].tolist() == ["1"] * 4
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('[{"question": "Who?", "positive_ctxs": [{"text": "a b", "passage_id": "1"}]}, {"que', "line 1"),
+        ("\n\n", "expected passages to search, found none"),
+        ('{"data": [{"title": "T", "paragraphs": [{}]}]}', "expected a context in paragraph 1"),
+    ],
+)
+def test_a_bad_file_is_named_with_its_place(app: AppTest, tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "broken.json"
+    file.write_text(content, encoding="utf-8")
+    app = opened(app, over="server", left="tfidf", right="bm25")
+    app = settled(app.text_input(key="claims_path").set_value(str(file)).run())
+    assert message in said(app)
+    assert app.text_area(key="claims_question").value, "the claim is there without passages"
+
+
+def test_many_questions_are_claimed_counted_and_written(app: AppTest) -> None:
+    app = opened(app, mode="many")
+    assert "Paste questions or upload them" in said(app)
+    pasted = "When did Tesla die?\t1943\nblue\t\nWho won?\tItaly"
+    app = settled(app.text_area(key="claims_pasted").set_value(pasted).run())
+    assert "**3 questions:** 1 by no rule for questions (33.3%)" in said(app)
+    assert "By rule: when 1, who 1, topic 1." in said(app)
+    assert app.get("vega_lite_chart")
+    assert [button.label for button in app.get("download_button")] == ["Claims (CSV)"]
+    app = settled(app.segmented_control(key="claims_mode").set_value("one").run())
+    app = settled(app.segmented_control(key="claims_mode").set_value("many").run())
+    assert app.text_area(key="claims_pasted").value == pasted
+
+
+def test_a_tree_starts_from_a_question(app: AppTest, shared: Workspace, five: dict[str, str]) -> None:
+    app.session_state["author"] = "Ada"
+    app = opened(app, question="When did Tesla die?", answer="1943", **five)
+    assert "**With the answer:** Tesla died in 1943." in said(app)
+    app = app.button(key="claims_start").click().run()
+    app = app.switch_page("pages/Trees.py").run()  # the harness goes back to the page that was left
+    assert not app.exception
+    assert app.selectbox(key="start_pick").value == "A question, and its answer"
+    assert app.text_input(key="start_question").value == "When did Tesla die?"
+    assert app.text_input(key="start_answer").value == "1943"
+    app = app.button(key="start").click().run()
+    assert not app.exception
+    assert "Tesla died in 1943." in {tree.hypothesis for tree in shared.log.trees() if not tree.example}
+
+
+def test_the_form_of_a_new_tree_takes_a_question(app: AppTest, shared: Workspace) -> None:
+    app.session_state["author"] = "Ada"
+    app = app.switch_page("pages/Trees.py").run()
+    app = app.selectbox(key="start_pick").set_value("A question, and its answer").run()
+    app = app.button(key="start").click().run()
+    assert "Write the claim first" in said(app)
+    app = app.text_input(key="start_question").set_value("Who discovered radium?").run()
+    (area,) = app.text_area
+    assert area.value == "There exists a known person who discovered radium."
+    app = app.text_input(key="start_answer").set_value("Marie Curie").run()
+    (area,) = app.text_area
+    assert area.value == "Marie Curie discovered radium."
+    app = area.set_value("Marie and Pierre Curie discovered radium.").run()
+    assert app.query_params["hypothesis"] == "Marie and Pierre Curie discovered radium."
+    app = app.button(key="start").click().run()
+    own = [tree.hypothesis for tree in shared.log.trees() if not tree.example]
+    assert own == ["Marie and Pierre Curie discovered radium."]
+
+
+def test_another_way_to_start_leaves_the_question_behind(app: AppTest) -> None:
+    app.query_params["question"] = "Who won?"
+    app = app.switch_page("pages/Trees.py").run()
+    assert app.text_input(key="start_question").value == "Who won?"
+    app = app.selectbox(key="start_pick").set_value("A sentence of my own").run()
+    assert "question" not in app.query_params
+    assert app.text_input(key="start_text").value == ""
+
+
+def test_a_visitor_of_a_demo_names_no_file_and_no_judge(
+    shared: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ENTAIL_DEMO", "1")
+    app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
+    app = opened(app, left="tfidf", right="bm25")
+    assert "A file or BEIR folder on the server …" not in app.selectbox(key="claims_over").options
+    assert not [field for field in app.text_input if field.key == "claims_other"]
+    assert len(tables(app)) == 4
