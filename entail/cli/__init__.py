@@ -40,6 +40,7 @@ from entail.cli import console
 from entail.version import __version__
 
 _PARTS = (
+    "answer",
     "app",
     "average",
     "bias",

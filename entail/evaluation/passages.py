@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from entail.data.passages import Question, read_qrels, read_questions
 from entail.errors import EvaluationError
 from entail.evaluation.passages_answers import answer_tokens, has_answer
-from entail.evaluation.passages_search import Positions, search_vectors, search_words
+from entail.evaluation.passages_search import PassageWords, Positions, search_vectors
 from entail.evaluation.passages_store import PassageStore, encode_store
 from entail.progress import ProgressCallback
 
@@ -147,7 +147,8 @@ def evaluate_passages(
             f"expected questions with an answer or a gold passage, found none: {len(unknown):,} gold ids"
             f"{named} are no passages of the pool; are questions and passages of the same release?"
         )
-    name, revision, hits = _search(store, [one.text for one in questions], encoder, max(ks), progress)
+    search = search_passages(store, encoder, progress=progress)
+    hits = search([one.text for one in questions], max(ks), progress=progress)
 
     @lru_cache(maxsize=1 << 15)  # the same passages are found for many questions
     def tokens(position: int) -> tuple[str, ...]:
@@ -156,8 +157,8 @@ def evaluate_passages(
     by_gold = _ranks(hits, gold, lambda position, ids: position in ids)
     by_answer = _ranks(hits, answers, lambda position, texts: has_answer(tokens(position), texts))
     return PassageEvaluation(
-        retriever=name,
-        revision=revision,
+        retriever=search.name,
+        revision=search.revision,
         passages=len(store),
         gold=_figures([rank for rank, ids in zip(by_gold, gold, strict=True) if ids], ks),
         answer=_figures([rank for rank, texts in zip(by_answer, answers, strict=True) if texts], ks),
@@ -170,19 +171,58 @@ def evaluate_passages(
     )
 
 
-def _search(
-    store: PassageStore, texts: Sequence[str], encoder: str, k: int, progress: ProgressCallback | None
-) -> tuple[str, str, Positions]:
+class PassageSearch:
+    """Finds passages of a pool by one retriever; what it needs is made ready once, see `search_passages`."""
+
+    def __init__(
+        self,
+        name: str,
+        revision: str,
+        search: Callable[[Sequence[str], int, ProgressCallback | None], Positions],
+    ) -> None:
+        self.name, self.revision, self._search = name, revision, search
+
+    def __call__(
+        self, questions: Sequence[str], k: int, *, progress: ProgressCallback | None = None
+    ) -> Positions:
+        """Return the positions of the k best passages, shape (questions, k), -1 where none is."""
+        return self._search(questions, k, progress)
+
+
+def search_passages(
+    store: PassageStore, encoder: str, *, progress: ProgressCallback | None = None
+) -> PassageSearch:
+    """Make a pool ready to be searched: by words, or by vectors that lie on disk.
+
+    Args:
+        store: The pool.
+        encoder: `bm25`, or what `entail.load` takes.
+        progress: See `Meter`.
+
+    Raises:
+        EncoderError: If the encoder cannot be loaded.
+        EvaluationError: If the pool is too large for BM25 in memory.
+    """
     if encoder == "bm25":
         import bm25s
 
-        return "bm25", f"bm25s-{bm25s.__version__}", search_words(store, texts, k=k, progress=progress)
+        ranker = PassageWords(store)
+        return PassageSearch(
+            "bm25",
+            f"bm25s-{bm25s.__version__}",
+            lambda questions, k, told: ranker.search(questions, k=k, progress=told),
+        )
     from entail.encoders.biencoder import load
 
     loaded = load(encoder)
     shards = encode_store(store, loaded, progress=progress)
-    queries = loaded.encode_queries(texts, progress=progress)
-    return loaded.name, loaded.revision, search_vectors(queries, shards, k=k, progress=progress)
+    return PassageSearch(
+        loaded.name,
+        loaded.revision,
+        lambda questions, k, told: search_vectors(
+            loaded.encode_queries(questions, progress=told), shards, k=k, progress=told
+        ),
+    )
 
 
 def _ranks(found: NDArray[np.int64], wanted: Iterable[Any], hit: Callable[[int, Any], bool]) -> list[int]:

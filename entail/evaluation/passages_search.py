@@ -59,46 +59,64 @@ def search_vectors(
     return found
 
 
-def search_words(
-    store: PassageStore, questions: Sequence[str], *, k: int, progress: ProgressCallback | None = None
-) -> Positions:
-    """Return the positions of the k best passages by BM25 (Lucene's, k1 0.9, b 0.4), shape (questions, k).
+class PassageWords:
+    """The words of a pool, to be searched by BM25 (Lucene's, k1 0.9, b 0.4) any number of times.
 
     The parameters are those of Anserini and of DPR's hard negatives.
+
+    Args:
+        store: The pool.
 
     Raises:
         EvaluationError: If there are more than `MOST_BM25` passages.
     """
-    import bm25s
-    import Stemmer
 
-    if len(store) > MOST_BM25:
-        raise EvaluationError(
-            f"expected at most {MOST_BM25:,} passages for BM25, whose index is in memory, found "
-            f"{len(store):,}; take Lucene (Pyserini) for these, or measure an encoder"
-        )
-    stemmer: Any = Stemmer.Stemmer("english")
+    def __init__(self, store: PassageStore) -> None:
+        import bm25s
+        import Stemmer
 
-    def words(texts: Sequence[str]) -> Any:  # noqa: ANN401 - bm25s's own
-        return bm25s.tokenize(
-            list(texts), stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False
-        )
+        if len(store) > MOST_BM25:
+            raise EvaluationError(
+                f"expected at most {MOST_BM25:,} passages for BM25, whose index is in memory, found "
+                f"{len(store):,}; take Lucene (Pyserini) for these, or measure an encoder"
+            )
+        self._stemmer: Any = Stemmer.Stemmer("english")
+        passages = self._words([passage.whole for passage in store])
+        self._ranker: Any = None
+        if any(passages):
+            self._ranker = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
+            self._ranker.index(passages, show_progress=False)
 
-    passages = words([passage.whole for passage in store])
-    found = np.full((len(questions), k), -1, dtype=np.int64)
-    if not any(passages):
+    def search(
+        self, questions: Sequence[str], *, k: int, progress: ProgressCallback | None = None
+    ) -> Positions:
+        """Return the positions of the k best passages, shape (questions, k), -1 where none shares a word."""
+        found = np.full((len(questions), k), -1, dtype=np.int64)
+        if self._ranker is None or not questions:
+            return found
+        meter = Meter(len(questions), "searching passages", unit="questions", report=progress)
+        for row, asked in enumerate(self._words(questions)):
+            meter.add(1)
+            known = self._ranker.get_tokens_ids(asked)
+            if not known:
+                continue
+            scores = self._ranker.get_scores_from_ids(known)
+            top = np.argpartition(-scores, min(k, len(scores) - 1))[: k + 1]
+            top = top[np.lexsort((top, -scores[top]))][:k]
+            top = top[scores[top] > 0]
+            found[row, : len(top)] = top
         return found
-    ranker = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
-    ranker.index(passages, show_progress=False)
-    meter = Meter(len(questions), "searching passages", unit="questions", report=progress)
-    for row, asked in enumerate(words(questions)):
-        meter.add(1)
-        known = ranker.get_tokens_ids(asked)
-        if not known:
-            continue
-        scores = ranker.get_scores_from_ids(known)
-        top = np.argpartition(-scores, min(k, len(scores) - 1))[: k + 1]
-        top = top[np.lexsort((top, -scores[top]))][:k]
-        top = top[scores[top] > 0]
-        found[row, : len(top)] = top
-    return found
+
+    def _words(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - bm25s's own
+        import bm25s
+
+        return bm25s.tokenize(
+            list(texts), stopwords="en", stemmer=self._stemmer, return_ids=False, show_progress=False
+        )
+
+
+def search_words(
+    store: PassageStore, questions: Sequence[str], *, k: int, progress: ProgressCallback | None = None
+) -> Positions:
+    """Return the positions of the k best passages by BM25, see `PassageWords`, shape (questions, k)."""
+    return PassageWords(store).search(questions, k=k, progress=progress)

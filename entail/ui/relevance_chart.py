@@ -1,0 +1,136 @@
+"""Figures 2 and 3 of entailment tuning as charts: how a measure is spread over each group of premises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from entail.ui.compare_marks import FALSE_NEGATIVE, FALSE_POSITIVE, OTHER, TRUE_POSITIVE, Mark, scales
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+_DASHES = ((1, 0), (6, 4), (2, 3), (1, 0))
+
+
+def marks_of(groups: Sequence[str]) -> tuple[Mark, ...]:
+    """Return how groups are drawn, the first as what is expected to stand highest.
+
+    >>> [mark.name for mark in marks_of(["entailing", "neutral"])]
+    ['entailing', 'neutral']
+    """
+    drawn = (TRUE_POSITIVE, FALSE_POSITIVE, FALSE_NEGATIVE, OTHER)
+    return tuple(
+        Mark(name, drawn[at % 4].colour, drawn[at % 4].shape, _DASHES[at % 4])
+        for at, name in enumerate(groups)
+    )
+
+
+def relevance_table(told: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for each group and bin: where the bin begins and ends, which share of the group is in it.
+
+    Args:
+        told: What `entail.tuning.relevance.Relevance.to_json` returned, as result files have it.
+    """
+    import pandas as pd
+
+    low, high = told["bounds"]
+    rows = []
+    for name, group in told["groups"].items():
+        bins = group["histogram"]
+        width = (high - low) / len(bins)
+        for at, share in enumerate(bins):
+            rows.append(
+                {
+                    "group": name,
+                    "from": round(low + at * width, 6),
+                    "to": round(low + (at + 1) * width, 6),
+                    "share": share,
+                    "n": group["n"],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def relevance_summary(told: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for each group: mean, quartiles, and how often the first group stands above it.
+
+    Args:
+        told: As `relevance_table`.
+    """
+    import pandas as pd
+
+    rows = []
+    for name, group in told["groups"].items():
+        lower, median, upper = group["quartiles"]
+        row = {"group": name, "n": group["n"], "mean": group["mean"]}
+        row |= {"lower": lower, "median": median, "upper": upper, "above": group.get("above")}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def draw_relevance(told: Mapping[str, Any]) -> alt.VConcatChart:
+    """Return the chart: steps that say which share of a group lies in each bin; means and quartiles below.
+
+    Groups differ by colour and by dash, so that none is told by its colour alone.
+
+    Args:
+        told: What `Relevance.to_json` returned.
+    """
+    import altair as alt
+
+    marks = marks_of(list(told["groups"]))
+    scale, order = scales(marks), [mark.name for mark in marks]
+    legend = alt.Legend(title=None, orient="top", columns=1, labelLimit=400, symbolType="stroke")
+    colour = alt.Color("group:N", scale=scale["color"], legend=legend, sort=order)
+    low, high = told["bounds"]
+    counts = [group["histogram"] for group in told["groups"].values()]
+    # Cosines fill a part of their range alone: what is empty on both sides is not drawn.
+    width = (high - low) / len(counts[0])
+    filled = [at for at in range(len(counts[0])) if any(bins[at] for bins in counts)]
+    first, last = (min(filled), max(filled) + 1) if filled else (0, len(counts[0]))
+    domain = [round(low + first * width, 6), round(low + last * width, 6)]
+    span = alt.Scale(domain=domain, nice=False)
+    steps = (
+        alt.Chart(relevance_table(told).query("@domain[0] <= `from` and to <= @domain[1]"))
+        .mark_area(interpolate="step-after", fillOpacity=0.12, line={"strokeWidth": 2})
+        .encode(
+            x=alt.X("from:Q", title=None, scale=span),
+            y=alt.Y("share:Q", title="share of the group", axis=alt.Axis(format=".0%"), stack=None),
+            color=colour,
+            strokeDash=alt.StrokeDash("group:N", scale=scale["strokeDash"], legend=legend, sort=order),
+            tooltip=[
+                alt.Tooltip("group:N", title="Group"),
+                alt.Tooltip("from:Q", title="From", format=".2f"),
+                alt.Tooltip("to:Q", title="To", format=".2f"),
+                alt.Tooltip("share:Q", title="Share", format=".1%"),
+                alt.Tooltip("n:Q", title="Of", format=",d"),
+            ],
+        )
+        .properties(height=220, width="container", title=f"{told['measure']}, by {told['by']}")
+    )
+    below = alt.Chart(relevance_summary(told)).encode(
+        y=alt.Y("group:N", title=None, sort=order, axis=alt.Axis(labelLimit=160)),
+        color=alt.Color("group:N", scale=scale["color"], legend=None, sort=order),
+    )
+    tip = [
+        alt.Tooltip("group:N", title="Group"),
+        alt.Tooltip("n:Q", title="Values", format=",d"),
+        alt.Tooltip("mean:Q", title="Mean", format=".3f"),
+        alt.Tooltip("median:Q", title="Median", format=".3f"),
+        alt.Tooltip("above:Q", title="P(the first stands above)", format=".3f"),
+    ]
+    quartiles = below.mark_rule(strokeWidth=4).encode(
+        x=alt.X("lower:Q", title=told["measure"], scale=span), x2="upper:Q", tooltip=tip
+    )
+    mean = below.mark_point(filled=True, size=90, opacity=1).encode(
+        x=alt.X("mean:Q", title=told["measure"], scale=span),
+        shape=alt.Shape("group:N", scale=scale["shape"], legend=None, sort=order),
+        tooltip=tip,
+    )
+    layers = alt.layer(quartiles, mean).properties(height=28 * len(order), width="container")
+    chart: alt.VConcatChart = alt.vconcat(
+        steps, layers, spacing=8, padding={"left": 2, "top": 4, "bottom": 4, "right": 16}
+    ).resolve_scale(color="independent", shape="independent")
+    return chart

@@ -1,0 +1,283 @@
+r"""Train `models/nli-minilm`, the judge of entailment that ships, and measure it.
+
+::
+
+    python scripts/make_nli_minilm.py --train snli_train.jsonl mnli_train.jsonl cad_train.tsv \
+        --data snli multinli snli_counterfactual --dev snli=snli_dev.jsonl multinli=mnli_dev.jsonl \
+        --on sick-trial=SICK.txt:TRIAL --seeds 0
+    python scripts/make_nli_minilm.py ... --trial 20   # so many steps alone: what a training would take
+    python scripts/make_nli_minilm.py --table          # only the page, from the figures that are there
+
+Weights are chosen on 2,000 pairs drawn from all `--dev` files together; figures are taken on the others, and
+on what `--on` names. No pair of either is learnt from. Of several seeds the one that does best on the chosen
+pairs ships. What was trained stays in `--work`: a run that was broken off goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from entail.cli.console import progress_bar
+from entail.data.nli import NliPair, read_nli
+from entail.errors import EntailError, TrainingError
+from entail.progress import ProgressCallback
+from entail.results import write_result
+from entail.training.saving import require_place
+from entail.training.task import Event
+from entail.tuning.judge import NliJudge
+from entail.tuning.judge_card import judge_card
+from entail.tuning.judge_config import JudgeConfig
+from entail.tuning.judge_evaluation import evaluate_judge
+from entail.tuning.judge_form import METHOD
+from entail.tuning.judge_training import Learnable, learnable, train_judge
+from entail.tuning.stage import drawn
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = ROOT / "docs" / "results" / "nli_minilm.json"
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is learnt from, chosen on and measured on.
+
+    Attributes:
+        learnt: Pairs to learn from, none of them in any other part.
+        chosen: Pairs that the weights are chosen on.
+        measured: Name -> pairs that figures are taken on.
+        names: Of the data sets, for the card.
+    """
+
+    learnt: Learnable
+    chosen: tuple[NliPair, ...]
+    measured: Mapping[str, tuple[NliPair, ...]]
+    names: tuple[str, ...]
+
+
+def read_data(given: argparse.Namespace, config: JudgeConfig) -> Data:
+    """Read all files, and keep apart what is learnt from, chosen on and measured on."""
+    dev = {name: _pairs(place) for name, place in _named(given.dev)}
+    others = {name: _pairs(place) for name, place in _named(given.on)}
+    every = [(name, pair) for name, pairs in dev.items() for pair in pairs]
+    taken = set(drawn(len(every), config.dev_pairs).tolist())
+    rest = {
+        name: tuple(pair for at, (of, pair) in enumerate(every) if of == name and at not in taken)
+        for name in dev
+    }
+    held = [*(pair for _, pair in every), *(pair for pairs in others.values() for pair in pairs)]
+    return Data(
+        learnt=learnable([pair for file in given.train for pair in _pairs(str(file))], held),
+        chosen=tuple(every[at][1] for at in sorted(taken)),
+        measured={name: pairs for name, pairs in {**rest, **others}.items() if pairs},
+        names=tuple(given.data),
+    )
+
+
+def _named(given: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for one in given:
+        name, equals, place = one.partition("=")
+        if not equals:
+            raise TrainingError(f"expected NAME=FILE, found {one!r}")
+        yield name, place
+
+
+def _pairs(place: str) -> tuple[NliPair, ...]:
+    file, colon, split = place.rpartition(":")
+    found = read_nli(Path(file), split=split) if colon and Path(file).exists() else read_nli(Path(place))
+    return found.pairs
+
+
+def trial(data: Data, config: JudgeConfig, steps: int) -> dict[str, float]:
+    """Train so many steps and keep nothing; return what a step and a whole training would take.
+
+    Seconds of the processor are told beside those of the clock: on a busy machine they are what counts.
+    """
+    times: list[tuple[float, float]] = []
+    told: list[Event] = []
+
+    def watch(event: Event) -> None:
+        if event.terms:
+            told.append(event)
+
+    def stop() -> bool:
+        times.append((time.perf_counter(), time.process_time()))
+        return len(times) >= steps
+
+    try:
+        train_judge(data.learnt.pairs, replace(config, evaluate_every=0), watch=watch, stop=stop)
+    except TrainingError:
+        if len(times) < steps:
+            raise
+    every, busy = (
+        (last - first) / max(1, len(times) - 1) for first, last in zip(times[0], times[-1], strict=True)
+    )
+    whole = told[-1].steps
+    return {
+        "seconds_a_step": every,
+        "steps": whole,
+        "minutes": every * whole / 60,
+        "processor_seconds_a_step": busy,
+        "processor_minutes": busy * whole / 60,
+        "loss_first": told[0].terms["loss"],
+        "loss_last": told[-1].terms["loss"],
+    }
+
+
+def trained(data: Data, config: JudgeConfig, work: Path, progress: ProgressCallback | None) -> dict[str, Any]:
+    """Train one seed into the work folder, or find it there whole."""
+    out, told = work / f"judge-{config.seed}", work / f"judge-{config.seed}.json"
+    if told.is_file():
+        before: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+        if before["config"] == asdict(config):
+            return before
+        sys.exit(f"Error: {out} was trained with other settings; give another --work")
+    training = train_judge(
+        data.learnt.pairs, config, dev=data.chosen, data=data.names, out=out, progress=progress
+    )
+    best = training.fitted.best
+    about = {
+        "config": asdict(config),
+        "seconds": training.fitted.seconds,
+        "score": best.score if best else 0.0,
+        "step": best.step if best else training.fitted.steps,
+        "steps": training.fitted.steps,
+        "warnings": list(training.warnings),
+    }
+    told.write_text(json.dumps(about), encoding="utf-8")
+    return about
+
+
+def ship(folder: Path, out: Path) -> int:
+    """Put a judge in its place under its own name; return its bytes."""
+    require_place(out, method=METHOD)
+    partial = out.with_name(f".{out.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.copytree(folder, partial)
+    (partial / "README.md").write_text(judge_card(partial, name=out.name), encoding="utf-8")
+    shutil.rmtree(out, ignore_errors=True)
+    partial.replace(out)
+    return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    figures, hardware = result["figures"], result["hardware"]
+    yield "<!-- Made from nli_minilm.json by `python scripts/make_nli_minilm.py --table`; do not edit. -->"
+    yield from ("# The judge of entailment that ships, on dev", "")
+    yield f"`{figures['judge']}` (`{figures['revision']}`), {figures['bytes'] / 1e6:.1f} MB, seed"
+    yield f"{figures['shipped']} of {', '.join(figures['seeds'])}. Learnt from"
+    yield f"{figures['learnt']['pairs']:,} pairs;"
+    yield f"weights chosen on {figures['chosen']:,} pairs of dev, figures on the others. Commit"
+    yield f"`{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"
+    yield from ("", f"    {result['command']}", "")
+    yield "| pairs | n | accuracy | 95 % interval | calling all the same | entailment or not | AUPRC |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for name, found in figures["seeds"][str(figures["shipped"])]["measured"].items():
+        low, high = found["interval"]
+        yield (
+            f"| {name} | {found['n']:,} | {found['accuracy']:.3f} | {low:.3f} to {high:.3f} | "
+            f"{found['majority']:.3f} | {found['entailment_accuracy']:.3f} | "
+            f"{found['entailment_auprc']:.3f} |"
+        )
+    if len(figures["seeds"]) > 1:
+        yield from ("", "Accuracy of every seed:", "", "| seed | " + " | ".join(_names(figures)) + " |")
+        yield "| --- |" + " ---: |" * len(_names(figures))
+        for seed, run in figures["seeds"].items():
+            values = (f"{run['measured'][name]['accuracy']:.3f}" for name in _names(figures))
+            yield f"| {seed} | " + " | ".join(values) + " |"
+
+
+def _names(figures: Mapping[str, Any]) -> list[str]:
+    return list(figures["seeds"][str(figures["shipped"])]["measured"])
+
+
+def _run(given: argparse.Namespace) -> None:
+    started = datetime.now(UTC)
+    told = {name: getattr(given, name) for name in _SETTINGS if getattr(given, name) is not None}
+    config = JudgeConfig(**told)
+    data = read_data(given, config)
+    print(json.dumps({**data.learnt.counts, "chosen": len(data.chosen)}), file=sys.stderr)
+    if given.trial:
+        print(json.dumps(trial(data, config, given.trial), indent=2))
+        return
+    given.work.mkdir(parents=True, exist_ok=True)
+    seeds: dict[str, Any] = {}
+    with progress_bar() as progress:
+        for seed in given.seeds:
+            run = trained(data, replace(config, seed=seed), given.work, progress)
+            judge = NliJudge(given.work / f"judge-{seed}")
+            measured = {
+                name: evaluate_judge(pairs, judge, progress=progress).to_json()
+                for name, pairs in data.measured.items()
+            }
+            seeds[str(seed)] = {**run, "measured": measured}
+    shipped = max(given.seeds, key=lambda seed: seeds[str(seed)]["score"])
+    size = ship(given.work / f"judge-{shipped}", given.out)
+    figures = {
+        "judge": given.out.name,
+        "revision": NliJudge(given.out).revision,
+        "bytes": size,
+        "shipped": shipped,
+        "learnt": dict(data.learnt.counts),
+        "chosen": len(data.chosen),
+        "seeds": seeds,
+    }
+    write_result(given.result, figures=figures, seed=shipped, started=started)
+    _write_page(given.result)
+
+
+def _write_page(file: Path) -> None:
+    page = file.with_suffix(".md")
+    result = json.loads(file.read_text(encoding="utf-8"))
+    page.write_text("\n".join(markdown(result)) + "\n", encoding="utf-8")
+    print(f"wrote {page}")
+
+
+_SETTINGS = ("base", "rank", "epochs", "batch_size", "learning_rate", "longest", "dropout", "precision")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--train", type=Path, nargs="+", help="pairs to learn from")
+    parser.add_argument("--data", nargs="+", default=[], metavar="NAME", help="data sets, for the card")
+    parser.add_argument("--dev", nargs="+", default=[], metavar="NAME=FILE", help="to choose weights on")
+    parser.add_argument("--on", nargs="+", default=[], metavar="NAME=FILE[:SPLIT]", help="measured, too")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")
+    parser.add_argument("--trial", type=int, default=0, metavar="STEPS", help="only see what a step takes")
+    types = {"base": str, "learning_rate": float, "dropout": float, "precision": str}
+    for field in fields(JudgeConfig):
+        if field.name in _SETTINGS:
+            option = f"--{field.name.replace('_', '-')}"
+            parser.add_argument(option, type=types.get(field.name, int), help=f"({field.default})")
+    parser.add_argument("--work", type=Path, default=Path("build/nli-minilm"), help="folder for the parts")
+    parser.add_argument("--out", type=Path, default=ROOT / "models" / "nli-minilm", help="what ships")
+    parser.add_argument("--result", type=Path, default=RESULT, help="where the figures go")
+    parser.add_argument("--table", action="store_true", help="train nothing, only write the page again")
+    given = parser.parse_args(arguments)
+    try:
+        if given.table:
+            if not given.result.is_file():
+                sys.exit(f"Error: expected figures in {given.result}, found none; train first")
+            _write_page(given.result)
+        elif not given.train or not given.dev:
+            parser.error("--train and --dev are needed, or --table")
+        else:
+            _run(given)
+    except EntailError as error:
+        sys.exit(f"Error: {error}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""Many questions, into a file that is gone on with; the command."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.answering.answers import answer_figures, answer_questions
+from entail.answering.records import Answer, Asked
+from entail.cli import main
+from entail.data.passages import Passage, Question
+from entail.errors import DataError, SettingsError
+
+
+class Echo:
+    """Answers with the first word of the first passage."""
+
+    name, revision, kind = "echo", "echo@1", "reader"
+    settings: dict[str, str] = {"longest": "9"}  # noqa: RUF012 - never changed
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def answer(self, asked: Sequence[Asked], *, progress: Any = None) -> Iterator[Answer]:
+        for one in asked:
+            self.asked.append(one.id)
+            text = one.passages[0].text.split()[0] if one.passages else ""
+            yield Answer(one.id, one.question, text, None, None, (), len(one.passages), cut=one.id == "q1")
+
+
+def find(questions: Sequence[str]) -> list[tuple[Passage, ...]]:
+    return [(Passage("p", f"{text} and more"),) if text.strip() else () for text in questions]
+
+
+QUESTIONS = [
+    Question("q0", "ba", ("ba",)),
+    Question("q1", "be", ("bi", "bo")),
+    Question("q2", "", ("x",)),
+    Question("q3", "bu"),
+]
+
+
+def test_a_file_is_gone_on_with_and_nothing_asked_twice(tmp_path: Path) -> None:
+    out, first = tmp_path / "answers.jsonl", Echo()
+    answers, before = answer_questions(QUESTIONS, first, find, out=out)
+    assert before == 0
+    assert [one.text for one in answers] == ["ba", "be", "", "bu"]
+    lines = out.read_text(encoding="utf-8").splitlines(keepends=True)
+    out.write_text("".join(lines[:2]) + lines[2][:20], encoding="utf-8")
+    second = Echo()
+    again, before = answer_questions(QUESTIONS, second, find, out=out)
+    assert (before, second.asked) == (2, ["q2", "q3"])
+    assert again == answers
+    assert out.read_text(encoding="utf-8").splitlines(keepends=True) == lines
+    third = Echo()
+    assert answer_questions(QUESTIONS, third, find, out=out)[1] == 4
+    assert third.asked == []
+    fourth = Echo()
+    answer_questions(QUESTIONS, fourth, find, out=out, resume=False)
+    assert len(fourth.asked) == 4
+
+
+def test_answers_of_something_else_are_not_mixed(tmp_path: Path) -> None:
+    out = tmp_path / "answers.jsonl"
+    answer_questions(QUESTIONS, Echo(), find, out=out, settings={"k": "5"})
+    with pytest.raises(SettingsError, match=r"holds other answers \(k: expected '3', found '5'\)"):
+        answer_questions(QUESTIONS, Echo(), find, out=out, settings={"k": "3"})
+    with pytest.raises(SettingsError, match="questions: expected"):
+        answer_questions(QUESTIONS[:3], Echo(), find, out=out, settings={"k": "5"})
+    with out.open("a", encoding="utf-8") as file:
+        file.write("[1]\n")
+    with pytest.raises(DataError, match=r"answers\.jsonl, line 5: expected an answer"):
+        answer_questions(QUESTIONS, Echo(), find, out=out, settings={"k": "5"})
+    with pytest.raises(SettingsError, match="found 'q0' twice"):
+        answer_questions([QUESTIONS[0], QUESTIONS[0]], Echo(), find)
+    with pytest.raises(DataError, match="expected to write answers here"):
+        answer_questions(QUESTIONS, Echo(), find, out=tmp_path / "no" / "answers.jsonl")
+
+
+def test_figures_by_hand() -> None:
+    answers, _ = answer_questions(QUESTIONS, Echo(), find)
+    told = answer_figures(answers, QUESTIONS).to_json()
+    assert (told["questions"], told["with_answer"], told["cut"], told["without_passages"]) == (4, 3, 1, 1)
+    assert told["exact_match"] == told["f1"] == told["rouge_l"] == pytest.approx(1 / 3)
+    assert told["interval"][0] < 1 / 3 < told["interval"][1]
+    unknown = answer_figures(answers[3:], QUESTIONS[3:]).to_json()
+    assert (unknown["exact_match"], unknown["f1"], unknown["interval"]) == (None, None, None)
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+    assert main(["answer", *arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_from_the_command_line(
+    planted: Callable[..., Path], tiny_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = ["na ba be", "ne la le li", "lo lu"]
+    planted("na ne", [texts[1], texts[0]], [(0, 2, 3)])
+    pool = tmp_path / "pool.txt"
+    pool.write_text("\n".join([*texts, "", "<p>ma</p>"]) + "\n", encoding="utf-8")
+    given = ["--model", "reader", "--passages", str(pool)]
+    one = told(capsys, *given, "--question", "na ne", "--k", "2", "--encoder", "tiny")
+    assert (one["retriever"], one["passages"], one["kind"]) == ("tiny", 4, "reader")
+    assert len(one["answer"]["passages"]) == 2
+    assert one["answer"]["passages"][0]["text"]
+    questions = tmp_path / "questions.jsonl"
+    rows = [{"question": "na ne", "answer": ["le li"]}, {"question": "xx", "answer": ["no"]}]
+    questions.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    many = [*given, "--questions", str(questions), "--out", str(tmp_path / "answers.jsonl"), "--k", "2"]
+    figures = tmp_path / "figures.json"
+    found = told(capsys, *many, "--figures", str(figures))
+    assert (found["exact_match"], found["retriever"], found["without_passages"]) == (0.5, "bm25", 1)
+    assert json.loads(figures.read_text(encoding="utf-8"))["figures"]["rouge_l"] == 0.5
+    assert told(capsys, *many)["answered_before"] == 2
+    assert main(["answer", *many]) == 0
+    said = capsys.readouterr().out
+    assert "reader answered 2 questions from 2 passages each, found by bm25 among 4; 2 were answered" in said
+    assert "exact match 0.500" in said
+    assert "for 1 nothing was found, or nothing was asked" in said
+
+
+def test_mistakes_are_told(tiny_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pool = tmp_path / "pool.txt"
+    pool.write_text("ba be\n", encoding="utf-8")
+    given = ["--model", "tiny", "--passages", str(pool)]
+    for options, message in (
+        ([], "expected --question TEXT or --questions FILE"),
+        (["--question", " "], "found an empty one"),
+        (["--questions", str(pool)], "expected --out FILE"),
+        (["--question", "ba"], "expected a model that answers questions"),
+    ):
+        assert message in told(capsys, *given, *options, code=1)["error"]["message"]

@@ -1,0 +1,147 @@
+"""Prompts that fit, and answers written after them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from entail.answering.answerer import load_answerer
+from entail.answering.generator import Generator
+from entail.answering.prompt import LEAST, TEMPLATE, passage_lines, rag_prompt, read_template
+from entail.answering.records import Asked
+from entail.data.passages import Passage
+from entail.errors import SettingsError
+
+PASSAGES = [Passage("a", "ba " * 20), Passage("b", "be " * 30, "T"), Passage("c", "bi " * 40)]
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+BARE = words(TEMPLATE.replace("{passages}", "").replace("{question}", ""))
+
+
+def test_what_fits_is_in_the_prompt_whole() -> None:
+    told = rag_prompt("na ne?", PASSAGES, room=500, tokens=words)
+    assert (told.read, told.cut) == (3, False)
+    assert told.text == TEMPLATE.replace("{passages}", passage_lines(PASSAGES)).replace(
+        "{question}", "na ne?"
+    )
+    assert "Passage 2 (T): be be" in told.text
+    assert told.text.endswith("Question: na ne?\nAnswer:")
+
+
+def test_the_last_passages_go_first_then_words_of_one() -> None:
+    # bare + question 2 + passage 1: 22 words; passage 2 has 3 + 30
+    room = BARE + 2 + 22 + 3 + LEAST
+    told = rag_prompt("na ne?", PASSAGES, room=room, tokens=words)
+    assert (told.read, told.cut) == (2, True)
+    assert told.text.count("be") == LEAST
+    assert words(told.text) == room
+    less = rag_prompt("na ne?", PASSAGES, room=room - 1, tokens=words)
+    assert (less.read, less.cut) == (1, True)
+    assert less.text.count("ba") == 20
+    assert "Passage 2" not in less.text
+
+
+def test_braces_in_texts_stay_and_places_may_be_turned_round() -> None:
+    told = rag_prompt(
+        "{passages}?",
+        [Passage("a", "{question} {0}")],
+        room=99,
+        tokens=words,
+        template="Q {question} P {passages} end",
+    )
+    assert told.text == "Q {passages}? P Passage 1: {question} {0} end"
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 80), st.lists(st.integers(0, 60), max_size=4), st.integers(2 * BARE, 150))
+def test_no_prompt_is_longer_than_its_room(question: int, lengths: list[int], room: int) -> None:
+    passages = [Passage(str(at), "ba " * length) for at, length in enumerate(lengths)]
+    told = rag_prompt("na " * question, passages, room=room, tokens=words)
+    assert words(told.text) <= room
+    whole = BARE + question + sum(2 + length for length in lengths)
+    assert told.cut == (whole > room or question > room // 2)
+    if told.cut and question <= room // 2:
+        assert told.text.count("na") >= question
+
+
+def asked(question: str, *texts: str) -> Asked:
+    return Asked(question, question, tuple(Passage(f"p{at}", text) for at, text in enumerate(texts)))
+
+
+def greedy(model: Any, ids: list[int], count: int, end: int) -> list[int]:
+    import torch
+
+    new: list[int] = []
+    while len(new) < count and end not in new:
+        with torch.no_grad():
+            new.append(int(model(torch.tensor([[*ids, *new]])).logits[0, -1].argmax()))
+    return new
+
+
+def test_a_causal_model_goes_on_after_its_prompt(causal: Path, tokenizer: Any) -> None:
+    from transformers import GPT2LMHeadModel
+
+    writer = load_answerer("writer", answer_tokens=6)
+    assert isinstance(writer, Generator)
+    assert writer.kind == "causal"
+    questions = [
+        asked("na ne", "ba be bi", "bo"),
+        asked("ni", "bu"),
+        asked("no"),
+        asked("nu na", "ba " * 300),
+    ]
+    told = list(writer.answer(questions))
+    model = GPT2LMHeadModel.from_pretrained(causal).eval()
+    for one, found in zip(questions, told, strict=True):
+        if not one.passages:
+            assert (found.text, found.read) == ("", 0)
+            continue
+        ids = tokenizer(writer.prompt(one).text)["input_ids"]
+        assert len(ids) <= 160 - 6
+        new = greedy(model, ids, 6, tokenizer.sep_token_id)
+        assert found.text == tokenizer.decode(new, skip_special_tokens=True).strip()
+        assert found.score is None
+        assert found.passage is None
+    assert [found.cut for found in told] == [False, False, False, True]
+    assert told[0].text
+    alone = load_answerer("writer", answer_tokens=6, batch_size=1)
+    assert [one.text for one in alone.answer(questions)] == [one.text for one in told]
+
+
+def test_a_model_that_reads_and_then_writes(seq2seq: Path) -> None:
+    writer = load_answerer("rewriter", answer_tokens=5)
+    assert writer.kind == "seq2seq"
+    told = list(writer.answer([asked("na ne", "ba be bi"), asked("ni", "bu bo " * 9)]))
+    assert all(one.read == 1 for one in told)
+    again = list(
+        load_answerer("rewriter", answer_tokens=5, batch_size=1).answer([asked("na ne", "ba be bi")])
+    )
+    assert again[0].text == told[0].text
+    assert writer.settings["answer_tokens"] == "5"
+
+
+def test_a_chat_model_is_asked_in_its_own_form(causal: Path, tokenizer: Any) -> None:
+    tokenizer.chat_template = "{% for m in messages %}ga {{ m['content'] }} go{% endfor %}"
+    tokenizer.save_pretrained(causal)
+    writer = load_answerer("writer", answer_tokens=6)
+    assert isinstance(writer, Generator)
+    ids = writer._ids("ba be")
+    assert ids == tokenizer("ga ba be go", add_special_tokens=False)["input_ids"]
+
+
+def test_prompts_that_cannot_be_are_refused(causal: Path, tmp_path: Path) -> None:
+    file = tmp_path / "prompt.txt"
+    file.write_text("Say: {passages}", encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"expected \{question\} once"):
+        read_template(file)
+    file.write_bytes(b"\xff\xfe{")
+    with pytest.raises(SettingsError, match="expected a prompt as UTF-8"):
+        read_template(file)
+    with pytest.raises(SettingsError, match="writer reads 160 tokens, of which 0 are left"):
+        load_answerer("writer", answer_tokens=160)

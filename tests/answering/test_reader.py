@@ -1,0 +1,103 @@
+"""Answers marked in passages: spans, windows, and what is refused."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from entail.answering.answerer import load_answerer
+from entail.answering.loading import kind_of, load_model
+from entail.answering.reader import Reader, Span, best_span
+from entail.answering.records import Asked
+from entail.data.passages import Passage
+from entail.errors import EncoderError, SettingsError, UnknownEncoderError
+
+LONG = " ".join(f"{word}" for word in ["ba be bi bo bu da de di do du fa fe fi fo fu ga ge gi go gu"] * 2)
+
+
+def asked(question: str, *texts: str) -> Asked:
+    return Asked("q", question, tuple(Passage(f"p{at}", text) for at, text in enumerate(texts)))
+
+
+def test_the_best_span_by_hand() -> None:
+    begins, ends = np.array([4.0, 0.0, 3.0]), np.array([0.0, 1.0, 5.0])
+    assert best_span(begins, ends, longest=3) == Span(0, 2, 9.0)
+    assert best_span(begins, ends, longest=2) == Span(2, 2, 8.0)
+    # an end before its begin is none
+    assert best_span(np.array([0.0, 9.0]), np.array([9.0, 0.0]), longest=5) == Span(0, 0, 9.0)
+    assert best_span(np.array([]), np.array([]), longest=3) is None
+
+
+def test_the_answer_is_read_in_the_passage_that_has_it(planted: Callable[..., Path]) -> None:
+    texts = ["ba be, bi bo", "la le li lo lu", "ma me"]
+    planted("na ne", texts, [(1, 2, 3)])
+    reader = load_answerer("reader")
+    assert isinstance(reader, Reader)
+    (found,) = reader.answer([asked("na ne", *texts)])
+    assert (found.text, found.passage, found.read, found.cut) == ("li lo", "p1", 3, False)
+    assert found.score == pytest.approx(20, abs=0.1)
+    assert found.passages == ("p0", "p1", "p2")
+    one = load_answerer("reader", batch_size=1)
+    (again,) = one.answer([asked("na ne", *texts)])
+    assert again.text == found.text
+    assert again.score == pytest.approx(found.score, abs=1e-3)
+    short = load_answerer("reader", answer_tokens=1)
+    (word,) = short.answer([asked("na ne", *texts)])
+    assert word.text in ("li", "lo")
+
+
+def test_what_stands_late_in_a_long_passage_is_read_too(planted: Callable[..., Path]) -> None:
+    planted("na ne", [LONG], [(0, 37, 38)])
+    (found,) = load_answerer("reader").answer([asked("na ne", LONG)])
+    assert found.text == "gi go"
+    assert not found.cut
+
+
+def test_questions_of_any_length_and_without_passages(planted: Callable[..., Path]) -> None:
+    planted("na ne", ["ba be"], [(0, 1, 1)])
+    reader = load_answerer("reader")
+    told = list(
+        reader.answer(
+            [
+                asked("na ne"),
+                asked("  ", "ba be"),
+                asked("na " * 500, "ba be"),
+                asked("ما هذا؟", "ba be"),
+                asked("na ne", "ba be"),
+            ]
+        )
+    )
+    assert [(one.text, one.read) for one in told[:2]] == [("", 0), ("", 0)]
+    assert told[2].cut
+    assert told[2].text
+    assert told[3].text
+    assert told[4].text == "be"
+
+
+def test_a_model_without_a_head_is_refused(tiny_home: Path, planted: Callable[..., Path]) -> None:
+    with pytest.raises(
+        EncoderError, match=r"tiny: expected a model that answers questions .* found BertModel"
+    ):
+        load_answerer("tiny")
+    with pytest.raises(UnknownEncoderError, match=r"no model is called 'lost'; give a folder"):
+        load_answerer("lost")
+    planted("na ne", ["ba be"], [(0, 1, 1)])
+    config = tiny_home / "tiny" / "config.json"
+    headless = tiny_home / "headless"
+    headless.mkdir()
+    for file in (tiny_home / "tiny").iterdir():
+        if file.is_file():
+            (headless / file.name).write_bytes(file.read_bytes())
+    told = json.loads(config.read_text(encoding="utf-8"))
+    (headless / "config.json").write_text(
+        json.dumps({**told, "architectures": ["BertForQuestionAnswering"]}), encoding="utf-8"
+    )
+    with pytest.raises(EncoderError, match=r"headless: .* missing, such as qa_outputs.* without its head"):
+        load_model("headless")
+    (headless / "config.json").write_text(json.dumps({"model_type": "bert"}), encoding="utf-8")
+    with pytest.raises(EncoderError, match=r"found no architecture in config\.json"):
+        kind_of(headless, "headless")
+    with pytest.raises(SettingsError, match="reads no prompt"):
+        load_answerer("reader", template="{passages} {question}")

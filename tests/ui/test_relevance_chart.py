@@ -1,0 +1,61 @@
+"""Figures 2 and 3 as charts."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.tuning.relevance import BINS, Relevance
+from entail.ui.relevance_chart import draw_relevance, marks_of, relevance_summary, relevance_table
+
+
+@pytest.fixture
+def told() -> dict[str, Any]:
+    groups = {
+        "entailing": np.array([0.55, 0.95, 0.95, 0.97]),
+        "neutral": np.array([0.15, 0.55]),
+        "irrelevant": np.array([-0.05, 0.02]),
+    }
+    return Relevance("similarity", "minilm", groups, (-1.0, 1.0)).to_json()
+
+
+def test_every_bin_has_its_share_by_hand(told: dict[str, Any]) -> None:
+    table = relevance_table(told)
+    assert len(table) == 3 * BINS
+    found = table[table["share"] > 0].to_dict("records")
+    rows = [(row["group"], row["from"], row["to"], row["share"]) for row in found]
+    assert rows == [
+        ("entailing", 0.5, 0.6, 0.25),
+        ("entailing", 0.9, 1.0, 0.75),
+        ("neutral", 0.1, 0.2, 0.5),
+        ("neutral", 0.5, 0.6, 0.5),
+        ("irrelevant", -0.1, 0.0, 0.5),
+        ("irrelevant", 0.0, 0.1, 0.5),
+    ]
+    assert table.groupby("group")["share"].sum().tolist() == pytest.approx([1, 1, 1])
+
+
+def test_groups_are_summed_up(told: dict[str, Any]) -> None:
+    rows = relevance_summary(told).set_index("group")
+    assert rows.loc["entailing", "mean"] == pytest.approx(0.855)
+    assert rows.loc["neutral", "above"] == pytest.approx(7.5 / 8)
+    assert rows.loc["irrelevant", "above"] == 1
+    assert rows.loc["neutral", "median"] == pytest.approx(0.35)
+
+
+def test_the_chart_shows_what_is_filled_and_no_more(told: dict[str, Any]) -> None:
+    chart: dict[str, Any] = draw_relevance(told).to_dict()
+    steps, below = chart["vconcat"]
+    assert steps["encoding"]["x"]["scale"]["domain"] == [-0.1, 1.0]
+    assert steps["title"] == "similarity, by minilm"
+    assert steps["encoding"]["color"]["scale"]["domain"] == ["entailing", "neutral", "irrelevant"]
+    drawn = chart["datasets"][steps["data"]["name"]]
+    assert len(drawn) == 3 * 11
+    assert sum(row["share"] for row in drawn) == pytest.approx(3)
+    assert [layer["mark"]["type"] for layer in below["layer"]] == ["rule", "point"]
+
+
+def test_no_two_groups_are_told_by_colour_alone() -> None:
+    marks = marks_of(["a", "b", "c"])
+    assert len({mark.colour for mark in marks}) == len({mark.shape for mark in marks}) == 3
+    assert len({mark.dash for mark in marks}) == 3
