@@ -13,8 +13,9 @@ from entail.errors import EntailError
 from entail.index.protocol import PremiseIndex
 from entail.trees.acts import Evidence
 from entail.trees.log import TreeSummary
+from entail.trees.proposals import basis_of, proposal_evidence, still_open
 from entail.trees.suggestions import Candidate, evidence_of, suggest
-from entail.trees.tree import ROOT
+from entail.trees.tree import ROOT, Tree
 from entail.ui.author import Visitor, visitor
 from entail.ui.commands import LISTENED, PAGE, command_for
 from entail.ui.direction_arrows import POOL, Pointer, pointer
@@ -22,6 +23,8 @@ from entail.ui.keyboard import KeyPress, listen
 from entail.ui.ranked_by import Ranking, ranking_of
 from entail.ui.resources import Workspace
 from entail.ui.screen import Desk, Screen, screen_of
+from entail.ui.suggester import POOL as NEXT_POOL
+from entail.ui.suggester import Offer, Suggester, suggester
 from entail.ui.words import label
 from entail.ui.works import Work
 
@@ -39,6 +42,7 @@ class Place:
     visitor: Visitor
     ranking: Ranking = field(default_factory=Ranking)
     pointer: Pointer | None = None
+    suggester: Suggester | None = None
 
     @cached_property
     def index(self) -> PremiseIndex | None:
@@ -63,7 +67,8 @@ def take_place(shared: Workspace, tree_id: str, choice: str) -> Place:
         ranking = ranking_of(choice, info.name)
     building = ranking.take(corpus) if len(corpus) else Work[PremiseIndex]()
     screen = screen_of(tree_id)
-    return Place(shared, summary, corpus, version, building, screen, visitor(), ranking, pointer())
+    proposing = suggester() if len(corpus) else None
+    return Place(shared, summary, corpus, version, building, screen, visitor(), ranking, pointer(), proposing)
 
 
 def take_seat(place: Place) -> Desk:
@@ -104,7 +109,8 @@ def stamp(desk: Desk) -> str:
     """Return what identifies the list of candidates on the screen."""
     screen = desk.screen
     shown = ",".join(candidate.premise.key for candidate in desk.shown)
-    return f"{screen.tree_id} {screen.selected} {shown}"
+    means = f" {desk.offer.means}" if desk.offer is not None else ""
+    return f"{screen.tree_id} {screen.selected}{means} {shown}"
 
 
 def set_desk(place: Place) -> Desk:
@@ -115,40 +121,103 @@ def set_desk(place: Place) -> Desk:
         screen.seen = history.seq
     if screen.selected not in history.tree.nodes:
         screen.select(ROOT)
+    listed = _Listed()
+    try:
+        if place.suggester is not None and screen.listing != "retrieved":
+            listed = _proposed(place, place.suggester, history.tree)
+        elif place.index is not None and len(place.corpus):
+            listed = _retrieved(place, place.index, history.tree)
+    except EntailError as error:  # the first typed query finds out whether the encoder can be loaded
+        screen.notice = ("error", str(error))
+    shown = listed.looked_at[screen.page * PAGE : (screen.page + 1) * PAGE]
+    return Desk(
+        place.shared.log,
+        place.visitor,
+        screen,
+        history,
+        shown,
+        listed.looked_at,
+        listed.evidence,
+        listed.pool,
+        listed.offered,
+        listed.offer,
+        place.suggester is not None,
+    )
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The list of the selected node: what of it was looked at, and what a judgement rests on; see `Desk`."""
+
     looked_at: tuple[Candidate, ...] = ()
-    pool: tuple[Candidate, ...] = ()
     evidence: Evidence | None = None
+    pool: tuple[Candidate, ...] = ()
+    offered: int | None = None
+    offer: Offer | None = None
+
+
+def _retrieved(place: Place, index: PremiseIndex, tree: Tree) -> _Listed:
+    screen, pool = place.screen, tuple[Candidate, ...]()
     offered: int | None = None
     arrows = place.pointer if place.pointer is not None and not place.pointer.asked.is_plain else None
-    if place.index is not None and len(place.corpus):
-        revision = place.index.manifest.revision
-        screen.rank_by(f"{revision}, {arrows.asked}" if arrows is not None else revision)
-        node, k = history.tree.node(screen.selected), (screen.furthest + 1) * PAGE
-        query = screen.query or node.text
-        try:
-            looked_at = suggest(
-                history.tree,
-                screen.selected,
-                place.corpus,
-                place.index,
-                k=POOL if arrows is not None else k,
-                query=screen.query,
-            )
-            if arrows is not None:
-                # Nothing is shown until it is known what: finish rejects what was on the screen.
-                pool, listed = looked_at, arrows.listed(node.text, looked_at)
-                offered, looked_at = (None, ()) if listed is None else (len(listed), tuple(listed[:k]))
-            evidence = evidence_of(
-                looked_at,
-                place.index,
-                corpus_version=place.corpus_version,
-                query=query,
-                own_words=screen.query is not None,
-            )
-        except EntailError as error:  # the first typed query finds out whether the encoder can be loaded
-            screen.notice = ("error", str(error))
-    shown = looked_at[screen.page * PAGE : (screen.page + 1) * PAGE]
-    return Desk(place.shared.log, place.visitor, screen, history, shown, looked_at, evidence, pool, offered)
+    revision = index.manifest.revision
+    screen.rank_by(f"{revision}, {arrows.asked}" if arrows is not None else revision)
+    node, k = tree.node(screen.selected), (screen.furthest + 1) * PAGE
+    looked_at = suggest(
+        tree,
+        screen.selected,
+        place.corpus,
+        index,
+        k=POOL if arrows is not None else k,
+        query=screen.query,
+    )
+    if arrows is not None:
+        # Nothing is shown until it is known what: finish rejects what was on the screen.
+        pool, picked = looked_at, arrows.listed(node.text, looked_at)
+        offered, looked_at = (None, ()) if picked is None else (len(picked), tuple(picked[:k]))
+    evidence = evidence_of(
+        looked_at,
+        index,
+        corpus_version=place.corpus_version,
+        query=screen.query or node.text,
+        own_words=screen.query is not None,
+    )
+    return _Listed(looked_at, evidence, pool, offered)
+
+
+def _proposed(place: Place, suggester: Suggester, tree: Tree) -> _Listed:
+    """Return what a scorer proposes; nothing while it is in the making, as with arrows."""
+    screen, node_id = place.screen, place.screen.selected
+    basis = basis_of(tree, node_id)
+    if screen.listing == "draft":
+        drafted = screen.drafts.get(node_id)
+        screen.rank_by(f"{suggester.listed}, {drafted}")
+        offer = suggester.offer_draft(tree, node_id, place.corpus, drafted)
+    elif place.index is None:
+        return _Listed()
+    else:
+        among = place.index.manifest.revision
+        # What is accepted makes another list: what was looked at of the one before was not of this one.
+        screen.rank_by(f"{suggester.listed}, {among}, {basis.after}")
+        count = NEXT_POOL + len(basis.accepted)
+        pool = suggest(tree, node_id, place.corpus, place.index, k=count, query=screen.query)
+        pool = still_open(pool, tree, node_id, k=NEXT_POOL)
+        offer = suggester.offer_next(tree, node_id, pool, among=among)
+    looked_at = offer.candidates[: (screen.furthest + 1) * PAGE]
+    scorer = suggester.scorer
+    if offer.proposal is None or scorer is None:
+        return _Listed(offer=offer)
+    words = screen.query if screen.listing == "next" else None
+    evidence = proposal_evidence(
+        looked_at,
+        offer.proposal,
+        scorer=scorer.name,
+        revision=scorer.revision,
+        corpus_version=place.corpus_version,
+        query=words or basis.sentence,
+        own_words=words is not None,
+    )
+    return _Listed(looked_at, evidence, offered=len(offer.candidates), offer=offer)
 
 
 def draw_building(place: Place) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from entail.trees.provenance import ranked
+from entail.trees.provenance import ordinal, ranked
 from entail.trees.suggestions import Candidate
 from entail.trees.tree import Tree
 from entail.trees.wording import quote
@@ -16,6 +16,7 @@ from entail.ui.commands import PAGE, Command
 from entail.ui.direction_panel import arrow_in_words
 from entail.ui.resources import retriever_name, revisions
 from entail.ui.screen import Desk
+from entail.ui.suggester import Offer
 from entail.ui.words import label, marked, words_of
 
 if TYPE_CHECKING:
@@ -127,8 +128,10 @@ def _draw(
             width=62,
         )
         with st.container(gap=None):
-            st.html(f'<div class="entail-sentence">{marked(premise.text, query_words)}</div>')
-            notes = _notes(candidate, tree, below, rejected, gold)
+            open_ = desk.offer is not None and desk.offer.means == "draft" and not (below or rejected)
+            look = "entail-sentence entail-proposed" if open_ else "entail-sentence"
+            st.html(f'<div class="{look}">{marked(premise.text, query_words)}</div>')
+            notes = _notes(candidate, tree, below, rejected, gold, desk.offer)
             if arrow is not None:
                 notes.insert(1, arrow_in_words(arrow))
             if provenance:
@@ -170,9 +173,17 @@ def _provenance(desk: Desk) -> dict[str, tuple[str, str]]:
 
 
 def _notes(
-    candidate: Candidate, tree: Tree, below: bool, rejected: bool, gold: Mapping[str, str]
+    candidate: Candidate,
+    tree: Tree,
+    below: bool,
+    rejected: bool,
+    gold: Mapping[str, str],
+    offer: Offer | None,
 ) -> list[str]:
-    notes = [f"rank {candidate.rank} · {candidate.score:.3f}"]
+    place = "rank" if offer is None else "next" if offer.means == "next" else "proposal"
+    notes = [f"{place} {candidate.rank} · {candidate.score:.3f}"]
+    if candidate.retrieved is not None:
+        notes.append(f"retrieved {ordinal(candidate.retrieved)}")
     if below:
         notes.append(":green[:material/check: accepted here]")
     elif candidate.in_tree is not None:

@@ -36,12 +36,14 @@ def releases() -> Works:
 
 
 @st.cache_resource(show_spinner=False)
-def _scorers() -> Works:
+def scorers() -> Works:
+    """Return the process's scorers."""
     return Works(3, failure="the scorer could not be loaded")
 
 
 @st.cache_resource(show_spinner=False)
-def _grounds() -> Works:
+def grounds() -> Works:
+    """Return what the process made ready of facts: similarities, and what builds chains over them."""
     return Works(12, failure="the facts could not be made ready")
 
 
@@ -70,12 +72,12 @@ def take_scorer(listed: ListedScorer, *, works: Works | None = None, wait: float
 
         return load_scorer(listed.name, precision="auto")
 
-    return (works or _scorers()).take((listed.name, listed.stamp), make, wait=wait)
+    return (works or scorers()).take((listed.name, listed.stamp), make, wait=wait)
 
 
 def held_scorers() -> Callable[[ListedScorer], Scorer]:
     """Return what brings a scorer into memory, once, and waits for it: for a thread that runs no page."""
-    works = _scorers()
+    works = scorers()
 
     def load(listed: ListedScorer) -> Scorer:
         work = take_scorer(listed, works=works)
@@ -111,10 +113,21 @@ class Builder:
         return (self.by, self.revision, self.around.facts.digest, self.around.k)
 
 
-def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int) -> Work[Builder]:
-    """Return what builds chains by a scorer, None for shared words; in the making where it is not ready."""
+def take_builder(
+    facts: FactTables, scorer: Scorer | None, *, k: int, works: Works | None = None, wait: float = 2.5
+) -> Work[Builder]:
+    """Return what builds chains by a scorer, None for shared words; in the making where it is not ready.
+
+    Args:
+        facts: The facts.
+        scorer: What scores.
+        k: Neighbours of each.
+        works: What `grounds` returned, for a thread that runs no page.
+        wait: Seconds that either of its two parts is waited for.
+    """
     from entail.evaluation.chains import TFIDF as WORDS
 
+    made = works or grounds()
     metric = scorer.form.metric if scorer is not None else WORDS
 
     def ground(report: ProgressCallback) -> Similarities:
@@ -122,7 +135,7 @@ def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int) -> Work[Bu
 
         return fact_similarities(facts, metric, progress=report)
 
-    near = _grounds().take((facts.digest, metric), ground)
+    near = made.take((facts.digest, metric), ground, wait=wait)
     if near.value is None:
         return Work(progress=near.progress, error=near.error, done=near.done)
     similarities = near.value
@@ -137,7 +150,22 @@ def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int) -> Work[Bu
         return Builder(scorer.name, scorer.revision, scorer.form.scheme, around, ScoredSteps(scorer, facts))
 
     name = scorer.revision if scorer is not None else TFIDF
-    return _grounds().take((facts.digest, name, k), make)
+    return made.take((facts.digest, name, k), make, wait=wait)
+
+
+def held_builder(facts: FactTables, scorer: Scorer, *, k: int, works: Works) -> Builder:
+    """Return what builds chains by a scorer, and wait for it: for a thread that runs no page.
+
+    Raises:
+        EntailError: If the facts cannot be made ready.
+    """
+    while True:
+        work = take_builder(facts, scorer, k=k, works=works, wait=0)
+        work.done.wait()
+        if work.error is not None:
+            raise work.error
+        if work.value is not None:
+            return work.value
 
 
 def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, wait: float) -> Work[Step]:

@@ -26,6 +26,8 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("[ ]", "move the node one place up / down among its siblings"),
     ("x", "remove the node"),
     ("s", "search with your own words"),
+    ("l", "another list, where a scorer of facts is here: retrieved, next premise, chain"),
+    ("d", "draft a chain of premises, where a scorer of facts is here"),
     ("v", "show or hide rejected premises"),
     ("?", "this list"),
 )
@@ -34,7 +36,7 @@ KEYS: tuple[tuple[str, str], ...] = (
 LISTENED: tuple[str, ...] = (
     *"1234567890",
     *(f"shift+{digit}" for digit in "1234567890"),
-    *"nfpurwcemxsv[]?",
+    *"nfpurwcemxsvld[]?",
     "up",
     "down",
     "left",
@@ -48,8 +50,9 @@ class Command:
     """What to do: a verb, and the node or candidate that it is about.
 
     Attributes:
-        verb: `accept`, `reject`, `finish`, `undo`, `redo`, `select`, `page`, `reorder`, `dialog` or `toggle`.
-        target: Premise key, node id, name of a dialog, or of a switch.
+        verb: `accept`, `reject`, `finish`, `undo`, `redo`, `select`, `page`, `reorder`, `dialog`, `toggle`,
+            `list` or `draft`.
+        target: Premise key, node id, name of a dialog, of a switch, or of a list; none for the next list.
         step: For `page` and `reorder`: +1 or -1.
     """
 
@@ -96,6 +99,8 @@ def command_for(
         "n": Command("page", step=1),
         "p": Command("page", step=-1),
         "v": Command("toggle", "rejected"),
+        "l": Command("list"),
+        "d": Command("draft"),
         "[": Command("reorder", selected, -1),
         "]": Command("reorder", selected, 1),
     }

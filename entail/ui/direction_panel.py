@@ -53,7 +53,8 @@ def draw_arrows(pointer: Pointer | None, desk: Desk) -> Mapping[str, Verdict]:
     check = step.value if step is not None else None
     if check:
         st.caption(step_in_words(check[0], pointer.name), help=_HELP)
-    _draw_fields(pointer)
+    if desk.offer is None:  # what is proposed keeps its own order
+        _draw_fields(pointer)
     candidates = desk.pool or desk.shown
     verdicts = pointer.at(sentence, candidates)
 

@@ -32,6 +32,7 @@ _LABELS: Mapping[str, str] = {
     "minilm": "MiniLM (meaning)",
     "aeenc-minilm": "AE-Enc MiniLM (debiased)",
     "gausscse-minilm": "GaussCSE MiniLM (direction)",
+    "arcf-minilm": "ARCF MiniLM (chains)",
     "tfidf": "TF-IDF (shared words)",
     "bm25": "BM25 (shared words)",
     "ngrams": "TF-IDF (shared parts of words)",
@@ -244,7 +245,8 @@ def retriever_name(name: str) -> str:
 
 
 def revisions() -> dict[str, str | None]:
-    """Return the retrievers that are here with their revisions; lexical ones are what they are called."""
+    """Return the retrievers and scorers that are here with their revisions; lexical ones are their names."""
+    from entail.arcf.listing import scorer_revisions
     from entail.encoders.catalogue import catalogue
     from entail.promotion import pointers
 
@@ -253,6 +255,7 @@ def revisions() -> dict[str, str | None]:
     except EntailError:  # who ranks by what is active is told
         promoted = {}
     listed = {entry.name: entry.revision for entry in catalogue()}
+    listed |= scorer_revisions()
     return dict.fromkeys(LEXICAL) | {name: at for name, at in promoted.items() if "/" in name} | listed
 
 

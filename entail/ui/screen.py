@@ -12,12 +12,14 @@ import streamlit as st
 from entail.errors import ConflictError, EntailError, LockedDatabaseError
 from entail.trees.acts import Accept, Act, Evidence, Finish, Reject, Reorder
 from entail.trees.log import TreeLog
+from entail.trees.proposals import Basis, basis_of
 from entail.trees.replay import History
 from entail.trees.suggestions import Candidate
 from entail.trees.tree import ROOT
 from entail.trees.wording import describe
 from entail.ui.author import Visitor
 from entail.ui.commands import PAGE, Command, moved
+from entail.ui.suggester import LISTS, Listing, Offer
 
 LOCKED = (
     "Somebody else is writing to the database just now, so this was not saved. Nothing was lost, and what "
@@ -59,6 +61,8 @@ class Screen:
         notice: What stood in the way of the last act: (`error`, `conflict`, `locked` or `stale`, words).
         kept: Acts that are not saved yet, because somebody else was writing; the oldest first.
         saved: When the last act was confirmed.
+        listing: Which list is shown, where a scorer of facts is here: what was retrieved, or its proposals.
+        drafts: Node -> what the chain rests on that was drafted for it last.
     """
 
     tree_id: str
@@ -74,6 +78,8 @@ class Screen:
     notice: tuple[str, str] | None = None
     kept: tuple[Kept, ...] = ()
     saved: datetime | None = None
+    listing: Listing = "retrieved"
+    drafts: dict[str, Basis] = field(default_factory=dict)
 
     def select(self, node_id: str) -> None:
         """Show the candidates of another node."""
@@ -93,6 +99,12 @@ class Screen:
         if self.ranks not in (None, revision):
             self.page = self.furthest = 0
         self.ranks = revision
+
+    def turn_to(self, listing: str) -> None:
+        """Show another list; for an empty name the one that comes next."""
+        names = list(LISTS)
+        after = names[(names.index(self.listing) + 1) % len(names)]
+        self.listing = next((name for name in names if name == listing), after)
 
     def search(self, words: str | None) -> None:
         """Search with the author's own words, or with the node's text for None."""
@@ -119,6 +131,8 @@ class Desk:
         evidence: What a judgement on them rests on.
         pool: Where the author asked for some or for another order: the candidates that they are picked from.
         offered: How many are offered, None for all of the corpus, or while they are picked.
+        offer: What a scorer of facts proposes, where its proposals are shown.
+        proposes: Whether there is a scorer that can.
     """
 
     log: TreeLog
@@ -130,6 +144,8 @@ class Desk:
     evidence: Evidence | None
     pool: tuple[Candidate, ...] = ()
     offered: int | None = None
+    offer: Offer | None = None
+    proposes: bool = False
 
     @property
     def author(self) -> str | None:
@@ -159,6 +175,12 @@ class Desk:
                 self._judge(command)
             case "finish":
                 self._finish()
+            case "list" if self.proposes:
+                self.screen.turn_to(command.target)
+            case "draft" if self.proposes:
+                node = self.screen.selected
+                self.screen.drafts[node] = basis_of(self.history.tree, node)
+                self.screen.turn_to("draft")
             case "reorder":
                 order = moved(self.history.tree, command.target, command.step)
                 parent = self.history.tree.node(command.target).parent

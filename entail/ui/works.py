@@ -74,6 +74,12 @@ class Works:
             for place in [place for place in self._works if places(place)]:
                 del self._works[place]
 
+    def drop_failed(self) -> None:
+        """Forget the works that came to nothing."""
+        with self._lock:
+            for place in [place for place, work in self._works.items() if work.error is not None]:
+                del self._works[place]
+
     def made(self) -> list[object]:
         """Return the values that are there."""
         with self._lock:

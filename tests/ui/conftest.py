@@ -63,6 +63,8 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     # No test here types a query that needs the weights; loading them behind every page would only cost time.
     monkeypatch.setattr(Shelf, "warm", lambda self, name="minilm": None)
     monkeypatch.setattr(Pointer, "begin", lambda self: None)
+    # Whatever is packaged, Trees begins without a scorer that proposes.
+    monkeypatch.setattr("entail.ui.suggester.list_scorers", list)
     st.cache_resource.clear()
     st.cache_data.clear()
     stores = workspace()
