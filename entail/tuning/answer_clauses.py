@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from entail.tuning import lexicon
-from entail.tuning.answer_phrases import inside, is_clause, is_many, opens_clause
+from entail.tuning.answer_phrases import inside, is_clause, is_many, is_no_phrase
 from entail.tuning.clauses import adjunct, core, is_auxiliary
 from entail.tuning.gaps import begins_predicate, object_gap
 from entail.tuning.phrases import PARTICLES, lowered
@@ -35,7 +35,7 @@ def alone(rest: Words, answer: str, *, person: bool = False) -> str | None:
         if not begins_predicate(rest[1:], person=person):  # "What is the capital": that is the answer
             return f"{lowered(rest[1:])} {first.text.lower()} {inside(answer)}"
     happens = first.low in {"happens", "happened", "happen"}
-    if opens_clause(answer) or (happens and is_clause(answer)):
+    if is_no_phrase(answer) or (happens and is_clause(answer)):
         return None  # "What happens then?" + "it expands"
     return f"{answer} {text_of(_agreeing(rest, many=is_many(answer)))}"
 
@@ -75,6 +75,8 @@ def at_gap(words: Words, phrase: str) -> str | None:
     if place is None:
         return None
     tail = rest[place + 1 :]
+    if len(tail) > 1 and tail[0].low in PREPOSITIONS and tail[1].low in PREPOSITIONS | TIME_ADVERBS:
+        place, tail = place + 1, tail[1:]  # "used as | at present"
     if tail and tail[0].low in PARTICLES and len(tail) == 1:  # "took over | it"
         place, tail = place + 1, []
     opens = PREPOSITIONS | SUBORDINATORS | TIME_ADVERBS | {"to", "because", "before", "after", "as"}

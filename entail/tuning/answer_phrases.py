@@ -14,6 +14,7 @@ from entail.tuning.words import (
     DETERMINERS,
     PREPOSITIONS,
     PRONOUNS,
+    SUBORDINATORS,
     TIME_ADVERBS,
     Words,
     is_adverb,
@@ -86,7 +87,7 @@ _ABOUT = frozenset({"about", "around", "over", "under", "nearly", "almost", "app
 _NUMBER = re.compile(r"[$€£~<>±]?\s?\d")
 _SMALL = NUMBERS | frozenset(
     {"zero", "no", "one", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "twenty", "thirty", "forty",
-     "fifty", "sixty", "seventy", "eighty", "ninety", "hundreds", "thousands", "millions", "half", "many"}
+     "fifty", "sixty", "seventy", "eighty", "ninety", "hundreds", "thousands", "millions", "many"}
 )  # fmt: skip
 
 
@@ -195,19 +196,27 @@ def is_clause(answer: str) -> bool:
     return len(words) > 2 and any(is_auxiliary(word) or is_finite(word) for word in words[1:])
 
 
-def opens_clause(answer: str) -> bool:
-    """Whether an answer begins as only a clause does: with a pronoun that more follows.
+def is_no_phrase(answer: str) -> bool:
+    """Whether an answer cannot stand for a noun: it begins as a clause does, or an auxiliary is in it.
 
-    >>> opens_clause("it expands"), opens_clause("it")
-    (True, False)
+    >>> is_no_phrase("it expands"), is_no_phrase("must be announced"), is_no_phrase("laws that were kept")
+    (True, True, False)
     """
-    first, *others = words_of(answer)
-    return bool(others) and first.low in _SUBJECTS
+    words = words_of(answer)
+    relative = next((at for at, word in enumerate(words) if word.low in SUBORDINATORS), len(words))
+    verbal = any(is_auxiliary(word) and not word.sealed for word in words[:relative])
+    return len(words) > 1 and (words[0].low in _SUBJECTS or verbal)
 
 
 def inside(answer: str) -> str:
-    """Return an answer as it stands inside a sentence: without the capital of a word that is no name."""
-    return _small(answer)
+    """Return an answer as it stands inside a sentence: without the capital of a word that is no name.
+
+    >>> inside("The Moon"), inside("Behind the Sofa"), inside("By hand")
+    ('the Moon', 'Behind the Sofa', 'by hand')
+    """
+    words = words_of(answer)
+    title = words[0].low not in DETERMINERS and any(word.name for word in words[1:])
+    return answer if title else lowered(words)
 
 
 def _small(answer: str) -> str:

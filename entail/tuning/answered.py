@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from entail.tuning import lexicon
 from entail.tuning.answer_clauses import alone, at_gap
 from entail.tuning.answer_phrases import (
     counts,
     inside,
     is_clause,
+    is_no_phrase,
     manner_phrase,
-    opens_clause,
     place_phrase,
     reason_phrase,
     time_phrase,
@@ -88,7 +89,7 @@ def statement(question: str, answer: str) -> Statement:
         text = _inserted(question, told, said.rule)
         if text is not None:
             return Statement(question, answer, text, said.rule, "inserted")
-        text = _identified(said.text, told, said.rule)
+        text = None if _asks_for_a_deed(words_of(question)) else _identified(said.text, told, said.rule)
         if text is not None and not lost(question, text):
             return Statement(question, answer, text, said.rule, "identified")
     text = f"{said.text.rstrip('.!')}: {told}"
@@ -117,7 +118,9 @@ _BY_NAME = frozenset(
 def _identified(said: str, answer: str, rule: str) -> str | None:
     """Say that the answer is what the claim says to be known."""
     found = _KNOWN.fullmatch(said.rstrip("."))
-    if opens_clause(answer):
+    if is_no_phrase(answer) or (answer.islower() and lexicon.is_adjective(answer.split()[-1])):
+        return None
+    if rule in {"how many", "how much"} and not (counts(answer) or answer.lower() in {"1", "one", "none"}):
         return None
     if rule not in _BY_NAME or found is None or found[2].strip() in {"other", "another"}:
         return None
@@ -137,6 +140,8 @@ def _inserted(question: str, answer: str, rule: str) -> str | None:
         return None
     if rule == "whether":
         return _whether(words, answer)
+    if _asks_for_a_deed(words):
+        return None
     parts = asked(words)
     make = _BY_RULE.get(rule)
     if parts is None or make is None or parts.joined or parts.extra or _else(parts):
@@ -147,6 +152,13 @@ def _inserted(question: str, answer: str, rule: str) -> str | None:
     done = sentence_of(with_before(said, replace(parts, before=()) if rule == "in place" else parts))
     replaced = {word.low for word in parts.noun} if len(_bare(parts.noun)) == 1 else set()
     return done if not set(lost(text, done)) - replaced else None
+
+
+def _asks_for_a_deed(words: Words) -> bool:
+    """Whether it is asked what somebody does, so that the answer is a verb's phrase."""
+    return "what" in {word.low for word in words} and any(
+        word.low in {"do", "doing"} and not word.sealed for word in words[2:]
+    )
 
 
 def _else(parts: Asked) -> bool:
@@ -312,6 +324,7 @@ def _fronted(parts: Asked, answer: str) -> str | None:
     clause = adjunct(parts.rest)
     told = inside(answer)
     bound = told.split()[0] in PREPOSITIONS and len(told.split()) > 1
+    bound = bound or clause.text.split()[-1] == front
     return f"{clause.text} {told if bound else f'{front} {told}'}" if clause.sure else None
 
 
@@ -319,7 +332,8 @@ def _in_place(parts: Asked, answer: str) -> str | None:
     before = [*parts.before, *parts.front]
     if not before or is_auxiliary(before[0]) or not parts.placed or len(_bare(parts.noun)) > 1:
         return None
-    if before[-1].low in DETERMINERS:
+    twice = before[-1].low in PREPOSITIONS and words_of(answer)[0].low in PREPOSITIONS
+    if before[-1].low in DETERMINERS or twice:
         return None
     told: str | None = inside(answer)
     if parts.wh in {"how many", "how much", "how degree", "whose", "why", "how"}:

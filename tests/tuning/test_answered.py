@@ -56,6 +56,11 @@ INSERTED = {
     ("Is the whale a fish?", "No."): "The whale is not a fish.",
     ("Can penguins fly?", "no"): "Penguins cannot fly.",
     ("Did Rome fall?", "Yes"): "Rome fell.",
+    ("What was the exhibition called?", "Behind the Sofa"): "The exhibition was called Behind the Sofa.",
+    ("What is the old school used as at present?", "a museum"): (
+        "The old school is used as a museum at present."
+    ),
+    ("By whom is the law applied by?", "the courts"): "The law is applied by the courts.",
 }  # fmt: skip
 
 IDENTIFIED = {
@@ -76,6 +81,18 @@ BESIDE = {
     ),
     ("What happens to water when it freezes?", "it expands"): (
         "There exists a known thing that happens to water when it freezes: it expands."
+    ),
+    ("What did the crew do at dawn?", "rowed home"): (
+        "There exists a known thing that the crew did at dawn: rowed home."
+    ),
+    ("What must be done to make it lawful?", "it must be announced"): (
+        "There exists a known thing that must be done to make it lawful: it must be announced."
+    ),
+    ("How many people died?", "half the town"): (
+        "There exists a known number of people that died: half the town."
+    ),
+    ("The books are dated to which centuries?", "from the 12th to the 16th"): (
+        "The books are dated to known centuries: from the 12th to the 16th."
     ),
     ("Who won? When did they win?", "France"): (
         "There exists a known person who won. There exists a known time when they won: France."
