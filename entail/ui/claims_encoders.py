@@ -84,8 +84,9 @@ def pick_pair() -> Pair:
             else (retriever_label(name))
         )
 
-    left = cells[0].selectbox("Without tuning", names, key=begin("left", names, first), format_func=called)
-    right = cells[1].selectbox("With tuning", names, key=begin("right", names, second), format_func=called)
+    sides = ("Without tuning", "With tuning") if tuned else ("One retriever", "Another")
+    left = cells[0].selectbox(sides[0], names, key=begin("left", names, first), format_func=called)
+    right = cells[1].selectbox(sides[1], names, key=begin("right", names, second), format_func=called)
     if not tuned:
         st.caption(
             ":material/info: No encoder here was tuned by entailment yet, so others stand side by side. "

@@ -145,7 +145,7 @@ def draw_overview(lists: Lists, scores: Scores) -> None:
 
     rows = overview(lists, scores)
     if len(rows[0]) > 1:
-        st.table(pd.DataFrame(rows).set_index("list"), border="horizontal")
+        st.table(pd.DataFrame(rows).set_index("list"), border="horizontal", width="content")
 
 
 def draw_pair(
@@ -184,7 +184,7 @@ def _row(pool: Pool, lists: Lists, row: Row, k: int, words: frozenset[str], scor
         way, sign = ("up", "▲") if moved[0] == "+" else ("down", "▼")
         mark = f'<span class="{way}" title="rank {row.other:,} beside">{sign} {moved[1:]}</span>'
     gold = row.position in lists.gold
-    star = ' <span title="known to answer">★</span>' if gold else ""
+    star = '<span title="known to answer">★</span> ' if gold else ""
     says = "".join(
         f'<span class="says{" yes" if told[row.position].entails else ""}">'
         f"{html.escape(judge)}: {html.escape(told[row.position].words)}</span>"
@@ -193,7 +193,7 @@ def _row(pool: Pool, lists: Lists, row: Row, k: int, words: frozenset[str], scor
     text = pool.corpus.texts[row.position]
     return (
         f'<tr class="{"gold" if gold else ""}"><td class="n">{row.rank}</td>'
-        f"<td>{_folded(text, words)}{star}{says}</td>"
+        f"<td>{star}{_folded(text, words)}{says}</td>"
         f'<td class="m">{row.score:.3f}<br>{mark}</td></tr>'
     )
 

@@ -23,6 +23,12 @@ BY_KEY, OTHER_KEY = "claims_judges", "claims_other"
 
 NOBODY = "nobody"
 _BETWEEN = "|"
+_SAID = {
+    "entails": "entails it",
+    "is entailed by": "follows from it",
+    "both ways": "says the same",
+    "neither": "neither entails the other",
+}
 _READ = 2000
 """Characters of a passage that are judged."""
 
@@ -132,7 +138,7 @@ def _by_gaussians(
     for verdict in verdicts:
         entails = verdict.says in {"entails", "both ways"}
         sure = f", {certainty(verdict.sure)} sure" if verdict.sure is not None else ""
-        found.append(Score(verdict.forward, entails, f"{verdict.says}{sure}"))
+        found.append(Score(verdict.forward, entails, f"{_SAID[verdict.says]}{sure}"))
     return found
 
 

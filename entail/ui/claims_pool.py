@@ -106,7 +106,7 @@ def read_pool(path: Path, *, name: str, progress: ProgressCallback | None = None
         raise EvaluationError(f"{name}: expected passages to search, found none that says anything")
     corpus = Corpus(name, tuple(texts.values()))
     repeated = tally.read - len(texts)
-    said = ((tally.empty, "empty, left out"), (tally.html, "HTML, taken out of them"), (repeated, "repeated"))
+    said = ((tally.empty, "empty, left out"), (tally.html, "with HTML, taken out"), (repeated, "repeated"))
     return Pool(
         name,
         corpus,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 import streamlit as st
 
@@ -46,7 +47,7 @@ class Asked:
 
 def draw_question(examples: Iterable[Known]) -> Asked | None:
     """Draw the fields; None, explained, while nothing is asked or claimed."""
-    known = list(examples)[:_LISTED]
+    known = list(islice(examples, _LISTED))
     first = known[0] if known else Known("When did the first person walk on the Moon?", "1969")
     key = begin_text("question", first.question)
     answer_key = begin_text("answer", first.answer if wanted("question") is None else "")
@@ -88,7 +89,7 @@ def _pick(known: list[Known]) -> None:
         format_func=lambda text: text or "A question of my own",
         key=PICK,
         on_change=take,
-        help="Type to find one.",
+        help=f"Type to find one. The first {_LISTED} are listed; any other can be typed below.",
     )
 
 

@@ -62,7 +62,7 @@ def pick_pool(shared: Workspace) -> Pool | None:
         draw_progress(work, waiting="Reading the passages …")
         return None
     pool = work.value
-    known = f", {len(pool.questions):,} questions whose passage is known" if pool.questions else ""
+    known = f", questions whose passage is known: {len(pool.questions):,}" if pool.questions else ""
     remarks = "".join(f" · {remark}" for remark in pool.remarks)
     st.caption(f"{label(pool.name)}: {len(pool.corpus):,} passages{known}{remarks}")
     return pool

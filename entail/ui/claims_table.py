@@ -121,7 +121,7 @@ def _draw_editor(digest: str, table: QuestionTable, claimed: Claimed, rows: list
         height=min(420, 38 + 36 * len(rows)),
         disabled=["question", "answer", "rule", "no rule", "statement"],
         column_config={
-            "question": columns.TextColumn("Question", width="large"),
+            "question": columns.TextColumn("Question", width="medium"),
             "claim": columns.TextColumn(
                 "Claim", width="large", help="Write over it to change it.", max_chars=5000
             ),
@@ -175,14 +175,14 @@ def counts_chart(claimed: Claimed) -> alt.Chart:
     kinds = ["a rule", "no rule for questions"]
     bars = alt.Chart(frame).encode(
         x=alt.X("questions:Q", title=None, axis=alt.Axis(tickMinStep=1, format=",d", tickCount=5)),
-        y=alt.Y("rule:N", title=None, sort=None, axis=alt.Axis(labelLimit=160)),
+        y=alt.Y("rule:N", title=None, sort=None, axis=alt.Axis(labelLimit=160, labelOverlap=False)),
         tooltip=["rule:N", alt.Tooltip("questions:Q", format=",d")],
     )
     marks = bars.mark_bar().encode(
         color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=["#0072b2", "#d55e00"]), legend=None)
     )
     chart: alt.Chart = marks.properties(
-        height=22 * len(counts) + 24, description=f"Questions by rule: {counts_in_words(claimed)}"
+        height=24 * len(counts) + 24, description=f"Questions by rule: {counts_in_words(claimed)}"
     )
     return chart
 

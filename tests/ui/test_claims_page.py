@@ -15,6 +15,7 @@ from entail.ui.resources import Workspace
 from tests.ui.conftest import ROOT, said, settled
 
 PAGE = "pages/Claims.py"
+STAR = '<span title="known to answer">★</span> '
 PASSAGES = [
     "Tesla was born in Smiljan in 1856.",
     "A person who was born where a known place exists.",
@@ -36,7 +37,7 @@ def tables(app: AppTest) -> list[str]:
 
 
 def passages(table: str) -> list[str]:
-    return [part.split("</td>")[0] for part in table.split("</td><td>")[1:]]
+    return [part.split("</td>")[0].removeprefix(STAR) for part in table.split("</td><td>")[1:]]
 
 
 @pytest.fixture(autouse=True)
@@ -219,8 +220,8 @@ def test_a_file_brings_passages_and_questions_with_gold(app: AppTest, tmp_path: 
     file = folder / "small.json"
     file.write_text(json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}), encoding="utf-8")
     app = opened(app, over="file-small.json", left="tfidf", right="bm25")
-    assert "small.json: 2 passages, 2 questions whose passage is known" in said(app)
-    assert "1 empty, left out · 1 HTML, taken out of them" in said(app)
+    assert "small.json: 2 passages, questions whose passage is known: 2" in said(app)
+    assert "1 empty, left out · 1 with HTML, taken out" in said(app)
     app = settled(app.selectbox(key="claims_pick").set_value("Where was Tesla born?").run())
     assert app.text_input(key="claims_answer").value == "Smiljan"
     assert "**With the answer:** Tesla was born in Smiljan." in said(app)

@@ -1,0 +1,119 @@
+"""The four lists of the Claims page, by hand; what is known of questions over passages."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from entail.data.records import Corpus
+from entail.errors import EvaluationError
+from entail.index.protocol import Floats, Manifest
+from entail.ui import claims_pool
+from entail.ui.claims_encoders import tuned_encoders
+from entail.ui.claims_found import View, csv_rows, overview
+from entail.ui.claims_judges import Score, take_scores
+from entail.ui.claims_lists import Lists, four_lists
+from entail.ui.claims_pool import Pool, read_pool
+from entail.ui.claims_question import Asked
+
+
+class Told:
+    """A retriever whose scores are given, for the question and for the claim."""
+
+    def __init__(self, name: str, scores: Sequence[Sequence[float]], *, words: bool = False) -> None:
+        self.name = name
+        self._scores = np.array(scores, dtype=np.float32)
+        self.manifest = Manifest(name, 0 if words else 2, "x", self._scores.shape[1], "h")
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        assert list(queries) == ["Who?", "Somebody."]
+        return self._scores
+
+
+PASSAGES = Corpus.of("four", ["p0", "p1", "p2", "=p3"])
+POOL = Pool("four", PASSAGES)
+
+
+def lists(k: int = 2) -> Lists:
+    plain = Told("plain", [[0.9, 0.5, 0.5, 0.1], [0.1, 0.2, 0.3, 0.4]])
+    words = Told("words", [[0.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]], words=True)
+    return four_lists((plain, words), "Who?", "Somebody.", k=k, gold=frozenset({2}))  # type: ignore[arg-type]  # it has all that is asked of an index
+
+
+def test_four_lists_by_hand() -> None:
+    found = lists()
+    assert found.positions == {
+        (0, "question"): (0, 1),
+        (0, "claim"): (3, 2),
+        (1, "question"): (1, 3),
+        (1, "claim"): (),
+    }
+    left = found.rows((0, "question"), (1, "question"))
+    assert [(row.position, row.rank, row.other, row.moved(2)) for row in left] == [
+        (0, 1, 0, "new"),
+        (1, 2, 1, "-1"),
+    ]
+    right = found.rows((1, "question"), (0, "question"))
+    assert [(row.position, row.other, row.moved(2)) for row in right] == [(1, 2, "+1"), (3, 4, "new")]
+    assert found.shared((0, "question"), (1, "question")) == 1
+    golds = [found.first_gold(place) for place in found.positions]
+    assert golds == [3, 2, 0, 0], "ties stand in order of position; without a shared word nothing is found"
+    assert found.all_positions == (0, 1, 3, 2)
+
+
+def test_what_is_told_and_taken_along() -> None:
+    found = lists()
+    scores = {"nli": {at: Score(at / 4, at >= 2, "says") for at in range(4)}}
+    told = overview(found, scores)
+    assert [row["answer at"] for row in told] == ["3", "not found", "2", "not found"]
+    assert [row["entail, by nli"] for row in told] == ["0 of 2", "1 of 2", "2 of 2", "0 of 0"]
+    rows = csv_rows(POOL, found, Asked("Who?", "Somebody.", False), scores)
+    assert len(rows) == 6
+    claimed = next(row for row in rows if row["for"] == "claim")
+    assert (claimed["passage"], claimed["rank"], claimed["searched with"]) == ("=p3", 1, "Somebody.")
+    assert (claimed["rank by plain for question"], claimed["rank by words for claim"]) == (4, 0)
+    assert (claimed["entailment by nli"], claimed["entails by nli"]) == ("0.750000", 1)
+    assert View(2, "wordings", False).pairs()[1] == ((1, "question"), (1, "claim"))
+
+
+def test_a_beir_folder_a_cut_one_and_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "corpus.jsonl").write_text(
+        '{"_id": "a", "title": "Ice", "text": "is cold"}\n'
+        '{"_id": "b", "title": "", "text": "Ice is  cold."}\n'
+        '{"_id": "c", "text": "Fire is hot"}\n{"_id": "d", "text": "Fire is  hot"}\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "What is hot?"}\n', encoding="utf-8")
+    (tmp_path / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\n1\td\t1\n", encoding="utf-8")
+    pool = read_pool(tmp_path, name="beir")
+    assert pool.corpus.texts == ("Ice is cold", "Ice is  cold.", "Fire is hot")
+    known = pool.known("what is HOT ?")
+    assert known is not None
+    assert known.gold == frozenset({2}), "a repeated passage stands for both ids"
+    assert pool.remarks == ("1 repeated",)
+    alone = read_pool(tmp_path / "corpus.jsonl", name="corpus.jsonl")
+    assert not alone.questions, "passages are no questions"
+    monkeypatch.setattr(claims_pool, "MOST", 2)
+    with pytest.raises(EvaluationError, match="expected at most 2 passages to search on a page"):
+        read_pool(tmp_path, name="beir")
+
+
+def test_tuned_encoders_are_known_by_what_they_were_made_from(tiny_home: Path, trained: object) -> None:
+    assert callable(trained)
+    trained("plain", towers="siamese", method="dpr")
+    trained("after", towers="siamese", method="dpr", tuned={"revision": "x"})
+    trained("first", towers="siamese", method="tuning")
+    trained("another", towers="siamese")
+    assert tuned_encoders() == ["after", "first"]
+
+
+def test_gaussians_judge_passages(gaussian: str) -> None:
+    work = take_scores(gaussian, ["ba be", "ba be bi " * 2000], "ba be")
+    work.done.wait()
+    assert work.error is None
+    assert work.value is not None
+    assert work.value[0].words == "says the same, 100% sure"
+    assert work.value[0].entails
+    assert 0 <= work.value[1].value <= 1
