@@ -241,7 +241,10 @@ def _write_page(file: Path) -> None:
     print(f"wrote {page}")
 
 
-_SETTINGS = ("base", "rank", "epochs", "batch_size", "learning_rate", "longest", "dropout", "precision")
+_SETTINGS = (
+    *("base", "rank", "epochs", "batch_size", "learning_rate", "longest", "dropout", "precision"),
+    *("dev_pairs", "evaluate_every"),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

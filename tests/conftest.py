@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import ThreadingHTTPServer
@@ -136,6 +137,7 @@ def load_script() -> Callable[[str], ModuleType]:
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module  # where its dataclasses look for their annotations
         spec.loader.exec_module(module)
         return module
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from entail.answering.records import Answer, Answerer, Asked
 from entail.classification import wilson_interval
 from entail.data.appending import append, begin_file
 from entail.data.passages import Passage, Question
+from entail.data.reading import shorten
 from entail.errors import DataError, SettingsError
 from entail.progress import Meter, ProgressCallback
 
@@ -87,7 +87,7 @@ def answer_questions(
 
     Raises:
         DataError: If the file cannot be written, or holds something else.
-        SettingsError: If it is of other settings, or two questions have the same id.
+        SettingsError: If it is of other settings or other questions, or two questions have the same id.
     """
     ids = [question.id for question in questions]
     if len(set(ids)) != len(ids):
@@ -95,15 +95,11 @@ def answer_questions(
         raise SettingsError(f"expected questions with ids of their own, found {again!r} twice")
     known: dict[str, Answer] = {}
     if out is not None:
-        told = {
-            **(settings or {}),
-            **answerer.settings,
-            "model": answerer.revision,
-            "questions": _digest(questions),
-        }
+        told = {**(settings or {}), **answerer.settings, "model": answerer.revision}
         if begin_file(out, told, resume=resume, what="answers"):
             known = _kept(out)
-    before = len(known)
+            _require_same_questions(known, questions, out)
+    before = sum(id_ in known for id_ in ids)
     left = [question for question in questions if question.id not in known]
     meter = Meter(len(left), f"answering by {answerer.name}", unit="questions", report=progress)
     for at in range(0, len(left), BLOCK):
@@ -160,8 +156,11 @@ def _kept(file: Path) -> dict[str, Answer]:
     return found
 
 
-def _digest(questions: Sequence[Question]) -> str:
-    digest = hashlib.sha256()
+def _require_same_questions(known: Mapping[str, Answer], questions: Sequence[Question], file: Path) -> None:
+    """Check that answers are to these questions; a file may hold more of them, or fewer."""
     for one in questions:
-        digest.update(json.dumps([one.id, one.text]).encode() + b"\n")
-    return digest.hexdigest()[:12]
+        if one.id in known and known[one.id].question != one.text:
+            raise SettingsError(
+                f"{file.name} holds the answer to another question of the id {one.id!r} "
+                f"({shorten(known[one.id].question)!r}); give another file, or begin anew (--no-resume)"
+            )

@@ -35,7 +35,7 @@ class Span:
 def best_span(begins: Floats, ends: Floats, *, longest: int) -> Span | None:
     """Return the span with the greatest sum of begin and end logits; None where there is no token.
 
-    >>> best_span(np.array([0, 5, 1.0]), np.array([9, 0, 2.0]), longest=3)
+    >>> best_span(np.array([0, 5, 1.0]), np.array([4, 0, 2.0]), longest=3)
     Span(first=1, last=2, score=7.0)
 
     Args:

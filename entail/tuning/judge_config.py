@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from entail.errors import TrainingError
 from entail.training.settings import check_values
 
 Tuning = Literal["lora", "full"]
@@ -53,12 +54,15 @@ class JudgeConfig:
             above_zero={
                 "learning_rate": self.highest_rate,
                 "max_gradient_norm": self.max_gradient_norm,
-                "1 - smoothing": 1 - self.smoothing,
-                "2 - warmup": 2 - self.warmup,
             },
             not_negative=("weight_decay", "smoothing", "warmup"),
             choices={"tuning": Tuning, "precision": Precision},
         )
+        if self.smoothing >= 1 or self.warmup > 1:
+            raise TrainingError(
+                "expected a smoothing below 1 and a warmup of 1 at most, found "
+                f"{self.smoothing}, {self.warmup}"
+            )
 
     @property
     def highest_rate(self) -> float:

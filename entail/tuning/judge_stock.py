@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from entail.tuning.relevance import Values
 
 class StockJudge:
     """A classifier in a folder, or of the Hub; see `entail.tuning.judge.NliJudge`, which people use.
+
+    Any number of threads may ask it; they take turns, since a tokenizer that pads is no two threads' at once.
 
     Args:
         model: A folder, a name under `models/`, or a Hub id.
@@ -44,12 +47,14 @@ class StockJudge:
         folder = str(entry.path)
         try:
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-            loaded: Any = AutoModelForSequenceClassification.from_pretrained(
+            loaded: Any
+            loaded, info = AutoModelForSequenceClassification.from_pretrained(
                 folder,
                 local_files_only=True,
                 trust_remote_code=False,
                 use_safetensors=True,
                 dtype=torch.float32,
+                output_loading_info=True,
             )
         except Exception as error:  # whatever a foreign folder brings about, its user gets one kind of error
             raise EncoderError(
@@ -63,7 +68,13 @@ class StockJudge:
                 f"found the labels {', '.join(told.values())}; take one such as "
                 "cross-encoder/nli-MiniLM2-L6-H768"
             )
+        if missing := sorted(map(str, info["missing_keys"])):
+            raise EncoderError(
+                f"{entry.name}: expected all weights of a classifier, found {len(missing)} missing, such as "
+                f"{missing[0]}: it was saved without its head; take another"
+            )
         self._tokenizer: Any = tokenizer
+        self._turn = threading.Lock()
         self._model = loaded.to(self._device).eval()
         self._longest = min(int(tokenizer.model_max_length), int(loaded.config.max_position_embeddings))
 
@@ -75,8 +86,6 @@ class StockJudge:
         progress: ProgressCallback | None = None,
     ) -> Values:
         """Return the probability of each of its labels, shape (pairs, labels); long premises are cut."""
-        import torch
-
         order = np.argsort(
             [len(p) + len(h) for p, h in zip(premises, hypotheses, strict=True)], kind="stable"
         )
@@ -84,20 +93,27 @@ class StockJudge:
         meter = Meter(len(premises), f"judging by {self.name}", unit="pairs", report=progress)
         for at in range(0, len(order), self._batch_size):
             some = order[at : at + self._batch_size]
-            said = self._tokenizer([hypotheses[i] for i in some], add_special_tokens=False)["input_ids"]
-            fits = max(map(len, said)) <= self._longest // 2
-            features = self._tokenizer(
-                [premises[i] for i in some],
-                [hypotheses[i] for i in some],
-                padding=True,
-                truncation="only_first" if fits else "longest_first",
-                max_length=self._longest,
-                return_tensors="pt",
-            ).to(self._device)
-            with torch.inference_mode():
-                scores = self._model(**features).logits.float().softmax(dim=1)
-            found[some] = scores.cpu().numpy()
+            with self._turn:
+                scores = self._scores([premises[i] for i in some], [hypotheses[i] for i in some])
+            found[some] = scores
             meter.add(len(some))
+        return found
+
+    def _scores(self, premises: list[str], hypotheses: list[str]) -> Values:
+        import torch
+
+        said = self._tokenizer(hypotheses, add_special_tokens=False)["input_ids"]
+        fits = max(map(len, said)) <= self._longest // 2
+        features = self._tokenizer(
+            premises,
+            hypotheses,
+            padding=True,
+            truncation="only_first" if fits else "longest_first",
+            max_length=self._longest,
+            return_tensors="pt",
+        ).to(self._device)
+        with torch.inference_mode():
+            found: Values = self._model(**features).logits.float().softmax(dim=1).double().cpu().numpy()
         return found
 
 

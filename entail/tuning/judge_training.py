@@ -85,7 +85,7 @@ def learnable(pairs: Sequence[NliPair], dev: Sequence[NliPair] = ()) -> Learnabl
         del kept[key]
         torn += 1
     found = tuple(kept.values())
-    counts = {label: sum(pair.label == label for pair in found) for label in LABELS}
+    counts: dict[str, int] = {label: sum(pair.label == label for pair in found) for label in LABELS}
     return Learnable(
         found,
         {

@@ -57,6 +57,9 @@ def test_a_file_is_gone_on_with_and_nothing_asked_twice(tmp_path: Path) -> None:
     third = Echo()
     assert answer_questions(QUESTIONS, third, find, out=out)[1] == 4
     assert third.asked == []
+    more = Echo()
+    answers, before = answer_questions([*QUESTIONS[2:], Question("q4", "bi")], more, find, out=out)
+    assert (before, more.asked, [one.text for one in answers]) == (2, ["q4"], ["", "bu", "bi"])
     fourth = Echo()
     answer_questions(QUESTIONS, fourth, find, out=out, resume=False)
     assert len(fourth.asked) == 4
@@ -67,8 +70,9 @@ def test_answers_of_something_else_are_not_mixed(tmp_path: Path) -> None:
     answer_questions(QUESTIONS, Echo(), find, out=out, settings={"k": "5"})
     with pytest.raises(SettingsError, match=r"holds other answers \(k: expected '3', found '5'\)"):
         answer_questions(QUESTIONS, Echo(), find, out=out, settings={"k": "3"})
-    with pytest.raises(SettingsError, match="questions: expected"):
-        answer_questions(QUESTIONS[:3], Echo(), find, out=out, settings={"k": "5"})
+    others = [Question("q0", "another"), *QUESTIONS[1:]]
+    with pytest.raises(SettingsError, match=r"another question of the id 'q0' \('ba'\)"):
+        answer_questions(others, Echo(), find, out=out, settings={"k": "5"})
     with out.open("a", encoding="utf-8") as file:
         file.write("[1]\n")
     with pytest.raises(DataError, match=r"answers\.jsonl, line 5: expected an answer"):

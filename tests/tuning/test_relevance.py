@@ -1,6 +1,7 @@
 """Figures 2 and 3: entailment of claims by passages, similarity of hypotheses and premises."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -106,9 +107,23 @@ def test_any_classifier_of_entailment_is_a_judge(tiny_home: Path) -> None:
         assert found[at] == pytest.approx(float(scores.softmax(dim=1)[0, 1]), abs=1e-5)
     assert np.isfinite(found).all()
     assert judge.name == "nli"
+    assert np.isfinite(judge.entailment(["ba be", "ba " * 99], ["bi " * 200, "bo"])).all()
+    told = judge.probabilities(premises, ["ba", "be", "bi bo"])
+    assert told[:, 0].tolist() == found.tolist()
+    assert told.sum(axis=1) == pytest.approx(np.ones(3))
 
 
 def test_what_judges_no_entailment_is_refused(tiny_home: Path) -> None:
+    classifier(tiny_home / "nli", tiny_home / "tiny", ["entailment", "other"])
+    two = NliJudge("nli")
+    assert two.entailment(["ba"], ["be"]).shape == (1,)
+    with pytest.raises(EncoderError, match="expected a judge of the labels entailment, neutral"):
+        two.probabilities(["ba"], ["be"])
+    config = (tiny_home / "nli" / "config.json").read_bytes()
+    shutil.copytree(tiny_home / "tiny", tiny_home / "headless")
+    (tiny_home / "headless" / "config.json").write_bytes(config)
+    with pytest.raises(EncoderError, match=r"headless: .* missing, such as classifier"):
+        NliJudge("headless")
     classifier(tiny_home / "mood", tiny_home / "tiny", ["good", "bad"])
     with pytest.raises(EncoderError, match="mood: expected a model of natural language inference"):
         NliJudge("mood")
