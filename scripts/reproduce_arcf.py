@@ -317,6 +317,8 @@ def _run(given: argparse.Namespace) -> None:
             epochs=given.epochs,
             reading=given.reading,
             alone=given.alone,
+            frozen=given.frozen,
+            learning_rate=given.rate,
             batch_tokens=given.batch_tokens,
             dropout=given.dropout,
         ),
@@ -382,6 +384,8 @@ def main() -> int:
     parser.add_argument("--epochs", type=int, default=4, help="times through the questions, at most (4)")
     parser.add_argument("--reading", default="joint", choices=("joint", "split"), help="of all arms (joint)")
     parser.add_argument("--alone", type=int, default=2, help="split: a candidate's own layers (2)")
+    parser.add_argument("--frozen", action="store_true", help="split: those layers stay the base's")
+    parser.add_argument("--rate", type=float, help="learning rate (2e-5, of an adapter 5e-4)")
     parser.add_argument("--batch-tokens", type=int, default=5000, help="tokens of a prefix's samples (5000)")
     parser.add_argument("--dropout", type=float, help="of hidden states in training (as the base has it)")
     parser.add_argument("--train-k", type=int, default=180, help="visible neighbours in training (180)")

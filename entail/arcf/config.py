@@ -34,6 +34,9 @@ class ArcfConfig:
         "itself alone, a candidate reads it in the upper layers, so that most is computed once",
     ] = "joint"
     alone: Annotated[int, "split: lower layers in which a candidate reads itself alone"] = 2
+    frozen: Annotated[
+        bool, "split: those lower layers stay the base's: what they make of a fact is computed once"
+    ] = False
     tuning: Annotated[Tuning, "train a low-rank adapter (LoRA), or every weight; the head always"] = "lora"
     rank: Annotated[int, "rank of the adapter"] = 32
     k: Annotated[int, "facts nearest to the question, or to a chosen fact, that are visible"] = 180

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from entail.encoders.bert import ATTENTION, INNER, OUTER, OUTPUT, Bert, LowRank
@@ -89,6 +90,11 @@ class ModuleLayers:
     def depth(self) -> int:
         """Number of layers."""
         return len(self._layers)
+
+    def lowest(self, count: int) -> Iterator[Any]:
+        """Yield all modules of the embeddings and of so many layers above them."""
+        for part in (self._embeddings, *self._layers[:count]):
+            yield from part.modules()
 
     def embed(self, ids: Tensor) -> Tensor:
         """Token ids -> states, (rows, tokens, d)."""

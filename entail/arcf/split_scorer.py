@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,26 +13,18 @@ from entail.arcf.split import (
     Head,
     Layers,
     PrefixStates,
-    candidate_rows,
-    candidate_tokens,
     prefix_row,
-    read_alone,
     read_onto,
     read_prefix,
     scores_of,
 )
+from entail.arcf.split_store import STORE, LowerStates, known
 from entail.encoders.pairs import Frame, Ids, Pair, Tokenize
 from entail.encoders.row_batches import Spent, budget_of, token_batches
 from entail.index.protocol import Floats
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 PREFIXES = 16
 """Prefixes whose states are kept: under a megabyte each."""
-
-STORE = 1 << 19
-"""Tokens of candidates whose lower states are kept: 800 MB of MiniLM's in fp32, some 35,000 facts."""
 
 
 class SplitScorer:
@@ -71,8 +62,16 @@ class SplitScorer:
         self.tokenize, self.frame, self.longest = tokenize, frame, longest
         self.budget = budget or budget_of(device)
         self.spent = Spent()
-        self._device, self._most, self._held = device, store, 0
-        self._lower: OrderedDict[Ids, Tensor] = OrderedDict()  # a candidate -> its lower states, (tokens, d)
+        self._device = device
+        self._lower = LowerStates(
+            layers,
+            alone=alone,
+            frame=frame,
+            device=device,
+            budget=self.budget,
+            spent=self.spent,
+            store=store,
+        )
         self._prefixes: OrderedDict[Ids, PrefixStates] = OrderedDict()
         self._keeping = threading.Lock()
 
@@ -85,12 +84,12 @@ class SplitScorer:
             for ids, places in by_prefix(pairs).items():
                 prefix = self._prefix(ids)
                 candidates = [pairs[place][1] for place in places]
-                lower = self._read(candidates)
+                lower = self._lower.of(candidates)
                 lengths = [len(states) for states in lower]
                 for some in token_batches(lengths, budget=self.budget):
                     x = torch.nn.utils.rnn.pad_sequence([lower[i] for i in some], batch_first=True)
-                    known = self._known([lengths[i] for i in some], x.shape[1])
-                    mean = read_onto(self._layers, x, known, prefix, alone=self._alone)
+                    mask = known([lengths[i] for i in some], x.shape[1], device=self._device)
+                    mean = read_onto(self._layers, x, mask, prefix, alone=self._alone)
                     at = [places[i] for i in some]
                     found[at] = scores_of(mean, prefix, self._head).float().cpu().numpy()
                     self.spent.add(len(some), sum(lengths[i] for i in some), x.shape[0] * x.shape[1])
@@ -111,37 +110,3 @@ class SplitScorer:
             while len(self._prefixes) > PREFIXES:
                 self._prefixes.popitem(last=False)
         return made
-
-    def _read(self, candidates: Sequence[Ids]) -> list[Tensor]:
-        """Return the lower states of candidates, of those that were never read as they are read now."""
-        import torch
-
-        with self._keeping:
-            there = {ids: states for ids in candidates if (states := self._lower.get(ids)) is not None}
-            for ids in there:
-                self._lower.move_to_end(ids)
-        new = [ids for ids in dict.fromkeys(candidates) if ids not in there]
-        lengths = [candidate_tokens(ids, self.frame) for ids in new]
-        for some in token_batches(lengths, budget=self.budget):
-            rows, _ = candidate_rows([new[i] for i in some], self.frame)
-            known = self._known([lengths[i] for i in some], rows.shape[1])
-            tokens = torch.from_numpy(rows).to(self._device)
-            x = read_alone(self._layers, tokens, known, alone=self._alone)  # (some, tokens, d)
-            self.spent.add(len(some), sum(lengths[i] for i in some), rows.size)
-            for i, states in zip(some, x, strict=True):
-                there[new[i]] = states[: lengths[i]].clone()  # else all of the batch would stay
-        with self._keeping:
-            for ids in new:
-                self._held += 0 if ids in self._lower else len(there[ids])
-                self._lower[ids] = there[ids]
-            while self._held > self._most and self._lower:
-                self._held -= len(self._lower.popitem(last=False)[1])
-        return [there[ids] for ids in candidates]
-
-    def _known(self, lengths: Sequence[int], longest: int) -> Tensor | None:
-        import torch
-
-        if min(lengths) == longest:
-            return None
-        place = torch.arange(longest, device=self._device)
-        return place < torch.tensor(lengths, device=self._device)[:, None]

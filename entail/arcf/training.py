@@ -190,7 +190,7 @@ def _tower(config: ArcfConfig, base: EncoderEntry, device: str) -> ScorerTower:
     shared: dict[str, Any] = {"lora": lora, "device": device, "precision": precision}
     shared |= {"longest": config.longest, "dropout": config.dropout, "seed": config.seed}
     if config.reading == "split":
-        return SplitTower(base, alone=config.alone, **shared)
+        return SplitTower(base, alone=config.alone, frozen=config.frozen, **shared)
     return ScorerTower(base, **shared)
 
 

@@ -43,11 +43,13 @@ class Lora:
         rank: r; 16 makes 0.7 million weights of MiniLM's 22.
         alpha: Scale of what it adds, divided by the rank.
         dropout: Of its input while training.
+        lowest: Number of the first layer that has one, or the last of all; below it the base stays.
     """
 
     rank: int = 16
     alpha: int = 32
     dropout: float = 0.0
+    lowest: int = 0
 
 
 class Tower:
@@ -285,13 +287,16 @@ def _without_bars() -> Iterator[None]:
 def _add_adapter(model: SentenceTransformer, lora: Lora) -> None:
     from peft import LoraConfig
 
+    transformer: Any = next(iter(model.children()))
+    last = int(transformer.auto_model.config.num_hidden_layers) - 1 if lora.lowest else 0
+    below = "".join(rf"|layer\.{at}\." for at in range(min(lora.lowest, last)))
     model.add_adapter(
         LoraConfig(
             r=lora.rank,
             lora_alpha=lora.alpha,
             lora_dropout=lora.dropout,
             target_modules="all-linear",
-            exclude_modules=r".*pooler.*",
+            exclude_modules=rf".*(pooler{below}).*",
             bias="none",
         )
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
 
 from entail.arcf.config import ArcfConfig
 from entail.arcf.scorer import load_scorer
@@ -94,8 +95,8 @@ def test_nothing_depends_on_what_is_kept(tower: SplitTower, store: int) -> None:
     np.testing.assert_allclose(scorer.score(PAIRS), whole, atol=1e-6)
     alone = [float(_engine(tower, store=store, budget=4).score([pair])[0]) for pair in PAIRS]
     np.testing.assert_allclose(alone, whole, atol=1e-5)
-    assert scorer._held <= store
-    assert scorer._held == sum(map(len, scorer._lower.values()))
+    assert scorer._lower.held <= store
+    assert scorer._lower.held == sum(map(len, scorer._lower._kept.values()))
 
 
 def test_what_was_read_once_is_not_read_again(tower: SplitTower) -> None:
@@ -216,3 +217,67 @@ def test_it_learns_which_facts_explain(tiny_home: Path, world: Any) -> None:
     # A prefix that is read apart leaves room for more candidates among as many tokens.
     joint = trained(replace(config, reading="joint", epochs=1), world.questions)
     assert training.counts["steps"] / 5 == joint.counts["steps"]
+
+
+@pytest.fixture
+def frozen(tower: SplitTower) -> SplitTower:
+    """Return one on the same base."""
+    lora = Lora(rank=2)
+    return SplitTower(
+        resolve("tiny"), lora=lora, device="cpu", longest=32, alone=ALONE, frozen=True, dropout=0.3
+    )
+
+
+def test_frozen_lower_layers_neither_learn_nor_drop_anything(frozen: SplitTower) -> None:
+    names = list(frozen.parameters)
+    assert names
+    assert not any(f".layer.{at}." in name for name in names for at in range(ALONE))
+    assert any(f".layer.{ALONE}." in name for name in names)
+    transformer = frozen._transformer.train()
+    lower = [*transformer.embeddings.modules(), *transformer.encoder.layer[:ALONE].modules()]
+    assert {m.p for m in lower if isinstance(m, torch.nn.Dropout)} == {0.0}
+    upper = transformer.encoder.layer[ALONE:].modules()
+    assert 0.3 in {m.p for m in upper if isinstance(m, torch.nn.Dropout)}
+
+
+def test_every_weight_but_the_frozen_ones(frozen: SplitTower) -> None:
+    assert frozen.alone == ALONE
+    tower = SplitTower(resolve("tiny"), lora=None, device="cpu", longest=32, alone=ALONE, frozen=True)
+    assert not any("embeddings." in name for name in tower.parameters)
+    learning = {id(p) for p in tower.parameters.values()}
+    for name, parameter in tower.model.named_parameters():
+        if ".layer.0." in name or "embeddings." in name:
+            assert not parameter.requires_grad
+            assert id(parameter) not in learning
+
+
+def test_a_frozen_tower_scores_as_one_that_reads_anew(frozen: SplitTower) -> None:
+    """Also after it was measured, where tensors cannot be learnt from."""
+    anew = SplitTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", longest=32, alone=ALONE)
+    np.testing.assert_allclose(frozen.score(PAIRS), anew.score(PAIRS), atol=1e-5)
+    spent = frozen.spent.tokens
+    frozen.score(PAIRS)
+    assert frozen.spent.tokens - spent < spent  # candidates' lower states were there
+    frozen.scores(PAIRS).sum().backward()
+    assert all(p.grad is not None for n, p in frozen.parameters.items() if "_B" in n)
+
+
+def test_one_layer_learns_always(frozen: SplitTower) -> None:
+    tower = SplitTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", longest=32, alone=7, frozen=True)
+    assert tower.alone == 2
+    assert any(".layer.2." in name for name in tower.parameters)
+
+
+@pytest.mark.parametrize("stock", [False, True])
+def test_a_frozen_adapter_is_of_upper_layers_alone(frozen: SplitTower, tiny_home: Path, stock: bool) -> None:
+    with torch.no_grad():
+        for name, parameter in frozen.parameters.items():
+            if "_B" in name:
+                parameter.add_(0.05)
+    expected = frozen.score(PAIRS)
+    _save(frozen, tiny_home / "mine")
+    with safe_open(tiny_home / "mine" / "adapter" / "adapter_model.safetensors", "pt") as file:
+        names = list(file.keys())
+    assert names
+    assert not any(".layer.0." in name for name in names)
+    np.testing.assert_allclose(load_scorer("mine", stock=stock).pairs.score(PAIRS), expected, atol=1e-2)
