@@ -75,7 +75,7 @@ def _turn_to(screen: Screen, key: str) -> None:
 
 def _draw_ask(desk: Desk) -> None:
     count = len(desk.history.tree.node(desk.screen.selected).children)
-    begins = f"It goes on from the {_premises(count)} here. " if count else ""
+    begins = f"It goes on from {_those(count)} here. " if count else ""
     st.caption(
         f"A chain: premises one after another, each chosen in the light of the ones before. {begins}You "
         "accept or reject each; none is in the tree before."
@@ -101,7 +101,7 @@ def _draw_next(desk: Desk, offer: Offer, scorer: str, retriever: str) -> None:
     assert told is not None  # as `offer_next` makes it
     assert proposal is not None
     count = len(proposal.after)
-    light = f"in the light of the {_premises(count)} here" if count else "as the first premise"
+    light = f"in the light of {_those(count)} here" if count else "as the first premise"
     st.caption(
         f"The {len(offer.candidates)} that {label(retriever_name(retriever))} ranks first, ordered by how "
         f"well they come next, {light}, says {label(retriever_name(scorer))}."
@@ -119,7 +119,7 @@ def _draw_draft(desk: Desk, offer: Offer, draft: Draft, scorer: str) -> None:
     proposal = offer.proposal
     assert proposal is not None  # as `offer_draft` makes it
     count = len(proposal.after)
-    begun = f", going on from the {_premises(count)} that were here" if count else ""
+    begun = f", going on from {_those(count)} here" if count else ""
     who = label(retriever_name(scorer))
     if not offer.candidates:
         st.info(f"{who} proposes nothing{begun}. {why_it_ended(draft)}", icon=":material/flag:")
@@ -174,6 +174,10 @@ def _draw_wait(screen: Screen, offer: Offer, suggester: Suggester) -> None:
     else:
         what = "Drafting the chain" if offer.means == "draft" else "Looking at what comes next"
     st.caption(f":material/hourglass_empty: {what} …")
+
+
+def _those(count: int) -> str:
+    return "the premise" if count == 1 else f"the {count} premises"
 
 
 def _premises(count: int) -> str:

@@ -344,6 +344,8 @@ def with_scorer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setattr("entail.ui.direction_arrows.gaussian_names", dict)
         monkeypatch.setattr(suggester_module, "WARM_AFTER", 0)
         monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
+        here = {one.name: f"{one.name}@1" for one in listed}
+        monkeypatch.setattr("entail.arcf.listing.scorer_revisions", lambda: here)
         monkeypatch.setattr(
             "entail.arcf.scorer.load_scorer",
             lambda name, **told: Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(score)),
@@ -408,12 +410,12 @@ def test_proposals_on_the_page(
     assert "next 1 · 9.000 · retrieved" in said(app)
     accept = next(b for b in app.button if str(b.key).startswith("accept-"))
     app = told(accept.click())
-    assert "in the light of the 1 premise here, says mine" in said(app)
+    assert "in the light of the premise here, says mine" in said(app)
     app = turn(app, tree, "next", "draft")
-    assert "It goes on from the 1 premise here" in said(app)
+    assert "It goes on from the premise here" in said(app)
     assert not rows(app)
     app = told(app.button(key=f"draft-{tree}-n1").click())
-    assert "A chain drafted by mine, going on from the 1 premise that were here" not in said(app)
+    assert "A chain drafted by mine, going on from the premise here" in said(app)
     assert "It stopped by itself: the explanation as it is scores 5.00" in said(app)
     assert [row.count("entail-proposed") for row in rows(app)] == [1, 1]
     app = told(next(b for b in app.button if str(b.key).startswith("accept-")).click())
@@ -421,7 +423,9 @@ def test_proposals_on_the_page(
     app = told([b for b in app.button if str(b.key).startswith("reject-")][1].click())
     assert "Every proposal is decided" in said(app)
     app = told(app.button(key=f"draft-{tree}-n1").click())
-    assert "mine proposes nothing" in said(app) or rows(app)
+    assert "going on from the 2 premises here" in said(app)
+    assert rows(app)
+    assert CHAIN[2] not in "".join(rows(app)), "what was rejected is not proposed again"
     app = told(app.segmented_control(key="view").set_value("History"))
     assert "proposed 1st to come next by mine, before any premise" in said(app)
     assert "proposed 1st in a chain by mine, after 1 premise, 2 shown" in said(app)

@@ -1,0 +1,257 @@
+"""Measure what a scorer of facts saves an author; write figures and a page to docs/results/.
+
+::
+
+    python scripts/measure_chain_effort.py --corpus premises.txt.gz --trees dev.jsonl.gz --scorer arcf-minilm
+    python scripts/measure_chain_effort.py ... --retrievers minilm aeenc-minilm --k 60 --limit 20
+    python scripts/measure_chain_effort.py --table   # only the page, from the figures that are there
+
+The simulated author (`entail.evaluation.effort`) builds the gold trees twice with each retriever: reading
+what it ranks, and reading its best k as the scorer orders them anew after each accept, in the light of what
+was accepted below the node so far. The time is that of the scorer alone, all orders of a node together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from entail.arcf.config import Precision
+from entail.arcf.next_premise import score_next
+from entail.arcf.scorer import SHIPPED, Scorer, load_scorer
+from entail.cli.console import progress_bar
+from entail.data.corpora import read_corpus
+from entail.data.entailment_bank import read_trees
+from entail.data.records import Corpus, ExplanationTree
+from entail.errors import EntailError
+from entail.evaluation.effort import (
+    DEFAULT_LIMIT,
+    REORDERED,
+    Effort,
+    author_effort,
+    rank_sentences,
+    reads_difference,
+    reordered_effort,
+    sentence_positions,
+)
+from entail.evaluation.premises import score_batches
+from entail.index.protocol import Floats, Ints, PremiseIndex
+from entail.index.retriever import retriever
+from entail.progress import Meter, ProgressCallback
+from entail.results import write_result
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+NAME = "arcf_authoring"
+
+
+@dataclass
+class Timed:
+    """A scorer that orders candidates, and how long it took at each node.
+
+    Attributes:
+        scorer: The scorer.
+        seconds: One entry an order.
+        nodes: Seconds of all orders of a node; one entry a node.
+    """
+
+    scorer: Scorer
+    seconds: list[float] = field(default_factory=list)
+    nodes: list[float] = field(default_factory=list)
+    _at: tuple[str, int] = ("", -1)
+
+    def __call__(self, sentence: str, accepted: Sequence[str], candidates: Sequence[str]) -> Floats:
+        """Score candidates after what was accepted."""
+        started = perf_counter()
+        scores = score_next(self.scorer, sentence, accepted, candidates).scores
+        took = perf_counter() - started
+        # A node goes on as long as more is accepted below the same sentence.
+        if self.seconds and self._at[0] == sentence and len(accepted) > self._at[1]:
+            self.nodes[-1] += took
+        else:
+            self.nodes.append(took)
+        self._at = (sentence, len(accepted))
+        self.seconds.append(took)
+        return scores
+
+
+def measure(
+    corpus: Corpus,
+    trees: Sequence[ExplanationTree],
+    index: PremiseIndex,
+    scorer: Scorer,
+    *,
+    k: int,
+    limit: int = DEFAULT_LIMIT,
+    progress: ProgressCallback | None = None,
+) -> dict[str, Any]:
+    """Let the author build each tree with a retriever alone, and with its best k ordered by the scorer."""
+    wanted = sentence_positions(corpus, trees)
+    nodes = tuple(wanted)
+    most = max((len(tree.sentences) + len(tree.intermediates) + 1 for tree in trees), default=0)
+    depth = min(len(corpus), limit + k + most)
+    ranks: dict[str, Mapping[int, float]] = {}
+    orders: dict[str, Ints] = {}
+    for some, scores in score_batches(index, nodes, what=f"searching with {index.name}", progress=progress):
+        ranks.update(rank_sentences(wanted, nodes[some], scores))
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
+        orders.update(zip(nodes[some], best, strict=True))
+    alone = [author_effort(corpus, tree, ranks, limit=limit) for tree in trees]
+    timed, ordered = Timed(scorer), list[Effort]()
+    meter = Meter(len(trees), f"ordering by {scorer.name}", unit="trees", report=progress)
+    for tree in trees:
+        ordered.append(reordered_effort(corpus, tree, orders.__getitem__, timed, first=k, limit=limit))
+        meter.add(1)
+    nothing = Effort(0, 0, 0, 0, 0, limit)
+    return {
+        "alone": sum(alone, nothing).to_json(),
+        "ordered": sum(ordered, nothing).to_json(),
+        "difference": list(reads_difference(alone, ordered)),
+        "seconds_a_node": _spread(timed.nodes),
+        "seconds_an_order": _spread(timed.seconds),
+    }
+
+
+def _spread(seconds: Sequence[float]) -> dict[str, float]:
+    values = np.array(seconds or [0.0])
+    return {
+        "count": len(seconds),
+        "mean": float(values.mean()),
+        "median": float(np.median(values)),
+        "p95": float(np.quantile(values, 0.95)),
+        "max": float(values.max()),
+    }
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    figures, hardware = result["figures"], result["hardware"]
+    yield f"<!-- Made from {NAME}.json by `python scripts/measure_chain_effort.py --table`; do not edit. -->"
+    yield from ("# Candidates read per accepted premise, with ARCF beside retrieval", "")
+    yield from _paragraph(
+        f"`{figures['scorer']}` (`{figures['revision']}`, {figures['precision']}) orders the "
+        f"{figures['k']} best of each retriever anew after each accept, given the premises accepted so far. "
+        f"The simulated author builds {figures['trees']:,} trees of EntailmentBank over "
+        f"{figures['candidates']:,} premises, and gives a node up after {figures['limit']} candidates. "
+        f"Commit `{result['commit']}`, {hardware['cpu']}, {figures['threads']} threads, GPUs: "
+        f"{', '.join(hardware['gpus']) or 'none'}:"
+    )
+    yield from ("", f"    {result['command']}", "")
+    yield (
+        "| retriever | alone | ordered | difference, 95 % interval | never found | so ordered | "
+        "s a node, mean | p95 | max |"
+    )
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for name, found in figures["retrievers"].items():
+        alone, ordered = found["alone"], found["ordered"]
+        low, high = found["difference"]
+        node = found["seconds_a_node"]
+        yield (
+            f"| {name} | {alone['reads_per_accepted']:.2f} | {ordered['reads_per_accepted']:.2f} | "
+            f"{low:+.2f} to {high:+.2f} | {alone['missing_share']:.1%} | {ordered['missing_share']:.1%} | "
+            f"{node['mean']:.2f} | {node['p95']:.2f} | {node['max']:.2f} |"
+        )
+    yield ""
+    for name, found in figures["retrievers"].items():
+        yield from _paragraph(_answer(name, found))
+    yield ""
+    yield from _paragraph(
+        "Read per accepted premise, with the difference by bootstrap over trees (below 0: less is read); "
+        "the share of gold premises that were looked for and never found; the scorer's time, all orders of a "
+        "node together. What was read at a node is not read again there. See `entail/evaluation/effort.py` "
+        "for the author's rules."
+    )
+
+
+def _answer(name: str, found: Mapping[str, Any]) -> str:
+    low, high = found["difference"]
+    slowest = found["seconds_a_node"]["max"]
+    what = "neither more nor less, as far as these trees tell"
+    if high < 0:
+        what = "**less**"
+    elif low > 0:
+        what = "**more**"
+    return f"With {name}, the author reads {what} where the scorer orders; slowest node {slowest:.2f} s."
+
+
+def _paragraph(text: str) -> list[str]:
+    return textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False)
+
+
+def _run(given: argparse.Namespace, file: Path) -> None:
+    import torch
+
+    started = datetime.now(UTC)
+    corpus, trees = read_corpus(given.corpus).corpus, list(read_trees(given.trees))[: given.limit]
+    precision: Precision = given.precision
+    scorer = load_scorer(given.scorer, precision=precision)
+    score_next(scorer, "a text", (), ["another"])  # the first takes longer than those after it
+    figures: dict[str, Any] = {
+        "scorer": scorer.name,
+        "revision": scorer.revision,
+        "scheme": scorer.form.scheme,
+        "precision": precision,
+        "threads": torch.get_num_threads(),
+        "k": given.k,
+        "limit": DEFAULT_LIMIT,
+        "trees": len(trees),
+        "candidates": len(corpus),
+        "retrievers": {},
+    }
+    with progress_bar() as progress:
+        for name in given.retrievers:
+            index = retriever(name, corpus, progress=progress)
+            found = measure(corpus, trees, index, scorer, k=given.k, progress=progress)
+            figures["retrievers"][name] = found
+            write_result(file, figures=figures, seed=0, started=started)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", type=Path, help="candidate premises")
+    parser.add_argument("--trees", type=Path, help="gold trees")
+    parser.add_argument("--scorer", default=SHIPPED, help="a scorer of facts under models/, or a folder")
+    parser.add_argument(
+        "--retrievers",
+        nargs="+",
+        default=["minilm", "aeenc-minilm"],
+        metavar="NAME",
+        help="whose best candidates are ordered",
+    )
+    parser.add_argument("--k", type=int, default=REORDERED, help="candidates that are ordered")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the first N trees")
+    parser.add_argument("--precision", choices=["fp32", "bf16", "auto"], default="auto")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result")
+    parser.add_argument("--table", action="store_true", help="measure nothing, only write the page again")
+    given = parser.parse_args(arguments)
+    file = given.results / f"{NAME}.json"
+    if not given.table:
+        if given.corpus is None or given.trees is None:
+            parser.error("--corpus and --trees are needed, or --table")
+        try:
+            _run(given, file)
+        except EntailError as error:
+            sys.exit(f"Error: {error}")
+    elif not file.is_file():
+        sys.exit(f"Error: expected figures in {file}, found none; measure first")
+    page = file.with_suffix(".md")
+    lines = markdown(json.loads(file.read_text(encoding="utf-8")))
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"wrote {page}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
