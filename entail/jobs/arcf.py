@@ -80,6 +80,7 @@ ARCF = Method(
     preview=preview,
     encodes=False,
     makes="a scorer of facts",
+    use="the Chains page builds chains by it, and so does `entail rank`",
     common=(
         *("base", "scheme", "loss", "tuning", "rank", "k"),
         *("epochs", "batch_tokens", "token_budget", "learning_rate", "noise"),

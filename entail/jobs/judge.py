@@ -146,5 +146,6 @@ JUDGE = Method(
     preview=preview,
     encodes=False,
     makes="a judge of entailment",
+    use="the Claims page judges passages by it, and `entail evaluate judge` measures it",
     common=("base", "tuning", "rank", "epochs", "batch_size", "learning_rate", "longest"),
 )

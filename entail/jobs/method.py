@@ -121,6 +121,7 @@ class Method:
         for_decisions: Title of the one to begin with where a team's own decisions are learnt from.
         encodes: Whether it makes encoders; what is none can be made the active one of no corpus.
         makes: What it makes where that is no encoder, in words.
+        use: Where that is of use then, a clause; commands in backquotes.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Method:
     for_decisions: str | None = None
     encodes: bool = True
     makes: str = "an encoder"
+    use: str = "its package says what for"
 
     @property
     def fields(self) -> tuple[Field, ...]:

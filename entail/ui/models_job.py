@@ -157,8 +157,8 @@ def _draw_done(job: Job) -> None:
     how = methods().get(job.spec.method)
     if how is not None and not how.encodes:
         st.success(
-            f"**{label(job.name)}** learnt in {spell(job.seconds)}. It scores facts and makes no vectors, so "
-            "it ranks for no corpus: the Chains page builds chains by it, and so does `entail rank`.",
+            f"**{label(job.name)}** learnt in {spell(job.seconds)}. It is {how.makes} and makes no vectors, "
+            f"so it ranks for no corpus: {how.use}.",
             icon=":material/school:",
         )
         return

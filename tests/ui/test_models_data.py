@@ -82,6 +82,21 @@ def test_a_data_set_of_the_hub_is_previewed_and_queued_by_its_name(
     assert job.spec.about == "snli"
 
 
+def test_a_judge_learns_from_pairs_of_every_label(view: Callable[..., AppTest], asked: Any) -> None:
+    app = view()
+    named(app.selectbox, "Method").set_value("judge").run()
+    named(app.selectbox, "Pairs").set_value("A data set on the Hub …").run()
+    app.text_input(key="data-judge-pairs-name").set_value("snli").run()
+    app = previewed(app)
+    shown = {metric.label: metric.value for metric in app.metric}
+    assert shown["Pairs"] == str(len({(pair.premise, pair.hypothesis) for pair in PAIRS}))
+    assert shown["Entailment"] == str(sum(pair.label == "entailment" for pair in PAIRS))
+    assert named(app.number_input, "Rank").value == 40
+    named(app.button, "Start training").click().run()
+    (job,) = jobs().jobs()
+    assert (job.spec.method, job.spec.source["pairs"]) == ("judge", "snli")
+
+
 def test_who_has_chosen_nothing_yet_is_told_what_comes_first(form: AppTest) -> None:
     assert not form.error
     assert "Choose what it shall learn from." in said(form)

@@ -115,10 +115,11 @@ def test_what_is_no_encoder_is_not_offered_as_one(
 ) -> None:
     job = submit()
     train(job)
-    scores = replace(fifth, encodes=False)
+    scores = replace(fifth, encodes=False, makes="a scorer of facts", use="the Chains page builds by it")
     monkeypatch.setattr("entail.ui.models_job.methods", lambda: {"fifth": scores})
     app = view(job=job.id)
-    assert "It scores facts and makes no vectors" in said(app)
+    assert "It is a scorer of facts and makes no vectors" in said(app)
+    assert "the Chains page builds by it" in said(app)
     assert "Ranked by" not in said(app)
     assert "promote_job" not in {str(button.key) for button in app.button}
 
