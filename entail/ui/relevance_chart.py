@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
+_HEIGHT = 220
+"""Pixels of the steps."""
+
 _DASHES = ((1, 0), (6, 4), (2, 3), (1, 0))
 
 
@@ -73,7 +76,8 @@ def relevance_summary(told: Mapping[str, Any]) -> pd.DataFrame:
 def draw_relevance(told: Mapping[str, Any]) -> alt.VConcatChart:
     """Return the chart: steps that say which share of a group lies in each bin; means and quartiles below.
 
-    Groups differ by colour and by dash, so that none is told by its colour alone.
+    Groups differ by colour and by dash, so that none is told by its colour alone. The pointer tells the
+    shares of all groups in its bin.
 
     Args:
         told: What `Relevance.to_json` returned.
@@ -83,32 +87,32 @@ def draw_relevance(told: Mapping[str, Any]) -> alt.VConcatChart:
     marks = marks_of(list(told["groups"]))
     scale, order = scales(marks), [mark.name for mark in marks]
     legend = alt.Legend(title=None, orient="top", columns=1, labelLimit=400, symbolType="stroke")
+    shares = relevance_table(told)
+    low, high = drawn_bounds(told)
+    span = alt.Scale(domain=[low, high], nice=False)
+    x = alt.X("from:Q", title=None, scale=span)
+    y = alt.Y("share:Q", title="share of the group", axis=alt.Axis(format=".0%"), stack=None)
     colour = alt.Color("group:N", scale=scale["color"], legend=legend, sort=order)
-    low, high = told["bounds"]
-    counts = [group["histogram"] for group in told["groups"].values()]
-    # Cosines fill a part of their range alone: what is empty on both sides is not drawn.
-    width = (high - low) / len(counts[0])
-    filled = [at for at in range(len(counts[0])) if any(bins[at] for bins in counts)]
-    first, last = (min(filled), max(filled) + 1) if filled else (0, len(counts[0]))
-    domain = [round(low + first * width, 6), round(low + last * width, 6)]
-    span = alt.Scale(domain=domain, nice=False)
-    steps = (
-        alt.Chart(relevance_table(told).query("@domain[0] <= `from` and to <= @domain[1]"))
-        .mark_area(interpolate="step-after", fillOpacity=0.12, line={"strokeWidth": 2})
-        .encode(
-            x=alt.X("from:Q", title=None, scale=span),
-            y=alt.Y("share:Q", title="share of the group", axis=alt.Axis(format=".0%"), stack=None),
-            color=colour,
-            strokeDash=alt.StrokeDash("group:N", scale=scale["strokeDash"], legend=legend, sort=order),
-            tooltip=[
-                alt.Tooltip("group:N", title="Group"),
-                alt.Tooltip("from:Q", title="From", format=".2f"),
-                alt.Tooltip("to:Q", title="To", format=".2f"),
-                alt.Tooltip("share:Q", title="Share", format=".1%"),
-                alt.Tooltip("n:Q", title="Of", format=",d"),
-            ],
-        )
-        .properties(height=220, width="container", title=f"{told['measure']}, by {told['by']}")
+    drawn = shares[(shares["from"] >= low) & (shares["to"] <= high)]
+    # A step reaches as far as the next one begins: the last bin ends where another would.
+    ends = drawn[drawn["to"] == high].assign(**{"from": high})
+    base = alt.Chart(_joined(drawn, ends)).encode(x=x, y=y, color=colour)
+    area = base.mark_area(interpolate="step-after", opacity=0.12)
+    line = base.mark_line(interpolate="step-after", strokeWidth=2).encode(
+        strokeDash=alt.StrokeDash("group:N", scale=scale["strokeDash"], legend=legend, sort=order)
+    )
+    tips = [
+        alt.Tooltip("from:Q", title="From", format=".2f"),
+        alt.Tooltip("to:Q", title="To", format=".2f"),
+        *(alt.Tooltip(f"share{at}:Q", title=name, format=".1%") for at, name in enumerate(order)),
+    ]
+    bins = (
+        alt.Chart(_by_bin(drawn, order))
+        .mark_rect(opacity=0.001)
+        .encode(x=x, x2="to:Q", y=alt.value(0), y2=alt.value(_HEIGHT), tooltip=tips)
+    )
+    steps = alt.layer(area, line, bins).properties(
+        height=_HEIGHT, width="container", title=f"{told['measure']}, by {told['by']}"
     )
     below = alt.Chart(relevance_summary(told)).encode(
         y=alt.Y("group:N", title=None, sort=order, axis=alt.Axis(labelLimit=160)),
@@ -119,7 +123,7 @@ def draw_relevance(told: Mapping[str, Any]) -> alt.VConcatChart:
         alt.Tooltip("n:Q", title="Values", format=",d"),
         alt.Tooltip("mean:Q", title="Mean", format=".3f"),
         alt.Tooltip("median:Q", title="Median", format=".3f"),
-        alt.Tooltip("above:Q", title="P(the first stands above)", format=".3f"),
+        alt.Tooltip("above:Q", title=f"P({order[0]} stand above)", format=".3f"),
     ]
     quartiles = below.mark_rule(strokeWidth=4).encode(
         x=alt.X("lower:Q", title=told["measure"], scale=span), x2="upper:Q", tooltip=tip
@@ -134,3 +138,32 @@ def draw_relevance(told: Mapping[str, Any]) -> alt.VConcatChart:
         steps, layers, spacing=8, padding={"left": 2, "top": 4, "bottom": 4, "right": 16}
     ).resolve_scale(color="independent", shape="independent")
     return chart
+
+
+def drawn_bounds(told: Mapping[str, Any]) -> tuple[float, float]:
+    """Return from where to where something is: cosines fill a part of their range alone.
+
+    >>> drawn_bounds({"bounds": [-1, 1], "groups": {"a": {"histogram": [0, 0, 0.5, 0.5]}}})
+    (0.0, 1.0)
+
+    Args:
+        told: What `Relevance.to_json` returned.
+    """
+    low, high = told["bounds"]
+    counts = [group["histogram"] for group in told["groups"].values()]
+    width = (high - low) / len(counts[0])
+    filled = [at for at in range(len(counts[0])) if any(bins[at] for bins in counts)]
+    first, last = (min(filled), max(filled) + 1) if filled else (0, len(counts[0]))
+    return round(low + first * width, 6), round(low + last * width, 6)
+
+
+def _joined(rows: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.concat([rows, more], ignore_index=True)
+
+
+def _by_bin(rows: pd.DataFrame, groups: Sequence[str]) -> pd.DataFrame:
+    """Return a row for each bin, the share of each group in a column of its own."""
+    wide = rows.pivot_table(index=["from", "to"], columns="group", values="share", sort=True)
+    return wide.rename(columns={name: f"share{at}" for at, name in enumerate(groups)}).reset_index()

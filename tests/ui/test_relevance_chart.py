@@ -46,12 +46,18 @@ def test_groups_are_summed_up(told: dict[str, Any]) -> None:
 def test_the_chart_shows_what_is_filled_and_no_more(told: dict[str, Any]) -> None:
     chart: dict[str, Any] = draw_relevance(told).to_dict()
     steps, below = chart["vconcat"]
-    assert steps["encoding"]["x"]["scale"]["domain"] == [-0.1, 1.0]
+    area, line, bins = steps["layer"]
+    assert area["encoding"]["x"]["scale"]["domain"] == [-0.1, 1.0]
     assert steps["title"] == "similarity, by minilm"
-    assert steps["encoding"]["color"]["scale"]["domain"] == ["entailing", "neutral", "irrelevant"]
-    drawn = chart["datasets"][steps["data"]["name"]]
-    assert len(drawn) == 3 * 11
-    assert sum(row["share"] for row in drawn) == pytest.approx(3)
+    assert line["encoding"]["color"]["scale"]["domain"] == ["entailing", "neutral", "irrelevant"]
+    drawn = chart["datasets"][area["data"]["name"]]
+    assert len(drawn) == 3 * 11 + 3
+    assert sum(row["share"] for row in drawn if row["from"] < 1) == pytest.approx(3)
+    # The last bin is drawn as wide as the others: its step ends where the next would begin.
+    assert [row["share"] for row in drawn if row["from"] == 1] == [0.75, 0, 0]
+    (bin_,) = [row for row in chart["datasets"][bins["data"]["name"]] if row["from"] == 0.5]
+    assert (bin_["to"], bin_["share0"], bin_["share1"], bin_["share2"]) == (0.6, 0.25, 0.5, 0)
+    assert [tip["title"] for tip in bins["encoding"]["tooltip"][2:]] == ["entailing", "neutral", "irrelevant"]
     assert [layer["mark"]["type"] for layer in below["layer"]] == ["rule", "point"]
 
 
