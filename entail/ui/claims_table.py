@@ -79,7 +79,10 @@ def draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
         f"({claimed.fallback / count:.1%})"
     )
     st.altair_chart(counts_chart(claimed), width="stretch", key=f"claims-chart-{digest}")
-    st.caption(f"By rule: {label(counts_in_words(claimed))}.")
+    st.caption(
+        f"By rule: {label(counts_in_words(claimed))}."
+        + (" Orange: no rule for questions fits." if claimed.fallback else "")
+    )
     rules = [rule for rule, _ in claimed.counts()]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.multiselect("Rules", rules, key=f"claims-rules-{digest}", placeholder="All rules")
@@ -89,9 +92,12 @@ def draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
         for number, one in enumerate(claimed.claims)
         if (not chosen or one.rule in chosen) and (one.fallback or not fallback)
     ]
+    note = st.empty()  # above the table, whose own buttons would else lie over the fields
     edits = _draw_editor(digest, table, claimed, rows)
-    if edits:
-        st.caption(f":material/edit: {len(edits):,} edited; they are kept as long as this session.")
+    kept = (
+        f"{len(edits):,} edited, kept as long as this session" if edits else "write over a claim to change it"
+    )
+    note.caption(f"{len(rows):,} shown · :material/edit: {kept}")
     offer("Claims (CSV)", lambda: claims_csv(table, claimed, edits), name="claims.csv", kind=CSV)
 
 
