@@ -70,7 +70,7 @@ def test_both_halves_of_a_tree_are_in_reach_on_a_narrow_screen(
 def test_no_page_is_wider_than_a_narrow_screen(page: Page, start_app: Any, tmp_path: Path) -> None:
     url = start_app(ROOT / "streamlit_app.py", data_dir=tmp_path / "data")
     page.set_viewport_size({"width": 420, "height": 900})
-    for path in ("", "Trees", "Compare", "Chains", "Corpora"):
+    for path in ("", "Trees", "Compare", "Chains", "Claims", "Corpora"):
         page.goto(f"{url}/{path}")
         main = page.get_by_test_id("stMain")
         expect(main.get_by_role("heading").first).to_be_visible()

@@ -186,7 +186,7 @@ def test_two_authors_collide_only_where_they_touch_the_same(
     context.close()
 
 
-@pytest.mark.parametrize("path", ["", "Trees", "Compare", "Chains", "Corpora"])
+@pytest.mark.parametrize("path", ["", "Trees", "Compare", "Chains", "Claims", "Corpora"])
 def test_a_deep_link_works_first_thing_on_a_fresh_server(page: Page, url: str, path: str) -> None:
     page.goto(f"{url}/{path}")
     titles = {
@@ -194,6 +194,7 @@ def test_a_deep_link_works_first_thing_on_a_fresh_server(page: Page, url: str, p
         "Trees": "Trees",
         "Compare": "Compare retrievers",
         "Chains": "Chains of facts",
+        "Claims": "Questions as claims",
         "Corpora": "Corpora",
     }
     expect(page.get_by_role("heading", name=titles[path], exact=True)).to_be_visible()
