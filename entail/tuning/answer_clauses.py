@@ -33,11 +33,21 @@ def alone(rest: Words, answer: str, *, person: bool = False) -> str | None:
         if rest[1].low == "there":
             return None
         if not begins_predicate(rest[1:], person=person):  # "What is the capital": that is the answer
-            return f"{lowered(rest[1:])} {first.text.lower()} {inside(answer)}"
+            return _equated(rest[1:], first.text.lower(), inside(answer))
     happens = first.low in {"happens", "happened", "happen"}
-    if is_no_phrase(answer) or (happens and is_clause(answer)):
+    deed = lexicon.base_of_participle(answer.split()[0].lower()) is not None or is_clause(answer)
+    if is_no_phrase(answer) or (happens and deed):
         return None  # "What happens then?" + "it expands"
     return f"{answer} {text_of(_agreeing(rest, many=is_many(answer)))}"
+
+
+def _equated(named: Words, verb: str, answer: str) -> str | None:
+    """Say what something is, or is called; None where its last words lack something else."""
+    last = named[-1].low
+    if last in {"called", "named", "termed", "nicknamed", "known"} and len(named) > 1:
+        return None if last == "known" else f"{lowered(named[:-1])} {verb} {last} {answer}"
+    lacking = len(named) > 2 and named[-2].low == "to" and lexicon.verb_share(last) > 0.5
+    return None if lacking else f"{lowered(named)} {verb} {answer}"
 
 
 def _agreeing(words: Words, *, many: bool) -> Words:
@@ -53,6 +63,10 @@ def _agreeing(words: Words, *, many: bool) -> Words:
     elif lexicon.verb_share(low) and lexicon.base_of_past(low) is None and not is_auxiliary(first):
         form = lexicon.third_person(low)
     return words if form == low else [Word(first.text.lower().replace(low, form), form), *words[1:]]
+
+
+_MEANS = frozenset({"use", "take", "need", "give", "send", "require", "made", "make"})
+"""Verbs whose object may stand before what it is for: "use a knife to cut"."""
 
 
 def at_gap(words: Words, phrase: str) -> str | None:
@@ -82,6 +96,8 @@ def at_gap(words: Words, phrase: str) -> str | None:
     opens = PREPOSITIONS | SUBORDINATORS | TIME_ADVERBS | {"to", "because", "before", "after", "as"}
     if tail and (tail[0].low not in opens - {"of", "that"} or tail[0].name):
         return None
+    if tail and tail[0].low == "to" and rest[place].low not in _MEANS:
+        return None  # "What did he claim to know"
     filled = [*rest[: place + 1], Word(phrase, phrase.lower(), name=True, sealed=True), *tail]
     clause = adjunct([aux, *filled])
     return clause.text if clause.sure else None

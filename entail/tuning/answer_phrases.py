@@ -77,8 +77,8 @@ _BARE_PLACE = frozenset(
     }
 )
 _MOVING = frozenset(
-    {"go", "move", "travel", "flee", "return", "send", "sail", "march", "fly", "emigrate", "migrate", "take",
-     "lead", "run", "walk", "drive", "bring", "head", "escape", "retreat", "immigrate", "transfer", "ship"}
+    {"go", "move", "travel", "flee", "return", "send", "sail", "march", "fly", "emigrate", "migrate",
+     "lead", "walk", "drive", "bring", "head", "escape", "retreat", "immigrate", "transfer", "ship"}
 )  # fmt: skip
 _REASONS = frozenset({"because", "since", "due", "so", "to", "as", "owing", "for", "thanks", "out"})
 _MANNERS = frozenset({"by", "through", "with", "using", "via", "in", "from", "on", "without", "when"})
@@ -129,6 +129,7 @@ def place_phrase(answer: str, clause: Words) -> str | None:
     if _ON.match(answer):
         return f"on {_small(answer)}"
     named = all(word[:1].isupper() for word in answer.split(",")[0].split() if len(word) > 3)
+    named = named or answer.split()[-1][:1].isupper()  # "southern France"
     return f"in {_small(answer)}" if named or low in DETERMINERS else None
 
 
@@ -169,6 +170,21 @@ def counts(answer: str) -> bool:
     if first in _ABOUT and others:
         return counts(" ".join(word for word in others if word not in {"than", "to", "least", "a"}) or "x")
     return first not in {"1", "one"} and (bool(_NUMBER.match(first)) or first in _SMALL)
+
+
+_SCALES = frozenset(
+    {"hundred", "thousand", "million", "billion", "trillion", "dozen", "percent", "%", "or", "more", "so"}
+)
+
+
+def only_counts(answer: str) -> bool:
+    """Whether a number is all that an answer says, so that what is counted can stand behind it.
+
+    >>> only_counts("2.1 million"), only_counts("two main classes")
+    (True, False)
+    """
+    last = answer.lower().split()[-1]
+    return bool(_NUMBER.match(last)) or last in _SMALL | _SCALES
 
 
 def is_many(answer: str) -> bool:

@@ -18,8 +18,10 @@ from entail.tuning.answer_phrases import (
     counts,
     inside,
     is_clause,
+    is_many,
     is_no_phrase,
     manner_phrase,
+    only_counts,
     place_phrase,
     reason_phrase,
     time_phrase,
@@ -118,15 +120,18 @@ _BY_NAME = frozenset(
 def _identified(said: str, answer: str, rule: str) -> str | None:
     """Say that the answer is what the claim says to be known."""
     found = _KNOWN.fullmatch(said.rstrip("."))
-    if is_no_phrase(answer) or (answer.islower() and lexicon.is_adjective(answer.split()[-1])):
+    last = answer.split()[-1]
+    no_noun = lexicon.is_adjective(last) or (last == answer and lexicon.base_of_participle(last) is not None)
+    if is_no_phrase(answer) or (answer.islower() and no_noun):
         return None
-    if rule in {"how many", "how much"} and not (counts(answer) or answer.lower() in {"1", "one", "none"}):
+    number = answer.lower() in {"1", "one", "none"} or (counts(answer) and only_counts(answer))
+    if rule in {"how many", "how much"} and not number:
         return None
     if rule not in _BY_NAME or found is None or found[2].strip() in {"other", "another"}:
         return None
     if found[3].startswith(("thing that is ", "person who is ", "thing that was ", "person who was ")):
         return None
-    verb = "are" if found[1] == "exist" else "is"
+    verb = "are" if found[1] == "exist" or is_many(answer) else "is"
     return sentence_of(f"{answer} {verb} the {found[2]}{found[3]}")
 
 
@@ -144,6 +149,8 @@ def _inserted(question: str, answer: str, rule: str) -> str | None:
         return None
     parts = asked(words)
     make = _BY_RULE.get(rule)
+    if rule in _FOR_A_NOUN and is_no_phrase(answer):
+        return None
     if parts is None or make is None or parts.joined or parts.extra or _else(parts):
         return None
     said = make(parts, answer)
@@ -259,6 +266,8 @@ def _how_many(parts: Asked, answer: str) -> str | None:
     if not counts(answer) or not rest or (noun and parts.noun[0].low == "of"):
         return None
     named = not noun or parts.noun[-1].low in answer.lower().split()
+    if not (named or only_counts(answer)):
+        return None  # it counts something else
     told = inside(answer if named else f"{answer} {noun}")
     if rest[0].low in BE and len(rest) > 1 and rest[1].low == "there":
         return " ".join(filter(None, ["there", rest[0].low, told, text_of(rest[2:])]))
@@ -344,6 +353,8 @@ def _in_place(parts: Asked, answer: str) -> str | None:
         told = place_phrase(answer, before)
     return None if told is None else f"{lowered(before)} {told} {text_of(parts.rest)}".strip()
 
+
+_FOR_A_NOUN = frozenset({"who", "whose", "what", "what noun", "which", "preposition", "in place"})
 
 _BY_RULE: Mapping[str, Callable[[Asked, str], str | None]] = {
     "when": _when, "where": _where, "why": _why, "how": _how, "who": _who, "whose": _whose, "what": _what,

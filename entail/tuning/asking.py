@@ -258,6 +258,8 @@ def _how(tail: Sequence[Word]) -> Asked:
     if not tail:
         return Asked("how")
     low = tail[0].low
+    if low == "else":
+        return Asked("how", noun=(tail[0],), rest=tuple(tail[1:]))
     if low == "may" and len(tail) > 2 and any(word.low in DO for word in tail[2:]):  # a slip for "many"
         noun, rest = _noun(tail[1:])
         return Asked("how many", noun=noun, rest=rest)

@@ -60,6 +60,12 @@ INSERTED = {
     ("What is the old school used as at present?", "a museum"): (
         "The old school is used as a museum at present."
     ),
+    ("What is the process in which cells divide called?", "mitosis"): (
+        "The process in which cells divide is called mitosis."
+    ),
+    ("Where did the uprisings take place?", "southern France"): (
+        "The uprisings took place in southern France."
+    ),
     ("By whom is the law applied by?", "the courts"): "The law is applied by the courts.",
 }  # fmt: skip
 
@@ -67,6 +73,9 @@ IDENTIFIED = {
     ("What German company owns the mine?", "K+S"): "K+S is the German company that owns the mine.",
     ("What type of rock is granite?", "igneous rock"): (
         "Igneous rock is the type of rock that granite is."
+    ),
+    ("What did the inventor claim to be able to send?", "energy"): (
+        "Energy is the thing that the inventor claimed to be able to send."
     ),
     ("How many suns does it have?", "one"): "One is the number of suns that it has.",
 }  # fmt: skip
@@ -81,6 +90,18 @@ BESIDE = {
     ),
     ("What happens to water when it freezes?", "it expands"): (
         "There exists a known thing that happens to water when it freezes: it expands."
+    ),
+    ("How many kinds of test are there?", "two main classes"): (
+        "There exists a known number of kinds of test: two main classes."
+    ),
+    ("What happened to the mission?", "cancelled"): (
+        "There exists a known thing that happened to the mission: cancelled."
+    ),
+    ("How else can water be cleaned?", "filters"): (
+        "There exists another known way in which water can be cleaned: filters."
+    ),
+    ("They left for what reason?", "did not want to pay"): (
+        "They left for a known reason: did not want to pay."
     ),
     ("What did the crew do at dawn?", "rowed home"): (
         "There exists a known thing that the crew did at dawn: rowed home."
