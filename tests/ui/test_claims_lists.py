@@ -9,6 +9,7 @@ import pytest
 from entail.data.records import Corpus
 from entail.errors import EvaluationError
 from entail.index.protocol import Floats, Manifest
+from entail.tuning.judge import NliJudge
 from entail.ui import claims_pool
 from entail.ui.claims_encoders import tuned_encoders
 from entail.ui.claims_found import View, csv_rows, overview
@@ -16,6 +17,7 @@ from entail.ui.claims_judges import Score, take_scores
 from entail.ui.claims_lists import Lists, four_lists
 from entail.ui.claims_pool import Pool, read_pool
 from entail.ui.claims_question import Asked
+from tests.tuning.test_relevance import classifier
 
 
 class Told:
@@ -117,3 +119,16 @@ def test_gaussians_judge_passages(gaussian: str) -> None:
     assert work.value[0].words == "says the same, 100% sure"
     assert work.value[0].entails
     assert 0 <= work.value[1].value <= 1
+
+
+def test_a_cross_encoder_judges_passages(tiny_home: Path) -> None:
+    classifier(tiny_home / "nli", tiny_home / "tiny", ["contradiction", "entailment", "neutral"])
+    passages = ["ba be bi", "bo bu"]
+    work = take_scores("nli", passages, "ba")
+    work.done.wait()
+    assert work.error is None
+    assert work.value is not None
+    told = NliJudge("nli").entailment(passages, ["ba", "ba"])
+    assert [score.value for score in work.value] == pytest.approx(told.tolist())
+    assert [score.entails for score in work.value] == [bool(value >= 0.5) for value in told]
+    assert take_scores("nli", passages, "ba") is work, "it is asked once"

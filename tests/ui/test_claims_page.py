@@ -134,6 +134,17 @@ def test_lists_side_by_side_are_those_compared_and_only_what_differs_can_be_seen
     assert passages(tables(app)[1]), "the claim finds what the question does not"
 
 
+def test_a_tuned_encoder_stands_beside_one_that_is_not(
+    app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("entail.ui.claims_encoders.tuned_encoders", lambda: ["bm25"])
+    app = opened(app, question="Where was Tesla born?", over=five["over"], left="tfidf")
+    assert app.selectbox(key="claims_right").value == "bm25", "it is the first choice"
+    assert app.selectbox(key="claims_right").label == "With tuning"
+    assert "BM25 (shared words), tuned" in app.selectbox(key="claims_right").options
+    assert "No encoder here was tuned" not in said(app)
+
+
 class Fake:
     """A judge that finds an entailment where Smiljan is."""
 
