@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
-from entail.arcf.inputs import Inputs
-from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.inputs import Prefix
 from entail.arcf.scorer import PairScorer, check_finite
 from entail.encoders.pairs import Ids, Pair
 from entail.errors import SettingsError
@@ -103,11 +102,32 @@ class Chain:
     dropped: int = 0
 
 
+class Sees(Protocol):
+    """What is visible, as `Neighbourhoods` has it."""
+
+    def visible(self, near_question: Ints, chosen: Sequence[int], /) -> list[int]:
+        """Return the positions of facts that may be chosen next."""
+        ...
+
+
+class Reads(Protocol):
+    """Prefixes and candidates as tokens, as `Inputs` has them."""
+
+    @property
+    def candidates(self) -> Sequence[Ids]:
+        """The facts."""
+        ...
+
+    def prefix(self, question: Ids, chosen: Sequence[int], /) -> Prefix:
+        """Return question and chosen facts, as they are read."""
+        ...
+
+
 Growth = Generator[Sequence[Pair], Floats, Chain]
 """Asks for scores of pairs, and ends with a chain."""
 
 
-def grow(question: Ids, near: Ints, inputs: Inputs, neighbourhoods: Neighbourhoods, how: Search) -> Growth:
+def grow(question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search) -> Growth:
     """Build the chain of one question (Algorithm 1).
 
     Args:
@@ -156,7 +176,7 @@ def grow_all(
         yield from (done[number] for number in sorted(done))
 
 
-def _greedy(question: Ids, near: Ints, inputs: Inputs, neighbourhoods: Neighbourhoods, how: Search) -> Growth:
+def _greedy(question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search) -> Growth:
     facts: list[int] = []
     steps: list[ChainStep] = []
     last: dict[int, float] = {}
@@ -208,7 +228,7 @@ class _Hypothesis:
     stopped: Stopped | None = None
 
 
-def _beam(question: Ids, near: Ints, inputs: Inputs, neighbourhoods: Neighbourhoods, how: Search) -> Growth:
+def _beam(question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search) -> Growth:
     beam = [_Hypothesis((), 0.0)]
     while any(one.stopped is None for one in beam):
         growing = [one for one in beam if one.stopped is None]

@@ -9,18 +9,24 @@ place of the facts chosen so far::
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from entail.arcf.chain import Search, Stopped
+from entail.arcf.chain import Chain, Search, Stopped, grow
+from entail.arcf.inputs import Inputs, Prefix
 from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.scorer import Scorer
-from entail.arcf.stepwise import ScoredSteps, Step, Told, follow
+from entail.arcf.scorer import Scorer, check_finite
+from entail.arcf.stepwise import ScoredSteps, Told
 from entail.data.text import premise_key
 from entail.data.worldtree import Question
 from entail.data.worldtree_tables import Fact, FactTables
+from entail.encoders.pairs import Ids, Pair
+from entail.index.protocol import Floats, Ints
 from entail.progress import Progress, ProgressCallback
+
+MARGIN = 1.0
+"""How far below the best one a premise's last score may be, for it to be scored anew at a step of a draft."""
 
 
 def score_next(scorer: Scorer, sentence: str, accepted: Sequence[str], candidates: Sequence[str]) -> Told:
@@ -49,8 +55,8 @@ class Draft:
         facts: Positions of its premises, in order.
         scores: The score of each when it was chosen.
         stopped: Why it ended.
-        bare: Score of the explanation as it is at the end; None where the scorer cannot tell when to stop.
-        best: Score of the best premise that was left there; None where it ended before any was scored.
+        bare: Where it stopped by itself: score of the explanation as it is.
+        best: Where it stopped by itself: score of the best premise that was left.
         dropped: As in `Told`: premises that were no longer read at the end, -1 where the sentence was cut.
     """
 
@@ -62,23 +68,43 @@ class Draft:
     dropped: int = 0
 
 
-Score = Callable[[Question, Sequence[int], Sequence[int], Sequence[str]], Told]
-"""What scores a step: sentence, chosen facts, candidates, and what stands before the chosen facts."""
+@dataclass(frozen=True)
+class _After:
+    """Prefixes that begin with sentences which need not be facts."""
+
+    inputs: Inputs
+    before: Sequence[str]
+
+    @property
+    def candidates(self) -> Sequence[Ids]:
+        return self.inputs.candidates
+
+    def prefix(self, question: Ids, chosen: Sequence[int], /) -> Prefix:
+        return self.inputs.prefix(question, chosen, before=self.before)
 
 
-def score_with(steps: ScoredSteps) -> Score:
-    """Return what scores the steps of a draft by a trained scorer."""
-    return lambda asked, chosen, candidates, before: steps.told(asked, chosen, candidates, before=before)
+@dataclass(frozen=True)
+class _Left:
+    """What is visible, but for what must not be proposed; tells how far the chain is whenever it is asked."""
+
+    around: Neighbourhoods
+    never: frozenset[int]
+    tell: Callable[[int], None]
+
+    def visible(self, near_question: Ints, chosen: Sequence[int], /) -> list[int]:
+        self.tell(len(chosen))
+        return [fact for fact in self.around.visible(near_question, chosen) if fact not in self.never]
 
 
 def draft_chain(
     sentence: str,
     accepted: Sequence[str],
-    score: Score,
+    steps: ScoredSteps,
     around: Neighbourhoods,
     *,
     never: Collection[int] = (),
     how: Search | None = None,
+    score: Callable[[Sequence[Pair]], Floats] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Draft:
     """Build the whole greedy chain (Algorithm 1), what was accepted at its beginning.
@@ -89,48 +115,48 @@ def draft_chain(
     Args:
         sentence: What is to be explained.
         accepted: Premises accepted below it, in order; they need not be facts.
-        score: What scores.
+        steps: A scorer of chains, and the facts.
         around: What is visible; a corpus as `corpus_facts` returns it.
         never: Positions of facts that are not proposed; those that were accepted are not in any case.
-        how: The chain's length, and when it may stop by itself.
+        how: The chain's length, and when it may stop by itself; default: lazy, with `MARGIN`.
+        score: What computes scores of pairs; default: the scorer.
         progress: Told how many facts were chosen.
 
     Raises:
         EvaluationError: If a score is not a number.
     """
-    how = how or Search()
-    asked, count = _asked(sentence), len(accepted)
-    length = max(1, how.length - count)
-    left = Search(length=length, least=max(0, how.least - count), stop=how.stop)
+    how, count = how or Search(margin=MARGIN), len(accepted)
+    length, stop = max(1, how.length - count), how.stop and steps.scorer.form.stop
+    left = replace(how, length=length, least=max(0, how.least - count), stop=stop)
     known = [around.facts.positions.get(premise_key(text)) for text in accepted]
     near = dict.fromkeys(around.of_text(sentence).tolist())
     for text, fact in zip(accepted, known, strict=True):
         near |= dict.fromkeys((around.of_text(text) if fact is None else around.of_fact(fact)).tolist())
-    seen = np.array(list(near), dtype=np.int64)
-    not_these = frozenset((*never, *(fact for fact in known if fact is not None)))
 
-    def step_of(chosen: tuple[int, ...]) -> Step:
+    def tell(chosen: int) -> None:
         if progress is not None:
-            progress(Progress(len(chosen), length, 0.0, "drafting the chain", "premises"))
-        visible = [fact for fact in around.visible(seen, chosen) if fact not in not_these]
-        told = score(asked, chosen, visible, accepted) if visible else Told(np.empty(0, dtype=np.float32))
-        order = np.argsort(-told.scores, kind="stable")
-        scores = tuple(float(told.scores[at]) for at in order)
-        best_first = tuple(visible[int(at)] for at in order)
-        return Step(chosen, best_first, scores, told.bare, frozenset(), told.dropped)
+            progress(Progress(chosen, length, 0.0, "drafting the chain", "premises"))
 
-    walk = follow(step_of, left)
-    assert walk.stopped is not None
-    last = walk.steps[-1]
-    ended_there = len(walk.steps) > len(walk.facts)  # else the last step chose the last fact
-    return Draft(
-        walk.facts,
-        tuple(walk.steps[number].scores[0] for number in range(len(walk.facts))),
-        walk.stopped,
-        last.bare if ended_there else None,
-        last.scores[0] if ended_there and last.scores else None,
-        last.dropped,
-    )
+    seen = _Left(around, frozenset((*never, *(fact for fact in known if fact is not None))), tell)
+    asked, compute = _asked(sentence), score or steps.scorer.pairs.score
+    (ids,) = steps.inputs.questions([(asked.stem, asked.answer)])
+    growth = grow(ids, np.array(list(near), dtype=np.int64), _After(steps.inputs, accepted), seen, left)
+    pairs = next(growth)
+    while True:
+        scores = check_finite(compute(pairs), of=asked.id)
+        try:
+            pairs = growth.send(scores)
+        except StopIteration as end:
+            return _draft_of(end.value)
+
+
+def _draft_of(chain: Chain) -> Draft:
+    own = [dict(zip(step.candidates, step.scores, strict=True)) for step in chain.steps]
+    scores = tuple(own[number][fact] for number, fact in enumerate(chain.facts))
+    if chain.stopped != "bare prefix":
+        return Draft(chain.facts, scores, chain.stopped, dropped=chain.dropped)
+    last = chain.steps[-1]
+    return Draft(chain.facts, scores, chain.stopped, last.bare, max(last.scores), chain.dropped)
 
 
 def _asked(sentence: str) -> Question:

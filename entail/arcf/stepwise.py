@@ -83,7 +83,8 @@ class ScoredSteps:
         self.scorer, self._facts = scorer, facts
 
     @cached_property
-    def _inputs(self) -> Inputs:
+    def inputs(self) -> Inputs:
+        """The facts as tokens."""
         return self.scorer.inputs(self._facts.texts)
 
     def told(
@@ -106,10 +107,10 @@ class ScoredSteps:
             EvaluationError: If a score is not a number.
         """
         form = self.scorer.form
-        (asked,) = self._inputs.questions([(question.stem, question.answer)])
+        (asked,) = self.inputs.questions([(question.stem, question.answer)])
         alone = form.scheme == "single-fact"
-        prefix = self._inputs.prefix(asked, () if alone else chosen, before=() if alone else before)
-        pairs = [(prefix.ids, self._inputs.candidates[fact]) for fact in candidates]
+        prefix = self.inputs.prefix(asked, () if alone else chosen, before=() if alone else before)
+        pairs = [(prefix.ids, self.inputs.candidates[fact]) for fact in candidates]
         stops = form.stop and form.scheme != "single-fact"
         scores = self.scorer.pairs.score([(prefix.ids, ()), *pairs] if stops else pairs)
         scores = check_finite(scores, of=question.id)

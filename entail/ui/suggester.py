@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from entail.arcf.scorer import Scorer
     from entail.arcf.stepwise import Told
     from entail.data.records import Corpus
-    from entail.data.worldtree import Question
+    from entail.encoders.pairs import Pair
+    from entail.index.protocol import Floats
     from entail.progress import ProgressCallback
     from entail.trees.acts import Means
     from entail.trees.suggestions import Candidate
@@ -146,17 +147,19 @@ class Suggester:
             from entail.arcf.stepwise import ScoredSteps, corpus_facts
 
             builder = held_builder(corpus_facts(corpus), scorer, k=POOL, works=self.grounds)
-            steps = cast(ScoredSteps, builder.steps)
 
-            def score(
-                asked: Question, chosen: Sequence[int], candidates: Sequence[int], before: Sequence[str]
-            ) -> Told:
+            def score(pairs: Sequence[Pair]) -> Floats:
                 with SCORING:  # a step at a time: others have their turn between
-                    return steps.told(asked, chosen, candidates, before=before)
+                    return scorer.pairs.score(pairs)
 
-            never = not_proposed(basis, corpus)
             return draft_chain(
-                basis.sentence, basis.accepted, score, builder.around, never=never, progress=report
+                basis.sentence,
+                basis.accepted,
+                cast(ScoredSteps, builder.steps),
+                builder.around,
+                never=not_proposed(basis, corpus),
+                score=score,
+                progress=report,
             )
 
         return self._ask(("draft", basis, corpus.hash), make, wait=wait)

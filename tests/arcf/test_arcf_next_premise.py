@@ -8,12 +8,12 @@ import pytest
 
 from entail.arcf.chain import Search
 from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.next_premise import Draft, draft_chain, score_next, score_with
+from entail.arcf.next_premise import MARGIN, Draft, draft_chain, score_next
 from entail.arcf.scorer import Scorer
 from entail.arcf.scorer_form import ScorerForm
 from entail.arcf.stepwise import ScoredSteps, corpus_facts
 from entail.data.records import Corpus
-from entail.data.worldtree import Question
+from entail.encoders.pairs import Ids, Pair
 from entail.errors import EvaluationError
 from entail.index.protocol import Floats
 from entail.progress import Progress
@@ -43,7 +43,7 @@ def by(seed: int) -> Any:
 
 def drafted(fake: Any, score: Any, near: Neighbourhoods, accepted: Sequence[str] = (), **told: Any) -> Draft:
     scorer = Scorer("fake", "fake@1", ScorerForm(), fake(score))
-    return draft_chain(SENTENCE, accepted, score_with(ScoredSteps(scorer, FACTS)), near, **told)
+    return draft_chain(SENTENCE, accepted, ScoredSteps(scorer, FACTS), near, **told)
 
 
 def test_candidates_are_scored_after_the_sentence_and_what_was_accepted(fake: Any) -> None:
@@ -122,22 +122,36 @@ def test_what_must_not_be_proposed_is_not_and_all_may_be_gone(fake: Any) -> None
 
 def test_a_statement_of_an_author_s_own_brings_its_neighbours_into_view(fake: Any) -> None:
     near = around(3, k=2)
-    seen: list[set[int]] = []
+    steps = ScoredSteps(Scorer("x", "x@1", ScorerForm(), fake(by(3))), FACTS)
+    seen: list[set[Ids]] = []
 
-    def score(
-        asked: Question, chosen: Sequence[int], candidates: Sequence[int], before: Sequence[str]
-    ) -> Any:
-        seen.append(set(candidates))
-        steps = ScoredSteps(Scorer("x", "x@1", ScorerForm(), fake(by(3))), FACTS)
-        return steps.told(asked, chosen, candidates, before=before)
+    def score(pairs: Sequence[Pair]) -> Floats:
+        seen.append({candidate for _, candidate in pairs if candidate})
+        return steps.scorer.pairs.score(pairs)
 
-    draft_chain(SENTENCE, ["f5", "own words"], score, near, how=Search(length=3))
-    expected = {
-        *near.of_text(SENTENCE).tolist(),
-        *near.of_fact(5).tolist(),
-        *near.of_text("own words").tolist(),
-    }
-    assert seen[0] == expected - {5}
+    draft_chain(SENTENCE, ["f5", "own words"], steps, near, how=Search(length=3), score=score)
+    found = [near.of_text(SENTENCE), near.of_fact(5), near.of_text("own words")]
+    assert seen[0] == {steps.inputs.candidates[fact] for some in found for fact in some if fact != 5}
+
+
+def test_a_scorer_that_never_learnt_to_stop_goes_on_to_the_end(fake: Any) -> None:
+    never = Scorer("x", "x@1", ScorerForm(stop=False), fake(lambda a, b: 0.0 if b else 9.0))
+    found = draft_chain(SENTENCE, [], ScoredSteps(never, FACTS), around(0), how=Search(length=4, least=1))
+    assert (len(found.facts), found.stopped) == (4, "length")
+
+
+def test_lazily_most_of_what_fell_far_behind_is_not_scored_anew(fake: Any) -> None:
+    def score(prefix: list[str], candidate: list[str]) -> float:
+        return -float(candidate[0][1:]) if candidate else -99.0  # f0, f1, f2 ... whatever the prefix is
+
+    lazy, whole = fake(score), fake(score)
+    near = around(4, k=30)
+    chains = [
+        draft_chain(SENTENCE, [], ScoredSteps(Scorer("x", "x@1", ScorerForm(), one), FACTS), near, how=how)
+        for one, how in ((lazy, Search(margin=MARGIN)), (whole, Search()))
+    ]
+    assert chains[0] == chains[1]
+    assert sum(lazy.calls) < 0.7 * sum(whole.calls)
 
 
 def test_a_draft_whose_scores_are_no_numbers_fails(fake: Any) -> None:
