@@ -75,7 +75,7 @@ def draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
     """Draw counts, the claims to edit, and what can be taken along."""
     count = len(claimed.claims)
     st.markdown(
-        f"**{count:,} questions:** {claimed.fallback:,} by no rule for questions "
+        f"**{count:,} question{'s' if count != 1 else ''}:** {claimed.fallback:,} by no rule for questions "
         f"({claimed.fallback / count:.1%})"
     )
     st.altair_chart(counts_chart(claimed), width="stretch", key=f"claims-chart-{digest}")

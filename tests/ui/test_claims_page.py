@@ -1,5 +1,6 @@
 """The Claims page: a question, its claim, what is found for either; many questions; trees from questions."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,26 @@ def test_a_bad_file_is_named_with_its_place(app: AppTest, tmp_path: Path, conten
     app = settled(app.text_input(key="claims_path").set_value(str(file)).run())
     assert message in said(app)
     assert app.text_area(key="claims_question").value, "the claim is there without passages"
+
+
+def test_passages_and_questions_are_uploaded(app: AppTest) -> None:
+    app = opened(app, over="upload", left="tfidf", right="bm25", question="Where was Tesla born?")
+    assert "Upload passages to search" in said(app)
+    upload = app.file_uploader(key="claims_upload")
+    content = gzip.compress("\n".join(PASSAGES).encode())
+    app = settled(upload.upload("mine.txt.gz", content, "application/gzip").run())
+    assert "mine.txt.gz: 5 passages" in said(app)
+    assert len(tables(app)) == 4
+    bad = b'[{"question": "Who?"}, {"que'
+    app = settled(app.file_uploader(key="claims_upload").upload("cut.json", bad, "application/json").run())
+    (error,) = (str(one.value).replace("\\", "") for one in app.error)
+    assert error.startswith("cut.json, line 1")
+    app = settled(app.segmented_control(key="claims_mode").set_value("many").run())
+    upload = app.file_uploader(key="claims_file")
+    app = settled(upload.upload("q.csv", b"query\nWho won?\n", "text/csv").run())
+    assert "**1 question:** 0 by no rule for questions (0.0%)" in said(app)
+    app = settled(app.file_uploader(key="claims_file").upload("q.csv", b"", "text/csv").run())
+    assert "expected a header with a column of questions" in said(app)
 
 
 def test_many_questions_are_claimed_counted_and_written(app: AppTest) -> None:
