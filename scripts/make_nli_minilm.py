@@ -32,6 +32,7 @@ from entail.errors import EntailError, TrainingError
 from entail.progress import ProgressCallback
 from entail.results import write_result
 from entail.training.saving import require_place
+from entail.training.stage import drawn
 from entail.training.task import Event
 from entail.tuning.judge import NliJudge
 from entail.tuning.judge_card import judge_card
@@ -39,7 +40,6 @@ from entail.tuning.judge_config import JudgeConfig
 from entail.tuning.judge_evaluation import evaluate_judge
 from entail.tuning.judge_form import METHOD
 from entail.tuning.judge_training import Learnable, learnable, train_judge
-from entail.tuning.stage import drawn
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "docs" / "results" / "nli_minilm.json"

@@ -7,7 +7,7 @@ import hashlib
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,43 +34,28 @@ from entail.progress import ProgressCallback
 from entail.settings import load_settings
 from entail.training.distillation import Distilling
 from entail.training.distributed import from_first, world
-from entail.training.loop import Fitted, Schedule, fit
 from entail.training.saving import require_place
+from entail.training.stage import Training, fit_method, lora_of
 from entail.training.task import Event, Task, Watch
 from entail.training.teaching import Teaching
-from entail.training.tower import Lora, Tower, TowerEncoder, cast_precision, require_base, training_device
+from entail.training.tower import Tower, TowerEncoder, cast_precision, require_base, training_device
 
 
-@dataclass(frozen=True)
-class AeencTraining:
-    """What a training came to, all its resumptions together.
+@dataclass(frozen=True, kw_only=True)
+class AeencTraining(Training[AeencConfig]):
+    """What a training came to; its counts: the queries, positives, negatives and triplets it ended with.
 
     Attributes:
-        config: Its settings.
-        fitted: Evaluations and times.
         pairs: The pairs that it ended with, those of all rounds.
         samples: The report of each round's ACS pass.
-        warnings: What looked wrong, in words.
-        folder: Where the encoder was written; None if it was not.
         teachers: Whom it also learnt from.
         sentences: How many sentences they taught.
-        data: Names of the data sets, for the card.
     """
 
-    config: AeencConfig
-    fitted: Fitted
     pairs: TrainingPairs
     samples: tuple[SampleReport, ...]
-    warnings: tuple[str, ...]
-    folder: Path | None
     teachers: tuple[str, ...] = ()
     sentences: int = 0
-    data: tuple[str, ...] = ()
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many queries, positives, negatives and triplets it ended with."""
-        return self.pairs.counts
 
     @property
     def dropped(self) -> Mapping[str, int]:
@@ -85,14 +70,10 @@ class AeencTraining:
     def to_json(self) -> dict[str, Any]:
         """Return it of JSON's types, without the pairs' texts and the folder's place."""
         return {
-            "config": asdict(self.config),
-            "fitted": asdict(self.fitted),
-            "counts": self.counts,
+            **super().to_json(),
             "dropped": dict(self.dropped),
             "missing": {"count": len(self.missing), "texts": list(self.missing)},
             "samples": [report.to_json() for report in self.samples],
-            "warnings": list(self.warnings),
-            "name": self.folder.name if self.folder else None,
         }
 
 
@@ -229,28 +210,24 @@ def train_aeenc(
         if watch is not None:
             watch(event)
 
-    fitted = fit(
+    fitted = fit_method(
         whole,
         {f"{name}.{key}": p for name, tower in towers.items() for key, p in tower.parameters.items()},
-        Schedule(
-            epochs=config.epochs_in_all,
-            learning_rate=config.highest_rate,
-            weight_decay=config.weight_decay,
-            checkpoint_seconds=checkpoint_seconds,
-            seed=config.seed,
-        ),
-        folder=work or (out.with_name(f"{out.name}.training") if out else None),
-        fingerprint={
-            "base": str(base.revision),
+        config,
+        base=base,
+        bound_to={
             "corpus": corpus.hash[:12],
             "data": _digest(first.digest, known.closed, known.accepted, known.rejected, known.roots),
             **({"initial": str(initial.revision)} if initial else {}),
             **({"teaching": teaching.digest} if teaching else {}),
             "dev": _digest((dev_corpus or corpus).hash, [tree.pairs for tree in dev]),
-            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
         },
-        resume=resume,
+        epochs=config.epochs_in_all,
         patience=config.patience or None,
+        out=out,
+        work=work,
+        resume=resume,
+        checkpoint_seconds=checkpoint_seconds,
         progress=progress,
         watch=watched,
         stop=stop,
@@ -258,6 +235,7 @@ def train_aeenc(
     training = AeencTraining(
         config=config,
         fitted=fitted,
+        counts=task.pairs.counts,
         pairs=task.pairs,
         samples=tuple(task.samples),
         warnings=tuple(task.warnings),
@@ -317,7 +295,7 @@ def _base_queries(
 
 
 def _towers(config: AeencConfig, base: EncoderEntry, device: str, initial: Path | None) -> dict[str, Tower]:
-    lora = Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None
+    lora = lora_of(config)
     precision = cast_precision(config.precision, device)
     names = ("queries", "premises") if config.towers == "dual" else ("queries",)
     return {

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from entail.arcf.config import ArcfConfig
 from entail.arcf.inputs import Inputs
@@ -26,44 +24,26 @@ from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
 from entail.progress import ProgressCallback
 from entail.training.distributed import from_first, world
-from entail.training.loop import Fitted, Schedule, fit
+from entail.training.loop import Fitted
 from entail.training.saving import require_place
+from entail.training.stage import Training, drawn, fit_method, lora_of
 from entail.training.task import Watch
-from entail.training.tower import Lora, cast_precision, require_base, training_device
+from entail.training.tower import cast_precision, require_base, training_device
 
 
-@dataclass(frozen=True)
-class ArcfTraining:
-    """What a training came to, all its resumptions together.
+@dataclass(frozen=True, kw_only=True)
+class ArcfTraining(Training[ArcfConfig]):
+    """What a training came to; its counts: questions, gold facts, facts, steps.
 
     Attributes:
-        config: Its settings.
-        fitted: Evaluations and times.
-        counts: What was learnt from: questions, gold facts, facts, and the tokens of all steps.
         form: How the scorer is to be used.
-        warnings: What looked wrong, in words.
-        folder: Where the scorer was written; None if it was not.
-        data: Names of the data sets, for the card.
     """
 
-    config: ArcfConfig
-    fitted: Fitted
-    counts: Mapping[str, int]
     form: ScorerForm
-    warnings: tuple[str, ...]
-    folder: Path | None
-    data: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return it of JSON's types, without the folder's place."""
-        return {
-            "config": asdict(self.config),
-            "fitted": asdict(self.fitted),
-            "counts": dict(self.counts),
-            "scorer": self.form.to_json(),
-            "warnings": list(self.warnings),
-            "name": self.folder.name if self.folder else None,
-        }
+        return {**super().to_json(), "scorer": self.form.to_json()}
 
 
 def train_arcf(
@@ -125,7 +105,7 @@ def train_arcf(
     inputs = Inputs(tower.tokenize, tower.frame, longest=tower.longest, facts=facts.texts)
     learnt = learnable(questions, inputs, near)
     chosen = _some(dev, config)
-    fitted = fit(
+    fitted = fit_method(
         ArcfTask(
             config,
             Sampler(config, learnt, inputs, near),
@@ -133,25 +113,16 @@ def train_arcf(
             dev=_dev_samples(chosen, config, inputs, near) if chosen else None,
         ),
         tower.parameters,
-        Schedule(
-            epochs=config.epochs,
-            learning_rate=config.highest_rate,
-            warmup=config.warmup,
-            weight_decay=config.weight_decay,
-            evaluate_steps=config.evaluate_every or None,
-            checkpoint_seconds=checkpoint_seconds,
-            seed=config.seed,
-        ),
-        folder=work or (out.with_name(f"{out.name}.training") if out else None),
-        fingerprint={
-            "base": str(base.revision),
-            "facts": facts.digest,
-            "questions": _digest(questions),
-            "dev": _digest(chosen),
-            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
-        },
+        config,
+        base=base,
+        bound_to={"facts": facts.digest, "questions": _digest(questions), "dev": _digest(chosen)},
+        evaluate_steps=config.evaluate_every,
+        warmup=config.warmup,
+        out=out,
+        work=work,
         resume=resume,
-        progress=None if rank else progress,
+        checkpoint_seconds=checkpoint_seconds,
+        progress=progress,
         watch=watch,
         stop=stop,
     )
@@ -185,9 +156,8 @@ def train_arcf(
 
 
 def _tower(config: ArcfConfig, base: EncoderEntry, device: str) -> ScorerTower:
-    lora = Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None
     precision = cast_precision(config.precision, device)
-    shared: dict[str, Any] = {"lora": lora, "device": device, "precision": precision}
+    shared: dict[str, Any] = {"lora": lora_of(config), "device": device, "precision": precision}
     shared |= {"longest": config.longest, "dropout": config.dropout, "seed": config.seed}
     if config.reading == "split":
         return SplitTower(base, alone=config.alone, frozen=config.frozen, **shared)
@@ -202,10 +172,7 @@ def _some(dev: Sequence[Question], config: ArcfConfig) -> list[Question]:
             f"expected dev questions with explanations, found none of {len(dev)}; give a file "
             "that is not blind"
         )
-    if not config.dev_questions or len(asked) <= config.dev_questions:
-        return asked
-    chosen = np.random.default_rng(0).permutation(len(asked))[: config.dev_questions]
-    return [asked[i] for i in np.sort(chosen)]
+    return [asked[i] for i in drawn(len(asked), config.dev_questions)]
 
 
 def _dev_samples(

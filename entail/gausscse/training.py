@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,45 +25,27 @@ from entail.gausscse.saving import METHOD, save_gausscse
 from entail.gausscse.task import GausscseTask
 from entail.gausscse.tower import GaussianTower
 from entail.progress import ProgressCallback
-from entail.training.distributed import from_first, world
-from entail.training.loop import Fitted, Schedule, fit
+from entail.training.distributed import from_first
+from entail.training.loop import Fitted
 from entail.training.saving import require_place
+from entail.training.stage import Training, fit_method, lora_of
 from entail.training.task import Watch
-from entail.training.tower import Lora, cast_precision, require_base, training_device
+from entail.training.tower import cast_precision, require_base, training_device
 
 
-@dataclass(frozen=True)
-class GausscseTraining:
-    """What a training came to, all its resumptions together.
+@dataclass(frozen=True, kw_only=True)
+class GausscseTraining(Training[GausscseConfig]):
+    """What a training came to; its counts are of what was learnt from and left out, see `NliTriplets`.
 
     Attributes:
-        config: Its settings.
-        fitted: Evaluations and times.
-        counts: What was learnt from and what was left out, see `NliTriplets`.
         form: Similarity, threshold and curves, as fitted on dev.
-        warnings: What looked wrong, in words.
-        folder: Where the encoder was written; None if it was not.
-        data: Names of the data sets, for the card.
     """
 
-    config: GausscseConfig
-    fitted: Fitted
-    counts: Mapping[str, int]
     form: GaussianForm
-    warnings: tuple[str, ...]
-    folder: Path | None
-    data: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return it of JSON's types, without the folder's place."""
-        return {
-            "config": asdict(self.config),
-            "fitted": asdict(self.fitted),
-            "counts": dict(self.counts),
-            "gaussian": self.form.to_json(),
-            "warnings": list(self.warnings),
-            "name": self.folder.name if self.folder else None,
-        }
+        return {**super().to_json(), "gaussian": self.form.to_json()}
 
 
 def train_gausscse(
@@ -115,7 +97,6 @@ def train_gausscse(
     _require_enough(triplets, config)
     if out is not None:
         require_place(out, method=METHOD)
-    rank, _ = world()
     base = fetch(resolve(config.base))
     require_base(base)
     place = training_device(device)
@@ -128,27 +109,22 @@ def train_gausscse(
             return None
         return dev_figures(_encoded(tower, config, chosen), chosen)
 
-    fitted = fit(
+    fitted = fit_method(
         GausscseTask(config, triplets, tower, evaluate=evaluate),
         tower.parameters,
-        Schedule(
-            epochs=config.epochs,
-            learning_rate=config.highest_rate,
-            warmup=config.warmup,
-            weight_decay=config.weight_decay,
-            evaluate_steps=config.evaluate_every,
-            checkpoint_seconds=checkpoint_seconds,
-            seed=config.seed,
-        ),
-        folder=work or (out.with_name(f"{out.name}.training") if out else None),
-        fingerprint={
-            "base": str(base.revision),
+        config,
+        base=base,
+        bound_to={
             "data": triplets.digest,
             "dev": _digest([(p.premise, p.hypothesis, p.label) for p in chosen]),
-            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
         },
+        evaluate_steps=config.evaluate_every,
+        warmup=config.warmup,
+        out=out,
+        work=work,
         resume=resume,
-        progress=None if rank else progress,
+        checkpoint_seconds=checkpoint_seconds,
+        progress=progress,
         watch=watch,
         stop=stop,
     )
@@ -197,7 +173,7 @@ def dev_figures(
 def _tower(config: GausscseConfig, base: EncoderEntry, device: str) -> GaussianTower:
     return GaussianTower(
         base,
-        lora=Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None,
+        lora=lora_of(config),
         device=device,
         pooling=config.pooling,
         spread=config.spread,

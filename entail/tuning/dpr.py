@@ -12,18 +12,18 @@ from entail.progress import ProgressCallback
 from entail.training.distributed import from_first
 from entail.training.loop import Fitted
 from entail.training.saving import require_place
+from entail.training.stage import Training, drawn, fit_method, lora_of
 from entail.training.task import Watch
 from entail.training.tower import cast_precision, require_base, training_device
 from entail.tuning.config import DprConfig
 from entail.tuning.dpr_task import DprTask
 from entail.tuning.examples import Examples
 from entail.tuning.saving import DPR, save_stage
-from entail.tuning.stage import StageTraining, drawn, fit_stage, lora_of
 from entail.tuning.tower import PassageTower
 
 
 @dataclass(frozen=True, kw_only=True)
-class DprTraining(StageTraining):
+class DprTraining(Training[DprConfig]):
     """What a training came to; its counts: questions, passages, hard negatives, steps."""
 
 
@@ -97,10 +97,13 @@ def train_dpr(
         some = drawn(len(dev), config.dev_questions)
         chosen = replace(dev, examples=tuple(dev.examples[i] for i in some))
     task = DprTask(config, examples, tower, dev=chosen)
-    fitted = fit_stage(
+    fitted = fit_method(
         task,
-        tower,
+        tower.parameters,
         config,
+        base=base,
+        evaluate_steps=config.evaluate_every,
+        max_gradient_norm=config.max_gradient_norm,
         warmup=min(0.1, config.warmup_steps / task.steps(config.epochs)),
         bound_to={
             **({"initial": str(initial.revision)} if initial else {}),

@@ -18,6 +18,7 @@ from entail.training.cross_tower import CrossTower
 from entail.training.distributed import from_first
 from entail.training.loop import Fitted
 from entail.training.saving import name_of, require_place, save_encoder
+from entail.training.stage import Training, drawn, fit_method, lora_of
 from entail.training.task import Watch
 from entail.training.tower import cast_precision, require_base, training_device
 from entail.tuning.judge_card import judge_card
@@ -25,11 +26,10 @@ from entail.tuning.judge_config import JudgeConfig
 from entail.tuning.judge_evaluation import JudgeEvaluation, gold_labels
 from entail.tuning.judge_form import METHOD, JudgeForm
 from entail.tuning.judge_task import JudgeTask, pairs_of, softmax
-from entail.tuning.stage import StageTraining, drawn, fit_stage, lora_of
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeTraining(StageTraining):
+class JudgeTraining(Training[JudgeConfig]):
     """What the training of a judge came to.
 
     Attributes:
@@ -167,10 +167,13 @@ def train_judge(
     )
     chosen = [dev[i] for i in drawn(len(dev), config.dev_pairs)]
     task = JudgeTask(config, learnt.pairs, tower, dev=chosen)
-    fitted = fit_stage(
+    fitted = fit_method(
         task,
-        tower,
+        tower.parameters,
         config,
+        base=base,
+        evaluate_steps=config.evaluate_every,
+        max_gradient_norm=config.max_gradient_norm,
         warmup=config.warmup,
         bound_to={"data": _digest(learnt.pairs), "dev": _digest(chosen)},
         out=out,

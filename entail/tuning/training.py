@@ -15,6 +15,7 @@ from entail.progress import ProgressCallback
 from entail.training.distributed import from_first
 from entail.training.loop import Fitted
 from entail.training.saving import require_place
+from entail.training.stage import Training, drawn, fit_method, lora_of
 from entail.training.task import Watch
 from entail.training.tower import cast_precision, require_base, training_device
 from entail.tuning.config import TuningConfig
@@ -22,12 +23,11 @@ from entail.tuning.examples import EntailedPair
 from entail.tuning.masked_task import MaskedTask
 from entail.tuning.masking import Prompts
 from entail.tuning.saving import TUNING, save_stage
-from entail.tuning.stage import StageTraining, drawn, fit_stage, lora_of
 from entail.tuning.tower import MaskedTower
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuningTraining(StageTraining):
+class TuningTraining(Training[TuningConfig]):
     """What a training came to; its counts: pairs, those that do not fit, those whose premise was cut, steps.
 
     Attributes:
@@ -111,10 +111,13 @@ def train_tuning(
     chosen = [dev[i] for i in drawn(len(dev), config.dev_pairs)]
     task = MaskedTask(config, form, prompts, tower, dev=form.of(chosen)[0])
     steps = task.steps(config.epochs)
-    fitted = fit_stage(
+    fitted = fit_method(
         task,
-        tower,
+        tower.parameters,
         config,
+        base=base,
+        evaluate_steps=config.evaluate_every,
+        max_gradient_norm=config.max_gradient_norm,
         warmup=min(1.0, config.warmup_steps / steps),
         bound_to={"data": digest(pairs), "dev": digest(dev)},
         out=out,
