@@ -8,6 +8,7 @@
     python scripts/reproduce_arcf.py ... --reach                       # Table 1
     python scripts/reproduce_arcf.py ... --sweep                       # Tables 2d and 2e, first seed
     python scripts/reproduce_arcf.py ... --paths                       # PR and the ensembles; many more pairs
+    python scripts/reproduce_arcf.py --ship models/arcf-minilm         # first seed of ARCF RankNet
     python scripts/reproduce_arcf.py --table                           # only the tables
 
 Every arm trains on the same budget of tokens. What was trained and ranked stays in `--work`: a run that was
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from entail.arcf.card import scorer_card
 from entail.arcf.chain import Search
 from entail.arcf.config import ArcfConfig
 from entail.arcf.ensemble import fused
@@ -38,6 +41,7 @@ from entail.arcf.predictions import read_predictions, write_predictions
 from entail.arcf.ranking import ChainRanker, Ranker, SingleFactRanker
 from entail.arcf.scorer import Scorer, load_scorer
 from entail.arcf.training import train_arcf
+from entail.cards.cross_encoder import read_told
 from entail.cli.console import progress_bar
 from entail.data.worldtree import Question, QuestionReading, read_questions
 from entail.data.worldtree_tables import FactTables, read_fact_tables
@@ -295,6 +299,23 @@ def write_table() -> Path:
     return page
 
 
+def ship(out: Path, *, work: Path) -> None:
+    """Copy the first scorer of ARCF RankNet, the figures of its chains with it."""
+    result = json.loads((RESULTS / "arcf.json").read_text(encoding="utf-8"))
+    figures = result["figures"]
+    seed, found = next(iter(figures["rankings"]["ARCF RankNet"].items()))
+    shutil.copytree(work / f"arcf-ranknet-{seed}" / "scorer", out)
+    told = read_told(out)
+    told["figures"]["chains"] = {
+        "MAP": found["MAP"],
+        "tfidf": figures["lexical"]["MAP"],
+        **{name: figures[name] for name in ("questions", "source", "k")},
+        "commit": result["commit"],
+    }
+    (out / "entail.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    (out / "README.md").write_text(scorer_card(out, name=out.name), encoding="utf-8")
+
+
 def _run(given: argparse.Namespace) -> None:
     started = datetime.now(UTC)
     facts, train = read_fact_tables(given.tables), read_questions(given.train)
@@ -402,9 +423,12 @@ def main() -> int:
     parser.add_argument(
         "--work", type=Path, default=Path("build/arcf"), help="folder for weights and rankings"
     )
+    parser.add_argument("--ship", type=Path, metavar="DIR", help="only copy the scorer there, with its card")
     parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")
     given = parser.parse_args()
-    if not given.table:
+    if given.ship:
+        ship(given.ship, work=given.work)
+    elif not given.table:
         if not (given.tables and given.train and given.on):
             parser.error("--tables, --train and --on are needed, or --table")
         try:

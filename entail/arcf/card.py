@@ -13,6 +13,12 @@ _SPLIT = (
 )
 
 
+_CHAINS = (
+    "Of whole chains, on {questions:,} questions of {source} that its weights were not chosen on, {k} facts "
+    "visible: MAP {MAP:.3f}, by shared words alone (tf-idf) {tfidf:.3f}. Commit `{commit}`."
+)
+
+
 def scorer_card(folder: Path, *, name: str) -> str:
     """Return the card of a scorer as Markdown, the same text for the same folder.
 
@@ -23,6 +29,7 @@ def scorer_card(folder: Path, *, name: str) -> str:
     told = read_told(folder)
     scorer = told.get("scorer") or {}
     alone = scorer.get("scheme") == "single-fact"
+    chains = (told.get("figures") or {}).get("chains")
     words = CrossEncoderWords(
         kind="scorer",
         reads=[
@@ -38,5 +45,6 @@ def scorer_card(folder: Path, *, name: str) -> str:
         "prove that a fact explains an answer; questions longer than it reads lose their beginning.",
         pipeline="text-ranking",
         tags=("explanation-regeneration",),
+        measured=[_CHAINS.format(**chains)] if chains else [],
     )
     return cross_encoder_card(told, words, name=name)

@@ -27,6 +27,7 @@ class CrossEncoderWords:
         limits: What it is not good for.
         pipeline: As the Hub calls what it does.
         tags: Of the Hub, beside those of the method.
+        measured: What else was measured of it, a paragraph each.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class CrossEncoderWords:
     limits: str
     pipeline: str
     tags: Sequence[str]
+    measured: Sequence[str] = ()
 
 
 def read_told(folder: Path) -> dict[str, Any]:
@@ -88,6 +90,7 @@ def cross_encoder_card(told: Mapping[str, Any], words: CrossEncoderWords, *, nam
     else:
         parts.append("It has not been measured.")
     parts += [
+        *words.measured,
         "## Limits",
         words.limits,
         "## Licence",
