@@ -14,7 +14,8 @@ from typing import Literal, Protocol
 import numpy as np
 
 from entail.arcf.inputs import Prefix
-from entail.arcf.scorer import PairScorer, check_finite
+from entail.arcf.scorer import check_finite
+from entail.encoders.cross import PairScorer
 from entail.encoders.pairs import Ids, Pair
 from entail.errors import SettingsError
 from entail.index.protocol import Floats, Ints

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from entail.encoders.card import read_card
 from entail.encoders.cross import (
     HEAD,
     CrossParts,
+    PairScorer,
     cross_folder,
     cross_folders,
     cross_parts,
@@ -27,8 +28,7 @@ from entail.encoders.cross import (
     stock_model,
 )
 from entail.encoders.device import device_name
-from entail.encoders.pairs import Frame, Pair, Tokenize, read_tokenizer
-from entail.encoders.row_batches import Spent
+from entail.encoders.pairs import read_tokenizer
 from entail.encoders.tensors import open_tensors
 from entail.encoders.weights import check_safe
 from entail.errors import EncoderError, EvaluationError
@@ -39,34 +39,6 @@ if TYPE_CHECKING:
 
 SHIPPED = "arcf-minilm"
 """Name of the scorer that commands take where none is named."""
-
-
-class PairScorer(Protocol):
-    """What scores pairs of a prefix and a candidate."""
-
-    @property
-    def tokenize(self) -> Tokenize:
-        """Texts to token ids."""
-        ...
-
-    @property
-    def frame(self) -> Frame:
-        """The tokens around a pair."""
-        ...
-
-    @property
-    def longest(self) -> int:
-        """Tokens of a row that are read."""
-        ...
-
-    @property
-    def spent(self) -> Spent:
-        """Passes and tokens so far."""
-        ...
-
-    def score(self, pairs: Sequence[Pair]) -> Floats:
-        """Return a score a pair, shape (pairs,)."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ HEAD = "head.safetensors"
 """The linear map from a vector to the outputs: `weight` (outputs, d), `bias` (outputs,)."""
 
 
-class CrossEncoder(Protocol):
-    """What makes numbers of pairs of texts."""
+class PairScorer(Protocol):
+    """What scores pairs of texts."""
 
     @property
     def tokenize(self) -> Tokenize:
@@ -69,8 +69,12 @@ class CrossEncoder(Protocol):
         ...
 
     def score(self, pairs: Sequence[Pair]) -> Floats:
-        """Return the first output of each pair, shape (pairs,)."""
+        """Return a score a pair, of several outputs the first; shape (pairs,)."""
         ...
+
+
+class CrossEncoder(PairScorer, Protocol):
+    """What makes several numbers of pairs of texts."""
 
     def values(self, pairs: Sequence[Pair]) -> Floats:
         """Return all outputs of each pair, shape (pairs, outputs)."""
