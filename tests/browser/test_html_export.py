@@ -50,14 +50,23 @@ def show(page: Page, tree: Tree) -> list[str]:
     return happened
 
 
+def wait_for_paint(page: Page, colour: str) -> None:
+    """Look until the graph shows a colour; the page's policy forbids Playwright's own way to wait."""
+    for _ in range(100):
+        if page.evaluate(PAINTED, colour) > 500:
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"{colour} was not painted")
+
+
 def test_the_graph_is_painted_and_the_switch_adds_what_was_rejected(page: Page, tree: Tree) -> None:
     happened = show(page, tree)
     for kind in ("hypothesis", "intermediate", "premise"):
         fill = LIGHT.looks[kind].fill  # type: ignore[index]  # one of the kinds, as a str
-        assert page.evaluate(PAINTED, fill) > 500
+        wait_for_paint(page, fill)
     assert page.evaluate(PAINTED, LIGHT.looks["rejected"].fill) == 0
     page.get_by_label("Show rejected premises").check()
-    page.wait_for_function(f"({PAINTED})('{LIGHT.looks['rejected'].fill}') > 500")
+    wait_for_paint(page, LIGHT.looks["rejected"].fill)
     expect(page.get_by_text(EVIL, exact=True)).to_be_visible()
     assert page.locator("img").count() == 0
     assert happened == [URL]
@@ -66,6 +75,6 @@ def test_the_graph_is_painted_and_the_switch_adds_what_was_rejected(page: Page, 
 def test_it_follows_the_theme_of_its_reader(page: Page, tree: Tree) -> None:
     page.emulate_media(color_scheme="dark")
     show(page, tree)
-    assert page.evaluate(PAINTED, DARK.looks["premise"].fill) > 500
+    wait_for_paint(page, DARK.looks["premise"].fill)
     page.emulate_media(color_scheme="light")
-    page.wait_for_function(f"({PAINTED})('{LIGHT.looks['premise'].fill}') > 500")
+    wait_for_paint(page, LIGHT.looks["premise"].fill)
