@@ -126,6 +126,9 @@ def measured(verdicts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [verdict for verdict in verdicts if "was not measured" not in verdict["words"]]
 
 
+_NOT_CLAIMED = {("c", "FP and FN balanced"), ("d", "FP and FN overlap")}
+
+
 def conclusion(verdicts: Sequence[Mapping[str, Any]], *, whole: bool) -> str:
     """Return in one sentence whether the claim holds.
 
@@ -134,6 +137,8 @@ def conclusion(verdicts: Sequence[Mapping[str, Any]], *, whole: bool) -> str:
         whole: Whether all four panels were measured.
     """
     parts = measured(verdicts)
+    if whole:  # of (c) and (d) the paper says one thing each; both are tested of both
+        parts = [part for part in parts if (part["panel"], part["claim"]) not in _NOT_CLAIMED]
     holds = [f"({part['panel']}) “{part['claim']}”" for part in parts if part["holds"]]
     fails = [f"({part['panel']}) “{part['claim']}”" for part in parts if part["holds"] is False]
     still = [f"({part['panel']}) “{part['claim']}”" for part in parts if part["holds"] is None]
