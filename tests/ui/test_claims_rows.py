@@ -34,7 +34,7 @@ def test_a_csv_is_read_by_the_names_of_its_columns() -> None:
     [
         ("a.tsv", b"anything\tanswers\nWho?\tItaly\nWhy?\n", ["Who?", "Why?"], ["Italy", ""]),
         ("a.txt", b"Who won?\n\nWhy?\n", ["Who won?", "Why?"], ["", ""]),
-        ("a.txt.gz", gzip.compress(b"Who won?\n"), ["Who won?"], [""]),
+        ("a.txt.gz", gzip.compress(b"Who won?\n", mtime=0), ["Who won?"], [""]),
         ("a.jsonl", b'{"question": "Who?", "answer": ["Italy", "it"]}\n', ["Who?"], ["Italy"]),
         (
             "dev.json",
