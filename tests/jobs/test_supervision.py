@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,15 @@ def sessions_can_be_weighed() -> bool:
             process.kill()
 
 
+def environment(pid: int) -> list[str]:
+    """Return what a process was started with; it is not there yet while the new program is being set up."""
+    for _ in range(1000):
+        if told := Path(f"/proc/{pid}/environ").read_bytes():
+            return told.decode().split("\0")
+        time.sleep(0.01)
+    raise AssertionError(f"process {pid} has no environment")
+
+
 def test_what_trains_stands_behind_everything_else(
     jobs: Jobs, submit: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -43,8 +53,7 @@ def test_what_trains_stands_behind_everything_else(
 
     def spying(job: JobFolder, attempt: int, lock: int, pipe: int) -> subprocess.Popen[bytes]:
         process = spawn_child(job, attempt, lock, pipe)
-        told = Path(f"/proc/{process.pid}/environ").read_bytes().decode().split("\0")
-        seen.update(line.split("=", 1) for line in told if line)
+        seen.update(line.split("=", 1) for line in environment(process.pid) if line)
         seen["nice"] = os.getpriority(os.PRIO_PROCESS, process.pid)
         seen["group"] = autogroup(process.pid)
         seen["session"] = os.getsid(process.pid) == process.pid != os.getsid(0)
@@ -68,7 +77,7 @@ def test_what_was_said_of_threads_beforehand_holds(
 
     def spying(job: JobFolder, attempt: int, lock: int, pipe: int) -> subprocess.Popen[bytes]:
         process = spawn_child(job, attempt, lock, pipe)
-        seen.extend(Path(f"/proc/{process.pid}/environ").read_bytes().decode().split("\0"))
+        seen.extend(environment(process.pid))
         return process
 
     run_job(jobs.place(submit(steps=1).id), stopping=lambda: False, spawn=spying)
