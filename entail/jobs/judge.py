@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from entail.errors import SettingsError
 from entail.jobs.method import Method, Preview, Run
-from entail.jobs.nli_source import NliSource, PairData
+from entail.jobs.nli_source import PairData, PairSource, require_some
 from entail.jobs.passage_source import evenly
 from entail.progress import ProgressCallback
 from entail.tuning.judge_config import JudgeConfig
@@ -22,63 +21,15 @@ ROWS = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeSource:
-    """Pairs of every label: SNLI, MultiNLI, SICK, or columns premise, hypothesis and label.
+class JudgeSource(PairSource):
+    """Pairs of every label; those that stand in dev are left out of what is learnt from."""
 
-    A name is one of a data set on the Hub, as `entail.jobs.nli_source.NliSource` reads it.
-
-    Raises:
-        SettingsError: If nothing to learn from is given.
-    """
-
-    pairs: Annotated[
-        Path | None,
-        "pairs of premise, hypothesis and label to learn from: SNLI, MultiNLI, SICK, CSV, TSV, JSONL, may be "
-        "gzipped; or the name of a data set on the Hub: snli, organisation/name@revision:configuration",
-    ] = None
-    second: Annotated[Path | None, "a second file or data set to learn from"] = None
-    third: Annotated[Path | None, "a third one"] = None
-    split: Annotated[
-        str | None,
-        "part of these to learn from, where there are several; default: train of a data set of the Hub, all "
-        "of a file",
-    ] = None
-    dev: Annotated[
-        Path | None,
-        "pairs to choose the best weights on (accuracy), left out of what is learnt from: a file, or a data "
-        "set on the Hub",
-    ] = None
-    dev_split: Annotated[
-        str | None,
-        "part of these, such as validation_matched or TRIAL; default: dev of a data set of the Hub",
-    ] = None
     limit: Annotated[int | None, "so many of the pairs, evenly from all; default: all"] = None
 
     def __post_init__(self) -> None:
         """Check that something is learnt from."""
-        _ = self._nli
-        if self.limit is not None and self.limit < 2:
-            raise SettingsError(f"limit: expected at least 2, found {self.limit}")
-
-    @property
-    def _nli(self) -> NliSource:
-        return NliSource(
-            pairs=self.pairs,
-            second=self.second,
-            third=self.third,
-            split=self.split,
-            dev=self.dev,
-            dev_split=self.dev_split,
-        )
-
-    def is_elsewhere(self, given: Path) -> bool:
-        """Say whether this is no file but the name of a data set on the Hub."""
-        return self._nli.is_elsewhere(given)
-
-    @staticmethod
-    def named(name: str) -> Path:
-        """Return the name of a data set on the Hub as a value of a field; see `NliSource.named`."""
-        return NliSource.named(name)
+        PairSource.__post_init__(self)
+        require_some(self.limit)
 
     def read(self, *, keep: Path | None = None) -> PairData:
         """Return the data; files are taken as they are.
@@ -86,14 +37,11 @@ class JudgeSource:
         Raises:
             EntailError: If a file or a data set cannot be read, or has no such split.
         """
-        from dataclasses import replace
-
-        data = self._nli.read_pairs()
+        data = self.read_pairs()
         return replace(data, pairs=evenly(data.pairs, self.limit))
 
     def __str__(self) -> str:
-        some = f"{self.limit:,} pairs of " if self.limit else ""
-        return f"{some}{self._nli}"
+        return (f"{self.limit:,} pairs of " if self.limit else "") + PairSource.__str__(self)
 
 
 def train(data: PairData, config: JudgeConfig, run: Run) -> Mapping[str, Any]:

@@ -48,8 +48,8 @@ class PairData:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NliSource:
-    """Entailment pairs: SNLI, MultiNLI, SICK, or columns premise, hypothesis and label; by file or by name.
+class PairSource:
+    """Labelled pairs: SNLI, MultiNLI, SICK, or columns premise, hypothesis and label; by file or by name.
 
     A name is one of a data set on the Hub, as `entail.evaluation.nli_sources` reads it: `snli`,
     `organisation/name@revision:configuration`. Without a revision a job that is resumed reads what is there
@@ -61,7 +61,7 @@ class NliSource:
 
     pairs: Annotated[
         Path | None,
-        "entailment pairs to learn from: SNLI, MultiNLI, SICK, CSV, TSV, JSONL, may be gzipped; or the name "
+        "labelled pairs to learn from: SNLI, MultiNLI, SICK, CSV, TSV, JSONL, may be gzipped; or the name "
         "of a data set on the Hub: snli, multi_nli, organisation/name@revision:configuration",
     ] = None
     second: Annotated[Path | None, "a second file or data set to learn from"] = None
@@ -73,14 +73,13 @@ class NliSource:
     ] = None
     dev: Annotated[
         Path | None,
-        "pairs to choose the best weights on (AUPRC), and to fit threshold and confidence on: a file, or a "
+        "pairs to choose the best weights on, and to fit a threshold on where there is one: a file, or a "
         "data set on the Hub",
     ] = None
     dev_split: Annotated[
         str | None,
         "part of these, such as validation_matched or TRIAL; default: dev of a data set of the Hub",
     ] = None
-    limit: Annotated[int | None, "take only the first triplets"] = None
 
     def __post_init__(self) -> None:
         """Check that something is learnt from."""
@@ -89,8 +88,6 @@ class NliSource:
                 "expected --pairs FILE, or the name of a data set on the Hub; give entailment pairs to learn "
                 "from"
             )
-        if self.limit is not None and self.limit < 2:
-            raise SettingsError(f"limit: expected at least 2, found {self.limit}")
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -129,27 +126,11 @@ class NliSource:
             f"organisation/name@revision:configuration), found {shorten(name)!r}"
         )
 
-    def read(self, *, keep: Path | None = None) -> NliData:
-        """Return the data; files are taken as they are.
-
-        Raises:
-            EntailError: If a file or a data set cannot be read, or has no such split.
-        """
-        from dataclasses import replace
-
-        from entail.data.nli_triplets import nli_triplets
-
-        whole = self.read_pairs()
-        triplets = nli_triplets(whole.pairs)
-        if self.limit is not None:
-            triplets = replace(triplets, triplets=triplets.triplets[: self.limit])
-        return NliData(triplets=triplets, dev=whole.dev, skipped=whole.skipped, split=whole.split)
-
     def read_pairs(self) -> PairData:
         """Return the pairs of every label, all of them.
 
         Raises:
-            EntailError: As `read`.
+            EntailError: If a file or a data set cannot be read, or has no such split.
         """
         readings = [self._reading(file, self.split, "train") for file in self.files]
         return PairData(
@@ -170,5 +151,45 @@ class NliSource:
         return f"{name}, {split}" if split else name
 
     def __str__(self) -> str:
-        first = f"the first {self.limit:,} triplets of " if self.limit else ""
-        return first + ", ".join(self._called(file, self.split) for file in self.files)
+        return ", ".join(self._called(file, self.split) for file in self.files)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NliSource(PairSource):
+    """Entailment pairs, each with a contradicted hypothesis of its premise where there is one."""
+
+    limit: Annotated[int | None, "take only the first triplets"] = None
+
+    def __post_init__(self) -> None:
+        """Check that something is learnt from."""
+        PairSource.__post_init__(self)
+        require_some(self.limit)
+
+    def read(self, *, keep: Path | None = None) -> NliData:
+        """Return the data; files are taken as they are.
+
+        Raises:
+            EntailError: If a file or a data set cannot be read, or has no such split.
+        """
+        from dataclasses import replace
+
+        from entail.data.nli_triplets import nli_triplets
+
+        whole = self.read_pairs()
+        triplets = nli_triplets(whole.pairs)
+        if self.limit is not None:
+            triplets = replace(triplets, triplets=triplets.triplets[: self.limit])
+        return NliData(triplets=triplets, dev=whole.dev, skipped=whole.skipped, split=whole.split)
+
+    def __str__(self) -> str:
+        return (f"the first {self.limit:,} triplets of " if self.limit else "") + PairSource.__str__(self)
+
+
+def require_some(limit: int | None) -> None:
+    """Check a number of examples to learn from.
+
+    Raises:
+        SettingsError: If there would be nothing to tell apart.
+    """
+    if limit is not None and limit < 2:
+        raise SettingsError(f"limit: expected at least 2, found {limit}")
