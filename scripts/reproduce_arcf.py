@@ -10,6 +10,8 @@
     python scripts/reproduce_arcf.py ... --paths                       # PR and the ensembles; many more pairs
     python scripts/reproduce_arcf.py --ship models/arcf-minilm         # first seed of ARCF RankNet
     python scripts/reproduce_arcf.py --table                           # only the tables
+    python scripts/reproduce_arcf.py ... --shared-pieces 20 --power 8  # terms of what is known unread
+    python scripts/reproduce_arcf.py ... --name arcf_plain             # another result file and page
 
 Every arm trains on the same budget of tokens. What was trained and ranked stays in `--work`: a run that was
 broken off goes on where it was. No text of a question is written to a result.
@@ -88,6 +90,9 @@ ARMS = (
         {"w/o prefix, neighb.": "single"},
         {"w/o prefix, neighb.": 0.5285},
     ),
+    # Ours, for scorers that know of facts without reading them.
+    Arm("w/o power", {"power": 0.0}, {"w/o power": "chain"}),
+    Arm("w/o shared pieces", {"shared_pieces": 0.0}, {"w/o shared pieces": "chain"}),
 )
 
 PATHS, PATHS_PAPER = "PR", {"PR": 0.4629, "ENSEMBLE": 0.5081}
@@ -244,15 +249,17 @@ def _spread(values: Sequence[float]) -> str:
     return shown + (f" ± {stdev(values):.4f}" if len(values) > 1 else "")
 
 
-def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
     """Yield the lines of the page of tables."""
     figures, hardware = result["figures"], result["hardware"]
-    yield "<!-- Made from arcf.json by `python scripts/reproduce_arcf.py --table`; do not edit. -->"
+    made = f"python scripts/reproduce_arcf.py --table --name {file}"
+    yield f"<!-- Made from {file}.json by `{made}`; do not edit. -->"
     yield from ("# ARCF", "")
     yield f"MAP on {figures['questions']:,} questions of {figures['source']}, k = {figures['k']}, base "
     config = figures["config"]
     yield f"{config['base']} ({config['tuning']}), {config['token_budget']:,} tokens"
-    yield f"an arm; mean ± standard deviation over seeds. Commit `{result['commit']}`, {hardware['cpu']},"
+    yield f"an arm; {_terms(config)}"
+    yield f" mean ± standard deviation over seeds. Commit `{result['commit']}`, {hardware['cpu']},"
     yield f"{hardware['cores']} cores, GPUs: {', '.join(hardware['gpus']) or 'none'}:"
     yield from ("", f"    {result['command']}", "")
     yield from ("| algorithm | MAP | the paper's (test 2020) |", "| --- | ---: | ---: |")
@@ -291,17 +298,25 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
             yield f"| {value} | {told['MAP']:.4f} | {f'{seconds:.2f}' if seconds else '-'} |"
 
 
-def write_table() -> Path:
-    """Write the page of tables from the result file."""
-    result = json.loads((RESULTS / "arcf.json").read_text(encoding="utf-8"))
-    page = RESULTS / "arcf.md"
-    page.write_text("\n".join(markdown(result)).rstrip() + "\n", encoding="utf-8")
+def _terms(config: Mapping[str, Any]) -> str:
+    names = {"shared_pieces": "shared word pieces", "power": "explanatory power"}
+    known = [
+        f"{told} (weight {config[name]:g} at the start)" for name, told in names.items() if config.get(name)
+    ]
+    return f"known of a fact without reading it: {', '.join(known) or 'nothing, as in the paper'};"
+
+
+def write_table(name: str) -> Path:
+    """Write the page of tables from a result file."""
+    result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    page = RESULTS / f"{name}.md"
+    page.write_text("\n".join(markdown(result, file=name)).rstrip() + "\n", encoding="utf-8")
     return page
 
 
-def ship(out: Path, *, work: Path) -> None:
+def ship(out: Path, *, work: Path, name: str) -> None:
     """Copy the first scorer of ARCF RankNet, the figures of its chains with it."""
-    result = json.loads((RESULTS / "arcf.json").read_text(encoding="utf-8"))
+    result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     figures = result["figures"]
     seed, found = next(iter(figures["rankings"]["ARCF RankNet"].items()))
     shutil.copytree(work / f"arcf-ranknet-{seed}" / "scorer", out)
@@ -339,6 +354,8 @@ def _run(given: argparse.Namespace) -> None:
             reading=given.reading,
             alone=given.alone,
             frozen=given.frozen,
+            shared_pieces=given.shared_pieces,
+            power=given.power,
             learning_rate=given.rate,
             batch_tokens=given.batch_tokens,
             dropout=given.dropout,
@@ -349,7 +366,7 @@ def _run(given: argparse.Namespace) -> None:
         linked=given.linked,
         work=given.work,
     )
-    path = RESULTS / "arcf.json"
+    path = RESULTS / f"{given.name}.json"
     before = json.loads(path.read_text(encoding="utf-8"))["figures"] if path.is_file() else {}
     figures: dict[str, Any] = {
         "source": on.source,
@@ -406,6 +423,8 @@ def main() -> int:
     parser.add_argument("--reading", default="joint", choices=("joint", "split"), help="of all arms (joint)")
     parser.add_argument("--alone", type=int, default=2, help="split: a candidate's own layers (2)")
     parser.add_argument("--frozen", action="store_true", help="split: those layers stay the base's")
+    parser.add_argument("--shared-pieces", type=float, default=0.0, help="see `entail train arcf` (0)")
+    parser.add_argument("--power", type=float, default=0.0, help="see `entail train arcf` (0)")
     parser.add_argument("--rate", type=float, help="learning rate (2e-5, of an adapter 5e-4)")
     parser.add_argument("--batch-tokens", type=int, default=5000, help="tokens of a prefix's samples (5000)")
     parser.add_argument("--dropout", type=float, help="of hidden states in training (as the base has it)")
@@ -424,10 +443,11 @@ def main() -> int:
         "--work", type=Path, default=Path("build/arcf"), help="folder for weights and rankings"
     )
     parser.add_argument("--ship", type=Path, metavar="DIR", help="only copy the scorer there, with its card")
+    parser.add_argument("--name", default="arcf", help="of the result file and its page (arcf)")
     parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")
     given = parser.parse_args()
     if given.ship:
-        ship(given.ship, work=given.work)
+        ship(given.ship, work=given.work, name=given.name)
     elif not given.table:
         if not (given.tables and given.train and given.on):
             parser.error("--tables, --train and --on are needed, or --table")
@@ -435,8 +455,8 @@ def main() -> int:
             _run(given)
         except EntailError as error:
             sys.exit(f"Error: {error}")
-    if (RESULTS / "arcf.json").is_file():
-        print(f"wrote {write_table()}")
+    if (RESULTS / f"{given.name}.json").is_file():
+        print(f"wrote {write_table(given.name)}")
     return 0
 
 

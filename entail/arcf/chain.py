@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from entail.arcf.explanatory_power import Evidence
 from entail.arcf.inputs import Prefix
 from entail.arcf.scorer import check_finite
 from entail.encoders.cross import PairScorer
@@ -128,7 +129,15 @@ Growth = Generator[Sequence[Pair], Floats, Chain]
 """Asks for scores of pairs, and ends with a chain."""
 
 
-def grow(question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search) -> Growth:
+def grow(
+    question: Ids,
+    near: Ints,
+    inputs: Reads,
+    neighbourhoods: Sees,
+    how: Search,
+    *,
+    evidence: Evidence | None = None,
+) -> Growth:
     """Build the chain of one question (Algorithm 1).
 
     Args:
@@ -137,12 +146,14 @@ def grow(question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Se
         inputs: Facts as tokens.
         neighbourhoods: What becomes visible.
         how: Greedy, lazy or by beam.
+        evidence: What is known of facts without reading them, which is added to their scores.
     """
-    return (
-        _beam(question, near, inputs, neighbourhoods, how)
-        if how.beam > 1
-        else _greedy(question, near, inputs, neighbourhoods, how)
-    )
+    search = _beam if how.beam > 1 else _greedy
+    return search(question, near, inputs, neighbourhoods, how, evidence or _nothing)
+
+
+def _nothing(chosen: Sequence[int], candidates: Sequence[int]) -> Floats:
+    return np.zeros(len(candidates), dtype=np.float32)
 
 
 def grow_all(
@@ -177,7 +188,9 @@ def grow_all(
         yield from (done[number] for number in sorted(done))
 
 
-def _greedy(question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search) -> Growth:
+def _greedy(
+    question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search, evidence: Evidence
+) -> Growth:
     facts: list[int] = []
     steps: list[ChainStep] = []
     last: dict[int, float] = {}
@@ -192,7 +205,7 @@ def _greedy(question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how:
         asked = [*joined, *first]
         told = yield [(prefix.ids, ()), *((prefix.ids, inputs.candidates[fact]) for fact in asked)]
         bare = float(told[0])
-        fresh = dict(zip(asked, map(float, told[1:]), strict=True))
+        fresh = dict(zip(asked, map(float, told[1:] + evidence(facts, asked)), strict=True))
         rest = known[len(first) :]
         while rest and how.margin is not None:
             # Where it may not stop yet, the best fact is wanted, however good the bare prefix is.
@@ -202,7 +215,7 @@ def _greedy(question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how:
                 break
             rest = [fact for fact in rest if last[fact] < bar]
             told = yield [(prefix.ids, inputs.candidates[fact]) for fact in further]
-            fresh.update(zip(further, map(float, told), strict=True))
+            fresh.update(zip(further, map(float, told + evidence(facts, further)), strict=True))
         last.update(fresh)
         best = max(fresh, key=lambda fact: fresh[fact]) if fresh else None
         stops = best is not None and how.may_stop(facts) and bare >= fresh[best]
@@ -229,7 +242,9 @@ class _Hypothesis:
     stopped: Stopped | None = None
 
 
-def _beam(question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search) -> Growth:
+def _beam(
+    question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search, evidence: Evidence
+) -> Growth:
     beam = [_Hypothesis((), 0.0)]
     while any(one.stopped is None for one in beam):
         growing = [one for one in beam if one.stopped is None]
@@ -244,6 +259,7 @@ def _beam(question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: S
         at = 0
         for one, prefix, some in zip(growing, prefixes, visible, strict=True):
             scores = told[at : at + 1 + len(some)].astype(np.float64)
+            scores[1:] += evidence(one.facts, some)
             at += 1 + len(some)
             following += _grown(one, prefix.dropped, some, scores, how)
         # Of equal sets in another order the better one is kept.

@@ -39,6 +39,14 @@ class ArcfConfig:
     ] = False
     tuning: Annotated[Tuning, "train a low-rank adapter (LoRA), or every weight; the head always"] = "lora"
     rank: Annotated[int, "rank of the adapter"] = 32
+    shared_pieces: Annotated[
+        float, "weight at the start of the word pieces that prefix and candidate share; 0: without"
+    ] = 0.0
+    power: Annotated[
+        float,
+        "weight at the start of a fact's explanatory power, how often it explained like questions; "
+        "0: without",
+    ] = 0.0
     k: Annotated[int, "facts nearest to the question, or to a chosen fact, that are visible"] = 180
     metric: Annotated[str, "what nearness is: tfidf, overlap, or a retriever such as bm25, minilm"] = "tfidf"
     negatives: Annotated[
@@ -85,7 +93,7 @@ class ArcfConfig:
                 "evaluate_every": 0,
             },
             above_zero={"learning_rate": self.highest_rate},
-            not_negative=("weight_decay", "noise_share", "warmup"),
+            not_negative=("weight_decay", "noise_share", "warmup", "shared_pieces", "power"),
             choices=_CHOICES,
         )
         if self.negatives is not None:

@@ -140,7 +140,14 @@ def draft_chain(
     seen = _Left(around, frozenset((*never, *(fact for fact in known if fact is not None))), tell)
     asked, compute = _asked(sentence), score or steps.scorer.pairs.score
     (ids,) = steps.inputs.questions([(asked.stem, asked.answer)])
-    growth = grow(ids, np.array(list(near), dtype=np.int64), _After(steps.inputs, accepted), seen, left)
+    growth = grow(
+        ids,
+        np.array(list(near), dtype=np.int64),
+        _After(steps.inputs, accepted),
+        seen,
+        left,
+        evidence=steps.evidence(sentence, accepted),
+    )
     pairs = next(growth)
     while True:
         scores = check_finite(compute(pairs), of=asked.id)

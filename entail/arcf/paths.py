@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from entail.arcf.explanatory_power import Evidence
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import Ranked, Ranker, completed
 from entail.arcf.scorer import Scorer, check_finite
@@ -73,7 +74,7 @@ class PathRanker(Ranker):
         for question, one, order in zip(
             questions, ids, tfidf_rankings(questions, self.neighbourhoods.similarities), strict=True
         ):
-            best = self._best(one, order, name=question.id)
+            best = self._best(one, order, self.evidence(question), name=question.id)
             scored = np.flatnonzero(np.isfinite(best))
             place = np.empty(len(order), dtype=np.int64)
             place[order] = np.arange(len(order))
@@ -81,12 +82,16 @@ class PathRanker(Ranker):
             first = scored[np.lexsort((place[scored], -best[scored]))]
             yield Ranked(question, completed(first, -place.astype(np.float32)))
 
-    def _best(self, question: Ids, order: Ints, *, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def _best(
+        self, question: Ids, order: Ints, evidence: Evidence | None, *, name: str
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the score of each fact's best chain, -inf where it is in none, shape (facts,)."""
         starts = order[: self.top]
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
         alone = self._score([(self.inputs.prefix(question, ()).ids, int(a)) for a in starts], name)
+        if evidence is not None:
+            alone += evidence((), starts.tolist())
         best = np.full(len(order), -np.inf)
         best[starts] = alone
         for start, score, others in zip(starts, alone, self.sharing(starts), strict=True):
@@ -94,7 +99,10 @@ class PathRanker(Ranker):
             if not len(seconds):
                 continue
             prefix = self.inputs.prefix(question, (int(start),)).ids
-            chains = (score + self._score([(prefix, int(b)) for b in seconds], name)) / 2
+            second = self._score([(prefix, int(b)) for b in seconds], name)
+            if evidence is not None:
+                second += evidence((int(start),), seconds.tolist())
+            chains = (score + second) / 2
             best[seconds] = np.maximum(best[seconds], chains)
             best[start] = max(best[start], chains.max())
         return best

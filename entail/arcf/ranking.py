@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from entail.arcf.chain import Chain, Search, grow, grow_all
+from entail.arcf.explanatory_power import Evidence, ExplanatoryPower
 from entail.arcf.inputs import Inputs
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scorer import Scorer, check_finite
@@ -51,6 +52,14 @@ class Ranker(ABC):
     def inputs(self) -> Inputs:
         """The facts' tokens, made once."""
         return self.scorer.inputs(self.neighbourhoods.facts.texts)
+
+    @cached_property
+    def _power(self) -> ExplanatoryPower | None:
+        return self.scorer.known_of(self.neighbourhoods.facts)
+
+    def evidence(self, question: Question) -> Evidence | None:
+        """Return what the scorer knows of facts behind a question without reading them."""
+        return self._power.behind(question.text) if self._power is not None else None
 
     def rank(
         self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
@@ -103,7 +112,12 @@ class ChainRanker(Ranker):
     def _ranked(self, questions: Sequence[Question], ids: Sequence[Ids]) -> Iterator[Ranked]:
         growths = [
             grow(
-                one, self.neighbourhoods.of_text(question.text), self.inputs, self.neighbourhoods, self.search
+                one,
+                self.neighbourhoods.of_text(question.text),
+                self.inputs,
+                self.neighbourhoods,
+                self.search,
+                evidence=self.evidence(question),
             )
             for one, question in zip(ids, questions, strict=True)
         ]
@@ -179,6 +193,8 @@ class SingleFactRanker(Ranker):
             prefix = self.inputs.prefix(one, ()).ids
             told = self.scorer.pairs.score([(prefix, self.inputs.candidates[int(fact)]) for fact in some])
             scores = check_finite(told, of=question.id)
+            if evidence := self.evidence(question):
+                scores = scores + evidence((), some.tolist())
             ranking = np.concatenate([some[np.argsort(-scores, kind="stable")], order[len(some) :]])
             yield Ranked(question, ranking)
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from entail.arcf.config import ArcfConfig
+from entail.arcf.explanatory_power import Evidence, ExplanatoryPower
 from entail.arcf.inputs import Inputs
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.data.worldtree import Question, gold_positions
 from entail.encoders.pairs import Ids
 from entail.errors import SamplingError
-from entail.index.protocol import Ints
+from entail.index.protocol import Floats, Ints
 
 BARE = -1
 """In place of a fact's position: the bare prefix."""
@@ -51,17 +52,29 @@ class Learnable:
         ids: Its tokens.
         gold: Positions of its gold facts, those in no table left out.
         near: The facts nearest to it.
+        evidence: What is known of facts behind it without reading them.
     """
 
     ids: Ids
     gold: tuple[int, ...]
     near: Ints
+    evidence: Evidence | None = None
 
 
 def learnable(
-    questions: Sequence[Question], inputs: Inputs, neighbourhoods: Neighbourhoods
+    questions: Sequence[Question],
+    inputs: Inputs,
+    neighbourhoods: Neighbourhoods,
+    *,
+    power: ExplanatoryPower | None = None,
 ) -> list[Learnable]:
     """Prepare questions; those without gold in the tables are left out.
+
+    Args:
+        questions: The questions.
+        inputs: Token ids.
+        neighbourhoods: What is near, and all facts.
+        power: What is known of facts without reading them, where that counts.
 
     Raises:
         SamplingError: If none is left.
@@ -75,9 +88,16 @@ def learnable(
         )
     neighbourhoods.prepare([fact for _, gold in some for fact in gold])
     ids = inputs.questions([(question.stem, question.answer) for question, _ in some])
+    texts = [question.text for question, _ in some]
+    evidence = power.behind_each(texts) if power is not None else [None] * len(some)
     return [
-        Learnable(one, tuple(gold), neighbourhoods.of_text(question.text))
-        for one, (question, gold) in zip(ids, some, strict=True)
+        Learnable(
+            one,
+            tuple(gold),
+            neighbourhoods.of_text(question.text),
+            behind,
+        )
+        for one, (question, gold), behind in zip(ids, some, evidence, strict=True)
     ]
 
 
@@ -159,6 +179,18 @@ class Sampler:
         """Return the prefix and the candidate of every row of a sample."""
         ids = self._inputs.prefix(self.questions[sample.question].ids, sample.prefix).ids
         return [(ids, self._candidate(fact)) for fact in sample.candidates]
+
+    def asked(self, sample: Sample) -> tuple[list[tuple[Ids, Ids]], Floats | None]:
+        """Return the same with what is known of each without reading; nothing is of the bare prefix."""
+        evidence = self.questions[sample.question].evidence
+        if evidence is None:
+            return self.pairs(sample), None
+        facts = [fact for fact in sample.candidates if fact != BARE]
+        known = np.zeros(len(sample.candidates), dtype=np.float32)
+        known[[at for at, fact in enumerate(sample.candidates) if fact != BARE]] = evidence(
+            sample.prefix, facts
+        )
+        return self.pairs(sample), known
 
     def _candidate(self, fact: int) -> Ids:
         return () if fact == BARE else self._inputs.candidates[fact]

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entail.arcf.config import Precision
+from entail.arcf.explanatory_power import Explanations, ExplanatoryPower
 from entail.arcf.inputs import Inputs
-from entail.arcf.scorer_form import METHOD, ScorerForm
+from entail.arcf.scorer_form import METHOD, POWER, SHARED_PIECES, ScorerForm
+from entail.arcf.shared_pieces import SharedPieces, SharingScorer
 from entail.arcf.split import Head, Layers
 from entail.arcf.split_layers import BertLayers, ModuleLayers
 from entail.arcf.split_scorer import SplitScorer
+from entail.data.worldtree_tables import FactTables
 from entail.encoders.card import read_card
 from entail.encoders.cross import (
     HEAD,
@@ -50,16 +53,26 @@ class Scorer:
         revision: Identity of its weights and of its base's.
         form: How it was trained.
         pairs: What scores.
+        explanations: What its facts' explanatory power is known by; None where that is no term of its scores.
+        power: What that counts.
     """
 
     name: str
     revision: str
     form: ScorerForm
     pairs: PairScorer
+    explanations: Explanations | None = None
+    power: float = 0.0
 
     def inputs(self, facts: Sequence[str]) -> Inputs:
         """Tokenise facts, once."""
         return Inputs(self.pairs.tokenize, self.pairs.frame, longest=self.pairs.longest, facts=facts)
+
+    def known_of(self, facts: FactTables) -> ExplanatoryPower | None:
+        """Return what it knows of facts without reading them; None where that is nothing."""
+        if self.explanations is None:
+            return None
+        return ExplanatoryPower(self.explanations, facts, weight=self.power)
 
 
 def load_scorer(
@@ -105,6 +118,8 @@ def load_scorer(
     with open_tensors(folder / HEAD, name=called, device=place, dtype=torch.float32) as tensors:
         head = tensors.get("weight", 1, d), tensors.get("bias", 1)
         scale = tensors.get("scale", 1) if form.reading == "split" else None
+        shared = float(tensors.get(SHARED_PIECES, 1).exp()) if form.shared_pieces else 0.0
+        power = float(tensors.get(POWER, 1).exp()) if form.encoder else 0.0
     pairs: PairScorer
     if scale is None:
         pairs = load_cross(
@@ -112,7 +127,10 @@ def load_scorer(
         )
     else:
         pairs = _split_scorer(parts, Head(*head, scale), form, place, dtype, budget, stock)
-    return Scorer(called, parts.revision, form, pairs)
+    if form.shared_pieces:
+        pairs = SharingScorer(pairs, SharedPieces.read(folder), shared)
+    explanations = Explanations.read(folder, encoder=form.encoder) if form.encoder else None
+    return Scorer(called, parts.revision, form, pairs, explanations, power)
 
 
 def scorer_folder(name: str | Path) -> Path:

@@ -11,6 +11,12 @@ from entail.errors import EncoderError
 METHOD = "arcf"
 """As `entail.json` names the method."""
 
+SHARED_PIECES, POWER = "log_shared_pieces", "log_power"
+"""The logarithms of the weights of what is known without reading, among the head's tensors.
+
+A step of an optimiser then changes them by a share of what they are, whatever their size.
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerForm:
@@ -24,6 +30,9 @@ class ScorerForm:
         stop: Whether it learnt when to stop.
         reading: `joint`: prefix and candidate read each other; `split`: see `entail.arcf.split`.
         alone: Split: layers in which a candidate reads itself alone.
+        shared_pieces: Whether the overlap of prefix and candidate is a term of its scores.
+        encoder: What made the vectors of explained questions, where the explanatory power of facts is a term
+            of its scores; empty where it is none.
     """
 
     scheme: str = "arcf"
@@ -33,6 +42,8 @@ class ScorerForm:
     stop: bool = True
     reading: str = "joint"
     alone: int = 0
+    shared_pieces: bool = False
+    encoder: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return what `entail.json` says."""

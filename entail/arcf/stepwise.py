@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from entail.arcf.chain import Search, Stopped
+from entail.arcf.explanatory_power import Evidence, ExplanatoryPower
 from entail.arcf.inputs import Inputs
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import ranking_of
@@ -87,6 +88,14 @@ class ScoredSteps:
         """The facts as tokens."""
         return self.scorer.inputs(self._facts.texts)
 
+    @cached_property
+    def _power(self) -> ExplanatoryPower | None:
+        return self.scorer.known_of(self._facts)
+
+    def evidence(self, text: str, before: Sequence[str] = ()) -> Evidence | None:
+        """Return what the scorer knows of facts behind a question without reading them."""
+        return self._power.behind(text, before) if self._power is not None else None
+
     def told(
         self,
         question: Question,
@@ -114,9 +123,10 @@ class ScoredSteps:
         stops = form.stop and form.scheme != "single-fact"
         scores = self.scorer.pairs.score([(prefix.ids, ()), *pairs] if stops else pairs)
         scores = check_finite(scores, of=question.id)
-        if not stops:
-            return Told(scores, dropped=prefix.dropped)
-        return Told(scores[1:], float(scores[0]), prefix.dropped)
+        bare, scores = (float(scores[0]), scores[1:]) if stops else (None, scores)
+        if evidence := self.evidence(question.text.strip(), () if alone else before):
+            scores = scores + evidence(() if alone else chosen, candidates)
+        return Told(scores, bare, prefix.dropped)
 
 
 @dataclass(frozen=True)

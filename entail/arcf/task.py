@@ -23,11 +23,11 @@ Batch = tuple[Sample, ...]
 class LearningScorer(Protocol):
     """What learns."""
 
-    def scores(self, pairs: Sequence[Pair]) -> Tensor:
+    def scores(self, pairs: Sequence[Pair], evidence: Floats | None = None, /) -> Tensor:
         """Return a score a pair with its gradient, shape (pairs,)."""
         ...
 
-    def score(self, pairs: Sequence[Pair]) -> Floats:
+    def score(self, pairs: Sequence[Pair], evidence: Floats | None = None, /) -> Floats:
         """Return a score a pair, shape (pairs,)."""
         ...
 
@@ -84,7 +84,7 @@ class ArcfTask:
 
         losses, right, margins, tokens = [], [], [], 0
         for sample in batch:
-            scores = self.scorer.scores(self.sampler.pairs(sample))  # (samples,)
+            scores = self.scorer.scores(*self.sampler.asked(sample))  # (samples,)
             positive = torch.arange(len(scores), device=scores.device) < sample.positives
             losses.append(loss_of(scores, positive, kind=self.config.loss))
             tokens += sample.tokens
@@ -130,7 +130,7 @@ def step_figures(scorer: LearningScorer, sampler: Sampler, samples: Sequence[Sam
     """
     values, first, stops = [], [], []
     for sample in samples:
-        scores = scorer.score(sampler.pairs(sample))
+        scores = scorer.score(*sampler.asked(sample))
         bare = sample.candidates.index(BARE) if BARE in sample.candidates else None
         gold = [at for at in range(sample.positives) if sample.candidates[at] != BARE]
         if bare is not None:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from entail.arcf.explanatory_power import Explanations
+from entail.arcf.scorer_form import POWER, SHARED_PIECES
+from entail.arcf.shared_pieces import SharedPieces
 from entail.encoders.pairs import Pair
 from entail.index.protocol import Floats
 from entail.training.cross_tower import CrossTower
@@ -14,12 +20,67 @@ if TYPE_CHECKING:
 
 
 class ScorerTower(CrossTower):
-    """A cross-encoder that learns to score; see `CrossTower`."""
+    """A cross-encoder that learns to score; see `CrossTower`.
 
-    def scores(self, pairs: Sequence[Pair]) -> Tensor:
-        """Return a score a pair with its gradient, shape (pairs,), fp32."""
-        return self.outputs(pairs)[:, 0]
+    What is known of a candidate without reading it may be a term of its score, with a learnt weight: the
+    overlap of its word pieces, its explanatory power.
+    """
 
-    def score(self, pairs: Sequence[Pair]) -> Floats:
+    pieces: SharedPieces | None = None
+    explanations: Explanations | None = None
+
+    def know_pieces(self, pieces: SharedPieces, *, weight: float) -> None:
+        """Add the overlap of prefix and candidate to all scores."""
+        self.pieces = pieces
+        self._add(SHARED_PIECES, weight)
+
+    def know_explanations(self, explanations: Explanations, *, weight: float) -> None:
+        """Let the evidence that scores are asked with count; it is kept where the scorer is."""
+        self.explanations = explanations
+        self._add(POWER, weight)
+
+    def scores(self, pairs: Sequence[Pair], evidence: Floats | None = None) -> Tensor:
+        """Return a score a pair with its gradient, shape (pairs,), fp32.
+
+        Args:
+            pairs: What is read.
+            evidence: The explanatory power of each candidate, where that is a term.
+        """
+        found = self.outputs(pairs)[:, 0]
+        if self.pieces is not None:
+            found = found + self._term(SHARED_PIECES, self.pieces(pairs))
+        if evidence is not None:
+            found = found + self._term(POWER, evidence)
+        return found
+
+    def score(self, pairs: Sequence[Pair], evidence: Floats | None = None) -> Floats:
         """Return a score a pair without gradient and dropout, shape (pairs,)."""
-        return self.values(pairs)[:, 0]
+        found = self.values(pairs)[:, 0]
+        pieces = self.pieces(pairs) if self.pieces is not None else None
+        for name, term in ((SHARED_PIECES, pieces), (POWER, evidence)):
+            if term is not None:
+                found = found + self._term(name, term).detach().cpu().numpy()
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write all that was learnt, and what is known, into a new or empty folder.
+
+        Raises:
+            OSError: If the folder cannot be written.
+        """
+        super().save(folder)
+        for known in (self.pieces, self.explanations):
+            if known is not None:
+                known.save(folder)
+
+    def _add(self, name: str, weight: float) -> None:
+        import torch
+
+        parameter = torch.nn.Parameter(torch.full((1,), float(np.log(weight)), device=self.device))
+        self.head.register_parameter(name, parameter)
+        self.parameters[f"head.{name}"] = parameter
+
+    def _term(self, name: str, values: Floats) -> Tensor:
+        import torch
+
+        return self.head.get_parameter(name).exp() * torch.from_numpy(values).to(self.device)

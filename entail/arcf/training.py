@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from entail.arcf.config import ArcfConfig
+from entail.arcf.explanatory_power import Explanations, ExplanatoryPower
 from entail.arcf.inputs import Inputs
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.sampling import Sample, Sampler, learnable
 from entail.arcf.saving import save_arcf
 from entail.arcf.scorer_form import METHOD, ScorerForm
+from entail.arcf.shared_pieces import SharedPieces
 from entail.arcf.split_tower import SplitTower
 from entail.arcf.task import ArcfTask
 from entail.arcf.tower import ScorerTower
@@ -25,7 +27,7 @@ from entail.errors import TrainingError
 from entail.progress import ProgressCallback
 from entail.training.distributed import from_first, world
 from entail.training.loop import Fitted
-from entail.training.saving import require_place
+from entail.training.saving import name_of, require_place
 from entail.training.stage import Training, drawn, fit_method, lora_of
 from entail.training.task import Watch
 from entail.training.tower import cast_precision, require_base, training_device
@@ -103,14 +105,15 @@ def train_arcf(
     tower = _tower(config, base, place)
     near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=None if rank else progress)
     inputs = Inputs(tower.tokenize, tower.frame, longest=tower.longest, facts=facts.texts)
-    learnt = learnable(questions, inputs, near)
+    power = _know(tower, config, questions, inputs, facts, base)
+    learnt = learnable(questions, inputs, near, power=power)
     chosen = _some(dev, config)
     fitted = fit_method(
         ArcfTask(
             config,
             Sampler(config, learnt, inputs, near),
             tower,
-            dev=_dev_samples(chosen, config, inputs, near) if chosen else None,
+            dev=_dev_samples(chosen, config, inputs, near, power) if chosen else None,
         ),
         tower.parameters,
         config,
@@ -145,6 +148,8 @@ def train_arcf(
             stop=config.stop and config.scheme == "arcf",
             reading=config.reading,
             alone=tower.alone if isinstance(tower, SplitTower) else 0,
+            shared_pieces=tower.pieces is not None,
+            encoder=tower.explanations.encoder if tower.explanations else "",
         ),
         warnings=_warnings(fitted, near),
         folder=out,
@@ -164,6 +169,24 @@ def _tower(config: ArcfConfig, base: EncoderEntry, device: str) -> ScorerTower:
     return ScorerTower(base, **shared)
 
 
+def _know(
+    tower: ScorerTower,
+    config: ArcfConfig,
+    questions: Sequence[Question],
+    inputs: Inputs,
+    facts: FactTables,
+    base: EncoderEntry,
+) -> ExplanatoryPower | None:
+    """Let a tower know what the settings ask for; return the facts' explanatory power if that is among it."""
+    if config.shared_pieces:
+        tower.know_pieces(SharedPieces.of(inputs.candidates), weight=config.shared_pieces)
+    if not config.power:
+        return None
+    explanations = Explanations.of(questions, facts, encoder=name_of(base))
+    tower.know_explanations(explanations, weight=config.power)
+    return ExplanatoryPower(explanations, facts)
+
+
 def _some(dev: Sequence[Question], config: ArcfConfig) -> list[Question]:
     """Draw the questions that weights are chosen on: the same for every seed, to compare seeds."""
     asked = [question for question in dev if question.gold]
@@ -176,11 +199,15 @@ def _some(dev: Sequence[Question], config: ArcfConfig) -> list[Question]:
 
 
 def _dev_samples(
-    dev: Sequence[Question], config: ArcfConfig, inputs: Inputs, near: Neighbourhoods
+    dev: Sequence[Question],
+    config: ArcfConfig,
+    inputs: Inputs,
+    near: Neighbourhoods,
+    power: ExplanatoryPower | None,
 ) -> tuple[Sampler, list[Sample]]:
     """Draw one prefix a dev question, the same for every seed."""
     plain = replace(config, seed=0, noise=False, negatives="visible", prefixes=1)
-    sampler = Sampler(plain, learnable(dev, inputs, near), inputs, near)
+    sampler = Sampler(plain, learnable(dev, inputs, near, power=power), inputs, near)
     return sampler, sampler.epoch(0)
 
 

@@ -1,0 +1,178 @@
+"""Explanatory power: how much a fact has explained before, in explanations of questions like the one asked.
+
+A fact that stands in the explanations of similar questions is likely to stand in this one's (Valentino et
+al. 2021, *Unification-based Reconstruction of Multi-hop Explanations for Science Questions*). Here in the
+light of the facts chosen so far, too: explanations that hold them count for more,
+
+    pw(f | q, f_1..N) = ln(1 + sum_k max(0, cos(q, q_k))^4 (1 + 3 |E_k and {f_1..N}|) [f in E_k]),
+
+over questions q_k with explanations E_k, as unit vectors of an encoder. It is added to a scorer's score with
+a learnt weight. A question that reads as the one asked is no evidence: else what is learnt from would
+explain itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.data.text import premise_key
+from entail.data.worldtree import Question, gold_positions
+from entail.data.worldtree_tables import FactTables
+from entail.encoders.biencoder import load
+from entail.encoders.tensors import open_tensors
+from entail.errors import EncoderError
+from entail.index.protocol import Floats
+
+EXPLANATIONS = "explanations.safetensors"
+"""The explanations in a scorer's folder: `vectors` (questions, d), and for each fact of one `question` and
+`fact`, numbers, with the facts' `keys`. No text of a question is in it."""
+
+SHARPNESS = 4
+TOGETHER = 3.0
+SAME = 0.998
+"""From this cosine on two questions are the same one; vectors are kept in fp16."""
+
+Evidence = Callable[[Sequence[int], Sequence[int]], Floats]
+"""Positions of the chosen facts and of candidates -> what is known of each candidate, shape (candidates,)."""
+
+
+@dataclass(frozen=True)
+class Explanations:
+    """Explained questions, as far as it has to be known of them.
+
+    Attributes:
+        encoder: Name of what made the vectors.
+        vectors: Unit vectors of the questions, (questions, d), fp16.
+        question: For each fact of an explanation, whose it is, (entries,).
+        fact: Which it is, (entries,).
+        keys: The facts' premise keys.
+    """
+
+    encoder: str
+    vectors: NDArray[np.float16]
+    question: NDArray[np.int64]
+    fact: NDArray[np.int64]
+    keys: tuple[str, ...]
+
+    @classmethod
+    def of(cls, questions: Sequence[Question], facts: FactTables, *, encoder: str) -> Explanations:
+        """Take the explanations of questions; those without gold in the tables are left out.
+
+        Raises:
+            EncoderError: If there is no such encoder.
+        """
+        some = [(one, gold) for one in questions if (gold := gold_positions(one, facts))]
+        entries = [(number, fact) for number, (_, gold) in enumerate(some) for fact in gold]
+        used = sorted({fact for _, fact in entries})
+        number_of = {fact: number for number, fact in enumerate(used)}
+        return cls(
+            encoder,
+            load(encoder).encode_queries([one.text for one, _ in some]).astype(np.float16),
+            np.array([number for number, _ in entries], dtype=np.int64),
+            np.array([number_of[fact] for _, fact in entries], dtype=np.int64),
+            tuple(premise_key(facts.texts[fact]) for fact in used),
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write them into a scorer's folder."""
+        from safetensors.numpy import save_file
+
+        # An int64 cannot hold every key of 16 hexadecimal digits; two halves can.
+        halves = [[int(key[:8], 16), int(key[8:], 16)] for key in self.keys]
+        tensors: dict[str, NDArray[Any]] = {
+            "vectors": self.vectors,
+            "question": self.question.astype(np.int32),
+            "fact": self.fact.astype(np.int32),
+            "keys": np.array(halves, dtype=np.int64).reshape(-1, 2),
+        }
+        save_file(tensors, str(folder / EXPLANATIONS), metadata={"encoder": self.encoder})
+
+    @classmethod
+    def read(cls, folder: Path, *, encoder: str) -> Explanations:
+        """Take back what `save` wrote.
+
+        Args:
+            folder: The scorer's.
+            encoder: What made the vectors.
+
+        Raises:
+            EncoderError: If they are not there, or damaged.
+        """
+        import torch
+
+        file, name = folder / EXPLANATIONS, folder.name
+        with open_tensors(file, name=name, device="cpu", dtype=torch.float16) as tensors:
+            vectors = tensors.get("vectors", None, None).numpy()
+        with open_tensors(file, name=name, device="cpu", dtype=torch.int64) as tensors:
+            question, fact = (tensors.get(part, None).numpy() for part in ("question", "fact"))
+            halves = tensors.get("keys", None, 2).numpy()
+        if (
+            len(question) != len(fact)
+            or (len(fact) and (question.min() < 0 or question.max() >= len(vectors)))
+            or (len(fact) and (fact.min() < 0 or fact.max() >= len(halves)))
+        ):
+            raise EncoderError(
+                f"{name}: expected explanations of {len(vectors)} questions by {len(halves)} facts in "
+                f"{file.name}, found others; get it anew"
+            )
+        keys = tuple(f"{first:08x}{second:08x}" for first, second in halves.tolist())
+        return cls(encoder, vectors, question, fact, keys)
+
+
+class ExplanatoryPower:
+    """The power of the facts of tables, or of a corpus.
+
+    Args:
+        explanations: What was explained before.
+        facts: The facts.
+        weight: What every power is multiplied by.
+    """
+
+    def __init__(self, explanations: Explanations, facts: FactTables, *, weight: float = 1.0) -> None:
+        self._explanations, self._facts, self.weight = explanations, facts, weight
+        number = {key: at for at, key in enumerate(explanations.keys)}
+        self._number = number
+        self._numbers = np.array([number.get(premise_key(text), -1) for text in facts.texts], dtype=np.int64)
+
+    def behind(self, text: str, before: Sequence[str] = ()) -> Evidence:
+        """Return what is known of facts behind a question, and behind sentences of its explanation.
+
+        Raises:
+            EncoderError: If the encoder cannot be loaded.
+        """
+        return self._evidence(self._encoder.encode_queries([text])[0], before)
+
+    def behind_each(self, texts: Sequence[str]) -> list[Evidence]:
+        """Return the same for many questions, in the time of few."""
+        return [self._evidence(vector, ()) for vector in self._encoder.encode_queries(texts)]
+
+    def _evidence(self, vector: Floats, before: Sequence[str]) -> Evidence:
+        known = self._explanations
+        cosines = known.vectors.astype(np.float32) @ vector.astype(np.float16).astype(np.float32)
+        near = np.where(cosines < SAME, np.maximum(cosines, 0.0) ** SHARPNESS, 0.0)  # (questions,)
+        given = [self._number[key] for text in before if (key := premise_key(text)) in self._number]
+
+        def evidence(chosen: Sequence[int], candidates: Sequence[int]) -> Floats:
+            numbers = [*given, *(n for n in self._numbers[list(chosen)].tolist() if n >= 0)]
+            weights = near
+            if numbers:
+                held = known.question[np.isin(known.fact, numbers)]
+                weights = near * (1 + TOGETHER * np.bincount(held, minlength=len(near)))
+            sums = np.bincount(known.fact, weights=weights[known.question], minlength=len(known.keys))
+            own = self._numbers[list(candidates)]
+            found = np.where(own >= 0, np.append(sums, 0.0)[own], 0.0)
+            powers: Floats = (self.weight * np.log1p(found)).astype(np.float32)
+            return powers
+
+        return evidence
+
+    @cached_property
+    def _encoder(self) -> Any:  # noqa: ANN401 - loaded when first asked
+        return load(self._explanations.encoder)

@@ -1,0 +1,273 @@
+"""What is known of a fact without reading it: shared word pieces and explanatory power."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from entail.arcf.chain import Search
+from entail.arcf.config import ArcfConfig
+from entail.arcf.explanatory_power import EXPLANATIONS, Explanations, ExplanatoryPower
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.next_premise import draft_chain, score_next
+from entail.arcf.paths import PathRanker
+from entail.arcf.ranking import ChainRanker, SingleFactRanker
+from entail.arcf.scorer import load_scorer
+from entail.arcf.scorer_form import POWER, SHARED_PIECES
+from entail.arcf.shared_pieces import IDF, SharedPieces, SharingScorer
+from entail.arcf.stepwise import ScoredSteps
+from entail.arcf.tower import ScorerTower
+from entail.arcf.training import train_arcf
+from entail.data.text import premise_key
+from entail.data.worldtree import Question
+from entail.data.worldtree_tables import Fact, FactTables
+from entail.encoders.catalogue import resolve
+from entail.encoders.pairs import Ids
+from entail.errors import EncoderError, TrainingError
+from entail.index.protocol import Floats
+from entail.training.tower import Lora
+
+IDS = st.lists(st.integers(0, 12), max_size=6).map(tuple)
+SETTINGS = ArcfConfig(
+    base="tiny",
+    rank=4,
+    k=6,
+    batch_tokens=400,
+    epochs=1,
+    learning_rate=0.01,
+    longest=32,
+    dropout=0.0,
+    dev_questions=4,
+    precision="fp32",
+    shared_pieces=3.0,
+    power=2.0,
+)
+
+
+def test_overlap_is_the_cosine_of_weighted_sets() -> None:
+    """Of three facts two have 1, one has 2 and one 3: by hand."""
+    pieces = SharedPieces.of([(1, 2), (1,), (3, 3)])
+    common, rare = np.log(4 / 3), np.log(4 / 2)
+    assert pieces.idf.tolist() == pytest.approx([0.0, common, rare, rare])
+    expected = common**2 / (np.hypot(common, rare) * common)
+    found = pieces([((1, 2), (1, 1)), ((1, 2), (2, 1)), ((3,), (1,)), ((), (1,)), ((99, 1), (99, 1))])
+    assert found.tolist() == pytest.approx([expected, 1.0, 0.0, 0.0, 1.0])
+    assert found.dtype == np.float32
+
+
+@given(facts=st.lists(IDS, max_size=5), first=IDS, second=IDS)
+def test_overlap_is_a_share_the_same_both_ways(facts: list[Ids], first: Ids, second: Ids) -> None:
+    pieces = SharedPieces.of(facts)
+    there, back = pieces([(first, second), (second, first)]).tolist()
+    assert there == pytest.approx(back)
+    assert 0 <= there <= 1 + 1e-6
+
+
+def test_overlap_is_added_to_what_a_scorer_says(fake: Any) -> None:
+    plain = fake(by=lambda prefix, candidate: len(candidate))
+    sharing = SharingScorer(plain, SharedPieces(np.ones(30, dtype=np.float32)), 10.0)
+    pairs = [(tuple(a), tuple(b)) for a, b in zip(*map(sharing.tokenize, (["x y"], ["x"])), strict=True)]
+    assert sharing.score(pairs).tolist() == pytest.approx([1 + 10 / np.sqrt(2)])
+    assert (sharing.longest, sharing.frame, sharing.spent) == (plain.longest, plain.frame, plain.spent)
+
+
+FACTS = FactTables(tuple(Fact(f"u{i}", text, "T") for i, text in enumerate(["a b", "c d", "e f", "never"])))
+AXES = np.eye(3, dtype=np.float32)
+
+
+def _explanations() -> Explanations:
+    """Two questions along two axes: the first explained by facts 0 and 1, the second by 1 and 2."""
+    keys = tuple(premise_key(text) for text in FACTS.texts[:3])
+    return Explanations(
+        "tiny", AXES[:2].astype(np.float16), np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]), keys
+    )
+
+
+class _Vectors:
+    """An encoder whose texts are vectors already."""
+
+    def encode_queries(self, texts: Sequence[str]) -> Floats:
+        return np.array([[float(x) for x in text.split()] for text in texts], dtype=np.float32)
+
+
+def _power(monkeypatch: pytest.MonkeyPatch, *, weight: float = 1.0, facts: FactTables = FACTS) -> Any:
+    monkeypatch.setattr("entail.arcf.explanatory_power.load", lambda name: _Vectors())
+    return ExplanatoryPower(_explanations(), facts, weight=weight)
+
+
+def test_power_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = _power(monkeypatch, weight=2.0).behind("0.8 0.6 0")
+    first, second = 0.8**4, 0.6**4
+    near = {0: first, 1: first + second, 2: second, 3: 0.0}
+    order = [3, 1, 0, 2]
+    assert evidence((), order).tolist() == pytest.approx([2 * np.log1p(near[f]) for f in order], rel=2e-3)
+    # Fact 2 is chosen: the explanation it stands in counts four times.
+    second *= 4
+    near = {0: first, 1: first + second, 3: 0.0}
+    order = [0, 1, 3]
+    assert evidence((2,), order).tolist() == pytest.approx([2 * np.log1p(near[f]) for f in order], rel=2e-3)
+    assert evidence((3,), [0]).tolist() == evidence((), [0]).tolist()
+    assert evidence((), []).shape == (0,)
+
+
+def test_what_was_accepted_counts_as_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    power = _power(monkeypatch)
+    accepted = power.behind("0.8 0.6 0", ["e f", "an own sentence"])
+    assert accepted((), [0, 1]).tolist() == power.behind("0.8 0.6 0")((2,), [0, 1]).tolist()
+
+
+def test_the_same_question_and_the_opposite_one_are_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    same = _power(monkeypatch).behind("1 0 0")
+    assert same((), [0, 1]).tolist() == [0, 0]
+    opposite = _power(monkeypatch).behind("-0.9 -0.4 0.17")
+    assert opposite((), [0, 1, 2]).tolist() == [0, 0, 0]
+
+
+def test_facts_are_known_by_their_words_in_any_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = FactTables((Fact("x", "new", "T"), Fact("y", "c d", "T")))
+    evidence = _power(monkeypatch, facts=other).behind("0.8 0.6 0")
+    assert evidence((), [0, 1]).tolist() == pytest.approx([0, np.log1p(0.8**4 + 0.6**4)], rel=2e-3)
+
+
+def test_explanations_are_read_as_they_were_written(tmp_path: Path) -> None:
+    mine = _explanations()
+    mine.save(tmp_path)
+    read = Explanations.read(tmp_path, encoder="tiny")
+    assert read.keys == mine.keys
+    for part in ("vectors", "question", "fact"):
+        np.testing.assert_array_equal(getattr(read, part), getattr(mine, part))
+    assert "a b" not in (tmp_path / EXPLANATIONS).read_text(encoding="latin-1")
+
+    torn = Explanations("tiny", mine.vectors[:1], mine.question, mine.fact, mine.keys)
+    torn.save(tmp_path)
+    with pytest.raises(EncoderError, match="expected explanations of 1 questions by 3 facts"):
+        Explanations.read(tmp_path, encoder="tiny")
+
+
+def test_questions_without_gold_in_the_tables_are_left_out(tiny_home: Path) -> None:
+    asked = [
+        Question("1", "ba", "bi", {"u0": "CENTRAL", "gone": "CENTRAL"}),
+        Question("2", "bo", "bu", {"gone": "CENTRAL"}),
+    ]
+    found = Explanations.of(asked, FACTS, encoder="tiny")
+    assert (found.vectors.shape[0], found.keys) == (1, (premise_key("a b"),))
+    assert found.vectors.dtype == np.float16
+
+
+def test_weights_of_what_is_known_are_learnt(tiny_home: Path) -> None:
+    """Where evidence is right and the overlap wrong, the first comes to count more, the second less."""
+    tower = ScorerTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", longest=32, dropout=0.0)
+    tower.know_pieces(SharedPieces(np.ones(50, dtype=np.float32)), weight=3.0)
+    tower.know_explanations(_explanations(), weight=2.0)
+    pairs = [((7, 8), (9, 10)), ((7, 8), (7, 8))]
+    evidence = np.array([1.0, 0.0], dtype=np.float32)
+    scores = tower.scores(pairs, evidence)
+    loss: Any = torch.nn.functional.softplus(scores[1] - scores[0])
+    loss.backward()
+    gradient = {name: _slope(tower, name) for name in (POWER, SHARED_PIECES)}
+    assert gradient[POWER] < 0 < gradient[SHARED_PIECES]
+    plain = tower.outputs(pairs)[:, 0].detach()
+    assert (scores.detach() - plain).tolist() == pytest.approx([2.0, 3.0], abs=1e-5)
+    assert tower.score(pairs, evidence).tolist() == pytest.approx(scores.tolist(), abs=1e-5)
+
+
+def _slope(tower: ScorerTower, name: str) -> float:
+    gradient = tower.parameters[f"head.{name}"].grad
+    assert gradient is not None
+    return float(gradient)
+
+
+@pytest.mark.parametrize("reading", ["joint", "split"])
+def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: Any) -> None:
+    config = replace(SETTINGS, reading=reading, alone=1)
+    out = tiny_home / "mine"
+    train_arcf(world.questions, world.facts, config, dev=world.dev, out=out)
+    scorer = load_scorer("mine")
+    assert scorer.form.shared_pieces
+    assert scorer.form.encoder == "tiny"
+    assert scorer.explanations is not None
+    assert scorer.power == pytest.approx(2.0, rel=0.5)
+
+    near = Neighbourhoods(world.facts, k=6)
+    question = world.dev[0]
+    power = scorer.known_of(world.facts)
+    assert power is not None
+    evidence = power.behind(question.text)
+    inputs = scorer.inputs(world.facts.texts)
+    (asked,) = inputs.questions([(question.stem, question.answer)])
+
+    # A chain's own scores are what is read and what is known, at every step.
+    ranker = ChainRanker(scorer, near, search=Search(length=3, least=3))
+    (ranked,) = ranker.rank([question])
+    assert ranked.chain is not None
+    for number, step in enumerate(ranked.chain.steps):
+        chosen = ranked.chain.facts[:number]
+        ids = inputs.prefix(asked, chosen).ids
+        told = scorer.pairs.score([(ids, inputs.candidates[fact]) for fact in step.candidates])
+        expected = told + evidence(chosen, step.candidates)
+        np.testing.assert_allclose(step.scores, expected, rtol=1e-4, atol=1e-4)
+        said = ScoredSteps(scorer, world.facts).told(question, chosen, step.candidates)
+        np.testing.assert_allclose(said.scores, expected, rtol=1e-4, atol=1e-4)
+        assert said.bare == pytest.approx(step.bare, abs=1e-4)
+    (beam,) = ChainRanker(scorer, near, search=Search(length=1, least=1, beam=2)).rank([question])
+    assert beam.chain is not None
+    assert beam.chain.facts == ranked.chain.facts[:1]
+
+    (alone,) = SingleFactRanker(scorer, near).rank([question])
+    prefix = inputs.prefix(asked, ()).ids
+    everything = list(range(len(world.facts)))
+    told = scorer.pairs.score([(prefix, inputs.candidates[fact]) for fact in everything])
+    told = told + evidence((), everything)
+    assert told[alone.ranking[0]] == pytest.approx(told.max(), abs=1e-4)
+    (paths,) = PathRanker(scorer, near, top=1, linked=1).rank([question])
+    assert sorted(paths.ranking.tolist()) == everything
+
+    # A sentence to be explained, with what was accepted below it.
+    sentence, accepted = "ba bi", (world.facts.texts[0],)
+    (ids,) = inputs.questions([(sentence, "")])
+    read = scorer.pairs.score([(inputs.prefix(ids, (), before=accepted).ids, inputs.candidates[1])])
+    expected = read + power.behind(sentence, accepted)((), [1])
+    found = score_next(scorer, sentence, accepted, [world.facts.texts[1]])
+    assert found.scores.tolist() == pytest.approx(expected.tolist(), abs=1e-4)
+    draft = draft_chain(sentence, accepted, ScoredSteps(scorer, world.facts), near)
+    said = ScoredSteps(scorer, world.facts).told(
+        Question("", sentence, "", {}), (), draft.facts[:1], before=accepted
+    )
+    assert draft.scores[0] == pytest.approx(float(said.scores[0]), abs=1e-4)
+
+
+def test_without_them_nothing_is_written(tiny_home: Path, world: Any) -> None:
+    out = tiny_home / "mine"
+    train_arcf(world.questions, world.facts, replace(SETTINGS, shared_pieces=0, power=0), out=out)
+    assert not (out / IDF).exists()
+    assert not (out / EXPLANATIONS).exists()
+    assert load_scorer("mine").known_of(world.facts) is None
+
+
+def test_what_is_missing_is_said(tiny_home: Path, world: Any) -> None:
+    out = tiny_home / "mine"
+    train_arcf(world.questions, world.facts, SETTINGS, out=out)
+    whole = load_scorer("mine")
+    (out / IDF).rename(out / "kept")
+    with pytest.raises(EncoderError, match=rf"mine: cannot be loaded, {IDF} is torn"):
+        load_scorer("mine")
+    (out / "kept").rename(out / IDF)
+    told = json.loads((out / "entail.json").read_text(encoding="utf-8"))
+    assert told["scorer"]["encoder"] == "tiny"
+    shutil.copyfile(out / IDF, out / EXPLANATIONS)
+    with pytest.raises(EncoderError, match="expected the tensor 'vectors'"):
+        load_scorer("mine")
+    assert whole.form.encoder == "tiny"
+
+
+def test_a_weight_below_zero_is_refused() -> None:
+    with pytest.raises(TrainingError, match="power"):
+        replace(SETTINGS, power=-1.0)
