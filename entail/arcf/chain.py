@@ -7,13 +7,12 @@ questions are computed together (`grow_all`).
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
 
-from entail.arcf.explanatory_power import Evidence
 from entail.arcf.inputs import Prefix
 from entail.arcf.scorer import check_finite
 from entail.encoders.cross import PairScorer
@@ -125,6 +124,9 @@ class Reads(Protocol):
         ...
 
 
+Known = Callable[[Sequence[int], Sequence[int]], Floats]
+"""Positions of chosen facts and of candidates -> what is added to the candidates' scores, (candidates,)."""
+
 Growth = Generator[Sequence[Pair], Floats, Chain]
 """Asks for scores of pairs, and ends with a chain."""
 
@@ -136,7 +138,7 @@ def grow(
     neighbourhoods: Sees,
     how: Search,
     *,
-    evidence: Evidence | None = None,
+    evidence: Known | None = None,
 ) -> Growth:
     """Build the chain of one question (Algorithm 1).
 
@@ -189,7 +191,7 @@ def grow_all(
 
 
 def _greedy(
-    question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search, evidence: Evidence
+    question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search, evidence: Known
 ) -> Growth:
     facts: list[int] = []
     steps: list[ChainStep] = []
@@ -243,7 +245,7 @@ class _Hypothesis:
 
 
 def _beam(
-    question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search, evidence: Evidence
+    question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search, evidence: Known
 ) -> Growth:
     beam = [_Hypothesis((), 0.0)]
     while any(one.stopped is None for one in beam):

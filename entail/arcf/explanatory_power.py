@@ -13,9 +13,9 @@ explain itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from entail.encoders.biencoder import load
 from entail.encoders.tensors import open_tensors
 from entail.errors import EncoderError
 from entail.index.protocol import Floats
+from entail.metrics import Values
 
 EXPLANATIONS = "explanations.safetensors"
 """The explanations in a scorer's folder: `vectors` (questions, d), and for each fact of one `question` and
@@ -39,8 +40,10 @@ TOGETHER = 3.0
 SAME = 0.998
 """From this cosine on two questions are the same one; vectors are kept in fp16."""
 
-Evidence = Callable[[Sequence[int], Sequence[int]], Floats]
-"""Positions of the chosen facts and of candidates -> what is known of each candidate, shape (candidates,)."""
+_KEPT = 16
+
+NEARNESS = 0.4
+"""What a power counts beside tf-idf similarity, for which facts are visible behind a question."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,45 @@ class Explanations:
         return cls(encoder, vectors, question, fact, keys)
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of facts behind one question.
+
+    Attributes:
+        explanations: What was explained before.
+        numbers: Of each fact, which of theirs it is; -1: none.
+        near: How near each of their questions is, max(0, cos)^4.
+        given: Which of theirs were accepted before any was chosen.
+        weight: What a power is multiplied by in a score.
+    """
+
+    explanations: Explanations
+    numbers: NDArray[np.int64]
+    near: Values
+    given: tuple[int, ...]
+    weight: float
+
+    def __call__(self, chosen: Sequence[int], candidates: Sequence[int]) -> Floats:
+        """Return what is added to the scores of candidates behind chosen facts, shape (candidates,)."""
+        return (self.weight * self._powers(chosen, self.numbers[list(candidates)])).astype(np.float32)
+
+    @property
+    def nearness(self) -> Floats:
+        """What is added to each fact's similarity to the question, for what is visible, shape (facts,)."""
+        return (NEARNESS * self._powers((), self.numbers)).astype(np.float32)
+
+    def _powers(self, chosen: Sequence[int], own: NDArray[np.int64]) -> Values:
+        known = self.explanations
+        held = [*self.given, *(n for n in self.numbers[list(chosen)].tolist() if n >= 0)]
+        weights = self.near
+        if held:
+            shared = np.bincount(known.question[np.isin(known.fact, held)], minlength=len(self.near))
+            weights = weights * (1 + TOGETHER * shared)
+        sums = np.bincount(known.fact, weights=weights[known.question], minlength=len(known.keys))
+        powers: Values = np.log1p(np.where(own >= 0, np.append(sums, 0.0)[own], 0.0))
+        return powers
+
+
 class ExplanatoryPower:
     """The power of the facts of tables, or of a corpus.
 
@@ -139,6 +181,7 @@ class ExplanatoryPower:
         self._explanations, self._facts, self.weight = explanations, facts, weight
         number = {key: at for at, key in enumerate(explanations.keys)}
         self._number = number
+        self._behind = lru_cache(_KEPT)(self._encoded)  # every step of a chain asks for the same
         self._numbers = np.array([number.get(premise_key(text), -1) for text in facts.texts], dtype=np.int64)
 
     def behind(self, text: str, before: Sequence[str] = ()) -> Evidence:
@@ -147,31 +190,21 @@ class ExplanatoryPower:
         Raises:
             EncoderError: If the encoder cannot be loaded.
         """
-        return self._evidence(self._encoder.encode_queries([text])[0], before)
+        return self._behind(text, tuple(before))
 
     def behind_each(self, texts: Sequence[str]) -> list[Evidence]:
         """Return the same for many questions, in the time of few."""
         return [self._evidence(vector, ()) for vector in self._encoder.encode_queries(texts)]
+
+    def _encoded(self, text: str, before: tuple[str, ...]) -> Evidence:
+        return self._evidence(self._encoder.encode_queries([text])[0], before)
 
     def _evidence(self, vector: Floats, before: Sequence[str]) -> Evidence:
         known = self._explanations
         cosines = known.vectors.astype(np.float32) @ vector.astype(np.float16).astype(np.float32)
         near = np.where(cosines < SAME, np.maximum(cosines, 0.0) ** SHARPNESS, 0.0)  # (questions,)
         given = [self._number[key] for text in before if (key := premise_key(text)) in self._number]
-
-        def evidence(chosen: Sequence[int], candidates: Sequence[int]) -> Floats:
-            numbers = [*given, *(n for n in self._numbers[list(chosen)].tolist() if n >= 0)]
-            weights = near
-            if numbers:
-                held = known.question[np.isin(known.fact, numbers)]
-                weights = near * (1 + TOGETHER * np.bincount(held, minlength=len(near)))
-            sums = np.bincount(known.fact, weights=weights[known.question], minlength=len(known.keys))
-            own = self._numbers[list(candidates)]
-            found = np.where(own >= 0, np.append(sums, 0.0)[own], 0.0)
-            powers: Floats = (self.weight * np.log1p(found)).astype(np.float32)
-            return powers
-
-        return evidence
+        return Evidence(known, self._numbers, near, tuple(given), self.weight)
 
     @cached_property
     def _encoder(self) -> Any:  # noqa: ANN401 - loaded when first asked

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from entail.arcf.explanatory_power import Evidence
 from entail.data.worldtree import Question, gold_positions
 from entail.data.worldtree_tables import FactTables
 from entail.errors import SettingsError
@@ -55,9 +56,17 @@ class Neighbourhoods:
         self.similarities = similarities or fact_similarities(facts, metric, progress=progress)
         self._nearest: dict[int, Ints] = {}
 
-    def of_text(self, text: str) -> Ints:
-        """Return the k facts nearest to a text, nearest first."""
-        nearest: Ints = top_k(self.similarities([text]), self.k).positions[0]
+    def of_text(self, text: str, *, evidence: Evidence | None = None) -> Ints:
+        """Return the k facts nearest to a text, nearest first.
+
+        Args:
+            text: A question.
+            evidence: What is known of facts behind it; it is added to their similarity.
+        """
+        similarities = self.similarities([text])
+        if evidence is not None:
+            similarities = similarities + evidence.nearness
+        nearest: Ints = top_k(similarities, self.k).positions[0]
         return nearest
 
     def of_fact(self, fact: int) -> Ints:

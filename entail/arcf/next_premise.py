@@ -129,7 +129,8 @@ def draft_chain(
     length, stop = max(1, how.length - count), how.stop and steps.scorer.form.stop
     left = replace(how, length=length, least=max(0, how.least - count), stop=stop)
     known = [around.facts.positions.get(premise_key(text)) for text in accepted]
-    near = dict.fromkeys(around.of_text(sentence).tolist())
+    known_of = steps.evidence(sentence, accepted)
+    near = dict.fromkeys(around.of_text(sentence, evidence=known_of).tolist())
     for text, fact in zip(accepted, known, strict=True):
         near |= dict.fromkeys((around.of_text(text) if fact is None else around.of_fact(fact)).tolist())
 
@@ -146,7 +147,7 @@ def draft_chain(
         _After(steps.inputs, accepted),
         seen,
         left,
-        evidence=steps.evidence(sentence, accepted),
+        evidence=known_of,
     )
     pairs = next(growth)
     while True:

@@ -113,11 +113,11 @@ class ChainRanker(Ranker):
         growths = [
             grow(
                 one,
-                self.neighbourhoods.of_text(question.text),
+                self.neighbourhoods.of_text(question.text, evidence=(known := self.evidence(question))),
                 self.inputs,
                 self.neighbourhoods,
                 self.search,
-                evidence=self.evidence(question),
+                evidence=known,
             )
             for one, question in zip(ids, questions, strict=True)
         ]

@@ -94,7 +94,7 @@ def learnable(
         Learnable(
             one,
             tuple(gold),
-            neighbourhoods.of_text(question.text),
+            neighbourhoods.of_text(question.text, evidence=behind),
             behind,
         )
         for one, (question, gold), behind in zip(ids, some, evidence, strict=True)

@@ -54,6 +54,10 @@ class StepScorer(Protocol):
         """Score candidates after the chosen facts."""
         ...
 
+    def near(self, question: Question, around: Neighbourhoods) -> Ints:
+        """Return the facts that are visible behind the question alone, nearest first."""
+        ...
+
 
 class NearestSteps:
     """The baseline: nearness to question, answer and the chosen facts, joined.
@@ -70,6 +74,10 @@ class NearestSteps:
         texts = self._neighbourhoods.facts.texts
         joined = " ".join([question.text, *(texts[fact] for fact in chosen)])
         return Told(self._neighbourhoods.similarities([joined])[0][list(candidates)])
+
+    def near(self, question: Question, around: Neighbourhoods) -> Ints:
+        """Return the facts that are visible behind the question alone, nearest first."""
+        return around.of_text(question.text)
 
 
 class ScoredSteps:
@@ -95,6 +103,10 @@ class ScoredSteps:
     def evidence(self, text: str, before: Sequence[str] = ()) -> Evidence | None:
         """Return what the scorer knows of facts behind a question without reading them."""
         return self._power.behind(text, before) if self._power is not None else None
+
+    def near(self, question: Question, around: Neighbourhoods) -> Ints:
+        """Return the facts that are visible behind the question alone, nearest first."""
+        return around.of_text(question.text, evidence=self.evidence(question.text))
 
     def told(
         self,
@@ -124,7 +136,7 @@ class ScoredSteps:
         scores = self.scorer.pairs.score([(prefix.ids, ()), *pairs] if stops else pairs)
         scores = check_finite(scores, of=question.id)
         bare, scores = (float(scores[0]), scores[1:]) if stops else (None, scores)
-        if evidence := self.evidence(question.text.strip(), () if alone else before):
+        if evidence := self.evidence(question.text, () if alone else before):
             scores = scores + evidence(() if alone else chosen, candidates)
         return Told(scores, bare, prefix.dropped)
 

@@ -38,7 +38,7 @@ def _chain(service: Service, asked: ChainRequest, call: Call) -> ChainAnswer:
     with scorers.alone(call):
         ready = scorers.ready(asked.scorer or scorers.default(), corpus, k=asked.k, keep=info is not None)
         question = Question("question", asked.question, asked.answer, {})
-        near = ready.around.of_text(question.text)
+        near = ready.steps.near(question, ready.around)
 
         def step_of(chosen: tuple[int, ...]) -> Step:
             call.check()

@@ -175,7 +175,7 @@ def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, 
         from entail.arcf.stepwise import step
 
         with SCORING:
-            near = builder.around.of_text(question.text)
+            near = builder.steps.near(question, builder.around)
             return step(question, near, chosen, builder.steps, builder.around)
 
     place: Hashable = (*builder.place, question.stem, question.answer, chosen)

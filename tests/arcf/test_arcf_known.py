@@ -118,6 +118,16 @@ def test_power_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert evidence((), []).shape == (0,)
 
 
+def test_what_explained_like_questions_is_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside similarities a power counts .4, whatever its weight in a score is."""
+    evidence = _power(monkeypatch, weight=5.0).behind("0.8 0.6 0")
+    assert evidence.nearness[0] == pytest.approx(0.4 * np.log1p(0.8**4), rel=2e-3)
+    words = np.array([[0.0, 0.0, 0.1, 0.2]], dtype=np.float32)
+    near = Neighbourhoods(FACTS, k=2, similarities=lambda texts: words)
+    assert near.of_text("0.8 0.6 0").tolist() == [3, 2]
+    assert near.of_text("0.8 0.6 0", evidence=evidence).tolist() == [3, 1]
+
+
 def test_what_was_accepted_counts_as_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     power = _power(monkeypatch)
     accepted = power.behind("0.8 0.6 0", ["e f", "an own sentence"])
@@ -201,6 +211,8 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
     power = scorer.known_of(world.facts)
     assert power is not None
     evidence = power.behind(question.text)
+    seen = near.of_text(question.text, evidence=evidence).tolist()
+    assert ScoredSteps(scorer, world.facts).near(question, near).tolist() == seen
     inputs = scorer.inputs(world.facts.texts)
     (asked,) = inputs.questions([(question.stem, question.answer)])
 
@@ -208,6 +220,7 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
     ranker = ChainRanker(scorer, near, search=Search(length=3, least=3))
     (ranked,) = ranker.rank([question])
     assert ranked.chain is not None
+    assert list(ranked.chain.steps[0].candidates) == seen
     for number, step in enumerate(ranked.chain.steps):
         chosen = ranked.chain.facts[:number]
         ids = inputs.prefix(asked, chosen).ids
