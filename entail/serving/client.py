@@ -137,13 +137,25 @@ class Client:
         asked = _message(DirectionRequest, first=list(first), second=list(second), encoder=encoder)
         return self.ask("/direction", asked, DirectionAnswer)
 
-    def claim(self, questions: Sequence[str]) -> ClaimAnswer:
+    def claim(self, questions: Sequence[str], *, answers: Sequence[str] | None = None) -> ClaimAnswer:
         """Return the existence claim of each question, and the rule that made it.
+
+        Args:
+            questions: The questions.
+            answers: Their answers, as many: each becomes one statement with its question.
 
         Raises:
             ServingError: If the server refuses or cannot be reached.
         """
-        return self.ask("/claim", _message(ClaimRequest, questions=list(questions)), ClaimAnswer)
+        return self.ask(
+            "/claim",
+            _message(
+                ClaimRequest,
+                questions=list(questions),
+                answers=list(answers) if answers is not None else None,
+            ),
+            ClaimAnswer,
+        )
 
     def chain(
         self,

@@ -173,6 +173,9 @@ class ClaimRequest(Message):
     """Questions to be made claims of."""
 
     questions: Texts = Field(description="At least one; `limits.texts` of `GET /info` says how many at most.")
+    answers: Texts | None = Field(
+        default=None, description="Their answers, as many: each becomes one statement with its question."
+    )
 
 
 class QuestionClaim(Message):
@@ -182,6 +185,9 @@ class QuestionClaim(Message):
     claim: str = Field(description="What a passage that answers the question entails.")
     rule: str = Field(description="The rule that fired: `when`, `who`, `what noun` ...")
     fallback: bool = Field(description="Whether no rule for questions fitted.")
+    statement: str | None = Field(
+        default=None, description="What the question and its answer say as one; null where none was given."
+    )
 
 
 class ClaimAnswer(Message):

@@ -21,6 +21,36 @@ def test_a_question(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
+def test_a_question_with_its_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claim", "When did Rome win?", "--answer", "202 BC"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "Rome won in 202 BC."
+    assert main(["claim", "When did Rome win?", "--answer", "202 BC", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["answer"], told["statement"], told["how"]) == ("202 BC", "Rome won in 202 BC.", "inserted")
+    assert told["claim"] == "There exists a known time when Rome won."
+
+
+def test_a_file_of_questions_with_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "asked.jsonl"
+    rows = [{"question": "who won", "answer": ["Rome", "the Romans"]}, {"question": "who lost"}]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert main(["claim", "--file", str(file), "--answers", "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)["claims"]
+    assert first["statement"] == "Rome won."
+    assert "statement" not in second
+    assert main(["claim", "--file", str(file), "--answers"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["Rome won.", "There exists a known person who lost."]
+
+
+@pytest.mark.parametrize("arguments", [["who won", "--answers"], ["--file", "x", "--answer", "Rome"]])
+def test_answers_stand_beside_what_they_answer(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["claim", *arguments]) == 1
+    assert "--answer beside a question" in capsys.readouterr().err
+
+
 def test_a_file_of_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "asked.txt"
     file.write_text("who won\n谁写了红楼梦\n", encoding="utf-8")

@@ -20,6 +20,17 @@ def test_the_answer_is_what_the_library_says(served: Served) -> None:
     assert [one.fallback for one in found] == [False, False, True]
 
 
+def test_with_answers_it_says_statements_too(served: Served) -> None:
+    questions = ["When did Rome win?", "who won"]
+    with Client(served.url) as client:
+        found = client.claim(questions, answers=["202 BC", "Rome"]).claims
+        assert [one.statement for one in found] == ["Rome won in 202 BC.", "Rome won."]
+        assert [one.claim for one in found] == [claim(question).text for question in questions]
+        assert client.claim(questions[:1]).claims[0].statement is None
+        with pytest.raises(ServingError, match="as many answers as questions, 2, found 1"):
+            client.claim(questions, answers=["Rome"])
+
+
 def test_it_stands_among_what_may_be_asked(served: Served) -> None:
     with Client(served.url) as client:
         (told,) = [one for one in client.info().endpoints if one.path == "/claim"]
