@@ -26,11 +26,13 @@ from typing import Any
 import numpy as np
 
 from entail.arcf.chain import Chain, Search
+from entail.arcf.explanatory_power import ExplanatoryPower
 from entail.arcf.inputs import Inputs, as_sentence, question_text
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import ChainRanker
 from entail.arcf.scorer import load_scorer, scorer_folder
-from entail.arcf.scorer_form import ScorerForm
+from entail.arcf.scorer_form import SHARED_PIECES, ScorerForm
+from entail.arcf.shared_pieces import SharedPieces
 from entail.data.worldtree import Question, read_questions
 from entail.data.worldtree_tables import read_fact_tables
 from entail.encoders.card import read_card
@@ -39,6 +41,8 @@ from entail.encoders.row_batches import Spent
 from entail.encoders.stock import sentence_transformer
 from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains
+from entail.index.protocol import Ints
+from entail.metrics import Values
 from entail.results import write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
@@ -58,6 +62,8 @@ class Ruler:
     near: Neighbourhoods
     search: Search
     alone: int | None = None  # of a scorer that reads prefix and candidate apart
+    pieces: SharedPieces | None = None
+    power: ExplanatoryPower | None = None
     batch_size: int = 32
     spent: Spent = field(default_factory=Spent)
 
@@ -81,7 +87,26 @@ class Ruler:
                 hidden = self.model(**batch.to(self.head.weight.device)).last_hidden_state[:, 0]
                 found += self.head(hidden)[:, 0].tolist()
                 self.spent.add(len(some), int(batch["attention_mask"].sum()), batch["input_ids"].numel())
-        return dict(zip([-1, *candidates], found, strict=True))
+        known = self._known(question, chosen, candidates)
+        return dict(zip([-1, *candidates], (np.array(found) + known).tolist(), strict=True))
+
+    def nearest(self, question: Question) -> Ints:
+        """Return the facts that are visible behind a question."""
+        evidence = self.power.behind(question.text) if self.power is not None else None
+        return self.near.of_text(question.text, evidence=evidence)
+
+    def _known(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> Values:
+        """Return what is known without reading of the bare prefix, nothing, and of candidates."""
+        found = np.zeros(1 + len(candidates))
+        if self.pieces is not None:
+            (ids,) = self.inputs.questions([(question.stem, question.answer)])
+            prefix = self.inputs.prefix(ids, chosen).ids
+            weight = float(np.exp(self.head.get_parameter(SHARED_PIECES).item()))
+            told = self.pieces([(prefix, self.inputs.candidates[fact]) for fact in candidates])
+            found[1:] += weight * told
+        if self.power is not None:
+            found[1:] += self.power.behind(question.text)(chosen, candidates)
+        return found
 
     def _apart(self, prefix: str, candidates: Sequence[str], alone: int) -> list[float]:
         """Score a batch in one row each: a prefix does not see the candidate, nor it, below, the prefix."""
@@ -112,7 +137,7 @@ class Ruler:
         """Return the chosen facts, and the scores of every step."""
         facts: list[int] = []
         steps: list[dict[int, float]] = []
-        asked = self.near.of_text(question.text)
+        asked = self.nearest(question)
         while len(facts) < self.search.length:
             visible = self.near.visible(asked, facts)
             if not visible:
@@ -132,7 +157,7 @@ class Ruler:
         return " ".join([question_text(question.stem, question.answer), *texts])
 
 
-def ruler(name: str, inputs: Inputs, near: Neighbourhoods, search: Search) -> Ruler:
+def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
     """Load the same weights as any user of transformers would, the adapter merged."""
     import torch
     from peft.tuners.tuners_utils import BaseTunerLayer
@@ -151,12 +176,22 @@ def ruler(name: str, inputs: Inputs, near: Neighbourhoods, search: Search) -> Ru
             module.merge()
     told = load_file(folder / HEAD)
     head = torch.nn.Linear(told["weight"].shape[1], 1)
-    if form.reading == "split":
-        head.register_parameter("scale", torch.nn.Parameter(torch.zeros(1)))
+    for term in told.keys() - {"weight", "bias"}:
+        head.register_parameter(term, torch.nn.Parameter(torch.zeros(1)))
     head.load_state_dict(told)
     torch.set_grad_enabled(False)
     alone = form.alone if form.reading == "split" else None
-    return Ruler(first.auto_model.eval(), head, first.tokenizer, inputs, near, search, alone=alone)
+    return Ruler(
+        first.auto_model.eval(),
+        head,
+        first.tokenizer,
+        ranker.inputs,
+        near,
+        ranker.search,
+        alone=alone,
+        pieces=SharedPieces.read(folder) if form.shared_pieces else None,
+        power=ranker.scorer.known_of(near.facts),
+    )
 
 
 def tuned(plain: Ruler, questions: Sequence[Question]) -> int:
@@ -165,7 +200,7 @@ def tuned(plain: Ruler, questions: Sequence[Question]) -> int:
     for size in BATCHES:
         plain.batch_size, begun = size, time.perf_counter()
         for question in questions[:3]:
-            plain.scores(question, (), plain.near.of_text(question.text).tolist())
+            plain.scores(question, (), plain.nearest(question).tolist())
         times[size] = time.perf_counter() - begun
     return min(times, key=lambda size: times[size])
 
@@ -181,7 +216,7 @@ def same_steps(
         if shared and number < len(told):
             scores = told[number]
         else:
-            visible = plain.near.visible(plain.near.of_text(question.text), own)
+            visible = plain.near.visible(plain.nearest(question), own)
             scores = plain.scores(question, own, visible)
         may_stop = plain.search.may_stop(own)
         best = max(score for fact, score in scores.items() if fact >= 0 or may_stop)
@@ -230,7 +265,7 @@ def _run(given: argparse.Namespace) -> None:
         near.of_text(question.text)
     if given.prepare:
         near.prepare(range(len(facts)))
-    plain = ruler(given.scorer, ranker.inputs, near, ranker.search)
+    plain = ruler(given.scorer, ranker, near)
     plain.batch_size = tuned(plain, asked)
     plain.spent = Spent()
     begun = time.perf_counter()
