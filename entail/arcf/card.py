@@ -12,6 +12,16 @@ _SPLIT = (
     "MacAvaney et al. 2020); its score is that of the mean of its last states."
 )
 
+_SHARED = (
+    "Its score counts the word pieces that prefix and candidate share, rare ones for more; what it learnt is "
+    "what they do not say."
+)
+_POWER = (
+    "Its score, and what is visible behind a question, count how often a fact stood in explanations of "
+    "questions like the one asked (explanatory power, after Valentino et al. 2021). It keeps for that "
+    "vectors of the questions that it learnt from, and which facts explained them; no text of a question. "
+    "Facts in other words than theirs have none."
+)
 
 _CHAINS = (
     "Of whole chains, on {questions:,} questions of {source} that its weights were not chosen on, {k} facts "
@@ -37,6 +47,8 @@ def scorer_card(folder: Path, *, name: str) -> str:
             + ("" if alone else ", the facts chosen so far,")
             + " and a candidate fact, and gives one score. It makes no vectors of sentences.",
             *([_SPLIT.format(alone=scorer.get("alone"))] if scorer.get("reading") == "split" else []),
+            *([_SHARED] if scorer.get("shared_pieces") else []),
+            *([_POWER] if scorer.get("encoder") else []),
         ],
         use=f"entail rank --scorer {name} --tables TABLES --question 'What melts?' --answer ice\n"
         f"entail evaluate chains --scorer {name} --tables TABLES --questions QUESTIONS.tsv",

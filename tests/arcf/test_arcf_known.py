@@ -205,6 +205,9 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
     assert scorer.form.encoder == "tiny"
     assert scorer.explanations is not None
     assert scorer.power == pytest.approx(2.0, rel=0.5)
+    card = (out / "README.md").read_text(encoding="utf-8")
+    assert "word pieces" in card
+    assert "no text of a question" in card
 
     near = Neighbourhoods(world.facts, k=6)
     question = world.dev[0]
@@ -263,6 +266,7 @@ def test_without_them_nothing_is_written(tiny_home: Path, world: Any) -> None:
     assert not (out / IDF).exists()
     assert not (out / EXPLANATIONS).exists()
     assert load_scorer("mine").known_of(world.facts) is None
+    assert "explanatory power" not in (out / "README.md").read_text(encoding="utf-8")
 
 
 def test_what_is_missing_is_said(tiny_home: Path, world: Any) -> None:
