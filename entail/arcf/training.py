@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from entail.arcf.config import ArcfConfig
 from entail.arcf.explanatory_power import Explanations, ExplanatoryPower
 from entail.arcf.inputs import Inputs
@@ -31,6 +33,9 @@ from entail.training.saving import name_of, require_place
 from entail.training.stage import Training, drawn, fit_method, lora_of
 from entail.training.task import Watch
 from entail.training.tower import cast_precision, require_base, training_device
+
+_BALANCED = 20
+"""Prefixes by which the bias begins."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,10 +113,13 @@ def train_arcf(
     power = _know(tower, config, questions, inputs, facts, base)
     learnt = learnable(questions, inputs, near, power=power)
     chosen = _some(dev, config)
+    sampler = Sampler(config, learnt, inputs, near)
+    if config.loss == "bxent":
+        _balance(tower, sampler)
     fitted = fit_method(
         ArcfTask(
             config,
-            Sampler(config, learnt, inputs, near),
+            sampler,
             tower,
             dev=_dev_samples(chosen, config, inputs, near, power) if chosen else None,
         ),
@@ -185,6 +193,21 @@ def _know(
     explanations = Explanations.of(questions, facts, encoder=name_of(base))
     tower.know_explanations(explanations, weight=config.power)
     return ExplanatoryPower(explanations, facts)
+
+
+def _balance(tower: ScorerTower, sampler: Sampler) -> None:
+    """Shift all scores so that as many are above 0, a chance of a half, as there are positives.
+
+    bXENT asks for chances, and scores begin as they order facts, all far above 0: a learning rate for an
+    adapter moves the bias too little in a whole training.
+    """
+    import torch
+
+    samples = sampler.epoch(0)[:_BALANCED]
+    scores = np.concatenate([tower.score(*sampler.asked(sample)) for sample in samples])
+    positives = sum(sample.positives for sample in samples)
+    with torch.no_grad():
+        tower.head.bias.sub_(float(np.sort(scores)[-positives]))
 
 
 def _some(dev: Sequence[Question], config: ArcfConfig) -> list[Question]:

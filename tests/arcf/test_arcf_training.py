@@ -229,3 +229,12 @@ def test_a_damaged_scorer_is_refused(
     spoil(tiny_home / "mine")
     with pytest.raises(EncoderError, match=message):
         load_scorer("mine")
+
+
+def test_chances_begin_where_there_are_as_many_as_positives(tiny_home: Path, world: Any) -> None:
+    """bXENT: else every score begins far above 0, and learning is spent on the bias."""
+    events: list[Event] = []
+    config = replace(SETTINGS, loss="bxent", reading="split", alone=1, learning_rate=1e-9, epochs=1)
+    train_arcf(world.questions, world.facts, config, watch=events.append)
+    losses = [event.terms["loss"] for event in events if "loss" in event.terms]
+    assert np.mean(losses) < 2.0  # the cosines' weight is 20: unbalanced it is above 4
