@@ -50,6 +50,11 @@ class GausscseConfig:
         "weight of a term that ranks pairs that entail above neutral, contradictory and (with rev) reversed "
         "ones of any premise, ours; 0: the paper's loss alone",
     ] = 0.0
+    direction: Annotated[
+        float,
+        "weight of a term that asks of each pair that the sentence that entails has the larger variance, by "
+        "sim(e || p) above sim(p || e), ours; 0: the paper's loss alone",
+    ] = 0.0
     longer: Annotated[
         float,
         "weight of pairs whose entailed sentence has more characters, which length alone gets wrong; "
@@ -89,7 +94,7 @@ class GausscseConfig:
                 "spread": self.spread,
                 "longer": self.longer,
             },
-            not_negative=("weight_decay", "ranking"),
+            not_negative=("weight_decay", "ranking", "direction"),
             choices=_CHOICES,
         )
 

@@ -148,6 +148,24 @@ def ranking(entailed: Tensor, unentailed: Tensor, *, temperature: float) -> Tens
     return softplus((unentailed[None] - entailed[:, None]) / temperature).mean()
 
 
+def directed(forward: Tensor, backward: Tensor, *, temperature: float, weights: Tensor) -> Tensor:
+    r"""Return how far entailment pairs stand above themselves reversed; ours.
+
+    .. math:: \frac{1}{\sum_i w_i} \sum_i w_i \log(1 + e^{(s(p_i, e_i) - s(e_i, p_i)) / t})
+
+    In eq. 3 a pair's own reversal is one negative of many, and of those by far not the nearest.
+
+    Args:
+        forward: s(e || p) of entailment pairs, (n,).
+        backward: s(p || e) of the same, (n,).
+        temperature: t.
+        weights: w, (n,).
+    """
+    from torch.nn.functional import softplus
+
+    return (weights * softplus((backward - forward) / temperature)).sum() / weights.sum()
+
+
 def paired_similarities(
     first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor], *, kind: SimilarityKind
 ) -> Tensor:

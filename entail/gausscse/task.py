@@ -9,7 +9,7 @@ import numpy as np
 
 from entail.data.nli_triplets import NliTriplets
 from entail.gausscse.config import GausscseConfig
-from entail.gausscse.losses import contrastive, paired_similarities, parameters_of, ranking
+from entail.gausscse.losses import contrastive, directed, paired_similarities, parameters_of, ranking
 from entail.gausscse.tower import GaussianTower
 from entail.index.protocol import Ints
 from entail.training.batches import batches, of_like_length
@@ -112,20 +112,22 @@ class GausscseTask:
             reversal=self.config.reversal,
             same_premise=(rows[0][:, None] == rows[0][None]).to(device),
             same_entailed=(rows[1][:, None] == rows[1][None]).to(device),
-            weights=self._weights(some).to(device),
+            weights=(weights := self._weights(some).to(device)),
         )
+        kind, temperature = self.config.similarity, self.config.temperature
+        forward = paired_similarities(entailed, premises, kind=kind)
+        backward = paired_similarities(premises, entailed, kind=kind)
         if others:
-            kind = self.config.similarity
             below = [paired_similarities(unentailed[1], unentailed[0], kind=kind)]
             if "rev" in self.config.sets:
-                below.append(paired_similarities(premises, entailed, kind=kind))
-            order = ranking(
-                paired_similarities(entailed, premises, kind=kind),
-                torch.cat(below),
-                temperature=self.config.temperature,
-            )
+                below.append(backward)
+            order = ranking(forward, torch.cat(below), temperature=temperature)
             terms["ranking"] = float(order.detach())
             loss = loss + self.config.ranking * order
+        if self.config.direction:
+            apart = directed(forward, backward, temperature=temperature, weights=weights)
+            terms["directed"] = float(apart.detach())
+            loss = loss + self.config.direction * apart
         with torch.no_grad():
             terms["variance"] = float(log_variance.exp().mean())
         return loss, terms
