@@ -11,6 +11,7 @@ from entail.encoders.gaussian_form import SimilarityKind
 from entail.encoders.gaussians import Gaussians, divergence, similarity
 from entail.gausscse.losses import (
     contrastive,
+    directed,
     divergences,
     paired_similarities,
     parameters_of,
@@ -56,6 +57,18 @@ def test_pairs_in_order_are_the_diagonal_of_all_pairs(kind: SimilarityKind) -> N
     first, second = drawn(5, 7, 0), drawn(5, 7, 1)
     found = paired_similarities(first, second, kind=kind)
     assert found.numpy() == pytest.approx(similarities(first, second, kind=kind).diagonal().numpy(), rel=1e-4)
+
+
+def test_directed_by_hand_and_the_way_it_pulls() -> None:
+    """The second pair, which stands the wrong way, weighs three times."""
+    forward, backward = torch.tensor([0.8, 0.3], requires_grad=True), torch.tensor([0.6, 0.5])
+    weights = torch.tensor([1.0, 3.0])
+    loss = directed(forward, backward, temperature=0.1, weights=weights)
+    expected = (math.log1p(math.exp(-2)) + 3 * math.log1p(math.exp(2))) / 4
+    assert float(loss.detach()) == pytest.approx(expected, rel=1e-5)
+    (gradient,) = torch.autograd.grad(loss, forward)
+    assert (gradient < 0).all()  # descending raises the similarity of pairs as they are
+    assert abs(gradient[1]) > 10 * abs(gradient[0])
 
 
 def test_ranking_by_hand_and_the_way_it_pulls() -> None:

@@ -147,6 +147,17 @@ def test_every_setting_trains(tiny_home: Path, triplets: NliTriplets, sets: Any)
     assert done.folder is None
 
 
+def test_pairs_are_asked_for_their_own_direction_where_that_has_a_weight(
+    tiny_home: Path, triplets: NliTriplets
+) -> None:
+    events: list[Any] = []
+    train_gausscse(triplets, replace(SETTINGS, epochs=1), watch=events.append)
+    assert not any("directed" in event.terms for event in events)
+    train_gausscse(triplets, replace(SETTINGS, epochs=3, direction=4.0), watch=events.append)
+    terms = [event.terms["directed"] for event in events if "directed" in event.terms]
+    assert np.mean(terms[-3:]) < np.mean(terms[:3])
+
+
 def test_the_ranking_term_takes_part_where_it_has_a_weight(tiny_home: Path, triplets: NliTriplets) -> None:
     events: list[Event] = []
     train_gausscse(triplets, replace(SETTINGS, epochs=1), watch=events.append)
@@ -197,6 +208,7 @@ def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
         ({"dropout": 1.0}, "dropout: expected"),
         ({"weight_decay": -1.0}, "weight_decay: expected"),
         ({"ranking": -1.0}, "ranking: expected"),
+        ({"direction": -1.0}, "direction: expected"),
         ({"longer": 0.0}, "longer: expected more than 0"),
     ],
 )
