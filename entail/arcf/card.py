@@ -29,12 +29,13 @@ _CHAINS = (
 )
 
 
-def scorer_card(folder: Path, *, name: str) -> str:
+def scorer_card(folder: Path, *, name: str, repo: str | None = None) -> str:
     """Return the card of a scorer as Markdown, the same text for the same folder.
 
     Args:
         folder: Its own, with `entail.json`.
         name: What to call it.
+        repo: Its Hub id; None for one that is only here.
     """
     told = read_told(folder)
     scorer = told.get("scorer") or {}
@@ -59,4 +60,4 @@ def scorer_card(folder: Path, *, name: str) -> str:
         tags=("explanation-regeneration",),
         measured=[_CHAINS.format(**chains)] if chains else [],
     )
-    return cross_encoder_card(told, words, name=name)
+    return cross_encoder_card(told, words, name=name, repo=repo)

@@ -46,13 +46,16 @@ def read_told(folder: Path) -> dict[str, Any]:
     return told
 
 
-def cross_encoder_card(told: Mapping[str, Any], words: CrossEncoderWords, *, name: str) -> str:
+def cross_encoder_card(
+    told: Mapping[str, Any], words: CrossEncoderWords, *, name: str, repo: str | None = None
+) -> str:
     """Return the card as Markdown, the same text for the same `entail.json`.
 
     Args:
         told: What `entail.json` says.
         words: What this kind says of itself.
         name: What to call it.
+        repo: Its Hub id; None for one that is only here.
     """
     trained, config = told.get("trained_on") or {}, told.get("config") or {}
     sources = [data_source(str(one)) for one in trained.get("data") or ()]
@@ -66,14 +69,14 @@ def cross_encoder_card(told: Mapping[str, Any], words: CrossEncoderWords, *, nam
     else:
         what = f"whole model (`{WHOLE}/`) and a linear head (`{HEAD}`)"
     first, *others = words.reads
+    use = f"entail pull {repo}\n{words.use}" if repo else words.use
     parts = [
-        f"<!-- Made from entail.json when the {words.kind} was trained; train it again instead of editing. "
-        "-->",
-        f"# {escaped(name)}",
+        "<!-- Made by `entail card` from entail.json; run it again instead of editing. -->",
+        f"# {escaped(repo or name)}",
         f"{method.title}: it {method.idea}. A cross-encoder, {what}: {first}",
         *others,
         "## Use",
-        f"```sh\n{words.use}\n```",
+        f"```sh\n{use}\n```",
         "## What it learnt from",
         "\n".join(f"- {escaped(source.about)}" for source in sources)
         or f"Nobody said which data this {words.kind} learnt from.",

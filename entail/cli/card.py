@@ -43,9 +43,16 @@ def card(
     """
     from entail.cards.facts import remember
     from entail.cards.model_card import write_card
+    from entail.hub.cross import find_cross, write_cross_card
 
-    remember(folder, results=results or (), data=data or (), licence=licence)
-    written = write_card(folder)
+    cross = find_cross(folder)
+    if cross is not None and (results or data or licence):
+        raise typer.BadParameter("a scorer or a judge has its figures, data and licence from its training")
+    if cross is not None:
+        written = write_cross_card(folder)
+    else:
+        remember(folder, results=results or (), data=data or (), licence=licence)
+        written = write_card(folder)
     text = written.read_text(encoding="utf-8")
     return Report(
         data={"file": str(written), "card": text},

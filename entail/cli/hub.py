@@ -24,7 +24,9 @@ DryRun = Annotated[
 @app.command()
 @reports
 def push(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="An encoder under models/, or a folder.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="What was trained: under models/, or a folder.")
+    ],
     repo: Repo,
     *,
     public: Public = False,
@@ -32,7 +34,7 @@ def push(
     both: Annotated[bool, typer.Option("--both", help="The whole model, the adapter in adapter/.")] = False,
     dry_run: DryRun = False,
 ) -> Report:
-    """Push an encoder with its card to the Hugging Face Hub, private unless --public is said.
+    """Push an encoder, or a scorer or judge, with its card to the Hugging Face Hub; private without --public.
 
     The token is read from HF_TOKEN, or from where `hf auth login` keeps it. Another Hub: HF_ENDPOINT.
     """
@@ -101,7 +103,7 @@ def pull(
         bool, typer.Option("--merged", help="The whole model, where the adapter is there, too.")
     ] = False,
 ) -> Report:
-    """Bring an encoder of the Hugging Face Hub here, into models/: safetensors only, every file checked."""
+    """Bring an encoder, a scorer or a judge of the Hub into models/: safetensors only, every file checked."""
     from entail.hub.pull import pull_encoder
 
     with progress_bar() as progress:
@@ -112,14 +114,14 @@ def pull(
     left = f"; not taken: {', '.join(done.left_out)}" if done.left_out else ""
     return Report(
         data={
-            "name": done.entry.name,
-            "revision": done.entry.revision,
+            "name": done.name,
+            "revision": done.revision,
             "repo": done.repo,
             "commit": done.commit,
             "files": done.files,
             "left_out": list(done.left_out),
         },
-        text=f"pulled {done.repo} at {done.commit[:12]} as {done.entry.name}: {len(done.files)} files, "
+        text=f"pulled {done.repo} at {done.commit[:12]} as {done.name}: {len(done.files)} files, "
         f"{size / 1e6:.1f} MB{left}",
     )
 

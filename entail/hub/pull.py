@@ -13,9 +13,11 @@ from typing import Any, Literal
 
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import EncoderEntry, resolve
+from entail.encoders.cross import HEAD
 from entail.encoders.hub import ask, hub_api
 from entail.encoders.weights import PICKLES, check_safe, read_json
 from entail.errors import EncoderError, HubError
+from entail.hub.cross import find_cross
 from entail.hub.expected import is_expected
 from entail.hub.export import files_of
 from entail.hub.names import check_repo, check_revision
@@ -29,14 +31,18 @@ class Pulled:
     """An encoder that was pulled.
 
     Attributes:
-        entry: As the catalogue has it now.
+        entry: As the catalogue has it now; None for a scorer or a judge, which are no encoders.
+        name: What it is called here.
+        revision: Identity of its weights.
         repo: Where it came from.
         commit: The commit it came from.
         files: Name -> bytes, in order of name.
         left_out: Files of the repository that no encoder is made of, and were not taken.
     """
 
-    entry: EncoderEntry
+    entry: EncoderEntry | None
+    name: str
+    revision: str | None
     repo: str
     commit: str
     files: dict[str, int]
@@ -82,7 +88,7 @@ def pull_encoder(
     there = {sibling.rfilename: sibling for sibling in info.siblings or ()}
     prefix = _prefix(there, form, repo)
     wanted = [one for one in sorted(there) if one.startswith(prefix) and is_expected(one)]
-    if not prefix:
+    if not prefix and HEAD not in there:
         wanted = [one for one in wanted if not one.startswith(f"{ADAPTER}/")]
     if not any(one.endswith(".safetensors") for one in wanted):
         pickles = [one for one in there if PurePosixPath(one).suffix in PICKLES]
@@ -114,7 +120,10 @@ def pull_encoder(
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     left_out = tuple(one for one in sorted(there) if one not in wanted and not one.startswith("."))
-    return Pulled(resolve(target.name), repo, commit, files_of(target), left_out)
+    cross = find_cross(target)
+    entry = None if cross is not None else resolve(target.name)
+    revision = cross.revision if cross is not None else entry.revision if entry is not None else None
+    return Pulled(entry, target.name, revision, repo, commit, files_of(target), left_out)
 
 
 def _target(repo: str, name: str | None) -> Path:
@@ -134,6 +143,8 @@ def _target(repo: str, name: str | None) -> Path:
 
 
 def _prefix(there: Mapping[str, Any], form: str | None, repo: str) -> str:
+    if HEAD in there and form is None:
+        return ""  # a cross-encoder: its adapter is one part of it
     if f"{ADAPTER}/adapter_config.json" in there and form != "merged":
         return f"{ADAPTER}/"
     whole = "adapter_config.json" not in there
@@ -176,7 +187,8 @@ def _place(folder: Path, target: Path, *, repo: str, commit: str) -> None:
     told = {**(read_json(folder / "entail.json") or {}), "hub": {"repo": repo, "commit": commit}}
     text = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
     (folder / "entail.json").write_text(text, encoding="utf-8")
-    resolve(folder)
+    if find_cross(folder) is None:
+        resolve(folder)
     old = target.with_name(f".{target.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     try:

@@ -49,9 +49,9 @@ def stage(entry: EncoderEntry, place: Path, *, repo: str, form: Form) -> Path:
         export_encoder(entry, folder)
         (folder / "README.md").unlink(missing_ok=True)
     else:
-        _copy(entry.path, folder, entry.name)
+        copy_files(entry.path, folder, entry.name)
     if form == "both":
-        _copy(entry.path, folder / ADAPTER, entry.name)
+        copy_files(entry.path, folder / ADAPTER, entry.name)
         (folder / ADAPTER / CARD).unlink(missing_ok=True)
     for part in (folder, folder / PREMISE_TOWER, folder / ADAPTER, folder / ADAPTER / PREMISE_TOWER):
         _for_others(part, entry)
@@ -69,7 +69,12 @@ def stage(entry: EncoderEntry, place: Path, *, repo: str, form: Form) -> Path:
     return folder
 
 
-def _copy(source: Path, target: Path, name: str) -> None:
+def copy_files(source: Path, target: Path, name: str) -> None:
+    """Copy all files of a folder, if every one is expected.
+
+    Raises:
+        HubError: If there is one that is not pushed.
+    """
     for file in files_to_push(source, name):
         copied = target / file.relative_to(source)
         copied.parent.mkdir(parents=True, exist_ok=True)
@@ -92,15 +97,16 @@ def _for_others(folder: Path, entry: EncoderEntry) -> None:
         (folder / "adapter_config.json").write_text(text, encoding="utf-8")
     if isinstance(told, dict):
         told.pop("hub", None)
-        text = json.dumps(_without_places(told), indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(without_places(told), indent=2, ensure_ascii=False) + "\n"
         (folder / "entail.json").write_text(text, encoding="utf-8")
 
 
-def _without_places(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
+def without_places(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
+    """Return what JSON says with no place of this machine in it: a path is cut to its last name."""
     if isinstance(value, Mapping):
-        return {name: _without_places(inner) for name, inner in value.items()}
+        return {name: without_places(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_without_places(inner) for inner in value]
+        return [without_places(inner) for inner in value]
     if isinstance(value, str):
         for kind in (PurePosixPath, PureWindowsPath):
             if kind(value).is_absolute() or value.startswith("~"):

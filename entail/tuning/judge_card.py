@@ -7,12 +7,13 @@ from pathlib import Path
 from entail.cards.cross_encoder import CrossEncoderWords, cross_encoder_card, read_told
 
 
-def judge_card(folder: Path, *, name: str) -> str:
+def judge_card(folder: Path, *, name: str, repo: str | None = None) -> str:
     """Return the card of a judge as Markdown, the same text for the same folder.
 
     Args:
         folder: Its own, with `entail.json`.
         name: What to call it.
+        repo: Its Hub id; None for one that is only here.
     """
     told = read_told(folder)
     words = CrossEncoderWords(
@@ -29,4 +30,4 @@ def judge_card(folder: Path, *, name: str) -> str:
         pipeline="text-classification",
         tags=("natural-language-inference",),
     )
-    return cross_encoder_card(told, words, name=name)
+    return cross_encoder_card(told, words, name=name, repo=repo)

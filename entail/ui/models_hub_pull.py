@@ -86,14 +86,17 @@ def _wrong(revision: str, name: str) -> str:
 def _draw_pulled(done: Pulled) -> None:
     left = f" Not taken: {', '.join(label(name) for name in done.left_out)}." if done.left_out else ""
     st.success(
-        f"**{label(done.entry.name)}** came from {label(done.repo)} at commit `{done.commit[:12]}`: "
+        f"**{label(done.name)}** came from {label(done.repo)} at commit `{done.commit[:12]}`: "
         f"{len(done.files)} files, {size(sum(done.files.values()))}.{left}",
         icon=":material/cloud_done:",
     )
+    if done.entry is None:
+        st.caption("A scorer or a judge: Chains, Trees and Claims take it where it is of use.")
+        return
     st.button(
         "Look at it",
         icon=":material/arrow_forward:",
         on_click=open_encoder,
-        args=(done.entry.name,),
+        args=(done.name,),
         key="hub_open",
     )

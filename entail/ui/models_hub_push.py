@@ -7,6 +7,8 @@ from functools import partial
 import streamlit as st
 
 from entail.encoders.catalogue import EncoderEntry, catalogue
+from entail.encoders.cross import CrossParts
+from entail.hub.cross import cross_encoders
 from entail.hub.push import push_encoder
 from entail.hub.staging import Form
 from entail.ui.models_hub_work import draw_plan, draw_plan_and_push, pick_private, pick_repo
@@ -21,7 +23,10 @@ _FORMS: dict[Form, str] = {
 
 def draw_push(author: str | None) -> None:
     """Draw which encoder is to be pushed as what, what that would send, and the button that sends it."""
-    entries = {entry.name: entry for entry in catalogue() if entry.kind == "folder" and entry.problem is None}
+    entries: dict[str, EncoderEntry | CrossParts] = {
+        entry.name: entry for entry in catalogue() if entry.kind == "folder" and entry.problem is None
+    }
+    entries |= cross_encoders()
     if not entries:
         st.info(
             "There is no encoder of your own to push yet: train one, or pull one. The packaged encoder is on "
@@ -34,7 +39,11 @@ def draw_push(author: str | None) -> None:
         name = st.selectbox(
             "Encoder", list(entries), format_func=retriever_label, key="hub_encoder", persist_state="session"
         )
-        form = _pick_form(entries[name])
+        entry = entries[name]
+        form = None if isinstance(entry, CrossParts) else _pick_form(entry)
+        revision = entry.revision
+        if form is None:
+            st.caption("A scorer or a judge, which reads two texts together: it goes as it lies here.")
     with right:
         repo = pick_repo("Name on the Hub", key="hub_repo")
         private = pick_private(key="hub_private")
@@ -42,7 +51,7 @@ def draw_push(author: str | None) -> None:
         st.caption("Give it a name on the Hub to see what would be pushed.")
         return
     # With the revision: weights trained anew under the same name are another push.
-    asked = (name, entries[name].revision, repo, form, private)
+    asked = (name, revision, repo, form, private)
     draw_plan_and_push(
         partial(push_encoder, name, repo, form=form, private=private),
         asked,

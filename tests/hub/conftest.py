@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from entail.encoders import catalogue
+from entail.encoders.catalogue import EncoderEntry
+
 TOKEN = "hf_" + "S3cret" * 5
 
 
@@ -365,3 +368,20 @@ def told(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) ->
     for name in ("huggingface_hub", "httpx2", "httpcore2", "filelock"):
         caplog.set_level(logging.DEBUG, logger=name)
     return Told(capfd, caplog)
+
+
+@pytest.fixture
+def on_hub(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Let the tiny base be known as a model of the Hub, which is here."""
+    locate, entry = catalogue._locate, catalogue._packaged_entry
+
+    def packaged() -> EncoderEntry:
+        whole = catalogue._folder_entry(home / "tiny", "tiny")
+        return EncoderEntry(**{**vars(whole), "kind": "packaged", "licence": "apache-2.0"})
+
+    monkeypatch.setattr(catalogue, "_locate", lambda n: "packaged" if n == "tiny" else locate(n))
+    monkeypatch.setattr(catalogue, "_packaged_entry", packaged)
+    monkeypatch.setattr(catalogue, "verify", lambda _: None)
+    for module in ("biencoder", "stock"):
+        monkeypatch.setattr(f"entail.encoders.{module}.verify", lambda _: None)
+    del entry

@@ -1,6 +1,7 @@
 """The Hub view of the Models page over the stand-in: previews, pushes, pulls, and the token nowhere."""
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -121,6 +122,17 @@ def test_a_whole_model_has_one_form(hub: Any, stores: Workspace, ready: Path) ->
     assert app.radio(key="hub_form-mine").options[0].startswith("The adapter")
     app = app.selectbox(key="hub_encoder").set_value("tiny").run()
     assert [option[:15] for option in app.radio(key="hub_form-tiny").options] == ["The whole model"]
+
+
+def test_a_scorer_goes_as_it_lies_here(hub: Any, stores: Workspace, ready: Path, home: Path) -> None:
+    shutil.copytree(ROOT / "models" / "arcf-minilm", home / "facts")
+    app = opened()
+    app = app.selectbox(key="hub_encoder").set_value("facts").run()
+    assert "reads two texts together" in said(app)
+    assert not [radio for radio in app.radio if str(radio.key).startswith("hub_form")]
+    app = click(app.text_input(key="hub_repo").set_value("team/facts").run(), "hub_preview")
+    assert "head.safetensors" in list(app.dataframe[0].value["file"])
+    assert "entail pull team/facts" in said(app)
 
 
 def test_what_everybody_would_see_is_asked_about(

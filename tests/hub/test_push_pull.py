@@ -13,31 +13,13 @@ import pytest
 
 import entail
 from entail.cards.sources import PACKAGED_HUB_ID
-from entail.encoders import catalogue
-from entail.encoders.catalogue import EncoderEntry, resolve
+from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError, HubError
-from entail.hub.pull import pull_encoder
+from entail.hub.pull import Pulled, pull_encoder
 from entail.hub.push import push_encoder
 
 Write = Callable[..., Path]
 TEXTS = ["ba de fi", "go lu ma ne", "pi"]
-
-
-@pytest.fixture
-def on_hub(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Let the tiny base be known as a model of the Hub, which is here."""
-    locate, entry = catalogue._locate, catalogue._packaged_entry
-
-    def packaged() -> EncoderEntry:
-        whole = catalogue._folder_entry(home / "tiny", "tiny")
-        return EncoderEntry(**{**vars(whole), "kind": "packaged", "licence": "apache-2.0"})
-
-    monkeypatch.setattr(catalogue, "_locate", lambda n: "packaged" if n == "tiny" else locate(n))
-    monkeypatch.setattr(catalogue, "_packaged_entry", packaged)
-    monkeypatch.setattr(catalogue, "verify", lambda _: None)
-    for module in ("biencoder", "stock"):
-        monkeypatch.setattr(f"entail.encoders.{module}.verify", lambda _: None)
-    del entry
 
 
 def test_an_adapter_goes_there_private_and_comes_back(
@@ -66,7 +48,9 @@ def test_an_adapter_goes_there_private_and_comes_back(
 
     back = pull_encoder("team/mine", name="again")
     assert (back.commit, back.files.keys()) == (repository.head, done.files.keys())
-    assert (back.entry.name, back.entry.towers) == ("again", "dual")
+    assert back.entry is not None
+    assert (back.name, back.entry.name, back.entry.towers) == ("again", "again", "dual")
+    assert back.revision == back.entry.revision
     ours, theirs = entail.load("mine"), entail.load("again")
     assert np.array_equal(ours.encode_queries(TEXTS), theirs.encode_queries(TEXTS))
     assert np.array_equal(ours.encode_premises(TEXTS), theirs.encode_premises(TEXTS))
@@ -86,7 +70,9 @@ def test_both_forms_and_each_of_them_back(
         pull_encoder("team/mine", name="small"),
         pull_encoder("team/mine", name="whole", form="merged"),
     )
+    assert small.entry is not None
     assert small.entry.base is not None
+    assert whole.entry is not None
     assert whole.entry.base is None
     expected = entail.load("mine").encode_queries(TEXTS)
     assert np.array_equal(entail.load("small").encode_queries(TEXTS), expected)
@@ -182,6 +168,11 @@ def test_names_that_the_hub_does_not_know(hub: Any, home: Path, repo: str) -> No
     assert hub.asked == []
 
 
+def _towers(done: Pulled) -> str:
+    assert done.entry is not None
+    return done.entry.towers
+
+
 def test_a_commit_is_pulled_by_its_number(
     hub: Any, token: str, home: Path, trained: Write, on_hub: None
 ) -> None:
@@ -191,10 +182,10 @@ def test_a_commit_is_pulled_by_its_number(
     trained(towers="siamese")
     second = push_encoder("mine", "team/mine")
     assert first.commit != second.commit
-    assert pull_encoder("team/mine", name="old", revision=first.commit).entry.towers == "single"
-    assert pull_encoder("team/mine", name="new").entry.towers == "siamese"
+    assert _towers(pull_encoder("team/mine", name="old", revision=first.commit)) == "single"
+    assert _towers(pull_encoder("team/mine", name="new")) == "siamese"
     # The same repository replaces what came from it; another one does not.
-    assert pull_encoder("team/mine", name="new", revision=first.commit).entry.towers == "single"
+    assert _towers(pull_encoder("team/mine", name="new", revision=first.commit)) == "single"
     with pytest.raises(HubError, match=r"models/mine is there already and did not come from team/mine"):
         pull_encoder("team/mine")
     assert revision is not None

@@ -1,0 +1,123 @@
+"""Scorers of facts and judges of entailment to the Hub and back, by the real client over a stand-in."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.arcf.explanatory_power import Explanations
+from entail.arcf.scorer import load_scorer
+from entail.arcf.scorer_form import ScorerForm
+from entail.arcf.shared_pieces import SharedPieces
+from entail.arcf.tower import ScorerTower
+from entail.cards.sources import PACKAGED_HUB_ID
+from entail.cli import main
+from entail.encoders.catalogue import resolve
+from entail.errors import HubError
+from entail.hub.cross import cross_encoders
+from entail.hub.pull import pull_encoder
+from entail.hub.push import push_encoder
+from entail.training.tower import Lora, Tower
+from entail.tuning.judge import NliJudge
+from entail.tuning.judge_form import JudgeForm
+
+PAIR = [((7, 8), (9, 10))]
+
+
+@pytest.fixture
+def scorer(home: Path) -> Path:
+    """One that knows of facts without reading them, never trained."""
+    tower = ScorerTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", longest=32)
+    tower.know_pieces(SharedPieces(np.ones(30, dtype=np.float32)), weight=3.0)
+    vectors, numbers = np.eye(2, 4, dtype=np.float16), np.arange(2)
+    known = Explanations("tiny", vectors, numbers, numbers, ("0" * 16, "f" * 16))
+    tower.know_explanations(known, weight=2.0)
+    form = ScorerForm(longest=32, shared_pieces=True, encoder="tiny")
+    return _told(tower, home / "rank", {"method": "arcf", "scorer": form.to_json()})
+
+
+@pytest.fixture
+def judge(home: Path) -> Path:
+    from entail.training.cross_tower import CrossTower
+
+    tower = CrossTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", longest=32, outputs=3)
+    return _told(tower, home / "weigh", {"method": "judge", "judge": JudgeForm(longest=32).to_json()})
+
+
+def _told(tower: Tower, folder: Path, told: dict[str, Any]) -> Path:
+    tower.save(folder)
+    base = resolve("tiny")
+    about = {**told, "base": "tiny", "base_revision": base.revision, "base_licence": "apache-2.0"}
+    (folder / "entail.json").write_text(json.dumps(about), encoding="utf-8")
+    return folder
+
+
+def test_a_scorer_goes_there_private_and_comes_back(hub: Any, token: str, on_hub: None, scorer: Path) -> None:
+    done = push_encoder("rank", "team/facts")
+    repository = hub.repositories["team/facts"]
+    assert repository.private
+    assert set(done.files) == {
+        "README.md",
+        "entail.json",
+        "head.safetensors",
+        "idf.safetensors",
+        "explanations.safetensors",
+        "adapter/adapter_config.json",
+        "adapter/adapter_model.safetensors",
+        *(f"adapter/{path.name}" for path in (scorer / "adapter").iterdir()),
+    }
+    config = json.loads(repository.files["adapter/adapter_config.json"])
+    assert config["base_model_name_or_path"] == PACKAGED_HUB_ID
+    card = repository.files["README.md"].decode()
+    assert "# team/facts" in card
+    assert "entail pull team/facts\nentail rank --scorer facts" in card
+
+    back = pull_encoder("team/facts", name="again")
+    assert (back.entry, back.name, back.commit) == (None, "again", repository.head)
+    ours, theirs = load_scorer("rank"), load_scorer("again")
+    assert np.array_equal(ours.pairs.score(PAIR), theirs.pairs.score(PAIR))
+    assert theirs.power == ours.power
+    assert theirs.revision == back.revision
+    assert set(cross_encoders()) == {"rank", "again"}
+    # What came from there is replaced by what comes from there.
+    assert pull_encoder("team/facts", name="again").revision == back.revision
+
+
+def test_a_judge_goes_there_and_comes_back(
+    hub: Any, token: str, on_hub: None, judge: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["push", "weigh", "team/judge", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["private"]
+    assert main(["pull", "team/judge", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["name"] == "judge"
+    pair = (["ba de"], ["ba"])
+    assert np.array_equal(NliJudge("weigh").probabilities(*pair), NliJudge("judge").probabilities(*pair))
+    assert told["revision"] == cross_encoders()["judge"].revision
+    assert "cross-encoder" in (judge.parent / "judge" / "README.md").read_text(encoding="utf-8")
+
+
+def test_it_goes_as_it_lies_here_alone(hub: Any, on_hub: None, scorer: Path) -> None:
+    with pytest.raises(HubError, match="rank goes to the Hub as it lies here"):
+        push_encoder("rank", "team/facts", form="merged")
+    (scorer / "notes.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(HubError, match=r"found notes.txt, which is not pushed"):
+        push_encoder("rank", "team/facts", dry_run=True)
+    assert hub.asked == []
+
+
+def test_what_others_could_not_load_is_refused(hub: Any, home: Path, scorer: Path) -> None:
+    with pytest.raises(HubError, match="its base 'tiny' is on this machine only"):
+        push_encoder("rank", "team/facts", dry_run=True)
+
+
+def test_its_card_is_written_again(scorer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["card", str(scorer), "--show"]) == 0
+    assert "no text of a question" in capsys.readouterr().out
+    written = (scorer / "README.md").read_text(encoding="utf-8")
+    assert main(["card", str(scorer)]) == 0
+    assert (scorer / "README.md").read_text(encoding="utf-8") == written
+    assert main(["card", str(scorer), "--licence", "mit"]) == 2
+    assert "from its training" in capsys.readouterr().err
