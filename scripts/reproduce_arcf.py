@@ -354,6 +354,8 @@ def _run(given: argparse.Namespace) -> None:
             reading=given.reading,
             alone=given.alone,
             frozen=given.frozen,
+            noise_share=given.noise_share,
+            noise_from=given.noise_from,
             shared_pieces=given.shared_pieces,
             power=given.power,
             learning_rate=given.rate,
@@ -425,6 +427,8 @@ def main() -> int:
     parser.add_argument("--frozen", action="store_true", help="split: those layers stay the base's")
     parser.add_argument("--shared-pieces", type=float, default=0.0, help="see `entail train arcf` (0)")
     parser.add_argument("--power", type=float, default=0.0, help="see `entail train arcf` (0)")
+    parser.add_argument("--noise-share", type=float, default=0.3, help="CN: of a prefix, at most (0.3)")
+    parser.add_argument("--noise-from", type=float, default=0.5, help="CN: of the epochs, before it (0.5)")
     parser.add_argument("--rate", type=float, help="learning rate (2e-5, of an adapter 5e-4)")
     parser.add_argument("--batch-tokens", type=int, default=5000, help="tokens of a prefix's samples (5000)")
     parser.add_argument("--dropout", type=float, help="of hidden states in training (as the base has it)")

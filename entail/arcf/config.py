@@ -53,9 +53,8 @@ class ArcfConfig:
         Negatives | None,
         "negatives: visible facts, any facts, or half of each; default: visible, for single-fact mixed",
     ] = None
-    noise: Annotated[bool, "conditional noise (CN): wrong facts in prefixes, after half of the epochs"] = (
-        False
-    )
+    noise: Annotated[bool, "conditional noise (CN): wrong facts in prefixes"] = False
+    noise_from: Annotated[float, "share of the epochs after which noise sets in"] = 0.5
     noise_share: Annotated[float, "share of a prefix that is replaced by wrong facts, at most"] = 0.3
     stop: Annotated[bool, "the bare prefix is a sample too, and wins where nothing is left"] = True
     prefixes: Annotated[int, "prefixes of a question an epoch"] = 1
@@ -93,15 +92,15 @@ class ArcfConfig:
                 "evaluate_every": 0,
             },
             above_zero={"learning_rate": self.highest_rate},
-            not_negative=("weight_decay", "noise_share", "warmup", "shared_pieces", "power"),
+            not_negative=("weight_decay", "noise_share", "noise_from", "warmup", "shared_pieces", "power"),
             choices=_CHOICES,
         )
         if self.negatives is not None:
             check_values(self, at_least={}, above_zero={}, not_negative=(), choices={"negatives": Negatives})
-        if self.noise_share > 1 or self.warmup > 1:
-            raise TrainingError(
-                f"expected noise_share and warmup of 1 at most, found {self.noise_share}, {self.warmup}"
-            )
+        shares = {name: getattr(self, name) for name in ("noise_share", "noise_from", "warmup")}
+        if max(shares.values()) > 1:
+            told = ", ".join(f"{name} {value:g}" for name, value in shares.items())
+            raise TrainingError(f"expected shares of 1 at most, found {told}")
 
     @property
     def highest_rate(self) -> float:

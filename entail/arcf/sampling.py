@@ -128,7 +128,7 @@ class Sampler:
             SamplingError: If none has one.
         """
         draw = np.random.default_rng((self.config.seed, epoch))
-        noisy = self.config.noise and 2 * epoch >= self.config.epochs
+        noisy = self.config.noise and epoch >= self.config.noise_from * self.config.epochs
         order = draw.permutation(np.repeat(np.arange(len(self.questions)), self.config.prefixes))
         found = [sample for number in order if (sample := self.draw(int(number), draw, noisy=noisy))]
         if not found:

@@ -124,7 +124,7 @@ def test_nothing_to_learn_from(world: Any, fake: Any) -> None:
         ({"k": 0}, "k: expected at least 1"),
         ({"loss": "triplet"}, "loss: expected one of ranknet, bxent, nce"),
         ({"negatives": "hard"}, "negatives: expected one of visible, all, mixed"),
-        ({"noise_share": 2.0}, "expected noise_share and warmup of 1 at most"),
+        ({"noise_share": 2.0}, "expected shares of 1 at most, found noise_share 2, "),
         ({"token_budget": -1}, "token_budget: expected at least 0"),
         ({"learning_rate": 0.0}, "learning_rate: expected more than 0"),
     ],
