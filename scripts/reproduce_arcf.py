@@ -45,6 +45,7 @@ from entail.arcf.scorer import Scorer, load_scorer
 from entail.arcf.training import train_arcf
 from entail.cards.cross_encoder import read_told
 from entail.cli.console import progress_bar
+from entail.data.entailment_bank import read_trees
 from entail.data.worldtree import Question, QuestionReading, read_questions
 from entail.data.worldtree_tables import FactTables, read_fact_tables
 from entail.errors import EntailError
@@ -259,6 +260,8 @@ def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
     config = figures["config"]
     yield f"{config['base']} ({config['tuning']}), {config['token_budget']:,} tokens"
     yield f"an arm; {_terms(config)}"
+    if figures.get("left_out"):
+        yield f"{figures['left_out']} questions were not learnt from: trees that explain them are measured on;"
     yield f" mean ± standard deviation over seeds. Commit `{result['commit']}`, {hardware['cpu']},"
     yield f"{hardware['cores']} cores, GPUs: {', '.join(hardware['gpus']) or 'none'}:"
     yield from ("", f"    {result['command']}", "")
@@ -339,9 +342,10 @@ def _run(given: argparse.Namespace) -> None:
     drawn = np.sort(np.random.default_rng(0).permutation(len(scored))[: given.sample or len(scored)])
     asked = tuple(scored[int(at)] for at in drawn)
     chosen = {question.id for question in asked}
+    left = {tree.id for file in given.leave_out for tree in read_trees(file)}
     setting = Setting(
         facts=facts,
-        train=train.scored,
+        train=tuple(question for question in train.scored if question.id not in left),
         # Weights are not chosen on what they are measured on.
         dev=tuple(question for question in scored if question.id not in chosen),
         asked=asked,
@@ -374,6 +378,7 @@ def _run(given: argparse.Namespace) -> None:
         "source": on.source,
         "questions": len(asked),
         "k": given.k,
+        "left_out": len(train.scored) - len(setting.train),
         "config": asdict(setting.config),
         "lexical": lexical(setting),
         "rankings": before.get("rankings", {}),
@@ -415,6 +420,14 @@ def main() -> int:
     )
     parser.add_argument("--tables", type=Path, metavar="DIR", help="fact tables of the release, or a ZIP")
     parser.add_argument("--train", type=Path, metavar="FILE", help="questions to learn from")
+    parser.add_argument(
+        "--leave-out",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="TREES",
+        help="learn from no question that one of these trees explains: EntailmentBank's come from WorldTree",
+    )
     parser.add_argument("--on", type=Path, metavar="FILE", help="questions to measure on")
     parser.add_argument("--base", default="minilm", help="encoder to start from, or a Hub id (minilm)")
     parser.add_argument("--tuning", default="lora", choices=("lora", "full"), help="(lora)")
