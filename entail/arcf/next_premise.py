@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from entail.arcf.chain import Chain, Search, Stopped, grow
+from entail.arcf.ensemble import fused
 from entail.arcf.inputs import Inputs, Prefix
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scorer import Scorer, check_finite
@@ -45,6 +46,23 @@ def score_next(scorer: Scorer, sentence: str, accepted: Sequence[str], candidate
         return Told(np.empty(0, dtype=np.float32))
     facts = FactTables(tuple(Fact(str(number), text, "") for number, text in enumerate(candidates)))
     return ScoredSteps(scorer, facts).told(_asked(sentence), (), range(len(facts)), before=accepted)
+
+
+def next_order(scores: Floats) -> Ints:
+    """Return the order of candidates that a retriever brought, best first, by both their ranks.
+
+    Retriever and scorer know different things and have no common scale, so their ranks are added as those of
+    an ensemble are (`entail.arcf.ensemble.fused`).
+
+    >>> next_order(np.array([0.1, 0.3, 0.2], dtype=np.float32)).tolist()
+    [1, 0, 2]
+
+    Args:
+        scores: The scorer's, of the candidates as they were retrieved, best first.
+    """
+    if not len(scores):
+        return np.empty(0, dtype=np.int64)
+    return fused([np.arange(len(scores)), np.argsort(-scores, kind="stable")])
 
 
 @dataclass(frozen=True)
