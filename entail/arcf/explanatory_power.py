@@ -13,7 +13,7 @@ explain itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from entail.data.text import premise_key
 from entail.data.worldtree import Question, gold_positions
 from entail.data.worldtree_tables import FactTables
-from entail.encoders.biencoder import load
+from entail.encoders.biencoder import BiEncoder, load
 from entail.encoders.tensors import open_tensors
 from entail.errors import EncoderError
 from entail.index.protocol import Floats
@@ -82,6 +82,16 @@ class Explanations:
             np.array([number_of[fact] for _, fact in entries], dtype=np.int64),
             tuple(premise_key(facts.texts[fact]) for fact in used),
         )
+
+    @cached_property
+    def loaded(self) -> BiEncoder:
+        """The encoder, in memory from when it is first asked for."""
+        return load(self.encoder)
+
+    @cached_property
+    def vector(self) -> Callable[[str], Floats]:
+        """What encodes a question; every step of a chain, and every order of a list, asks for the same."""
+        return lru_cache(_KEPT)(lambda text: self.loaded.encode_queries([text])[0])
 
     def save(self, folder: Path) -> None:
         """Write them into a scorer's folder."""
@@ -181,7 +191,6 @@ class ExplanatoryPower:
         self._explanations, self._facts, self.weight = explanations, facts, weight
         number = {key: at for at, key in enumerate(explanations.keys)}
         self._number = number
-        self._behind = lru_cache(_KEPT)(self._encoded)  # every step of a chain asks for the same
         self._numbers = np.array([number.get(premise_key(text), -1) for text in facts.texts], dtype=np.int64)
 
     def behind(self, text: str, before: Sequence[str] = ()) -> Evidence:
@@ -190,14 +199,11 @@ class ExplanatoryPower:
         Raises:
             EncoderError: If the encoder cannot be loaded.
         """
-        return self._behind(text, tuple(before))
+        return self._evidence(self._explanations.vector(text), before)
 
     def behind_each(self, texts: Sequence[str]) -> list[Evidence]:
         """Return the same for many questions, in the time of few."""
-        return [self._evidence(vector, ()) for vector in self._encoder.encode_queries(texts)]
-
-    def _encoded(self, text: str, before: tuple[str, ...]) -> Evidence:
-        return self._evidence(self._encoder.encode_queries([text])[0], before)
+        return [self._evidence(vector, ()) for vector in self._explanations.loaded.encode_queries(texts)]
 
     def _evidence(self, vector: Floats, before: Sequence[str]) -> Evidence:
         known = self._explanations
@@ -205,7 +211,3 @@ class ExplanatoryPower:
         near = np.where(cosines < SAME, np.maximum(cosines, 0.0) ** SHARPNESS, 0.0)  # (questions,)
         given = [self._number[key] for text in before if (key := premise_key(text)) in self._number]
         return Evidence(known, self._numbers, near, tuple(given), self.weight)
-
-    @cached_property
-    def _encoder(self) -> Any:  # noqa: ANN401 - loaded when first asked
-        return load(self._explanations.encoder)
