@@ -79,6 +79,7 @@ ROWS = (
     Row("ent+con+rev, ranked", RANKED),
     Row("ent+con+rev, ranked, longer twice", replace(RANKED, longer=2.0)),
     Row("ent+con+rev, ranked, directed, longer twice", replace(RANKED, direction=2.0, longer=2.0)),
+    Row("ent+con+rev, ranked, directed more, longer twice", replace(RANKED, direction=5.0, longer=2.0)),
     Row("kl", replace(OURS, similarity="kl")),
     Row("kl_per_dim", replace(OURS, similarity="kl_per_dim", tanh=True)),
     Row("reversed by premise", replace(OURS, reversal="by_premise")),
