@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from entail.arcf.config import Precision
-from entail.arcf.next_premise import score_next
+from entail.arcf.next_premise import next_order, score_next
 from entail.arcf.scorer import SHIPPED, Scorer, load_scorer
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
@@ -70,10 +70,12 @@ class Timed:
     _at: tuple[str, int] = ("", -1)
 
     def __call__(self, sentence: str, accepted: Sequence[str], candidates: Sequence[str]) -> Floats:
-        """Score candidates after what was accepted."""
+        """Return what orders candidates, given as they were retrieved, behind what was accepted."""
         started = perf_counter()
-        scores = score_next(self.scorer, sentence, accepted, candidates).scores
+        order = next_order(score_next(self.scorer, sentence, accepted, candidates).scores)
         took = perf_counter() - started
+        scores = np.empty(len(order), dtype=np.float32)
+        scores[order] = -np.arange(len(order))
         # A node goes on as long as more is accepted below the same sentence.
         if self.seconds and self._at[0] == sentence and len(accepted) > self._at[1]:
             self.nodes[-1] += took
@@ -138,8 +140,9 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"<!-- Made from {NAME}.json by `python scripts/measure_chain_effort.py --table`; do not edit. -->"
     yield from ("# Candidates read per accepted premise, with ARCF beside retrieval", "")
     yield from _paragraph(
-        f"`{figures['scorer']}` (`{figures['revision']}`, {figures['precision']}) orders the "
-        f"{figures['k']} best of each retriever anew after each accept, given the premises accepted so far. "
+        f"`{figures['scorer']}` (`{figures['revision']}`, {figures['precision']}) and "
+        f"the retriever order its {figures['k']} best anew after each accept, by the ranks of both, the "
+        f"scorer's given the premises accepted so far. "
         f"The simulated author builds {figures['trees']:,} trees of EntailmentBank over "
         f"{figures['candidates']:,} premises, and gives a node up after {figures['limit']} candidates. "
         f"Commit `{result['commit']}`, {hardware['cpu']}, {figures['threads']} threads, GPUs: "

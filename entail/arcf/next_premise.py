@@ -52,17 +52,17 @@ def next_order(scores: Floats) -> Ints:
     """Return the order of candidates that a retriever brought, best first, by both their ranks.
 
     Retriever and scorer know different things and have no common scale, so their ranks are added as those of
-    an ensemble are (`entail.arcf.ensemble.fused`).
+    an ensemble are (`entail.arcf.ensemble.fused`); of equal sums what the scorer ranks higher comes first.
 
-    >>> next_order(np.array([0.1, 0.3, 0.2], dtype=np.float32)).tolist()
-    [1, 0, 2]
+    >>> next_order(np.array([0.3, 0.1, 0.2, 0.4], dtype=np.float32)).tolist()
+    [0, 3, 1, 2]
 
     Args:
         scores: The scorer's, of the candidates as they were retrieved, best first.
     """
     if not len(scores):
         return np.empty(0, dtype=np.int64)
-    return fused([np.arange(len(scores)), np.argsort(-scores, kind="stable")])
+    return fused([np.argsort(-scores, kind="stable"), np.arange(len(scores))])
 
 
 @dataclass(frozen=True)

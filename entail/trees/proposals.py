@@ -63,13 +63,18 @@ def still_open(pool: Sequence[Candidate], tree: Tree, node_id: str, *, k: int) -
 
 
 def ordered(pool: Sequence[Candidate], scores: Floats) -> tuple[Candidate, ...]:
-    """Return candidates in the order of other scores, equal ones as they came; ranks are those of this order.
+    """Return candidates in the order of how they were retrieved and of other scores, by both ranks.
+
+    Their ranks are those of this order, their scores the other ones; see
+    `entail.arcf.next_premise.next_order`.
 
     Args:
-        pool: The candidates as they were retrieved.
+        pool: The candidates as they were retrieved, best first.
         scores: One a candidate.
     """
-    order = np.argsort(-np.asarray(scores), kind="stable")
+    from entail.arcf.next_premise import next_order
+
+    order = next_order(np.asarray(scores))
     return tuple(
         replace(pool[at], rank=rank, score=float(scores[at]), retrieved=pool[at].rank)
         for rank, at in enumerate(order.tolist(), start=1)

@@ -103,13 +103,14 @@ def _draw_next(desk: Desk, offer: Offer, scorer: str, retriever: str) -> None:
     count = len(proposal.after)
     light = f"in the light of {_those(count)} here" if count else "as the first premise"
     st.caption(
-        f"The {len(offer.candidates)} that {label(retriever_name(retriever))} ranks first, ordered by how "
-        f"well they come next, {light}, says {label(retriever_name(scorer))}."
+        f"The {len(offer.candidates)} that {label(retriever_name(retriever))} ranks first, ordered by its "
+        f"ranks and by how well they come next, {light}, says {label(retriever_name(scorer))}."
     )
-    if told.bare is not None and offer.candidates and told.bare >= offer.candidates[0].score:
+    best = max((candidate.score for candidate in offer.candidates), default=None)
+    if told.bare is not None and best is not None and told.bare >= best:
         st.info(
             f"It would stop here: the explanation as it is scores {told.bare:.2f}, the best candidate "
-            f"{offer.candidates[0].score:.2f}.",
+            f"{best:.2f}.",
             icon=":material/flag:",
         )
     _draw_unread(told.dropped)

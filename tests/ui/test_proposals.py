@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.arcf.listing import ListedScorer
+from entail.arcf.next_premise import next_order
 from entail.arcf.scorer import Scorer
 from entail.arcf.scorer_form import ScorerForm
 from entail.data.records import Corpus
@@ -64,6 +66,18 @@ def proposing(scorer: Scorer | None = None, *, loaded: bool = True) -> Suggester
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for proposals as long as it takes."""
     monkeypatch.setattr(suggester_module, "WAIT", 30)
+
+
+@pytest.fixture(autouse=True)
+def by_score(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """Order by what the scorer says alone, of which these tests can tell who comes first."""
+    if "by_both_ranks" not in request.fixturenames:
+        monkeypatch.setattr("entail.arcf.next_premise.next_order", lambda scores: np.argsort(-scores))
+
+
+@pytest.fixture
+def by_both_ranks() -> None:
+    """Leave the order as the page has it."""
 
 
 @pytest.fixture
@@ -129,6 +143,16 @@ def test_what_comes_next_is_in_the_light_of_what_was_accepted(place: Place) -> N
     assert [shown.key for shown in two.shown] == [candidate.premise.key for candidate in desk.shown]
     assert texts(press(place, "u"))[:1] == [CHAIN[1]]
     assert texts(press(place, "u"))[0] == CHAIN[0], "undone, it comes next again"
+
+
+@pytest.mark.usefixtures("by_both_ranks")
+def test_the_retriever_has_its_say_in_what_comes_next(place: Place) -> None:
+    retrieved = texts(set_desk(place))
+    desk = press(place, "l")
+    scores = {candidate.premise.text: candidate.score for candidate in desk.shown}
+    order = next_order(np.array([scores[text] for text in retrieved], dtype=np.float32))
+    assert texts(desk) == [retrieved[at] for at in order]
+    assert texts(desk) != sorted(texts(desk), key=lambda text: -scores[text])
 
 
 def test_finish_rejects_what_was_seen_of_this_list_alone(place: Place) -> None:
@@ -406,7 +430,10 @@ def test_proposals_on_the_page(
     app = told(on_tree(app, tree))
     retrieved = rows(app)
     app = turn(app, tree, "retrieved", "next")
-    assert "The 5 that TF-IDF ranks first, ordered by how well they come next, as the first" in said(app)
+    assert (
+        "The 5 that TF-IDF ranks first, ordered by its ranks and by how well they come next, as the first"
+        in said(app)
+    )
     assert "next 1 · 9.000 · retrieved" in said(app)
     accept = next(b for b in app.button if str(b.key).startswith("accept-"))
     app = told(accept.click())
