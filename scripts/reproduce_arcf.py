@@ -262,7 +262,7 @@ def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
     yield f"an arm; {_terms(config)}"
     if figures.get("left_out"):
         yield f"{figures['left_out']} questions were not learnt from, since trees explain them;"
-    yield f" mean ± standard deviation over seeds. Commit `{result['commit']}`, {hardware['cpu']},"
+    yield f"mean ± standard deviation over seeds. Commit `{result['commit']}`, {hardware['cpu']},"
     yield f"{hardware['cores']} cores, GPUs: {', '.join(hardware['gpus']) or 'none'}:"
     yield from ("", f"    {result['command']}", "")
     yield from ("| algorithm | MAP | the paper's (test 2020) |", "| --- | ---: | ---: |")
