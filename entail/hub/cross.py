@@ -14,7 +14,7 @@ from entail.cards.facts import replace_text
 from entail.cards.model_card import CARD
 from entail.cards.sources import hub_id
 from entail.encoders.card import read_card
-from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.cross import CrossParts, cross_folder, cross_folders, cross_parts
 from entail.encoders.weights import check_safe, read_json
 from entail.errors import EncoderError, HubError
@@ -74,18 +74,16 @@ def stage_cross(parts: CrossParts, place: Path, *, repo: str) -> Path:
     """Write what will be pushed below a scratch folder, and return where it is.
 
     Raises:
-        HubError: If its base is on this machine only, or it holds what is not pushed.
+        HubError: If what it stands on is on this machine only, or it holds what is not pushed.
+        EncoderError: If the encoder of its explanations leads nowhere.
     """
     folder = place / repo.rpartition("/")[2]
     copy_files(parts.folder, folder, parts.name)
+    card = read_card(parts.folder, parts.name)
+    if card is not None and (encoder := card.scorer.get("encoder")):
+        _on_hub(resolve(str(encoder)), parts.name, what="the encoder of its explanations")
     if parts.adapter is not None:
-        base = hub_id(parts.whole)
-        if base is None:
-            raise HubError(
-                f"{parts.name}: its base {parts.whole.name!r} is on this machine only, so nobody else could "
-                "load it; train one on a base of the Hub, or with every weight",
-                reason="place",
-            )
+        base = _on_hub(parts.whole, parts.name, what="its base")
         file = folder / parts.adapter.name / "adapter_config.json"
         _write(file, {**read_json(file), "base_model_name_or_path": base})
     told = {key: value for key, value in read_json(folder / "entail.json").items() if key != "hub"}
@@ -94,6 +92,17 @@ def stage_cross(parts: CrossParts, place: Path, *, repo: str) -> Path:
     write_cross_card(folder, name=repo.rpartition("/")[2], repo=repo)
     files_to_push(folder, parts.name)
     return folder
+
+
+def _on_hub(entry: EncoderEntry, name: str, *, what: str) -> str:
+    found = hub_id(entry)
+    if found is None:
+        raise HubError(
+            f"{name}: {what}, {entry.name!r}, is on this machine only, so nobody else could load it; train "
+            "one on a base of the Hub",
+            reason="place",
+        )
+    return found
 
 
 def _write(file: Path, told: object) -> None:

@@ -181,9 +181,12 @@ def _verify(file: Path, told: Any, name: str, repo: str) -> None:  # noqa: ANN40
 def _place(folder: Path, target: Path, *, repo: str, commit: str) -> None:
     check_safe(folder, repo)
     card = read_card(folder, repo)
-    base = card.base if card else None
-    if base and any(kind(base).is_absolute() for kind in (PurePosixPath, PureWindowsPath)):
-        raise EncoderError(f"{repo}: expected a name as base in entail.json, found a place on some machine")
+    named = (card.base, card.scorer.get("encoder")) if card else ()
+    for base in (str(one) for one in named if one):
+        if any(kind(base).is_absolute() for kind in (PurePosixPath, PureWindowsPath)):
+            raise EncoderError(
+                f"{repo}: expected a name as base in entail.json, found a place on some machine"
+            )
     told = {**(read_json(folder / "entail.json") or {}), "hub": {"repo": repo, "commit": commit}}
     text = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
     (folder / "entail.json").write_text(text, encoding="utf-8")

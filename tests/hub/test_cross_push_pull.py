@@ -15,7 +15,7 @@ from entail.arcf.tower import ScorerTower
 from entail.cards.sources import PACKAGED_HUB_ID
 from entail.cli import main
 from entail.encoders.catalogue import resolve
-from entail.errors import HubError
+from entail.errors import EncoderError, HubError
 from entail.hub.cross import cross_encoders
 from entail.hub.pull import pull_encoder
 from entail.hub.push import push_encoder
@@ -109,8 +109,27 @@ def test_it_goes_as_it_lies_here_alone(hub: Any, on_hub: None, scorer: Path) -> 
 
 
 def test_what_others_could_not_load_is_refused(hub: Any, home: Path, scorer: Path) -> None:
-    with pytest.raises(HubError, match="its base 'tiny' is on this machine only"):
+    with pytest.raises(HubError, match="explanations, 'tiny', is on this machine only"):
         push_encoder("rank", "team/facts", dry_run=True)
+    told = json.loads((scorer / "entail.json").read_text(encoding="utf-8"))
+    told["scorer"]["encoder"] = ""
+    (scorer / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+    with pytest.raises(HubError, match="its base, 'tiny', is on this machine only"):
+        push_encoder("rank", "team/facts", dry_run=True)
+
+
+@pytest.mark.parametrize("place", ["/models/tiny", "C:\\models\\tiny"])
+def test_what_stands_on_a_place_of_some_machine_is_not_taken(
+    hub: Any, token: str, on_hub: None, scorer: Path, place: str
+) -> None:
+    push_encoder("rank", "team/facts")
+    files = dict(hub.repositories["team/facts"].files)
+    told = json.loads(files["entail.json"])
+    told["scorer"]["encoder"] = place
+    hub.put("team/facts", {**files, "entail.json": json.dumps(told).encode()})
+    with pytest.raises(EncoderError, match="found a place on some machine"):
+        pull_encoder("team/facts", name="again")
+    assert not (scorer.parent / "again").exists()
 
 
 def test_its_card_is_written_again(scorer: Path, capsys: pytest.CaptureFixture[str]) -> None:
