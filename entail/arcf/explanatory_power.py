@@ -188,16 +188,16 @@ class ExplanatoryPower:
     """
 
     def __init__(self, explanations: Explanations, facts: FactTables, *, weight: float = 1.0) -> None:
-        self._explanations, self._facts, self.weight = explanations, facts, weight
-        number = {key: at for at, key in enumerate(explanations.keys)}
-        self._number = number
-        self._numbers = np.array([number.get(premise_key(text), -1) for text in facts.texts], dtype=np.int64)
+        self._explanations, self.weight = explanations, weight
+        self._number = {key: at for at, key in enumerate(explanations.keys)}
+        numbers = [self._number.get(premise_key(text), -1) for text in facts.texts]
+        self._numbers = np.array(numbers, dtype=np.int64)
 
     def behind(self, text: str, before: Sequence[str] = ()) -> Evidence:
         """Return what is known of facts behind a question, and behind sentences of its explanation.
 
         Raises:
-            EncoderError: If the encoder cannot be loaded.
+            EncoderError: If the encoder cannot be loaded, or is another than the vectors came from.
         """
         return self._evidence(self._explanations.vector(text), before)
 
@@ -207,6 +207,11 @@ class ExplanatoryPower:
 
     def _evidence(self, vector: Floats, before: Sequence[str]) -> Evidence:
         known = self._explanations
+        if known.vectors.shape[1] != len(vector):
+            raise EncoderError(
+                f"expected vectors of {len(vector)} numbers, as {known.encoder} makes them, beside the "
+                f"scorer's explanations, found {known.vectors.shape[1]}; get the scorer anew"
+            )
         cosines = known.vectors.astype(np.float32) @ vector.astype(np.float16).astype(np.float32)
         near = np.where(cosines < SAME, np.maximum(cosines, 0.0) ** SHARPNESS, 0.0)  # (questions,)
         given = [self._number[key] for text in before if (key := premise_key(text)) in self._number]

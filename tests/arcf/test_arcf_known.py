@@ -147,6 +147,11 @@ def test_facts_are_known_by_their_words_in_any_tables(monkeypatch: pytest.Monkey
     assert evidence((), [0, 1]).tolist() == pytest.approx([0, np.log1p(0.8**4 + 0.6**4)], rel=2e-3)
 
 
+def test_vectors_of_another_encoder_are_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EncoderError, match="expected vectors of 2 numbers, as tiny makes them"):
+        _power(monkeypatch).behind("0.6 0.8")
+
+
 def test_explanations_are_read_as_they_were_written(tmp_path: Path) -> None:
     mine = _explanations()
     mine.save(tmp_path)
