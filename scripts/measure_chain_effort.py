@@ -178,7 +178,7 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
 def _answer(name: str, found: Mapping[str, Any]) -> str:
     low, high = found["difference"]
     slowest = found["seconds_a_node"]["max"]
-    what = "neither more nor less, as far as these trees tell"
+    what = "neither more nor less, as far as these trees tell,"
     if high < 0:
         what = "**less**"
     elif low > 0:
