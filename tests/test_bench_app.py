@@ -12,7 +12,7 @@ import pytest
 @pytest.fixture
 def bench(load_script: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The program, of which nothing starts a server, a browser or a training."""
-    pytest.importorskip("playwright")
+    pytest.importorskip("playwright", reason="the program drives a browser; tests/requirements.txt names it")
     for name in ("ENTAIL_DATA_DIR", "ENTAIL_MODELS_DIR"):
         monkeypatch.setenv(name, "")  # so that it is as before when this is over
     module = load_script("bench_app")

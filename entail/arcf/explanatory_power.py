@@ -105,7 +105,7 @@ class Explanations:
             "fact": self.fact.astype(np.int32),
             "keys": np.array(halves, dtype=np.int64).reshape(-1, 2),
         }
-        save_file(tensors, str(folder / EXPLANATIONS), metadata={"encoder": self.encoder})
+        save_file(tensors, str(folder / EXPLANATIONS))
 
     @classmethod
     def read(cls, folder: Path, *, encoder: str) -> Explanations:

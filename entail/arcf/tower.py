@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,19 +47,15 @@ class ScorerTower(CrossTower):
             evidence: The explanatory power of each candidate, where that is a term.
         """
         found = self.outputs(pairs)[:, 0]
-        if self.pieces is not None:
-            found = found + self._term(SHARED_PIECES, self.pieces(pairs))
-        if evidence is not None:
-            found = found + self._term(POWER, evidence)
+        for term in self._known(pairs, evidence):
+            found = found + term
         return found
 
     def score(self, pairs: Sequence[Pair], evidence: Floats | None = None) -> Floats:
         """Return a score a pair without gradient and dropout, shape (pairs,)."""
         found = self.values(pairs)[:, 0]
-        pieces = self.pieces(pairs) if self.pieces is not None else None
-        for name, term in ((SHARED_PIECES, pieces), (POWER, evidence)):
-            if term is not None:
-                found = found + self._term(name, term).detach().cpu().numpy()
+        for term in self._known(pairs, evidence):
+            found = found + term.detach().cpu().numpy()
         return found
 
     def save(self, folder: Path) -> None:
@@ -79,6 +75,12 @@ class ScorerTower(CrossTower):
         parameter = torch.nn.Parameter(torch.full((1,), float(np.log(weight)), device=self.device))
         self.head.register_parameter(name, parameter)
         self.parameters[f"head.{name}"] = parameter
+
+    def _known(self, pairs: Sequence[Pair], evidence: Floats | None) -> Iterator[Tensor]:
+        if self.pieces is not None:
+            yield self._term(SHARED_PIECES, self.pieces(pairs))
+        if evidence is not None:
+            yield self._term(POWER, evidence)
 
     def _term(self, name: str, values: Floats) -> Tensor:
         import torch

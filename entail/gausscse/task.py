@@ -115,8 +115,9 @@ class GausscseTask:
             weights=(weights := self._weights(some).to(device)),
         )
         kind, temperature = self.config.similarity, self.config.temperature
-        forward = paired_similarities(entailed, premises, kind=kind)
-        backward = paired_similarities(premises, entailed, kind=kind)
+        if others or self.config.direction:
+            forward = paired_similarities(entailed, premises, kind=kind)
+            backward = paired_similarities(premises, entailed, kind=kind)
         if others:
             below = [paired_similarities(unentailed[1], unentailed[0], kind=kind)]
             if "rev" in self.config.sets:

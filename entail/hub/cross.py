@@ -12,14 +12,13 @@ from entail.arcf.card import scorer_card
 from entail.arcf.scorer_form import METHOD as SCORER
 from entail.cards.facts import replace_text
 from entail.cards.model_card import CARD
-from entail.cards.sources import hub_id
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.cross import CrossParts, cross_folder, cross_folders, cross_parts
 from entail.encoders.weights import check_safe, read_json
-from entail.errors import EncoderError, HubError
+from entail.errors import EncoderError
 from entail.hub.expected import files_to_push
-from entail.hub.staging import copy_files, without_places
+from entail.hub.staging import copy_files, public_name, without_places
 from entail.tuning.judge_card import judge_card
 from entail.tuning.judge_form import METHOD as JUDGE
 
@@ -29,6 +28,9 @@ class _Card(Protocol):
 
 
 _CARDS: Mapping[str, _Card] = {SCORER: scorer_card, JUDGE: judge_card}
+
+
+_INSTEAD = "train one on a base of the Hub"
 
 
 def find_cross(name: str | Path | EncoderEntry) -> CrossParts | None:
@@ -81,9 +83,11 @@ def stage_cross(parts: CrossParts, place: Path, *, repo: str) -> Path:
     copy_files(parts.folder, folder, parts.name)
     card = read_card(parts.folder, parts.name)
     if card is not None and (encoder := card.scorer.get("encoder")):
-        _on_hub(resolve(str(encoder)), parts.name, what="the encoder of its explanations")
+        public_name(
+            resolve(str(encoder)), parts.name, what="the encoder of its explanations", instead=_INSTEAD
+        )
     if parts.adapter is not None:
-        base = _on_hub(parts.whole, parts.name, what="its base")
+        base = public_name(parts.whole, parts.name, instead=_INSTEAD)
         file = folder / parts.adapter.name / "adapter_config.json"
         _write(file, {**read_json(file), "base_model_name_or_path": base})
     told = {key: value for key, value in read_json(folder / "entail.json").items() if key != "hub"}
@@ -92,17 +96,6 @@ def stage_cross(parts: CrossParts, place: Path, *, repo: str) -> Path:
     write_cross_card(folder, name=repo.rpartition("/")[2], repo=repo)
     files_to_push(folder, parts.name)
     return folder
-
-
-def _on_hub(entry: EncoderEntry, name: str, *, what: str) -> str:
-    found = hub_id(entry)
-    if found is None:
-        raise HubError(
-            f"{name}: {what}, {entry.name!r}, is on this machine only, so nobody else could load it; train "
-            "one on a base of the Hub",
-            reason="place",
-        )
-    return found
 
 
 def _write(file: Path, told: object) -> None:

@@ -85,20 +85,34 @@ def _for_others(folder: Path, entry: EncoderEntry) -> None:
     """Name the base as everybody can find it, and no place of this machine."""
     adapter, told = read_json(folder / "adapter_config.json"), read_json(folder / "entail.json")
     if isinstance(adapter, dict) and entry.base is not None:
-        base = hub_id(entry.base)
-        if base is None:
-            raise HubError(
-                f"{entry.name}: its base {entry.base.name!r} is on this machine only, so nobody else could "
-                "load the adapter; push it merged",
-                reason="place",
-            )
-        adapter |= {"base_model_name_or_path": base}
+        adapter |= {"base_model_name_or_path": public_name(entry.base, entry.name, instead="push it merged")}
         text = json.dumps(adapter, indent=2, sort_keys=True) + "\n"
         (folder / "adapter_config.json").write_text(text, encoding="utf-8")
     if isinstance(told, dict):
         told.pop("hub", None)
         text = json.dumps(without_places(told), indent=2, ensure_ascii=False) + "\n"
         (folder / "entail.json").write_text(text, encoding="utf-8")
+
+
+def public_name(entry: EncoderEntry, name: str, *, what: str = "its base", instead: str) -> str:
+    """Return what everybody can load what an encoder stands on by.
+
+    Args:
+        entry: What it stands on.
+        name: What messages call the encoder.
+        what: What that is to it.
+        instead: What a person can do where there is no such name.
+
+    Raises:
+        HubError: If there is none.
+    """
+    found = hub_id(entry)
+    if found is None:
+        raise HubError(
+            f"{name}: {what} {entry.name!r} is on this machine only, so nobody else could load it; {instead}",
+            reason="place",
+        )
+    return found
 
 
 def without_places(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
