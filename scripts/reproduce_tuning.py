@@ -169,7 +169,7 @@ class Bench:
         return {**on, **told}
 
 
-_MEASURED = ("base",)
+_MEASURED = ("base", "precision")
 _CONTRAST = ("every_weight", "questions", "epochs", "batch_size", "longest", "rate", "dropout")
 _TUNING = ("tuning_epochs", "tuning_rate", "warmup", "nli_pairs")
 
@@ -219,7 +219,14 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         configs["contrast"] = asdict(bench.contrast(seed=seed))
         encoder = str(place)
     with progress_bar() as progress:
-        found = evaluate_passages(bench.store, bench.dev, encoder=encoder, ks=KS, progress=progress)
+        found = evaluate_passages(
+            bench.store,
+            bench.dev,
+            encoder=encoder,
+            precision=bench.given.precision,
+            ks=KS,
+            progress=progress,
+        )
     if arm.retriever is None:  # 32 MB of vectors that nobody searches again
         for vectors in bench.store.folder.glob(f"vectors-{Path(encoder).name}*"):
             shutil.rmtree(vectors, ignore_errors=True)
@@ -413,6 +420,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tuning-rate", type=float, help="learning rate of the first stage")
     parser.add_argument("--rate", type=float, help="learning rate of the contrastive stage")
     parser.add_argument("--dropout", type=float, help="of both stages (as the base has it)")
+    parser.add_argument(
+        "--precision", choices=("auto", "fp32", "bf16"), default="auto", help="of what is measured (auto)"
+    )
     parser.add_argument("--warmup", type=int, default=100, help="steps of the first stage (100)")
     parser.add_argument("--work", type=Path, default=Path("build/tuning"), help="folder for weights")
     parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")

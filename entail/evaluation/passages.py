@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.data.passages import Question, read_qrels, read_questions
+from entail.encoders.device import Precision
 from entail.errors import EvaluationError
 from entail.evaluation.passages_answers import answer_tokens, has_answer
 from entail.evaluation.passages_search import PassageWords, Positions, search_vectors
@@ -117,6 +118,7 @@ def evaluate_passages(
     judged: Judged,
     *,
     encoder: str = "bm25",
+    precision: Precision = "auto",
     ks: Sequence[int] = KS,
     progress: ProgressCallback | None = None,
 ) -> PassageEvaluation:
@@ -126,6 +128,7 @@ def evaluate_passages(
         store: The pool.
         judged: The questions.
         encoder: `bm25`, or what `entail.load` takes.
+        precision: Of the encoder, as `entail.load` takes it.
         ks: Where R@k is read; MRR looks as far as the last of them.
         progress: See `Meter`.
 
@@ -147,7 +150,7 @@ def evaluate_passages(
             f"expected questions with an answer or a gold passage, found none: {len(unknown):,} gold ids"
             f"{named} are no passages of the pool; are questions and passages of the same release?"
         )
-    search = search_passages(store, encoder, progress=progress)
+    search = search_passages(store, encoder, precision=precision, progress=progress)
     hits = search([one.text for one in questions], max(ks), progress=progress)
 
     @lru_cache(maxsize=1 << 15)  # the same passages are found for many questions
@@ -190,13 +193,18 @@ class PassageSearch:
 
 
 def search_passages(
-    store: PassageStore, encoder: str, *, progress: ProgressCallback | None = None
+    store: PassageStore,
+    encoder: str,
+    *,
+    precision: Precision = "auto",
+    progress: ProgressCallback | None = None,
 ) -> PassageSearch:
     """Make a pool ready to be searched: by words, or by vectors that lie on disk.
 
     Args:
         store: The pool.
         encoder: `bm25`, or what `entail.load` takes.
+        precision: Of the encoder, as `entail.load` takes it.
         progress: See `Meter`.
 
     Raises:
@@ -214,7 +222,7 @@ def search_passages(
         )
     from entail.encoders.biencoder import load
 
-    loaded = load(encoder)
+    loaded = load(encoder, precision=precision)
     shards = encode_store(store, loaded, progress=progress)
     return PassageSearch(
         loaded.name,
