@@ -114,7 +114,7 @@ class Bert:
         from torch.nn.functional import embedding
 
         with torch.inference_mode():
-            tokens, known = self._tokenize(texts)  # both (texts, tokens)
+            tokens, known = self.tokenize(texts)  # both (texts, tokens)
             x = embedding(tokens, self.words) + self.positions[: tokens.shape[1]]  # (texts, tokens, d)
             x = self._normed(x, "embeddings")
             for at in self.config.places:
@@ -134,7 +134,7 @@ class Bert:
         """Say of each text whether it has more tokens than are read."""
         return [bool(encoding.overflowing) for encoding in self._tokenizer.encode_batch_fast(list(texts))]
 
-    def _tokenize(self, texts: Sequence[str]) -> tuple[Tensor, Tensor | None]:
+    def tokenize(self, texts: Sequence[str]) -> tuple[Tensor, Tensor | None]:
         """Return token ids and which of them are no padding (None: all), both (texts, tokens)."""
         import torch
 

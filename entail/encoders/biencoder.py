@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -12,12 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
-from entail.encoders.device import Memory, Precision, device_name, dtype_of
+from entail.encoders.device import Memory, Precision, device_name
+from entail.encoders.row_batches import Ints, budget_of, token_batches
 from entail.encoders.towers import Tokens, Towers, load_towers
 from entail.errors import EncoderError
 from entail.progress import Meter, ProgressCallback
 
 Floats = NDArray[np.float32]
+
+PASS_TOKENS = 1_024
+"""Tokens of a forward pass on a processor: what lies between the layers of MiniLM stays in its cache."""
 
 
 @runtime_checkable
@@ -88,13 +92,14 @@ class BiEncoder:
 
     Precision `auto` is fp32 on a processor and fp16 on a GPU. bf16 doubles the rate where the processor
     has AMX or AVX512-BF16 and is far slower elsewhere; it moves dev MAP by 0.001, so it is asked for by
-    name and its vectors have a revision of their own.
+    name and its vectors have a revision of their own. So is `openvino`: a plain BERT in bf16 on a processor,
+    run by OpenVINO, an extra that has to be installed, and faster again.
 
     Args:
         encoder: A catalogue name, a folder, or an entry.
         device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
         precision: Of the weights and the arithmetic.
-        batch_size: Texts a forward pass.
+        batch_size: Texts of a forward pass at most; on a processor also at most `PASS_TOKENS` tokens.
 
     Raises:
         EncoderError: If the name leads nowhere.
@@ -228,12 +233,13 @@ class BiEncoder:
                 f"{self.name}: expected an encoder of points, found one of Gaussians, which have no cosine; "
                 "take another one here, or this one where directions are judged"
             )
-        first = _first_alike(towers.tokens(texts))
+        tokens = towers.tokens(texts)
+        first = _first_alike(tokens)
         distinct, copied = np.unique(first, return_inverse=True)
         vectors = np.empty((len(distinct), self.dimension), dtype=np.float32)
         # A batch's other texts move a vector by 1e-7, and so the order of two that should be equal.
         meter.add(len(texts) - len(distinct))
-        for chunk in _chunks([texts[i] for i in distinct], self._batch_size):
+        for chunk in self._passes([tokens[i] for i in distinct]):
             with self._lock:
                 found = towers.encode([texts[distinct[i]] for i in chunk], tower)
             unit = _unit(found, self.name)
@@ -247,10 +253,22 @@ class BiEncoder:
         """Say of each text whether it is longer than what is read of it; raises as `load`."""
         return self._loaded().cut(texts)
 
+    def _passes(self, tokens: Sequence[Tokens]) -> list[Ints]:
+        """Return positions in groups of like length, one a forward pass, so that little is padded.
+
+        The groups come in a shuffled order (of a fixed seed): the rate so far then tells the time left.
+        """
+        # Of a text whose tokens are not known about four letters are one.
+        sizes = [len(one) // 4 + 2 if isinstance(one, str) else len(one) for one in tokens]
+        budget = PASS_TOKENS if self.device.startswith("cpu") else budget_of(self.device)
+        groups = token_batches(sizes, budget=budget, most=self._batch_size)
+        return [groups[turn] for turn in np.random.default_rng(0).permutation(len(groups))]
+
     def _bound_to(self, entry: EncoderEntry) -> str:
         if entry.revision is None:
             raise EncoderError(f"{entry.name}: expected an entry with a revision; get it by resolve()")
-        return f"{entry.revision}+bf16" if self._precision == "bf16" else entry.revision
+        rough = self._precision in ("bf16", "openvino")
+        return f"{entry.revision}+{self._precision}" if rough else entry.revision
 
     def _loaded(self) -> Towers:
         with self._lock:
@@ -271,18 +289,6 @@ def _first_alike(tokens: Sequence[Tokens]) -> list[int]:
     return [first.setdefault(found, position) for position, found in enumerate(tokens)]
 
 
-def _chunks(texts: Sequence[str], batch_size: int) -> Iterator[list[int]]:
-    """Positions in groups of like length, so that little is padded.
-
-    The groups come in a shuffled order (of a fixed seed): the rate so far then tells the time left.
-    """
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    starts = range(0, len(order), batch_size)
-    for group in np.random.default_rng(0).permutation(len(starts)):
-        start = starts[int(group)]
-        yield order[start : start + batch_size]
-
-
 def _unit(vectors: Floats, name: str) -> Floats:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not lengths.all():
@@ -296,5 +302,4 @@ def _unit(vectors: Floats, name: str) -> Floats:
 def _load(entry: EncoderEntry, *, device: str | None, precision: Precision) -> Towers:
     verify(entry)
     verify(entry.base or entry)
-    place = device_name(device)
-    return load_towers(entry, device=place, dtype=dtype_of(precision, place))
+    return load_towers(entry, device=device_name(device), precision=precision)

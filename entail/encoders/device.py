@@ -12,7 +12,8 @@ from entail.settings import load_settings
 if TYPE_CHECKING:
     import torch
 
-Precision = Literal["auto", "fp32", "fp16", "bf16"]
+Precision = Literal["auto", "fp32", "fp16", "bf16", "openvino"]
+"""Of weights and arithmetic; `openvino`: in bf16 by OpenVINO, see `entail.encoders.bert_openvino`."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,20 @@ def device_name(asked: str | None = None) -> str:
 
 
 def dtype_of(precision: Precision, device: str) -> torch.dtype:
-    """Return a precision as torch calls it; `auto` is fp32 on a processor and fp16 on a GPU."""
+    """Return the precision in which torch holds weights; `auto` is fp32 on a processor and fp16 on a GPU.
+
+    Raises:
+        SettingsError: If OpenVINO is asked for on another device than the processor.
+    """
     import torch
 
+    if precision == "openvino":
+        if not device.startswith("cpu"):
+            raise SettingsError(
+                f"precision openvino runs on the processor, found device {device!r}; take device cpu "
+                "(ENTAIL_DEVICE=cpu), or precision fp16 or bf16"
+            )
+        return torch.float32  # OpenVINO rounds them itself
     if precision == "auto":
         precision = "fp16" if device.startswith("cuda") else "fp32"
     return {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision]

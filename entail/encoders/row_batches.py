@@ -47,7 +47,9 @@ class Spent:
         self.padded += padded
 
 
-def token_batches(lengths: Sequence[int], *, budget: int, waste: float = WASTE) -> list[Ints]:
+def token_batches(
+    lengths: Sequence[int], *, budget: int, waste: float = WASTE, most: int | None = None
+) -> list[Ints]:
     """Deal rows into batches of at most `budget` tokens with padding, of which at most a share is padding.
 
     >>> [b.tolist() for b in token_batches([9, 3, 9, 3], budget=20)]
@@ -57,6 +59,7 @@ def token_batches(lengths: Sequence[int], *, budget: int, waste: float = WASTE) 
         lengths: Tokens of each row.
         budget: Tokens of a batch; a longer row stands alone.
         waste: Share of a batch that may be padding, unless it would be a small one.
+        most: Rows of a batch; default: as many as fit.
     """
     size = np.asarray(lengths, dtype=np.int64)
     order = np.argsort(size, kind="stable")
@@ -67,7 +70,7 @@ def token_batches(lengths: Sequence[int], *, budget: int, waste: float = WASTE) 
         padded = longest * count
         # A pass has a cost of its own: a handful of rows is worth some padding.
         wasteful = padded - total - longest > waste * padded and total * 8 > budget
-        if at > start and (padded > budget or wasteful):
+        if at > start and (padded > budget or wasteful or count > (most or count)):
             found.append(order[start:at])
             start, total = at, 0
         total += longest

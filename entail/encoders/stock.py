@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -121,7 +121,7 @@ class StockTowers:
         held = {t.data_ptr(): t for model in models for t in model.state_dict().values()}
         return Memory(own=sum(tensor.nbytes for tensor in held.values()))
 
-    def tokens(self, texts: Sequence[str]) -> list[Hashable]:
+    def tokens(self, texts: Sequence[str]) -> list[tuple[int, ...] | str]:
         """Return the texts: routes may have tokenizers of their own."""
         return list(texts)
 

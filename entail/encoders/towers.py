@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,18 +11,21 @@ from numpy.typing import NDArray
 
 from entail.encoders.bert import Bert, LowRank, shared_bert
 from entail.encoders.bert_folder import read_bert
+from entail.encoders.bert_openvino import OpenvinoBert
 from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower
-from entail.encoders.device import Memory
+from entail.encoders.device import Memory, Precision, dtype_of
 from entail.encoders.gaussian_form import HEAD, GaussianForm
 from entail.encoders.lora import read_lora, read_lora_config
 from entail.encoders.stock import StockTowers
 from entail.encoders.tensors import open_tensors
+from entail.errors import EncoderError
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-Tokens = Hashable
+Tokens = tuple[int, ...] | str
+"""All that a vector may depend on: token ids, or the text, where the tokenizer depends on the tower."""
 
 
 class Towers(Protocol):
@@ -90,6 +93,29 @@ class BertTowers:
         return found
 
 
+class OpenvinoTowers(BertTowers):
+    """Towers of one BERT that OpenVINO runs; its copies of the weights are not in `memory`.
+
+    Args:
+        bert: The weights, on the processor, in fp32.
+        query: Adapter of the query tower, empty for the weights as they are.
+        premise: Adapter of the premise tower.
+
+    Raises:
+        EncoderError: If OpenVINO is not installed, or cannot compile the model.
+    """
+
+    def __init__(self, bert: Bert, *, query: LowRank, premise: LowRank) -> None:
+        super().__init__(bert, query=query, premise=premise)
+        of_query = OpenvinoBert(bert, query)
+        of_premise = of_query if premise is query else OpenvinoBert(bert, premise)
+        self._compiled: Mapping[Tower, OpenvinoBert] = {"query": of_query, "premise": of_premise}
+
+    def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
+        """Return vectors of any length, shape (texts, d)."""
+        return self._compiled[tower].encode(texts)
+
+
 class GaussianTowers:
     """A tower of one BERT with a linear map behind it, from d hidden to 2 d: means, then log variances.
 
@@ -130,14 +156,23 @@ class GaussianTowers:
             return found
 
 
-def load_towers(entry: EncoderEntry, *, device: str, dtype: torch.dtype) -> Towers:
+def load_towers(entry: EncoderEntry, *, device: str, precision: Precision) -> Towers:
     """Bring an entry's weights into memory; those of a base are shared with every other encoder on it.
 
     Raises:
-        EncoderError: If they cannot be loaded.
+        EncoderError: If they cannot be loaded, or OpenVINO is asked for and cannot run them.
+        SettingsError: If OpenVINO is asked for on a GPU.
     """
+    dtype = dtype_of(precision, device)
     found: Towers | None
-    found = bert = _bert_towers(entry, device, dtype)
+    found = bert = _bert_towers(
+        entry, device, dtype, kind=OpenvinoTowers if precision == "openvino" else BertTowers
+    )
+    if found is None and precision == "openvino":
+        raise EncoderError(
+            f"{entry.name}: expected a plain BERT for precision openvino, found a model of another kind; "
+            "take precision bf16 or fp32"
+        )
     if bert is not None and entry.gaussian is not None:
         found = _with_head(bert, entry, entry.gaussian)
     return found or StockTowers(entry, device=device, dtype=dtype)
@@ -155,7 +190,9 @@ def _with_head(hidden: BertTowers, entry: EncoderEntry, form: GaussianForm) -> G
     return GaussianTowers(hidden, head)
 
 
-def _bert_towers(entry: EncoderEntry, device: str, dtype: torch.dtype) -> BertTowers | None:
+def _bert_towers(
+    entry: EncoderEntry, device: str, dtype: torch.dtype, *, kind: type[BertTowers]
+) -> BertTowers | None:
     whole = entry.base or entry
     config = read_bert(whole.path) if whole.path is not None else None
     folders = {folder for tower in TOWERS if (folder := entry.adapter(tower)) is not None}
@@ -168,4 +205,4 @@ def _bert_towers(entry: EncoderEntry, device: str, dtype: torch.dtype) -> BertTo
     adapters: dict[Path | None, LowRank | None] = {None: {}}
     adapters |= {folder: read_lora(lora, bert, name=entry.name) for folder, lora in loras.items() if lora}
     query, premise = (adapters[entry.adapter(tower)] for tower in TOWERS)
-    return None if query is None or premise is None else BertTowers(bert, query=query, premise=premise)
+    return None if query is None or premise is None else kind(bert, query=query, premise=premise)

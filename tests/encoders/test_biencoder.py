@@ -53,6 +53,29 @@ def test_batches_by_length_come_back_in_the_order_given(encoder: BiEncoder) -> N
     assert np.linalg.norm(together[0] - together[1]) > 0.01
 
 
+def test_a_pass_has_texts_of_like_length_and_no_more_tokens_than_told(
+    encoder: BiEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PASS_TOKENS", 40)
+    towers = encoder._loaded()
+    lengths = [6, 16, 5, 16, 5, 36, 60, 6, 16]
+    # A few unlike lengths: each text of other words, by their number alike in tokens, [CLS] and [SEP] beside.
+    words = iter("abcdefghijklmnopqrstuvwxyz")
+    texts = [" ".join([next(words), *["ice"] * (length - 3)]) for length in lengths]
+    assert [len(found) for found in map(str.split, texts)] == [length - 2 for length in lengths]
+    passes: list[list[int]] = []
+    right = towers.encode
+
+    def seen(some: list[str], tower: str) -> object:
+        passes.append([len(text.split()) + 2 for text in some])
+        return right(some, tower)  # type: ignore[arg-type]  # handed on as it came
+
+    monkeypatch.setattr(towers, "encode", seen)
+    BiEncoder.encode_premises(encoder, texts)
+    # At most two a pass, as the fixture says; 16 and 16 are 32 tokens, 36 or 60 stand alone.
+    assert sorted(map(sorted, passes)) == [[5, 5], [6, 6], [16], [16, 16], [36], [60]]
+
+
 def test_texts_that_the_tokenizer_cannot_tell_apart_get_equal_vectors(encoder: BiEncoder) -> None:
     # Of unlike length in characters, hence in batches with others.
     texts = [*TEXTS, "ice  is   cold", "Fire", "a star is hot ", "ICE IS COLD"]
