@@ -357,6 +357,7 @@ def _run(given: argparse.Namespace) -> None:
             epochs=given.epochs,
             reading=given.reading,
             alone=given.alone,
+            prefixes_a_step=given.prefixes_a_step,
             frozen=given.frozen,
             noise_share=given.noise_share,
             noise_from=given.noise_from,
@@ -435,7 +436,7 @@ def main() -> int:
         "--budget", type=int, default=4_000_000, help="tokens an arm trains on; 0: the epochs"
     )
     parser.add_argument("--epochs", type=int, default=4, help="times through the questions, at most (4)")
-    parser.add_argument("--reading", default="joint", choices=("joint", "split"), help="of all arms (joint)")
+    parser.add_argument("--reading", default="joint", choices=("joint", "split", "apart"), help="of all arms")
     parser.add_argument("--alone", type=int, default=2, help="split: a candidate's own layers (2)")
     parser.add_argument("--frozen", action="store_true", help="split: those layers stay the base's")
     parser.add_argument("--shared-pieces", type=float, default=0.0, help="see `entail train arcf` (0)")
@@ -443,6 +444,7 @@ def main() -> int:
     parser.add_argument("--noise-share", type=float, default=0.3, help="CN: of a prefix, at most (0.3)")
     parser.add_argument("--noise-from", type=float, default=0.5, help="CN: of the epochs, before it (0.5)")
     parser.add_argument("--rate", type=float, help="learning rate (2e-5, of an adapter 5e-4)")
+    parser.add_argument("--prefixes-a-step", type=int, default=1, metavar="N", help="(1)")
     parser.add_argument("--batch-tokens", type=int, default=5000, help="tokens of a prefix's samples (5000)")
     parser.add_argument("--dropout", type=float, help="of hidden states in training (as the base has it)")
     parser.add_argument("--train-k", type=int, default=180, help="visible neighbours in training (180)")

@@ -12,6 +12,11 @@ _SPLIT = (
     "MacAvaney et al. 2020); its score is that of the mean of its last states."
 )
 
+_APART = (
+    "To be fast it departs from the paper: question and facts never read the candidate. Candidates are "
+    "vectors that the base makes of them, once; the adapter learnt where among them those lie that explain."
+)
+
 _SHARED = (
     "Its score counts the word pieces that prefix and candidate share, rare ones for more; what it learnt is "
     "what they do not say."
@@ -48,6 +53,7 @@ def scorer_card(folder: Path, *, name: str, repo: str | None = None) -> str:
             + ("" if alone else ", the facts chosen so far,")
             + " and a candidate fact, and gives one score. It makes no vectors of sentences.",
             *([_SPLIT.format(alone=scorer.get("alone"))] if scorer.get("reading") == "split" else []),
+            *([_APART] if scorer.get("reading") == "apart" else []),
             *([_SHARED] if scorer.get("shared_pieces") else []),
             *([_POWER] if scorer.get("encoder") else []),
         ],

@@ -12,7 +12,7 @@ from entail.training.settings import check_values
 Scheme = Literal["arcf", "single-fact"]
 Loss = Literal["ranknet", "bxent", "nce"]
 Negatives = Literal["visible", "all", "mixed"]
-Reading = Literal["joint", "split"]
+Reading = Literal["joint", "split", "apart"]
 Tuning = Literal["lora", "full"]
 Precision = Literal["auto", "fp32", "bf16"]
 
@@ -31,7 +31,8 @@ class ArcfConfig:
     reading: Annotated[
         Reading,
         "joint: prefix and candidate read each other, the paper's cross-encoder; split: a prefix reads "
-        "itself alone, a candidate reads it in the upper layers, so that most is computed once",
+        "itself alone, a candidate reads it in the upper layers, so that most is computed once; apart: "
+        "neither reads the other, candidates are read by the base as it is",
     ] = "joint"
     alone: Annotated[int, "split: lower layers in which a candidate reads itself alone"] = 2
     frozen: Annotated[
@@ -98,6 +99,10 @@ class ArcfConfig:
         if self.negatives is not None:
             check_values(self, at_least={}, above_zero={}, not_negative=(), choices={"negatives": Negatives})
         shares = {name: getattr(self, name) for name in ("noise_share", "noise_from", "warmup")}
+        if self.reading == "apart" and self.tuning != "lora":
+            raise TrainingError(
+                "reading=apart needs tuning=lora: the base reads candidates, an adapter on it prefixes"
+            )
         if max(shares.values()) > 1:
             told = ", ".join(f"{name} {value:g}" for name, value in shares.items())
             raise TrainingError(f"expected shares of 1 at most, found {told}")

@@ -34,7 +34,7 @@ class Sample:
         prefix: Positions of the facts in it.
         candidates: Positions of facts, or `BARE`; positives first.
         positives: How many of them are.
-        tokens: Of all rows; a prefix that is read apart counts once.
+        tokens: Of all rows; a prefix that is read by itself counts once, what the base has read not at all.
     """
 
     question: int
@@ -159,14 +159,11 @@ class Sampler:
         if not positives:
             return None
         ids = self._inputs.prefix(question.ids, prefix).ids
-        split = config.reading == "split"
-        before = () if split else ids  # what is computed with every candidate
         candidates, least = list(positives), len(positives) + 1
-        tokens = self._inputs.tokens((ids, ())) if split else 0
-        for fact in positives:
-            tokens += self._inputs.tokens((before, self._candidate(fact)))
+        tokens = 0 if config.reading == "joint" else self._inputs.tokens((ids, ()))
+        tokens += sum(self._cost(ids, fact) for fact in positives)
         for fact in [*bare, *others]:
-            size = self._inputs.tokens((before, self._candidate(fact)))
+            size = self._cost(ids, fact)
             if tokens + size > config.batch_tokens and len(candidates) >= least:
                 break
             candidates.append(fact)
@@ -191,6 +188,13 @@ class Sampler:
             sample.prefix, facts
         )
         return self.pairs(sample), known
+
+    def _cost(self, prefix: Ids, fact: int) -> int:
+        """Return the tokens that are read for one candidate: apart, the base has read it once for all."""
+        reading = self.config.reading
+        if reading == "apart":
+            return 0
+        return self._inputs.tokens((prefix if reading == "joint" else (), self._candidate(fact)))
 
     def _candidate(self, fact: int) -> Ids:
         return () if fact == BARE else self._inputs.candidates[fact]

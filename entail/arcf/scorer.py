@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +117,7 @@ def load_scorer(
     d = parts.dimension
     with open_tensors(folder / HEAD, name=called, device=place, dtype=torch.float32) as tensors:
         head = tensors.get("weight", 1, d), tensors.get("bias", 1)
-        scale = tensors.get("scale", 1) if form.reading == "split" else None
+        scale = None if form.reading == "joint" else tensors.get("scale", 1)
         shared = float(tensors.get(SHARED_PIECES, 1).exp()) if form.shared_pieces else 0.0
         power = float(tensors.get(POWER, 1).exp()) if form.encoder else 0.0
     pairs: PairScorer
@@ -168,8 +168,10 @@ def _split_scorer(
 ) -> SplitScorer:
     plain = None if stock else plain_parts(parts, device=device, dtype=dtype)
     layers: Layers
+    lower: Layers | None = None
     if plain is not None:
         layers, tokenize, frame = BertLayers(plain.bert, plain.added), plain.tokenize, plain.frame
+        lower = BertLayers(plain.bert, {}) if form.reading == "apart" else None
         longest = min(form.longest, plain.bert.config.positions)
     else:
         model = stock_model(parts, device=device, dtype=dtype)
@@ -177,9 +179,14 @@ def _split_scorer(
         told, padding = first.tokenizer.backend_tokenizer.to_str(), first.tokenizer.pad_token_id
         tokenize, frame = read_tokenizer(told, name=parts.name, padding=padding)
         layers, longest = ModuleLayers(first.auto_model.eval(), name=parts.name), form.longest
+        if form.reading == "apart":
+            unadapted = stock_model(replace(parts, adapter=None), device=device, dtype=dtype)
+            below: Any = next(iter(unadapted.children()))
+            lower = ModuleLayers(below.auto_model.eval(), name=parts.name)
     return SplitScorer(
         layers,
         head,
+        lower=lower,
         alone=form.alone,
         tokenize=tokenize,
         frame=frame,

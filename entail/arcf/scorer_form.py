@@ -28,8 +28,8 @@ class ScorerForm:
         k: Neighbours that were visible while it was trained.
         metric: What nearness was.
         stop: Whether it learnt when to stop.
-        reading: `joint`: prefix and candidate read each other; `split`: see `entail.arcf.split`.
-        alone: Split: layers in which a candidate reads itself alone.
+        reading: `joint`: prefix and candidate read each other; `split`, `apart`: see `entail.arcf.split`.
+        alone: Split: layers in which a candidate reads itself alone; apart: all.
         shared_pieces: Whether the overlap of prefix and candidate is a term of its scores.
         encoder: What made the vectors of explained questions, where the explanatory power of facts is a term
             of its scores; empty where it is none.

@@ -12,6 +12,10 @@ states, and of its cosine to the mean p of the prefix's,
     s = w m + b + g cos(m, p).
 
 A step then costs a candidate's own tokens in the upper layers alone.
+
+Where no layer is left above, the two are read *apart*: candidates by the base as it is, once a corpus, the
+prefix by an adapter on it, and a step costs one prefix, however many candidates there are (a bi-encoder of
+chains, as in SCAR, Valentino et al. 2022).
 """
 
 from __future__ import annotations
@@ -145,6 +149,16 @@ def read_onto(layers: Layers, x: Tensor, known: Tensor | None, prefix: PrefixSta
     for at in range(alone, layers.depth):
         onto = prefix.keys[at - alone], prefix.values[at - alone]
         x = layers.above(at, x, _attend(*layers.attention(at, x), known, onto))
+    return mean_of(x, known)
+
+
+def mean_of(x: Tensor, known: Tensor | None) -> Tensor:
+    """Return the means of rows of states, fp32, (rows, d).
+
+    Args:
+        x: The states, (rows, tokens, d).
+        known: Which tokens are no padding; None: all.
+    """
     if known is None:
         return x.float().mean(1)
     kept = known[:, :, None].float()  # (rows, tokens, 1)

@@ -36,6 +36,7 @@ class SplitScorer:
     Args:
         layers: The maps.
         head: w, b and g, fp32.
+        lower: The maps by which candidates read themselves, where those are others; None: the same.
         alone: Layers in which a candidate reads itself alone.
         tokenize: The base's.
         frame: The tokens around a text.
@@ -50,6 +51,7 @@ class SplitScorer:
         layers: Layers,
         head: Head,
         *,
+        lower: Layers | None = None,
         alone: int,
         tokenize: Tokenize,
         frame: Frame,
@@ -64,7 +66,7 @@ class SplitScorer:
         self.spent = Spent()
         self._device = device
         self._lower = LowerStates(
-            layers,
+            lower or layers,
             alone=alone,
             frame=frame,
             device=device,
@@ -92,7 +94,8 @@ class SplitScorer:
                     mean = read_onto(self._layers, x, mask, prefix, alone=self._alone)
                     at = [places[i] for i in some]
                     found[at] = scores_of(mean, prefix, self._head).float().cpu().numpy()
-                    self.spent.add(len(some), sum(lengths[i] for i in some), x.shape[0] * x.shape[1])
+                    if self._alone < self._layers.depth:
+                        self.spent.add(len(some), sum(lengths[i] for i in some), x.shape[0] * x.shape[1])
         return found
 
     def _prefix(self, ids: Ids) -> PrefixStates:

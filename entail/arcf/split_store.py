@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from entail.arcf.split import Layers, candidate_rows, candidate_tokens, read_alone
+from entail.arcf.split import Layers, candidate_rows, candidate_tokens, mean_of, read_alone
 from entail.encoders.pairs import Frame, Ids
 from entail.encoders.row_batches import Spent, token_batches
 
@@ -21,7 +21,8 @@ STORE = 1 << 19
 class LowerStates:
     """States of candidates below the layers in which they read a prefix; any number of threads may ask.
 
-    Beyond `store` tokens those not asked for longest go.
+    Beyond `store` tokens those not asked for longest go. Where all layers are lower ones nothing is read on,
+    and of a candidate's states their mean is kept alone.
 
     Args:
         layers: The maps.
@@ -56,7 +57,7 @@ class LowerStates:
         return self._held
 
     def of(self, candidates: Sequence[Ids]) -> list[Tensor]:
-        """Return the states of candidates, each (its tokens, d), without gradient."""
+        """Return the states of candidates, each (its tokens, d) or (1, d), without gradient."""
         import torch
 
         with self._keeping:
@@ -72,6 +73,8 @@ class LowerStates:
             with torch.inference_mode(mode=False), torch.no_grad():
                 tokens = torch.from_numpy(rows).to(self._device)
                 x = read_alone(self._layers, tokens, mask, alone=self._alone)  # (some, tokens, d)
+                if self._alone == self._layers.depth:
+                    x = mean_of(x, mask)[:, None]
             self._spent.add(len(some), sum(lengths[i] for i in some), rows.size)
             for i, states in zip(some, x, strict=True):
                 there[new[i]] = states[: lengths[i]].clone()  # else all of the batch would stay

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from entail.arcf.inputs import by_prefix
 from entail.arcf.split import (
     Head,
+    Layers,
     candidate_rows,
     candidate_tokens,
     prefix_row,
@@ -90,14 +91,23 @@ class SplitTower(ScorerTower):
         self._lower: LowerStates | None = None
         if frozen:
             self._freeze()
-            self._lower = LowerStates(
-                self._layers,
-                alone=self.alone,
-                frame=self.frame,
-                device=self.device,
-                budget=AT_ONCE if self.device == "cpu" else 1 << 20,
-                spent=self.spent,
-            )
+            self._lower = self.lower_states(self._layers)
+
+    @property
+    def score_head(self) -> Head:
+        """What makes a score of states."""
+        return Head(self.head.weight, self.head.bias, self.head.get_parameter("scale"))
+
+    def lower_states(self, layers: Layers) -> LowerStates:
+        """Return what keeps candidates as the layers in which they read themselves alone make them."""
+        return LowerStates(
+            layers,
+            alone=self.alone,
+            frame=self.frame,
+            device=self.device,
+            budget=AT_ONCE if self.device == "cpu" else 1 << 20,
+            spent=self.spent,
+        )
 
     def outputs(self, pairs: Sequence[Pair]) -> Tensor:
         """Return a score a pair with its gradient, shape (pairs, 1), fp32."""
@@ -113,7 +123,6 @@ class SplitTower(ScorerTower):
         """Return the scores in the order in which they were computed, and whose they are."""
         import torch
 
-        head = Head(self.head.weight, self.head.bias, self.head.get_parameter("scale"))
         parts: list[Tensor] = []
         order: list[int] = []
         for ids, places in by_prefix(pairs).items():
@@ -129,7 +138,7 @@ class SplitTower(ScorerTower):
                 x = self._read_alone([candidates[i] for i in some], tokens, mask)
                 mean = read_onto(self._layers, x, mask, prefix, alone=self.alone)
                 with torch.autocast(torch.device(self.device).type, enabled=False):
-                    parts.append(scores_of(mean, prefix, head))  # (some,)
+                    parts.append(scores_of(mean, prefix, self.score_head))  # (some,)
                 order.extend(places[i] for i in some)
                 self.spent.add(len(some), int(known.sum()), rows.size)
         return parts, order

@@ -83,8 +83,15 @@ class ArcfTask:
         import torch
 
         losses, right, margins, tokens = [], [], [], 0
-        for sample in batch:
-            scores = self.scorer.scores(*self.sampler.asked(sample))  # (samples,)
+        asked = [self.sampler.asked(sample) for sample in batch]
+        known = [evidence for _, evidence in asked if evidence is not None]
+        # At once: what is computed for a step as a whole, such as weights in bf16, is computed once.
+        together = self.scorer.scores(
+            [pair for pairs, _ in asked for pair in pairs], np.concatenate(known) if known else None
+        )
+        for sample, scores in zip(
+            batch, together.split([len(pairs) for pairs, _ in asked]), strict=True
+        ):  # (samples,)
             positive = torch.arange(len(scores), device=scores.device) < sample.positives
             losses.append(loss_of(scores, positive, kind=self.config.loss))
             tokens += sample.tokens

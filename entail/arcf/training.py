@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from entail.arcf.apart_tower import ApartTower
 from entail.arcf.config import ArcfConfig
 from entail.arcf.explanatory_power import Explanations, ExplanatoryPower
 from entail.arcf.inputs import Inputs
@@ -174,6 +175,8 @@ def _tower(config: ArcfConfig, base: EncoderEntry, device: str) -> ScorerTower:
     shared |= {"longest": config.longest, "dropout": config.dropout, "seed": config.seed}
     if config.reading == "split":
         return SplitTower(base, alone=config.alone, frozen=config.frozen, **shared)
+    if config.reading == "apart":
+        return ApartTower(base, **shared)
     return ScorerTower(base, **shared)
 
 
