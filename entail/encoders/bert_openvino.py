@@ -55,6 +55,8 @@ class OpenvinoBert:
             # As many as torch takes, which is told by OMP_NUM_THREADS.
             "INFERENCE_NUM_THREADS": torch.get_num_threads(),
             "NUM_STREAMS": 1,
+            # A thread that is bound to a core waits for whoever else is on it.
+            "ENABLE_CPU_PINNING": False,
         }
         try:
             self._compiled: Any = openvino.compile_model(_graph(bert, adapter), "CPU", settings)
