@@ -8,14 +8,15 @@ from entail.ui.claims_encoders import pick_pair
 from entail.ui.claims_found import draw_found
 from entail.ui.claims_judges import pick_judges, to_address
 from entail.ui.claims_question import draw_question
+from entail.ui.claims_relevance import draw_relevance_figures
 from entail.ui.claims_source import pick_pool
 from entail.ui.claims_table import draw_table
 from entail.ui.resources import shelf
 from entail.ui.shell import page
 from entail.ui.words import label
 
-ONE, MANY = "one", "many"
-MODES = {ONE: "One question", MANY: "Many questions"}
+ONE, MANY, RELEVANCE = "one", "many", "relevance"
+MODES = {ONE: "One question", MANY: "Many questions", RELEVANCE: "What relevance is"}
 
 with page("Claims") as (shared, author):
     st.title("Questions as claims")
@@ -32,6 +33,8 @@ with page("Claims") as (shared, author):
         if mode == MANY:
             claims_link.write(claims_link.PARTS)
             draw_table()
+        elif mode == RELEVANCE:
+            draw_relevance_figures(shared)
         else:
             top = st.container()
             st.divider()
@@ -48,9 +51,8 @@ with page("Claims") as (shared, author):
             further = to_address(judges)
             if asked is not None and asked.edited:
                 further["claim"] = asked.claim
-            claims_link.write(
-                ("mode", "question", "answer", "over", "left", "right", "k", "beside"), further=further
-            )
+            parts = ("mode", "question", "answer", "over", "left", "right", "k", "beside")
+            claims_link.write((*parts, *claims_link.OF_RELEVANCE), further=further)
             if pool is not None and asked is not None:
                 draw_found(pool, asked, (pair.left, pair.right), judges)
     except EntailError as error:

@@ -96,6 +96,38 @@ class Relevance:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is judged of a question.
+
+    Attributes:
+        question: As it is asked.
+        claim: What a passage that answers it entails.
+        gold: Such a passage.
+        negative: One that looks as if it did.
+    """
+
+    question: str
+    claim: str
+    gold: str
+    negative: str
+
+
+def beside_claims(examples: Examples, *, words: int = 100) -> list[Beside]:
+    """Return what `claims_entailed` judges: a row for each question with a hard negative."""
+    store = examples.store
+    return [
+        Beside(
+            one.question,
+            claim(one.question).text,
+            excerpt(store[one.gold[0]].whole, words=words, answers=one.answers),
+            excerpt(store[one.negatives[0]].whole, words=words),
+        )
+        for one in examples.examples
+        if one.negatives
+    ]
+
+
 def claims_entailed(
     examples: Examples, judge: Judge, *, words: int = 100, progress: ProgressCallback | None = None
 ) -> Relevance:
@@ -110,16 +142,15 @@ def claims_entailed(
     Raises:
         EvaluationError: If no question has a hard negative.
     """
-    asked = [one for one in examples.examples if one.negatives]
+    asked = beside_claims(examples, words=words)
     if not asked:
         raise EvaluationError(
             f"expected questions with hard negatives, found {len(examples)} without; add them by BM25 "
             "(with_hard_negatives)"
         )
-    claims = [claim(one.question).text for one in asked]
-    gold = [excerpt(examples.store[one.gold[0]].whole, words=words, answers=one.answers) for one in asked]
-    others = [excerpt(examples.store[one.negatives[0]].whole, words=words) for one in asked]
-    found = judge.entailment([*gold, *others], [*claims, *claims], progress=progress)
+    claims = [one.claim for one in asked]
+    passages = [*(one.gold for one in asked), *(one.negative for one in asked)]
+    found = judge.entailment(passages, [*claims, *claims], progress=progress)
     groups = {"passages that answer": found[: len(asked)], "hard negatives": found[len(asked) :]}
     return Relevance("P(passage entails claim)", judge.name, groups)
 

@@ -232,16 +232,19 @@ def draw_building(place: Place) -> None:
     st.caption("The tree can be read and edited meanwhile. Each sentence is encoded once and kept.")
 
 
-def draw_progress(work: Work[Any], *, waiting: str = "Preparing the search …") -> None:
+def draw_progress(
+    work: Work[Any], *, waiting: str = "Preparing the search …", key: str | None = None
+) -> None:
     """Draw how far something is, and go on by itself once it is there; or say what went wrong.
 
     Args:
         work: The work.
         waiting: What it does, as long as it tells no progress.
+        key: Of the button that tries again, where several things on a page may go wrong at once.
     """
     if work.error is not None:
         st.error(label(str(work.error)))
-        st.button("Try again", icon=":material/refresh:")
+        st.button("Try again", icon=":material/refresh:", key=key)
     else:
         _poll(work, waiting)
 

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from entail.ui.claims_link import begin
-from entail.ui.resources import retriever_label, retrievers
+from entail.ui.claims_link import begin, wanted
+from entail.ui.resources import LEXICAL, retriever_label, retrievers
 from entail.ui.words import label
 
 UNTUNED, TUNED = "dpr-minilm", "dpr-minilm-tuned"
 """Names of those that ship, where they do."""
+
+ENCODERS_KEY = "claims_retrievers"
+"""Key of the field of those whose similarities are drawn."""
 
 _METHODS = ("tuning", "dpr")
 
@@ -96,3 +99,26 @@ def pick_pair() -> Pair:
     if left == right:
         st.info(f"Both are {label(retriever_label(left))}: choose another one on either side.")
     return Pair(left, right)
+
+
+def pick_encoders() -> list[str]:
+    """Draw the choice of one or two encoders; what searches by shared words has no similarity of meaning."""
+    names = [name for name in retrievers() if name not in LEXICAL]
+    if ENCODERS_KEY not in st.session_state:
+        told = wanted("encoders")
+        usual = usual_pair(names, tuned) if (tuned := tuned_encoders()) else names[:1]
+        begun = [name for name in told.split("|") if name in names] if told else []
+        st.session_state[ENCODERS_KEY] = list(dict.fromkeys(begun or usual))[:2]
+    st.session_state[ENCODERS_KEY] = [name for name in st.session_state[ENCODERS_KEY] if name in names]
+    return list(
+        st.multiselect(
+            "Similarity by",
+            names,
+            key=ENCODERS_KEY,
+            format_func=retriever_label,
+            max_selections=2,
+            placeholder="One or two retrievers",
+            help="Retrievers of meaning. TF-IDF and BM25 have no similarity of two sentences alone, and "
+            "encoders of Gaussians tell a direction.",
+        )
+    )

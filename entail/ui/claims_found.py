@@ -103,7 +103,7 @@ def draw_found(pool: Pool, asked: Asked, names: tuple[str, str], judges: Sequenc
     for judge in judges:
         told = take_scores(judge, passages, asked.claim)
         if told.value is None:
-            draw_progress(told, waiting=f"{label(judge)} judges the passages …")
+            draw_progress(told, waiting=f"{label(judge)} judges the passages …", key=f"claims_again-{judge}")
         else:
             scores[judge] = dict(zip(lists.all_positions, told.value, strict=True))
     draw_overview(lists, scores)

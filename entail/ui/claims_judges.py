@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,15 +10,16 @@ import streamlit as st
 
 from entail.errors import EncoderError
 from entail.settings import is_demo
-from entail.ui.claims_link import LONGEST, wanted
+from entail.ui.claims_link import LONGEST, begin, wanted
 from entail.ui.direction_encoder import gaussian_names, loaded, take_encoder
 from entail.ui.words import certainty
 from entail.ui.works import Work, Works
 
 if TYPE_CHECKING:
     from entail.progress import ProgressCallback
+    from entail.tuning.judge import NliJudge
 
-BY_KEY, OTHER_KEY = "claims_judges", "claims_other"
+BY_KEY, ONE_KEY, OTHER_KEY = "claims_judges", "claims_judge", "claims_other"
 """Keys of the fields, and so of the choices in the session."""
 
 NOBODY = "nobody"
@@ -53,8 +54,7 @@ def pick_judges() -> list[str]:
     from entail.tuning.judge import list_judges
 
     cross, gaussians = list_judges(), list(gaussian_names())
-    other = "" if is_demo() else str(st.session_state.get(OTHER_KEY, "")).strip()
-    names = list(dict.fromkeys([*cross, *gaussians, *([other] if other else [])]))
+    names = list(dict.fromkeys([*cross, *gaussians, *_other()]))
     if BY_KEY not in st.session_state:
         told = wanted("by")
         begun = told.split(_BETWEEN) if told is not None else names[:1]
@@ -69,7 +69,38 @@ def pick_judges() -> list[str]:
         help="A cross-encoder of natural language inference says how probable a passage makes the claim; "
         "an encoder of Gaussians says which of the two entails the other.",
     )
-    if not cross:
+    _draw_other(missing=not cross, take=_take_other)
+    return list(chosen)
+
+
+def pick_judge() -> str | None:
+    """Draw the choice of one cross-encoder, which alone tells P(entailment); None where none is here."""
+    from entail.tuning.judge import list_judges
+
+    cross = list_judges()
+    names = list(dict.fromkeys([*cross, *_other()]))
+    chosen = None
+    if names:
+        chosen = st.selectbox(
+            "Entailment judged by",
+            names,
+            key=begin("judge", names, names[0]),
+            help="A cross-encoder of natural language inference: it says how probable a passage makes a "
+            "claim. An encoder of Gaussians tells a direction and no probability, so none is listed.",
+        )
+    _draw_other(missing=not cross, take=_take_one)
+    return chosen
+
+
+def _other() -> list[str]:
+    """Return the judge that was typed in, where one was."""
+    name = "" if is_demo() else str(st.session_state.get(OTHER_KEY, "")).strip()
+    return [name] if name else []
+
+
+def _draw_other(*, missing: bool, take: Callable[[], None]) -> None:
+    """Draw the field for a judge that is not listed, and where none is here, how to get one."""
+    if missing:
         st.caption(
             ":material/info: No cross-encoder of natural language inference is here: train one by "
             "`entail train judge`, or name one below."
@@ -81,18 +112,21 @@ def pick_judges() -> list[str]:
                 key=OTHER_KEY,
                 max_chars=300,
                 placeholder="cross-encoder/nli-MiniLM2-L6-H768",
-                on_change=_take_other,
+                on_change=take,
                 help="It is loaded when it is first asked, from the Hub if it is not here.",
             )
-    return list(chosen)
 
 
 def _take_other() -> None:
-    """Choose the judge that was typed in; called before a run."""
-    name = str(st.session_state.get(OTHER_KEY, "")).strip()
+    """Choose the judge that was typed in beside the others; called before a run."""
     chosen = st.session_state.get(BY_KEY, [])
-    if name and name not in chosen:
-        st.session_state[BY_KEY] = [*chosen, name]
+    st.session_state[BY_KEY] = list(dict.fromkeys([*chosen, *_other()]))
+
+
+def _take_one() -> None:
+    """Choose the judge that was typed in; called before a run."""
+    for name in _other():
+        st.session_state[ONE_KEY] = name
 
 
 def to_address(chosen: Sequence[str]) -> dict[str, str]:
@@ -101,8 +135,28 @@ def to_address(chosen: Sequence[str]) -> dict[str, str]:
 
 
 @st.cache_resource(show_spinner=False)
-def _judges() -> Works:
+def judges() -> Works:
+    """Return the process's cross-encoders, each in memory once."""
     return Works(3, failure="the judge could not be loaded")
+
+
+def held_judge(name: str, works: Works) -> NliJudge:
+    """Return the one copy of a cross-encoder in this process, loaded at the first call.
+
+    Args:
+        name: A name under `models/`, a folder or a Hub id.
+        works: What `judges` returned, since a thread that runs no page cannot ask.
+
+    Raises:
+        EncoderError: If it cannot be loaded.
+    """
+    from entail.tuning.judge import NliJudge
+
+    work = works.take((name, judge_stamp(name)), lambda _: NliJudge(name), wait=0)
+    work.done.wait()
+    if work.value is None:
+        raise work.error or EncoderError(f"{name} could not be loaded")
+    return work.value
 
 
 @st.cache_resource(show_spinner=False)
@@ -112,15 +166,15 @@ def _scores() -> Works:
 
 def take_scores(name: str, passages: Sequence[str], claim: str) -> Work[list[Score]]:
     """Return what a judge says of each passage and the claim, in the making where it is not known."""
-    judges, encoders, gaussians = _judges(), loaded(), gaussian_names()
+    works, encoders, gaussians = judges(), loaded(), gaussian_names()
     texts = [passage[:_READ] for passage in passages]
 
     def make(report: ProgressCallback) -> list[Score]:
         if name in gaussians:
             return _by_gaussians(name, gaussians[name], encoders, texts, claim)
-        return _by_cross_encoder(name, judges, texts, claim, report)
+        return _by_cross_encoder(name, works, texts, claim, report)
 
-    place = (name, gaussians.get(name) or _stamp(name), claim[:LONGEST], tuple(texts))
+    place = (name, gaussians.get(name) or judge_stamp(name), claim[:LONGEST], tuple(texts))
     return _scores().take(place, make)
 
 
@@ -145,13 +199,7 @@ def _by_gaussians(
 def _by_cross_encoder(
     name: str, works: Works, texts: Sequence[str], claim: str, report: ProgressCallback
 ) -> list[Score]:
-    from entail.tuning.judge import NliJudge
-
-    work = works.take((name, _stamp(name)), lambda _: NliJudge(name), wait=0)
-    work.done.wait()
-    if work.value is None:
-        raise work.error or EncoderError(f"{name} could not be loaded")
-    values = work.value.entailment(texts, [claim] * len(texts), progress=report)
+    values = held_judge(name, works).entailment(texts, [claim] * len(texts), progress=report)
     return [
         Score(float(value), bool(value >= 0.5), f"{'entails' if value >= 0.5 else 'does not entail'}, "
               f"P = {certainty(float(value))}")
@@ -159,7 +207,7 @@ def _by_cross_encoder(
     ]  # fmt: skip
 
 
-def _stamp(name: str) -> int:
+def judge_stamp(name: str) -> int:
     """Return what changes when a judge under `models/` is replaced; 0 for one that is elsewhere."""
     from entail.settings import load_settings
 

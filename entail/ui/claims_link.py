@@ -8,7 +8,13 @@ import streamlit as st
 
 from entail.ui.link import Link
 
-PARTS = ("mode", "question", "answer", "claim", "over", "left", "right", "k", "beside", "by")
+OF_RELEVANCE = ("judge", "questions", "pairs", "encoders")
+"""What an address names for what relevance is."""
+
+PARTS = (
+    *("mode", "question", "answer", "claim", "over", "left", "right", "k", "beside", "by"),
+    *OF_RELEVANCE,
+)
 """What an address may name; most are the end of the key `claims_<part>` of a widget."""
 
 LONGEST = 5000
@@ -16,6 +22,7 @@ LONGEST = 5000
 
 _EDITS = "claims_edits"
 _CALLED = {"over": "corpus or file", "left": "retriever", "right": "retriever", "by": "judge"}
+_CALLED |= {"questions": "number of questions", "pairs": "number of pairs"}
 _LINK = Link("claims", PARTS, called=_CALLED)
 begin, wanted = _LINK.begin, _LINK.wanted
 

@@ -25,13 +25,18 @@ class Known:
 
     Attributes:
         question: As it is asked.
-        answer: One of its answers, empty where none is known.
+        answers: Texts that answer it, any of them.
         gold: Positions of the passages that answer it.
     """
 
     question: str
-    answer: str = ""
+    answers: tuple[str, ...] = ()
     gold: frozenset[int] = frozenset()
+
+    @property
+    def answer(self) -> str:
+        """The first answer, empty where none is known."""
+        return self.answers[0] if self.answers else ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ def corpus_pool(corpus: Corpus) -> Pool:
     for example in EXAMPLES:
         places = frozenset(place for text in example.gold if (place := corpus.position(text)) is not None)
         if places:
-            found.append(Known(example.question, example.answer, places))
+            found.append(Known(example.question, (example.answer,), places))
     return Pool(corpus.name, corpus, _by_question(found))
 
 
@@ -127,8 +132,7 @@ def _questions(path: Path, corpus: Corpus, place_of: Mapping[str, str]) -> Itera
         for one in read_questions(path, split=splits[0] if splits else "test"):
             keys = [place_of[id_] for id_ in one.gold if id_ in place_of]
             if keys:
-                answer = one.answers[0] if one.answers else ""
-                yield Known(one.text, answer, frozenset(corpus.positions[key] for key in keys))
+                yield Known(one.text, one.answers, frozenset(corpus.positions[key] for key in keys))
                 count += 1
             if count == MOST_QUESTIONS:
                 return
@@ -140,6 +144,8 @@ def _by_question(found: Iterable[Known]) -> dict[str, Known]:
     by_question: dict[str, Known] = {}
     for one in found:
         before = by_question.get(asked(one.question))
-        gold = one.gold | (before.gold if before else frozenset())
-        by_question[asked(one.question)] = Known(one.question, one.answer, gold)
+        if before is not None:
+            answers = tuple(dict.fromkeys((*one.answers, *before.answers)))
+            one = Known(one.question, answers, one.gold | before.gold)
+        by_question[asked(one.question)] = one
     return by_question

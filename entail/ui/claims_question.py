@@ -48,7 +48,7 @@ class Asked:
 def draw_question(examples: Iterable[Known]) -> Asked | None:
     """Draw the fields; None, explained, while nothing is asked or claimed."""
     known = list(islice(examples, _LISTED))
-    first = known[0] if known else Known("When did the first person walk on the Moon?", "1969")
+    first = known[0] if known else Known("When did the first person walk on the Moon?", ("1969",))
     key = begin_text("question", first.question)
     answer_key = begin_text("answer", first.answer if wanted("question") is None else "")
     left, right = st.columns(2, gap="large")

@@ -11,8 +11,16 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-_HEIGHT = 220
-"""Pixels of the steps."""
+_HEIGHT = 340
+"""Pixels of the steps, with title, legend and axis: the page fits all of it into the height."""
+
+_ROW, _AXIS = 42, 80
+"""Pixels of a group's mean and quartiles, its name above them; of what is below all of them."""
+
+_BELOW = "mean, and the middle half of each group"
+
+_MARGIN = 40
+"""Pixels left of both charts, so that the same value stands in the same place."""
 
 _DASHES = ((1, 0), (6, 4), (2, 3), (1, 0))
 
@@ -73,8 +81,8 @@ def relevance_summary(told: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def draw_relevance(told: Mapping[str, Any]) -> alt.VConcatChart:
-    """Return the chart: steps that say which share of a group lies in each bin; means and quartiles below.
+def draw_relevance(told: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
+    """Return the chart: steps that say which share of a group lies in each bin.
 
     Groups differ by colour and by dash, so that none is told by its colour alone. The pointer tells the
     shares of all groups in its bin.
@@ -86,12 +94,24 @@ def draw_relevance(told: Mapping[str, Any]) -> alt.VConcatChart:
 
     marks = marks_of(list(told["groups"]))
     scale, order = scales(marks), [mark.name for mark in marks]
-    legend = alt.Legend(title=None, orient="top", columns=1, labelLimit=400, symbolType="stroke")
+    legend = alt.Legend(
+        title="share of",
+        titleOrient="left",
+        orient="top",
+        columns=len(order),
+        labelLimit=400,
+        symbolType="stroke",
+        symbolOpacity=1,
+    )
     shares = relevance_table(told)
     low, high = drawn_bounds(told)
-    span = alt.Scale(domain=[low, high], nice=False)
-    x = alt.X("from:Q", title=None, scale=span)
-    y = alt.Y("share:Q", title="share of the group", axis=alt.Axis(format=".0%"), stack=None)
+    x = alt.X(
+        "from:Q", title=None, scale=alt.Scale(domain=[low, high], nice=False), axis=alt.Axis(tickCount=8)
+    )
+    # No title beside it: both charts then begin at the same place.
+    y = alt.Y(
+        "share:Q", title=None, axis=alt.Axis(format=".0%", minExtent=_MARGIN, maxExtent=_MARGIN), stack=None
+    )
     colour = alt.Color("group:N", scale=scale["color"], legend=legend, sort=order)
     drawn = shares[(shares["from"] >= low) & (shares["to"] <= high)]
     # A step reaches as far as the next one begins: the last bin ends where another would.
@@ -109,35 +129,58 @@ def draw_relevance(told: Mapping[str, Any]) -> alt.VConcatChart:
     bins = (
         alt.Chart(_by_bin(drawn, order))
         .mark_rect(opacity=0.001)
-        .encode(x=x, x2="to:Q", y=alt.value(0), y2=alt.value(_HEIGHT), tooltip=tips)
+        .encode(x=x, x2="to:Q", y=alt.value(0), y2=alt.value("height"), tooltip=tips)
     )
-    steps = alt.layer(area, line, bins).properties(
+    return alt.layer(area, line, bins).properties(
         height=_HEIGHT, width="container", title=f"{told['measure']}, by {told['by']}"
     )
-    below = alt.Chart(relevance_summary(told)).encode(
-        y=alt.Y("group:N", title=None, sort=order, axis=alt.Axis(labelLimit=160)),
+
+
+def draw_quartiles(told: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
+    """Return the chart that goes below: the mean of each group, and from where to where its middle half lies.
+
+    Args:
+        told: As `draw_relevance`, over the same bounds.
+    """
+    import altair as alt
+
+    marks = marks_of(list(told["groups"]))
+    scale, order = scales(marks), [mark.name for mark in marks]
+    low, high = drawn_bounds(told)
+    span = alt.Scale(domain=[low, high], nice=False)
+    # A name stands above its line: beside it, it would take the room of the lines on a telephone.
+    names = alt.Axis(
+        labelAlign="left",
+        labelPadding=-2,
+        labelBaseline="bottom",
+        labelOffset=-6,
+        labelOverlap=False,
+        labelLimit=300,
+        ticks=False,
+        domain=False,
+        zindex=1,
+        minExtent=_MARGIN,
+        maxExtent=_MARGIN,
+    )
+    base = alt.Chart(relevance_summary(told)).encode(
+        y=alt.Y("group:N", title=None, sort=order, axis=names),
         color=alt.Color("group:N", scale=scale["color"], legend=None, sort=order),
+        tooltip=[
+            alt.Tooltip("group:N", title="Group"),
+            alt.Tooltip("n:Q", title="Values", format=",d"),
+            alt.Tooltip("mean:Q", title="Mean", format=".3f"),
+            alt.Tooltip("median:Q", title="Median", format=".3f"),
+            alt.Tooltip("above:Q", title=f"P({order[0]} stand above)", format=".3f"),
+        ],
     )
-    tip = [
-        alt.Tooltip("group:N", title="Group"),
-        alt.Tooltip("n:Q", title="Values", format=",d"),
-        alt.Tooltip("mean:Q", title="Mean", format=".3f"),
-        alt.Tooltip("median:Q", title="Median", format=".3f"),
-        alt.Tooltip("above:Q", title=f"P({order[0]} stand above)", format=".3f"),
-    ]
-    quartiles = below.mark_rule(strokeWidth=4).encode(
-        x=alt.X("lower:Q", title=told["measure"], scale=span), x2="upper:Q", tooltip=tip
+    quartiles = base.mark_rule(strokeWidth=4).encode(
+        x=alt.X("lower:Q", title=_BELOW, scale=span, axis=alt.Axis(tickCount=8)), x2="upper:Q"
     )
-    mean = below.mark_point(filled=True, size=90, opacity=1).encode(
-        x=alt.X("mean:Q", title=told["measure"], scale=span),
+    mean = base.mark_point(filled=True, size=90, opacity=1).encode(
+        x=alt.X("mean:Q", title=_BELOW, scale=span),
         shape=alt.Shape("group:N", scale=scale["shape"], legend=None, sort=order),
-        tooltip=tip,
     )
-    layers = alt.layer(quartiles, mean).properties(height=28 * len(order), width="container")
-    chart: alt.VConcatChart = alt.vconcat(
-        steps, layers, spacing=8, padding={"left": 2, "top": 4, "bottom": 4, "right": 16}
-    ).resolve_scale(color="independent", shape="independent")
-    return chart
+    return alt.layer(quartiles, mean).properties(height=_ROW * len(order) + _AXIS, width="container")
 
 
 def drawn_bounds(told: Mapping[str, Any]) -> tuple[float, float]:

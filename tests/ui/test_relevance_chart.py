@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from entail.tuning.relevance import BINS, Relevance
-from entail.ui.relevance_chart import draw_relevance, marks_of, relevance_summary, relevance_table
+from entail.ui.relevance_chart import (
+    draw_quartiles,
+    draw_relevance,
+    marks_of,
+    relevance_summary,
+    relevance_table,
+)
 
 
 @pytest.fixture
@@ -45,10 +51,9 @@ def test_groups_are_summed_up(told: dict[str, Any]) -> None:
 
 def test_the_chart_shows_what_is_filled_and_no_more(told: dict[str, Any]) -> None:
     chart: dict[str, Any] = draw_relevance(told).to_dict()
-    steps, below = chart["vconcat"]
-    area, line, bins = steps["layer"]
+    area, line, bins = chart["layer"]
     assert area["encoding"]["x"]["scale"]["domain"] == [-0.1, 1.0]
-    assert steps["title"] == "similarity, by minilm"
+    assert chart["title"] == "similarity, by minilm"
     assert line["encoding"]["color"]["scale"]["domain"] == ["entailing", "neutral", "irrelevant"]
     drawn = chart["datasets"][area["data"]["name"]]
     assert len(drawn) == 3 * 11 + 3
@@ -58,7 +63,20 @@ def test_the_chart_shows_what_is_filled_and_no_more(told: dict[str, Any]) -> Non
     (bin_,) = [row for row in chart["datasets"][bins["data"]["name"]] if row["from"] == 0.5]
     assert (bin_["to"], bin_["share0"], bin_["share1"], bin_["share2"]) == (0.6, 0.25, 0.5, 0)
     assert [tip["title"] for tip in bins["encoding"]["tooltip"][2:]] == ["entailing", "neutral", "irrelevant"]
-    assert [layer["mark"]["type"] for layer in below["layer"]] == ["rule", "point"]
+
+
+def test_means_stand_below_the_steps_at_the_same_places(told: dict[str, Any]) -> None:
+    chart: dict[str, Any] = draw_quartiles(told).to_dict()
+    two = {name: told["groups"][name] for name in ("entailing", "neutral")}
+    rule, point = chart["layer"]
+    assert [layer["mark"]["type"] for layer in (rule, point)] == ["rule", "point"]
+    assert rule["encoding"]["x"]["scale"]["domain"] == [-0.1, 1.0]
+    steps: dict[str, Any] = draw_relevance(told).to_dict()
+    margins = [one["layer"][0]["encoding"]["y"]["axis"]["minExtent"] for one in (chart, steps)]
+    assert margins[0] == margins[1]
+    assert chart["height"] - draw_quartiles({**told, "groups": two}).to_dict()["height"] > 30, (
+        "each name has a place of its own above its line"
+    )
 
 
 def test_no_two_groups_are_told_by_colour_alone() -> None:

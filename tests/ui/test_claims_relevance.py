@@ -1,0 +1,238 @@
+"""What relevance is, on the Claims page: both figures, what they say, and what is said without them."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Corpus
+from entail.errors import EncoderError
+from entail.tuning.judge import NliJudge
+from entail.ui.resources import Workspace
+from tests.tuning.test_relevance import classifier
+from tests.ui.conftest import said, settled
+
+PAGE = "pages/Claims.py"
+THREE = (
+    ("Tesla was born in Smiljan.", "Where was Tesla born?", "Smiljan"),
+    ("Tesla studied in Graz for years.", "Where did Tesla study?", "Graz"),
+    ("Edison was born in Milan.", "Where was Edison born?", "Milan"),
+)
+NLI = "\n".join(
+    json.dumps({"premise": p, "hypothesis": h, "label": label})
+    for p, h, label in (
+        ("ba be", "ba be", "entailment"),
+        ("bi bo", "fo fu", "neutral"),
+        ("bu da", "ra", "contradiction"),
+    )
+).encode()
+
+
+class Fake:
+    """A judge that finds some places more probable than others, and counts how often it is asked."""
+
+    asked: list[int]
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def entailment(self, premises: Sequence[str], hypotheses: Sequence[str], *, progress: Any = None) -> Any:
+        Fake.asked.append(len(premises))
+        told = {"Smiljan": 0.9, "Graz": 0.6}
+        return np.array([next((p for place, p in told.items() if place in text), 0.1) for text in premises])
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> type[Fake]:
+    Fake.asked = []
+    monkeypatch.setattr("entail.tuning.judge.list_judges", lambda: ["nli-fake"])
+    monkeypatch.setattr("entail.tuning.judge.NliJudge", Fake)
+    return Fake
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is packaged, these tests begin without a judge and without a tuned encoder."""
+    monkeypatch.setattr("entail.tuning.judge.list_judges", list)
+    monkeypatch.setattr("entail.ui.claims_encoders.tuned_encoders", list)
+
+
+@pytest.fixture
+def written(shared: Workspace, tmp_path: Path) -> Callable[..., dict[str, str]]:
+    """Return what writes passages with questions, and gives the address over them."""
+
+    def write(rows: Sequence[tuple[str, str, str]] = THREE) -> dict[str, str]:
+        paragraphs = [
+            {
+                "context": text,
+                "qas": [{"id": str(at), "question": question, "answers": [{"text": answer}]}],
+            }
+            for at, (text, question, answer) in enumerate(rows)
+        ]
+        folder = tmp_path / "data" / "passage-files"
+        folder.mkdir(exist_ok=True)
+        told = json.dumps({"data": [{"title": "", "paragraphs": paragraphs}]})
+        (folder / "some.json").write_text(told, encoding="utf-8")
+        return {"over": "file-some.json"}
+
+    return write
+
+
+def opened(app: AppTest, **address: str) -> AppTest:
+    for name, value in {"mode": "relevance", **address}.items():
+        app.query_params[name] = value
+    return settled(app.switch_page(PAGE).run())
+
+
+def charts(app: AppTest) -> list[str]:
+    """Return what each figure says to who cannot see it."""
+    found = [chart.proto.alt for chart in app.get("vega_lite_chart")]
+    assert all("as in the table below" in alt for alt in found[1::2]), "means stand below each"
+    return found[::2]
+
+
+def buttons(app: AppTest) -> list[str]:
+    return [button.label for button in app.get("download_button")]
+
+
+def test_figure_2_is_drawn_told_and_kept(
+    app: AppTest, written: Callable[..., dict[str, str]], fake: type[Fake]
+) -> None:
+    app = opened(app, **written())
+    assert "A passage that answers stands above a hard negative in **39 of 100 comparisons**" in said(app)
+    assert "For 1 of 3 questions the passage that answers stands above" in said(app)
+    assert "All 3 questions whose passages are known, judged by nli-fake" in said(app)
+    (alt,) = charts(app)
+    assert "39 of 100" in alt
+    (table,) = (frame.value for frame in app.dataframe)
+    assert table["group"].tolist() == ["passages that answer", "hard negatives"]
+    assert table["mean"].tolist() == pytest.approx([1.6 / 3, 1.9 / 3])
+    assert table["above"].tolist() == ["", "39 of 100"]
+    assert buttons(app) == ["Questions (CSV)", "Summary (CSV)"]
+    assert "Upload pairs of premise and hypothesis" in said(app)
+    settled(app.run())
+    assert fake.asked == [6], "a rerun judges nothing again"
+
+
+def test_as_many_questions_as_asked_for_evenly_from_all(
+    app: AppTest, written: Callable[..., dict[str, str]], fake: type[Fake]
+) -> None:
+    rows = [
+        (f"The city {name} lies by a lake.", f"Where is the city {name}?", f"{name} lies")
+        for name in (2 * letter for letter in "BCDEFGHIJKLM")
+    ]
+    app = opened(app, questions="10", **written(rows))
+    assert app.number_input(key="claims_questions").value == 10
+    assert "10 of 12 questions whose passages are known" in said(app)
+    app = settled(app.number_input(key="claims_questions").set_value(20).run())
+    assert "All 12 questions whose passages are known" in said(app)
+    assert app.query_params["questions"] == "20"
+    app = settled(app.number_input(key="claims_questions").set_value(None).run())
+    assert app.number_input(key="claims_questions").value == 20, "an emptied field is none"
+    app = settled(app.segmented_control(key="claims_mode").set_value("many").run())
+    app = settled(app.segmented_control(key="claims_mode").set_value("relevance").run())
+    assert app.number_input(key="claims_questions").value == 20
+    assert app.query_params["judge"] == "nli-fake"
+    assert len(fake.asked) == 2
+
+
+def test_any_cross_encoder_judges_and_no_gaussian_is_offered(
+    app: AppTest, written: Callable[..., dict[str, str]], tiny_home: Path, gaussian: str
+) -> None:
+    address = written((("ba be bi", "Where is ba?", "be bi"), ("bo bu ba", "Where is bo?", "bu ba")))
+    app = opened(app, **address)
+    assert "No cross-encoder of natural language inference is here" in said(app)
+    assert not [field for field in app.selectbox if field.key == "claims_judge"], gaussian
+    assert not charts(app)
+    classifier(tiny_home / "nli", tiny_home / "tiny", ["contradiction", "entailment", "neutral"])
+    app.text_input(key="claims_other").set_value("nli")
+    app = settled(app.run())
+    assert app.selectbox(key="claims_judge").options == ["nli"]
+    premises, claim = ["ba be bi", "bo bu ba"], "There exists a known place where ba is."
+    told = NliJudge("nli").entailment(premises, [claim] * 2)
+    assert app.dataframe[0].value["mean"].tolist() == pytest.approx(told.tolist(), abs=1e-5)
+    assert "BM25 brings nothing else for them: 1." in said(app), "what else is asked shares no word"
+
+
+def test_passages_without_questions_say_what_to_choose(
+    app: AppTest, shared: Workspace, fake: type[Fake]
+) -> None:
+    info = shared.corpora.add_corpus(Corpus.of("plain", ["Ice is cold.", "Fire is hot."]), author="Ada")
+    app = opened(app, over=f"corpus-{info.id}")
+    assert "Of plain no question is known that a passage answers. Choose a file that brings both" in said(app)
+    assert not app.error
+    assert not fake.asked
+
+
+def test_passages_that_all_answer_say_so(
+    app: AppTest, written: Callable[..., dict[str, str]], fake: type[Fake]
+) -> None:
+    app = opened(app, **written(THREE[:1]))
+    assert "expected passages that look as if they answered, found none by BM25" in said(app)
+    assert not fake.asked
+
+
+def upload(app: AppTest, content: bytes, name: str = "nli.jsonl") -> AppTest:
+    field = app.file_uploader(key="claims_nli")
+    return settled(field.upload(name, content, "application/json").run())
+
+
+def test_figure_3_by_two_retrievers(
+    app: AppTest, tiny_home: Path, gaussian: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = opened(app, encoders="tiny|other|bm25")
+    field = app.multiselect(key="claims_retrievers")
+    assert field.value == ["tiny", "other"]
+    assert not {"bm25", "tfidf", "ngrams", gaussian} & set(field.options)
+    app = upload(app, NLI)
+    assert len(charts(app)) == 2
+    assert said(app).count("A premise that entails stands nearer to its hypothesis than a neutral one") == 2
+    assert "nli.jsonl: 3 pairs (1 entailment, 1 neutral, 1 contradiction)" in said(app)
+    tables = [frame.value for frame in app.dataframe]
+    assert [table["group"].tolist() for table in tables] == [["entailing", "neutral", "irrelevant"]] * 2
+    assert tables[0]["mean"].tolist()[0] == pytest.approx(1, abs=1e-5), "a premise of the same words"
+    assert tables[0]["n"].tolist() == [1, 1, 2]
+    assert buttons(app) == ["Pairs (CSV)", "Summary (CSV)"]
+    assert app.query_params["encoders"] == "tiny|other"
+    monkeypatch.setattr("entail.ui.claims_relevance.measure_premises", lambda *a, **b: 1 / 0)
+    app = settled(app.multiselect(key="claims_retrievers").set_value(["other"]).run())
+    assert len(charts(app)) == 1
+    assert not app.error, "a rerun measures nothing again"
+    app = settled(app.multiselect(key="claims_retrievers").set_value([]).run())
+    assert "Choose one or two retrievers." in said(app)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"premise": "a", "hypothesis": "b", "label": "maybe"}', "nli.jsonl: expected at least one pair"),
+        (b'{"premise": "a", "hypothesis": "b", "label": "neutral"}', "found 1 pairs of 1 premises"),
+    ],
+)
+def test_a_file_that_tells_nothing_apart_is_told(
+    app: AppTest, tiny_home: Path, content: bytes, message: str
+) -> None:
+    app = upload(opened(app, encoders="tiny"), content)
+    assert message in said(app)
+    assert not charts(app)
+
+
+def test_both_figures_may_fail_at_once(
+    app: AppTest, written: Callable[..., dict[str, str]], tiny_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise EncoderError(f"{name} is not here")
+
+    monkeypatch.setattr("entail.tuning.judge.list_judges", lambda: ["lost"])
+    monkeypatch.setattr("entail.tuning.judge.NliJudge", missing)
+    app = opened(app, encoders="tiny", **written())
+    app = upload(app, b'{"premise": "a", "hypothesis": "b", "label": "neutral"}')
+    assert [str(one.value).replace("\\", "").split(",")[0] for one in app.error] == [
+        "lost is not here",
+        "expected entailment and neutral pairs of several premises",
+    ]
+    assert [button.label for button in app.button].count("Try again") == 2
