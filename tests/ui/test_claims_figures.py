@@ -2,7 +2,9 @@
 
 import csv
 import io
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from entail.ui.claims_figures import (
     read_labelled,
     summary_rows,
 )
-from entail.ui.claims_pool import Known, Pool
+from entail.ui.claims_pool import Known, Pool, read_pool
 from entail.ui.compare_files import rows_csv
 
 TEXTS = ["Tesla was born in Smiljan.", "Tesla studied in Graz for years.", "Edison was born in Milan."]
@@ -76,6 +78,21 @@ def test_no_passage_that_holds_any_of_the_answers_is_a_hard_negative() -> None:
     assert measure_claims(pool, [one, alone], Told(0.9, 0.6, 0.1)).left_out == 1
     with pytest.raises(EvaluationError, match="three: expected passages that look as if they answered"):
         measure_claims(pool, [alone], Told(0.9, 0.6, 0.1))
+
+
+def test_a_file_brings_all_answers_and_gold_passages_of_a_question(tmp_path: Path) -> None:
+    def paragraph(text: str, *answers: str) -> dict[str, object]:
+        told = [{"text": answer} for answer in answers]
+        return {"context": text, "qas": [{"id": text, "question": "Where?", "answers": told}]}
+
+    file = tmp_path / "two.json"
+    rows = [paragraph(TEXTS[0], "Smiljan", "in Smiljan"), paragraph(TEXTS[1], "Graz", "Smiljan")]
+    file.write_text(json.dumps({"data": [{"title": "", "paragraphs": rows}]}), encoding="utf-8")
+    known = read_pool(file, name="two.json").known("where ?")
+    assert known is not None
+    assert set(known.answers) == {"Smiljan", "in Smiljan", "Graz"}
+    assert known.gold == frozenset({0, 1})
+    assert known.answer in known.answers
 
 
 def test_pairs_are_drawn_half_of_either_label() -> None:

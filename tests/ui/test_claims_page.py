@@ -174,16 +174,18 @@ def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: py
     assert app.query_params["by"] == "nobody"
 
 
-def test_a_judge_that_cannot_be_loaded_is_told_beside_the_passages(
+def test_judges_that_cannot_be_loaded_are_told_beside_the_passages(
     app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:
         raise EncoderError(f"{name} is not here")
 
+    monkeypatch.setattr("entail.tuning.judge.list_judges", lambda: ["gone"])
     monkeypatch.setattr("entail.tuning.judge.NliJudge", missing)
     app = opened(app, question="Where was Tesla born?", **five)
     app.text_input(key="claims_other").set_value("no-such-judge")
     app = settled(app.run())
+    assert "gone is not here" in said(app)
     assert "no-such-judge is not here" in said(app)
     assert len(tables(app)) == 4
 
