@@ -89,9 +89,8 @@ class ArcfTask:
         together = self.scorer.scores(
             [pair for pairs, _ in asked for pair in pairs], np.concatenate(known) if known else None
         )
-        for sample, scores in zip(
-            batch, together.split([len(pairs) for pairs, _ in asked]), strict=True
-        ):  # (samples,)
+        parts = torch.split(together, [len(pairs) for pairs, _ in asked])  # each (samples,)
+        for sample, scores in zip(batch, parts, strict=True):
             positive = torch.arange(len(scores), device=scores.device) < sample.positives
             losses.append(loss_of(scores, positive, kind=self.config.loss))
             tokens += sample.tokens
