@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 POOL = 21_000
 K = 100
 SEED = 0
-BATCH_SIZES = (4, 8, 16, 32)
+BATCH_SIZES = (2, 4, 8, 16, 32)
 ROOT = Path(__file__).resolve().parent.parent
 
 Encode = Callable[[Sequence[str]], Any]
