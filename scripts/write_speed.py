@@ -98,7 +98,8 @@ def _flat(figures: dict[str, Any], path: str) -> Iterator[str]:
         if isinstance(value, dict):
             yield from _flat(value, f"{words}, ")
         elif isinstance(value, float):
-            yield f"| {words} | {value:,.3f} |"
+            # A cosine that is all but 1 differs from it in later digits.
+            yield f"| {words} | {value:,.{6 if 0.999 < value < 1 else 3}f} |"
         else:
             yield f"| {words} | {value} |"
 
