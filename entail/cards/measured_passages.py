@@ -10,6 +10,9 @@ from entail.encoders.catalogue import EncoderEntry
 
 Figures = Mapping[str, float]
 
+_PRECISIONS = ("", "bf16", "openvino")
+"""As revisions of vectors name them, the usual one first."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPassages:
@@ -23,6 +26,7 @@ class MeasuredPassages:
         answer: The same, a hit being any passage that holds an answer.
         base: As `gold`, of the untrained base; empty where it was not measured.
         words: As `gold`, of BM25.
+        precision: What vectors were computed in, where it was asked for, such as `bf16`; empty for the usual.
         about: Commit, seed, hardware, command and time of the measurement.
     """
 
@@ -33,6 +37,7 @@ class MeasuredPassages:
     answer: Figures = field(default_factory=dict)
     base: Figures = field(default_factory=dict)
     words: Figures = field(default_factory=dict)
+    precision: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -54,6 +59,7 @@ class MeasuredPassages:
             answer=_figures(told.get("answer")),
             base=_figures(told.get("base")),
             words=_figures(told.get("words")),
+            precision=str(told.get("precision") or ""),
             about=dict(told.get("about") or {}),
         )
 
@@ -65,17 +71,24 @@ def passage_figures(
 
     Args:
         figures: As `entail evaluate passages --out` or `scripts/reproduce_tuning.py` writes them.
-        entry: The encoder; what is of its digest is its own.
+        entry: The encoder; what is of its digest is its own, in the usual precision before another.
         source: Stem of the file's name.
         about: Of the whole file; what a row says of its own measurement goes before.
     """
     found = list(_evaluations(figures))
-    ours = next((one for one in found if _is_of(one, entry)), None)
+    ours = min(
+        (one for one in found if _precision(one, entry) is not None),
+        key=lambda one: bool(_precision(one, entry)),
+        default=None,
+    )
     if ours is None:
         return None
+    precision = _precision(ours, entry) or ""
 
     def beside(other: Mapping[str, Any]) -> bool:
-        return all(other[name] == ours[name] for name in ("questions", "passages"))
+        alike = entry.base is not None and _precision(other, entry.base) == precision
+        counts = all(other[name] == ours[name] for name in ("questions", "passages"))
+        return counts and (alike or other["retriever"] == "bm25")
 
     def gold(other: Mapping[str, Any] | None) -> Figures:
         return _figures(other["gold"] if other else None)
@@ -86,9 +99,8 @@ def passage_figures(
         passages=int(ours["passages"]),
         gold=gold(ours),
         answer=_figures(ours.get("answer")),
-        base=gold(
-            next((one for one in found if entry.base and _is_of(one, entry.base) and beside(one)), None)
-        ),
+        base=gold(next((one for one in found if beside(one) and one["retriever"] != "bm25"), None)),
+        precision=precision,
         words=gold(next((one for one in found if one["retriever"] == "bm25" and beside(one)), None)),
         about={**about, **{name: ours[name] for name in ("commit", "seed", "hardware") if name in ours}},
     )
@@ -109,10 +121,13 @@ def _evaluations(told: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - JS
         yield from _evaluations(inner)
 
 
-def _is_of(told: Mapping[str, Any], entry: EncoderEntry) -> bool:
+def _precision(told: Mapping[str, Any], entry: EncoderEntry) -> str | None:
+    """Return what an encoder was measured in, empty for the usual; None where another one was."""
     # What comes before the digest is the folder's name, which may be another one elsewhere.
     found, expected = str(told["revision"]).partition("@")[2], (entry.revision or "").partition("@")[2]
-    return bool(expected) and found == expected
+    if not expected:
+        return None
+    return next((way for way in _PRECISIONS if found == expected + (way and f"+{way}")), None)
 
 
 def _figures(told: Mapping[str, Any] | None) -> Figures:

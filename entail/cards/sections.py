@@ -179,6 +179,7 @@ def _measured_passages(measured: MeasuredPassages, *, base: str | None) -> Itera
         f"{measured.questions:,} questions, each looked up among {measured.passages:,} passages. R@k is the "
         "share with a hit among the first k, MRR the mean of 1 / rank of the first hit. A hit is the "
         "annotated passage, or, where that is said, any passage that holds an answer."
+        + (f" Vectors were computed in {code(measured.precision)}." if measured.precision else "")
     )
     columns = {
         "BM25": measured.words,

@@ -74,6 +74,21 @@ def test_its_card_tells_what_was_measured_over_passages(
     card = (tiny_home / "mine" / "README.md").read_text(encoding="utf-8")
     assert "12 questions, each looked up among 48 passages" in card
     assert "| R@1 | 0.110 | 0.220 | 0.330 |" in card
+    assert "computed in" not in card
+    rough = [row("tiny", f"{resolve('tiny').revision}+bf16", 0.21)]
+    rough.append(row("elsewhere", f"{rows[3]['revision']}+bf16", 0.32))
+    file.write_text(json.dumps({"figures": {"rows": [*rough, *rows]}}), encoding="utf-8")
+    found = read_measured(file, resolve("mine"))
+    assert isinstance(found, MeasuredPassages)
+    assert (found.precision, found.gold["R@1"]) == ("", 0.33)  # the usual precision goes before
+    file.write_text(json.dumps({"figures": {"rows": [*rows[:3], *rough]}}), encoding="utf-8")
+    found = read_measured(file, resolve("mine"))
+    assert isinstance(found, MeasuredPassages)
+    assert (found.precision, found.gold["R@1"], found.base["R@1"]) == ("bf16", 0.32, 0.21)
+    assert found.words["R@1"] == 0.11
+    assert MeasuredPassages.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert main(["card", place, "--results", str(file)]) == 0
+    assert "computed in `bf16`" in (tiny_home / "mine" / "README.md").read_text(encoding="utf-8")
     file.write_text(json.dumps({"figures": {"rows": rows[:3]}}), encoding="utf-8")
     capsys.readouterr()
     assert main(["card", place, "--results", str(file)]) == 1
