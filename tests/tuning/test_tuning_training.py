@@ -19,7 +19,7 @@ from entail.tuning.config import TuningConfig
 from entail.tuning.examples import EntailedPair
 from entail.tuning.head import masked_head
 from entail.tuning.masking import Prompts
-from entail.tuning.tower import MaskedTower
+from entail.tuning.tower import MaskedTower, PassageTower
 from entail.tuning.training import train_tuning
 
 Pairs = Callable[..., list[EntailedPair]]
@@ -129,8 +129,9 @@ def test_a_new_head_is_tied_to_the_word_embeddings_and_begins_with_what_is_frequ
     assert sum(parameter is embeddings for parameter in whole.parameters.values()) == 1
 
 
+@pytest.mark.parametrize("least", [{"_AT_ONCE": 4}, {"WHOLE": 8, "PIECE": 64}])
 def test_the_gradient_raises_what_was_hidden_and_pieces_change_nothing(
-    tiny_home: Path, pairs: Pairs, monkeypatch: pytest.MonkeyPatch
+    tiny_home: Path, pairs: Pairs, monkeypatch: pytest.MonkeyPatch, least: dict[str, int]
 ) -> None:
     import torch
 
@@ -141,7 +142,8 @@ def test_the_gradient_raises_what_was_hidden_and_pieces_change_nothing(
     before.mean().backward()  # type: ignore[no-untyped-call]  # not typed there
     gradients = {name: p.grad.clone() for name, p in tower.parameters.items() if p.grad is not None}
     assert any("lora_B" in name and float(found.abs().sum()) for name, found in gradients.items())
-    monkeypatch.setattr(tower_module, "_AT_ONCE", 4)
+    for name, value in least.items():
+        monkeypatch.setattr(tower_module, name, value)
     for parameter in tower.parameters.values():
         parameter.grad = None
     again, _ = tower.surprise(*parts)
@@ -154,6 +156,38 @@ def test_the_gradient_raises_what_was_hidden_and_pieces_change_nothing(
             assert torch.allclose(parameter.grad, found, atol=1e-6)
             parameter -= 0.01 * found
     assert float(tower.surprise(*parts)[0].mean().detach()) < float(before.mean().detach())
+
+
+def test_many_passages_are_read_in_pieces_and_none_knows_of_it(
+    tiny_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Vectors and gradients are those of one pass; what is kept for the gradient is that of a piece."""
+    import torch
+
+    def learnt() -> tuple[Any, dict[str, Any], list[int]]:
+        torch.manual_seed(0)
+        tower = PassageTower(resolve("tiny"), lora=Lora(rank=4), device="cpu", longest=32, dropout=0.0)
+        sizes: list[int] = []
+        transformer = next(iter(tower.model.children()))
+        transformer.register_forward_hook(
+            lambda _, given, __: sizes.append(given[0]["input_ids"].numel()), with_kwargs=False
+        )
+        draw = torch.Generator().manual_seed(1)
+        with torch.no_grad():
+            for parameter in tower.parameters.values():
+                parameter.add_(torch.randn(parameter.shape, generator=draw) * 0.1)
+        vectors = tower.vectors(["ba be", "bi bo bu da de", "di", "do du fa fe", "ba"])
+        (vectors @ vectors.T).exp().sum().backward()  # type: ignore[no-untyped-call]  # not typed there
+        return vectors.detach(), {name: p.grad for name, p in tower.parameters.items()}, sizes
+
+    whole, gradients, (size,) = learnt()
+    monkeypatch.setattr(tower_module, "WHOLE", 8)
+    monkeypatch.setattr(tower_module, "PIECE", 12)
+    vectors, again, sizes = learnt()
+    assert torch.allclose(vectors, whole, atol=1e-6)
+    assert all(torch.allclose(again[name], one, atol=1e-5) for name, one in gradients.items())
+    assert max(sizes) <= 12 < size
+    assert len(sizes) % 2 == 0  # every piece once more in the backward pass
 
 
 def test_a_new_head_may_learn_faster_than_the_rest(tiny_home: Path, pairs: Pairs) -> None:
