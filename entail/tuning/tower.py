@@ -25,7 +25,7 @@ WHOLE, PIECE = 8_192, 2_048
 """Tokens of a step that a processor reads at once, and those of a piece where there are more.
 
 What a transformer keeps for the gradient is 250 KB a token of MiniLM: 8 GB for 128 questions with two
-passages each. In pieces, each read once more in the backward pass, it is half a GB, for a quarter more time.
+passages each. In pieces, each read once more in the backward pass, it is half a GB, in about the same time.
 """
 
 
