@@ -317,12 +317,12 @@ def write_table(name: str) -> Path:
     return page
 
 
-def ship(out: Path, *, work: Path, name: str) -> None:
-    """Copy the first scorer of ARCF RankNet, the figures of its chains with it."""
+def ship(out: Path, *, work: Path, name: str, arm: str = "ARCF RankNet") -> None:
+    """Copy the first scorer of an arm, the figures of its chains with it."""
     result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     figures = result["figures"]
-    seed, found = next(iter(figures["rankings"]["ARCF RankNet"].items()))
-    shutil.copytree(work / f"arcf-ranknet-{seed}" / "scorer", out)
+    seed, found = next(iter(figures["rankings"][arm].items()))
+    shutil.copytree(work / f"{_slug(arm)}-{seed}" / "scorer", out)
     told = read_told(out)
     told["figures"]["chains"] = {
         "MAP": found["MAP"],
@@ -461,12 +461,12 @@ def main() -> int:
     parser.add_argument(
         "--work", type=Path, default=Path("build/arcf"), help="folder for weights and rankings"
     )
-    parser.add_argument("--ship", type=Path, metavar="DIR", help="only copy the scorer there, with its card")
+    parser.add_argument("--ship", type=Path, metavar="DIR", help="only copy a scorer there, of --arms")
     parser.add_argument("--name", default="arcf", help="of the result file and its page (arcf)")
     parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")
     given = parser.parse_args()
     if given.ship:
-        ship(given.ship, work=given.work, name=given.name)
+        ship(given.ship, work=given.work, name=given.name, arm=(given.arms or ["ARCF RankNet"])[0])
     elif not given.table:
         if not (given.tables and given.train and given.on):
             parser.error("--tables, --train and --on are needed, or --table")
