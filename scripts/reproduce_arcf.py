@@ -258,8 +258,8 @@ def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
     yield from ("# ARCF", "")
     yield f"MAP on {figures['questions']:,} questions of {figures['source']}, k = {figures['k']}, base "
     config = figures["config"]
-    yield f"{config['base']} ({config['tuning']}), {config['token_budget']:,} tokens"
-    yield f"an arm; {_terms(config)}"
+    yield f"{config['base']} ({config['tuning']}), prefix and fact read {config['reading']}; of an arm"
+    yield f"{config['epochs']} epochs and {config['token_budget']:,} tokens at most; {_terms(config)}"
     if figures.get("left_out"):
         yield f"{figures['left_out']} questions were not learnt from, since trees explain them;"
     yield f"mean ± standard deviation over seeds. Commit `{result['commit']}`, {hardware['cpu']},"
@@ -275,9 +275,9 @@ def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
         yield from ("", f"By {kind.replace('_', ' ')} (Figure 2):", "")
         columns = {"tf-idf": [figures["lexical"]]}
         columns |= {
-            name: list(figures["rankings"][name].values())
-            for name in ("SF", "ARCF RankNet")
-            if name in figures["rankings"]
+            name: list(runs.values())
+            for name, runs in figures["rankings"].items()
+            if name == "SF" or name.startswith("ARCF")
         }
         yield f"| {kind.replace('_', ' ')} | questions | " + " | ".join(columns) + " |"
         yield "| --- | ---: |" + " ---: |" * len(columns)
