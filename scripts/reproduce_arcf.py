@@ -352,6 +352,7 @@ def _run(given: argparse.Namespace) -> None:
         config=ArcfConfig(
             base=given.base,
             tuning=given.tuning,
+            rank=given.rank,
             k=given.train_k,
             token_budget=given.budget,
             epochs=given.epochs,
@@ -432,6 +433,9 @@ def main() -> int:
     parser.add_argument("--on", type=Path, metavar="FILE", help="questions to measure on")
     parser.add_argument("--base", default="minilm", help="encoder to start from, or a Hub id (minilm)")
     parser.add_argument("--tuning", default="lora", choices=("lora", "full"), help="(lora)")
+    parser.add_argument(
+        "--rank", type=int, default=ArcfConfig.rank, help=f"of the adapter ({ArcfConfig.rank})"
+    )
     parser.add_argument(
         "--budget", type=int, default=4_000_000, help="tokens an arm trains on; 0: the epochs"
     )
