@@ -87,9 +87,12 @@ def guarded(context: BrowserContext) -> Iterator[None]:
     assert not broken
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def start_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartApp]:
-    """Return `start_app(script, data_dir=..., env=...)`, which runs a script and returns its address."""
+    """Return `start_app(script, data_dir=..., env=...)`, which runs a script and returns its address.
+
+    Each runs until its module ends: a machine would bear the models of a dozen apps at once with difficulty.
+    """
     running: list[tuple[subprocess.Popen[bytes], Path]] = []
 
     def start(script: Path, *, data_dir: Path | None = None, env: dict[str, str] | None = None) -> str:

@@ -64,6 +64,8 @@ def test_a_locked_database_says_so_and_what_was_done_is_kept(
     page.goto(f"{start_app(ROOT / 'streamlit_app.py', data_dir=folder)}/Trees?tree={tree_id}")
     expect(rows(page)).to_have_count(10)
     say_name(page, "Ada")
+    # The script that hears keys is fetched on its own: a slow machine draws the rows before it is there.
+    expect(page.locator("[data-listens]")).to_have_count(1)
     with locked(folder):
         page.locator("body").press("1")
         expect(page.get_by_text("Not saved yet, because somebody else is writing")).to_be_visible()
