@@ -7,8 +7,9 @@
     python scripts/bench_arcf.py ... --grow        # how time grows with k and L
 
 The ruler tokenises and scores every visible candidate at every step, in inference mode, fp32, batches
-padded to their longest, the batch size tuned; of a scorer that reads prefix and candidate apart it computes
-both in one row, with a mask a layer. An engine chooses the same if the ruler's own score of its
+padded to their longest, the batch size tuned; of a scorer whose candidates read a prefix in the upper layers
+alone it computes both in one row, with a mask a layer; of one that reads them apart, each by its own weights.
+An engine chooses the same if the ruler's own score of its
 fact, after the same prefix, is within 0.01 of the best there. Figures go to docs/results/arcf_speed.json.
 """
 
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,6 +46,9 @@ from entail.index.protocol import Ints
 from entail.metrics import Values
 from entail.results import write_result
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 BATCHES = (8, 16, 32, 64, 128)
 NEAR = 0.01
@@ -61,7 +65,8 @@ class Ruler:
     inputs: Inputs
     near: Neighbourhoods
     search: Search
-    alone: int | None = None  # of a scorer that reads prefix and candidate apart
+    alone: int | None = None  # lower layers of a scorer whose candidates read a prefix in the upper ones
+    base: Any = None  # what reads candidates, of a scorer that reads them apart
     pieces: SharedPieces | None = None
     power: ExplanatoryPower | None = None
     batch_size: int = 32
@@ -80,8 +85,11 @@ class Ruler:
         with torch.inference_mode():
             for at in range(0, len(rows), self.batch_size):
                 some = rows[at : at + self.batch_size]
+                if self.base is not None:
+                    found += self._apart(prefix, some)
+                    continue
                 if self.alone is not None:
-                    found += self._apart(prefix, some, self.alone)
+                    found += self._split(prefix, some, self.alone)
                     continue
                 batch = self.tokenizer([prefix] * len(some), some, padding=True, return_tensors="pt")
                 hidden = self.model(**batch.to(self.head.weight.device)).last_hidden_state[:, 0]
@@ -108,7 +116,26 @@ class Ruler:
             found[1:] += self.power.behind(question.text)(chosen, candidates)
         return found
 
-    def _apart(self, prefix: str, candidates: Sequence[str], alone: int) -> list[float]:
+    def _apart(self, prefix: str, candidates: Sequence[str]) -> list[float]:
+        """Score a batch: the prefix read once by the weights that were learnt, candidates by the base's."""
+        device = self.head.weight.device
+        means = []
+        for model, texts in ((self.model, [prefix]), (self.base, list(candidates))):
+            batch = self.tokenizer(texts, padding=True, return_tensors="pt").to(device)
+            kept = batch["attention_mask"][:, :, None].float()  # (rows, tokens, 1)
+            states = model(**batch).last_hidden_state
+            means.append((states * kept).sum(1) / kept.sum(1))
+            self.spent.add(len(texts), int(kept.sum()), batch["input_ids"].numel())
+        return self._of_means(means[1], means[0])
+
+    def _of_means(self, mean: Tensor, own: Tensor) -> list[float]:
+        import torch
+
+        cosine = torch.nn.functional.cosine_similarity(mean, own, dim=-1)
+        scores: list[float] = (self.head(mean)[:, 0] + self.head.get_parameter("scale") * cosine).tolist()
+        return scores
+
+    def _split(self, prefix: str, candidates: Sequence[str], alone: int) -> list[float]:
         """Score a batch in one row each: a prefix does not see the candidate, nor it, below, the prefix."""
         import torch
 
@@ -129,9 +156,7 @@ class Ruler:
         kept = known[:, :, None].float()
         mean, own = (x[:, split:] * kept).sum(1) / kept.sum(1), x[:, :split].mean(1)
         self.spent.add(len(known), int(known.sum()) + len(known) * split, len(known) * x.shape[1])
-        cosine = torch.nn.functional.cosine_similarity(mean, own, dim=-1)
-        scores: list[float] = (self.head(mean)[:, 0] + self.head.get_parameter("scale") * cosine).tolist()
-        return scores
+        return self._of_means(mean, own)
 
     def chain(self, question: Question) -> tuple[list[int], list[dict[int, float]]]:
         """Return the chosen facts, and the scores of every step."""
@@ -181,6 +206,10 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
     head.load_state_dict(told)
     torch.set_grad_enabled(False)
     alone = form.alone if form.reading == "split" else None
+    base: Any = None
+    if form.reading == "apart":
+        below: Any = next(iter(sentence_transformer(card.base or folder / WHOLE).children()))
+        base = below.auto_model.eval()
     return Ruler(
         first.auto_model.eval(),
         head,
@@ -189,6 +218,7 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
         near,
         ranker.search,
         alone=alone,
+        base=base,
         pieces=SharedPieces.read(folder) if form.shared_pieces else None,
         power=ranker.scorer.known_of(near.facts),
     )
