@@ -16,6 +16,7 @@ fact, after the same prefix, is within 0.01 of the best there. Figures go to doc
 from __future__ import annotations
 
 import argparse
+import resource
 import sys
 import time
 from collections.abc import Sequence
@@ -35,7 +36,7 @@ from entail.arcf.scorer import load_scorer, scorer_folder
 from entail.arcf.scorer_form import SHARED_PIECES, ScorerForm
 from entail.arcf.shared_pieces import SharedPieces
 from entail.data.worldtree import Question, read_questions
-from entail.data.worldtree_tables import read_fact_tables
+from entail.data.worldtree_tables import FactTables, read_fact_tables
 from entail.encoders.card import read_card
 from entail.encoders.cross import ADAPTER, HEAD, WHOLE
 from entail.encoders.row_batches import Spent
@@ -52,7 +53,9 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 BATCHES = (8, 16, 32, 64, 128)
 NEAR = 0.01
-GROW_K, GROW_L = (15, 30, 60, 120), (2, 4, 6, 8)
+GROW_K, GROW_L = (15, 30, 60, 120, 240), (2, 4, 8, 12)
+GROWN = 5
+"""Questions by which growth is measured: the plain loop is slow."""
 
 
 @dataclass
@@ -196,15 +199,15 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
     if card.base:
         model.load_adapter(str(folder / ADAPTER))
     first: Any = next(iter(model.children()))
-    for module in first.auto_model.modules():
-        if isinstance(module, BaseTunerLayer):
-            module.merge()
+    with torch.no_grad():
+        for module in first.auto_model.modules():
+            if isinstance(module, BaseTunerLayer):
+                module.merge()
     told = load_file(folder / HEAD)
     head = torch.nn.Linear(told["weight"].shape[1], 1)
     for term in told.keys() - {"weight", "bias"}:
         head.register_parameter(term, torch.nn.Parameter(torch.zeros(1)))
     head.load_state_dict(told)
-    torch.set_grad_enabled(False)
     alone = form.alone if form.reading == "split" else None
     base: Any = None
     if form.reading == "apart":
@@ -279,6 +282,52 @@ def timed(ranker: ChainRanker, questions: Sequence[Question]) -> tuple[float, li
     return seconds, ranked
 
 
+def grown(name: str, plain: Ruler, facts: FactTables, questions: Sequence[Question]) -> dict[str, Any]:
+    """Return how seconds and tokens a question grow with k and with L, and by which power.
+
+    Chains are as long as they may be, so that L tells the steps.
+    """
+    found: dict[str, Any] = {}
+    least = replace(plain.search, least=plain.search.length)
+    ways = {
+        "k": {k: (Neighbourhoods(facts, k=k), least) for k in GROW_K},
+        "L": {L: (plain.near, replace(least, length=L, least=L)) for L in GROW_L},
+    }
+    for letter, settings in ways.items():
+        kept: dict[str, list[float]] = {
+            f"{what}, {of}": [] for what in ("ruler", "engine") for of in ("seconds", "tokens")
+        }
+        for near, search in settings.values():
+            near.prepare(range(len(facts)))
+            for question in questions:
+                near.of_text(question.text)
+            slow = replace(plain, near=near, search=search, spent=Spent())
+            begun = time.perf_counter()
+            for question in questions:
+                slow.chain(question)
+            seconds = time.perf_counter() - begun
+            one = engine(name, near, search)
+            quick, _ = timed(one, questions)
+            told = (seconds, slow.spent.tokens, quick, one.scorer.pairs.spent.tokens)
+            for row, value in zip(kept.values(), told, strict=True):
+                row.append(value / len(questions))
+        found[letter] = {
+            "at": list(settings),
+            "a_question": kept,
+            "power": {row: power_of(list(settings), values) for row, values in kept.items()},
+        }
+    return found
+
+
+def power_of(at: Sequence[float], values: Sequence[float]) -> float:
+    """Return the p of the c x^p that fits best, by least squares of logarithms.
+
+    >>> round(power_of([1, 2, 4], [3, 12, 48]), 6)
+    2.0
+    """
+    return float(np.polyfit(np.log(at), np.log(values), 1)[0])
+
+
 def _run(given: argparse.Namespace) -> None:
     import torch
 
@@ -339,14 +388,9 @@ def _run(given: argparse.Namespace) -> None:
             **asdict(one.scorer.pairs.spent),
         }
         print(name, figures["engines"][name], file=sys.stderr)
+    figures["memory_mb"] = {"peak of the process": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
     if given.grow:
-        figures["grow"] = {"k": {}, "L": {}}
-        for k in GROW_K:
-            one = engine(given.scorer, Neighbourhoods(facts, k=k), search)
-            figures["grow"]["k"][str(k)] = timed(one, asked)[0] / len(asked)
-        for length in GROW_L:
-            one = engine(given.scorer, near, replace(search, length=length, least=length))
-            figures["grow"]["L"][str(length)] = timed(one, asked)[0] / len(asked)
+        figures["grow"] = grown(given.scorer, plain, facts, asked[:GROWN])
     write_result(given.out, figures=figures, seed=0, started=started)
 
 

@@ -1,0 +1,87 @@
+"""The bench of ARCF: its plain loop scores as the engine does, however a scorer reads."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from entail.arcf.chain import Search
+from entail.arcf.config import ArcfConfig
+from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.ranking import ChainRanker
+from entail.arcf.scorer import load_scorer
+from entail.arcf.training import train_arcf
+
+
+@pytest.fixture
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("bench_arcf")
+
+
+@pytest.fixture(params=["joint", "split", "apart"])
+def scorer(request: pytest.FixtureRequest, tiny_home: Path, world: Any, write_bert: Any) -> str:
+    """Train a scorer that reads so, over two layers, and return its folder's name."""
+    (tiny_home / "tiny").unlink()
+    write_bert(tiny_home / "tiny", layers=2)
+    config = ArcfConfig(
+        base="tiny",
+        reading=request.param,
+        alone=1,
+        rank=2,
+        k=6,
+        epochs=1,
+        learning_rate=0.02,
+        longest=32,
+        dropout=0.0,
+        shared_pieces=2.0,
+        power=1.0,
+        precision="fp32",
+    )
+    train_arcf(world.questions, world.facts, config, out=tiny_home / "mine")
+    return "mine"
+
+
+def test_the_plain_loop_scores_and_chooses_as_the_engine(script: ModuleType, scorer: str, world: Any) -> None:
+    near = Neighbourhoods(world.facts, k=6)
+    ranker = ChainRanker(load_scorer(scorer, precision="fp32"), near, search=Search(length=3, least=3))
+    plain = script.ruler(scorer, ranker, near)
+    for question in world.dev:
+        (ranked,) = ranker.rank([question])
+        facts, told = plain.chain(question)
+        assert facts == list(ranked.chain.facts)
+        for step, scores in zip(ranked.chain.steps, told, strict=True):
+            for fact, score in zip(step.candidates, step.scores, strict=True):
+                assert scores[fact] == pytest.approx(score, abs=1e-4)
+        same, of = script.same_steps(plain, question, ranked.chain, told)
+        assert (same, of) == (3, 3)
+
+
+def test_the_program_measures_and_draws_growth(
+    script: ModuleType, scorer: str, release: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "GROW_K", (2, 4))
+    monkeypatch.setattr(script, "GROW_L", (1, 2))
+    out = tmp_path / "speed.json"
+    told = [
+        "bench",
+        "--tables",
+        str(release["tables"]),
+        "--questions",
+        str(release["dev"]),
+        "--out",
+        str(out),
+    ]
+    told += ["--scorer", scorer, "--k", "6", "--sample", "3", "--length", "3", "--margins", "1", "--grow"]
+    monkeypatch.setattr("sys.argv", told)
+    assert script.main() == 0
+    figures = json.loads(out.read_text())["figures"]
+    assert set(figures["engines"]) == {"default", "margin 1"}
+    assert figures["engines"]["default"]["same_choice"] == 1
+    assert figures["engines"]["default"]["MAP_difference"] == pytest.approx(0, abs=1e-6)
+    assert figures["grow"]["k"]["at"] == [2, 4]
+    tokens = figures["grow"]["L"]["a_question"]["ruler, tokens"]
+    assert tokens[1] > 1.5 * tokens[0]  # a second step reads all that is visible once more, and a prefix
+    assert figures["memory_mb"]["peak of the process"] > 0
