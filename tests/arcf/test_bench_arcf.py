@@ -51,6 +51,7 @@ def test_the_plain_loop_scores_and_chooses_as_the_engine(script: ModuleType, sco
     for question in world.dev:
         (ranked,) = ranker.rank([question])
         facts, told = plain.chain(question)
+        assert ranked.chain is not None
         assert facts == list(ranked.chain.facts)
         for step, scores in zip(ranked.chain.steps, told, strict=True):
             for fact, score in zip(step.candidates, step.scores, strict=True):
@@ -60,7 +61,12 @@ def test_the_plain_loop_scores_and_chooses_as_the_engine(script: ModuleType, sco
 
 
 def test_the_program_measures_and_draws_growth(
-    script: ModuleType, scorer: str, release: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    load_script: Callable[[str], ModuleType],
+    script: ModuleType,
+    scorer: str,
+    release: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(script, "GROW_K", (2, 4))
     monkeypatch.setattr(script, "GROW_L", (1, 2))
@@ -77,7 +83,8 @@ def test_the_program_measures_and_draws_growth(
     told += ["--scorer", scorer, "--k", "6", "--sample", "3", "--length", "3", "--margins", "1", "--grow"]
     monkeypatch.setattr("sys.argv", told)
     assert script.main() == 0
-    figures = json.loads(out.read_text())["figures"]
+    result = json.loads(out.read_text())
+    figures = result["figures"]
     assert set(figures["engines"]) == {"default", "margin 1"}
     assert figures["engines"]["default"]["same_choice"] == 1
     assert figures["engines"]["default"]["MAP_difference"] == pytest.approx(0, abs=1e-6)
@@ -85,3 +92,7 @@ def test_the_program_measures_and_draws_growth(
     tokens = figures["grow"]["L"]["a_question"]["ruler, tokens"]
     assert tokens[1] > 1.5 * tokens[0]  # a second step reads all that is visible once more, and a prefix
     assert figures["memory_mb"]["peak of the process"] > 0
+    page = "\n".join(load_script("write_speed")._arcf(result))
+    assert "| plain loop | " in page
+    assert "| default | " in page
+    assert page.count("xychart-beta") == 2
