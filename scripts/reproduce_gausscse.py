@@ -6,11 +6,13 @@
         --on snli-dev=snli_dev.jsonl mnli-dev=mnli_dev.jsonl sick-train=SICK.txt:TRAIN --seeds 0 1 2
     python scripts/reproduce_gausscse.py ... --rows ent+con+rev kl_per_dim   # some rows alone
     python scripts/reproduce_gausscse.py ... --epochs 1 --seeds 1 &          # several processes, one file
+    python scripts/reproduce_gausscse.py ... --rows ent+con+rev --seeds 0 1 2 --mean 40  # and of their mean
     python scripts/reproduce_gausscse.py ... --grid --seeds 0                # Table 5: batch size and rate
     python scripts/reproduce_gausscse.py --table                             # only the tables
 
 Weights, thresholds and curves are chosen on `--dev` alone; `--on` names what is measured, any number of
-files. What was trained stays in `--work`: a run that was broken off goes on where it was.
+files. What was trained stays in `--work`: a run that was broken off goes on where it was, and what was
+measured there by the same settings on the same sets is not measured again.
 """
 
 from __future__ import annotations
@@ -34,9 +36,11 @@ from entail.encoders.gaussian import GaussianEncoder
 from entail.errors import EntailError
 from entail.evaluation.direction import evaluate_direction, length_baseline, length_ratios
 from entail.evaluation.nli import evaluate_nli
+from entail.gausscse.calibration import calibrate
 from entail.gausscse.config import GausscseConfig
 from entail.gausscse.training import train_gausscse
 from entail.results import provenance, write_result
+from entail.training.averaging import average_adapters
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 BATCHES, RATES = (16, 32, 64, 128), (1e-4, 3e-4, 5e-4)
@@ -88,6 +92,8 @@ ROWS = (
     Row("every weight", replace(OURS, tuning="full")),
 )
 
+MEAN = "mean of the seeds as one encoder"
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -130,8 +136,7 @@ def run_row(
     work: Path,
 ) -> dict[str, Any]:
     """Train a row and measure it."""
-    slug = "".join(c if c.isalnum() else "-" for c in f"{base} {row.name}".lower())
-    folder = work / f"{slug}-{seed}"
+    folder = _folder(row, base=base, seed=seed, work=work)
     config = replace(row.config, base=base, seed=seed)
     with progress_bar() as progress:
         training = train_gausscse(triplets, config, dev=dev, out=folder, progress=progress)
@@ -142,6 +147,46 @@ def run_row(
         "seconds": training.fitted.seconds,
         "dev": dict(best.figures) if best else {},
         "on": measured,
+        "run": provenance(),
+    }
+
+
+def _folder(row: Row, *, base: str, seed: int, work: Path) -> Path:
+    slug = "".join(c if c.isalnum() else "-" for c in f"{base} {row.name}".lower())
+    return work / f"{slug}-{seed}"
+
+
+def _measured_before(
+    row: Row, path: Path, on: Sequence[Measured], *, base: str, seed: int, work: Path
+) -> dict[str, Any] | None:
+    """Return a run of the result file, where its weights are still there and nothing else is asked."""
+    if not path.is_file() or not (_folder(row, base=base, seed=seed, work=work) / "entail.json").is_file():
+        return None
+    rows = json.loads(path.read_text(encoding="utf-8"))["figures"]["rows"]
+    run: dict[str, Any] | None = rows.get(row.name, {}).get(str(seed))
+    same = run is not None and run["config"] == asdict(replace(row.config, base=base, seed=seed))
+    return run if run and same and list(run["on"]) == [one.name for one in on] else None
+
+
+def run_mean(
+    folders: Sequence[Path],
+    runs: Sequence[Mapping[str, Any]],
+    dev: Sequence[NliPair],
+    on: Sequence[Measured],
+    *,
+    rank: int,
+) -> dict[str, Any]:
+    """Average what the seeds of a row made into one encoder of a rank, find its threshold, and measure it."""
+    out = folders[0].with_name(f"{folders[0].name.rpartition('-')[0]}-mean")
+    lost = average_adapters(folders, out, rank=rank)
+    with progress_bar() as progress:
+        calibrate(out, dev, progress=progress)
+    return {
+        "config": runs[0]["config"],
+        "averaged": {"encoders": len(folders), "rank": rank, "lost": lost},
+        "seconds": sum(run["seconds"] for run in runs),
+        "dev": {},
+        "on": figures_of(GaussianEncoder(out), on),
         "run": provenance(),
     }
 
@@ -231,7 +276,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     for row, runs in figures["rows"].items():
         some = list(runs.values())
         config, seconds = some[0]["config"], mean(run["seconds"] for run in some)
-        yield f"| {row} | {len(some)} | {config['epochs']} | {config['batch_size']} | {seconds:,.0f} |"
+        seeds = some[0].get("averaged", {}).get("encoders", len(some))
+        yield f"| {row} | {seeds} | {config['epochs']} | {config['batch_size']} | {seconds:,.0f} |"
     yield ""
     yield from ("The paper's own figures (BERT-base, all of SNLI and MultiNLI, test sets):", "")
     papers = [row for row in ROWS if row.paper]
@@ -286,7 +332,7 @@ def _run(given: argparse.Namespace) -> None:
             "data": dict(triplets.to_json()),
             "on": [one.name for one in on],
             "baselines": measured,
-            "rows": {row.name: rows[row.name] for row in ROWS if row.name in rows},
+            "rows": {name: rows[name] for row in ROWS for name in _names(row) if name in rows},
             "significance": significance(rows),
             "grid": grid,
         }
@@ -295,10 +341,17 @@ def _run(given: argparse.Namespace) -> None:
     for row in (row for row in ROWS if not given.rows or row.name in given.rows):
         for seed in given.seeds:
             print(f"{row.name}, seed {seed}", file=sys.stderr)
-            run = run_row(
-                _as_told(row, given), triplets, dev, on, base=given.base, seed=seed, work=given.work
-            )
+            told = _as_told(row, given)
+            run = _measured_before(told, path, on, base=given.base, seed=seed, work=given.work)
+            run = run or run_row(told, triplets, dev, on, base=given.base, seed=seed, work=given.work)
             rows.setdefault(row.name, {})[str(seed)] = run
+            write()
+        if given.mean and len(given.seeds) > 1:
+            folders = [_folder(row, base=given.base, seed=seed, work=given.work) for seed in given.seeds]
+            runs = [rows[row.name][str(seed)] for seed in given.seeds]
+            _, name = _names(row)
+            print(name, file=sys.stderr)
+            rows.setdefault(name, {})["mean"] = run_mean(folders, runs, dev, on, rank=given.mean)
             write()
     if given.grid:
         for batch in BATCHES:
@@ -310,6 +363,10 @@ def _run(given: argparse.Namespace) -> None:
                 run = run_row(one, triplets, dev, (), base=given.base, seed=given.seeds[0], work=given.work)
                 grid[name] = run["dev"]["AUPRC"]
                 write()
+
+
+def _names(row: Row) -> tuple[str, str]:
+    return row.name, f"{row.name}, {MEAN}"
 
 
 def _as_told(row: Row, given: argparse.Namespace) -> Row:
@@ -331,6 +388,9 @@ def main() -> int:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")
     parser.add_argument("--epochs", type=int, help="of every row, where there is no GPU (3, as the paper)")
     parser.add_argument("--dropout", type=float, help="of every row (as the base has it)")
+    parser.add_argument(
+        "--mean", type=int, metavar="RANK", help="also the mean of a row's seeds, as one adapter of this rank"
+    )
     parser.add_argument("--grid", action="store_true", help="also batch sizes and learning rates")
     parser.add_argument("--work", type=Path, default=Path("build/gausscse"), help="folder for weights")
     parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")

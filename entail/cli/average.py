@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entail.cli.console import Report, reports
+from entail.cli.console import Report, progress_bar, reports
+
+if TYPE_CHECKING:
+    from entail.data.nli import NliPair
 
 app = typer.Typer()
 
@@ -28,16 +32,49 @@ def average(
     rank: Annotated[
         int | None, typer.Option(help="Rank of the new adapter.  [default: exact]", show_default=False)
     ] = None,
+    dev: Annotated[
+        Path | None,
+        typer.Option(
+            help="Of encoders of Gaussians: labelled pairs on which the threshold is found, and how sure a "
+            "verdict is.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
 ) -> Report:
     """Make one encoder of several that were trained on one base.
 
     The mean of several seeds or losses ranks nearly as well as their ensemble and costs no more than one.
     """
+    from entail.encoders.gaussian_form import HEAD
     from entail.training.averaging import average_adapters
 
+    pairs = _pairs(dev, folders)
     lost = average_adapters(folders, out, weights=weight, scale=scale, rank=rank)
-    size = sum(file.stat().st_size for file in out.iterdir())
+    if pairs:
+        from entail.gausscse.calibration import calibrate
+
+        with progress_bar() as progress:
+            calibrate(out, pairs, progress=progress)
+    size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
+    note = "" if pairs or not (out / HEAD).is_dir() else "; it has no threshold yet: give --dev"
     return Report(
         data={"encoders": [f.name for f in folders], "name": out.name, "lost": lost, "bytes": size},
-        text=f"wrote {out}: the mean of {len(folders)} encoders, {size / 1e6:.1f} MB; rank loses {lost:.2%}",
+        text=f"wrote {out}: the mean of {len(folders)} encoders, {size / 1e6:.1f} MB; "
+        f"rank loses {lost:.2%}{note}",
     )
+
+
+def _pairs(file: Path | None, folders: Sequence[Path]) -> Sequence[NliPair]:
+    """Return the pairs to fit on, having looked whether there will be something to fit."""
+    from entail.data.nli import read_nli
+    from entail.encoders.catalogue import resolve
+    from entail.errors import TrainingError
+
+    if file is None:
+        return ()
+    if resolve(folders[0]).gaussian is None:
+        raise TrainingError(
+            f"--dev is for encoders of Gaussians: expected {folders[0].name} to be one, trained by GaussCSE"
+        )
+    return read_nli(file).pairs

@@ -1,12 +1,23 @@
-"""From a similarity to a probability: logistic curves fitted on dev (Platt), stored with the encoder."""
+"""From a similarity to a verdict: threshold and logistic curves (Platt), as dev fits them."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from entail.encoders.gaussian_form import Calibration
+from entail.cards.facts import replace_text
+from entail.cards.model_card import write_card
+from entail.classification import Booleans, best_threshold
+from entail.data.nli import NliPair
+from entail.encoders.gaussian_form import Calibration, GaussianForm
 from entail.encoders.gaussians import Floats64
+from entail.encoders.weights import read_json
+from entail.progress import ProgressCallback
 
 LEAST = 10
 """Pairs of either kind that a curve is fitted on at least."""
@@ -54,3 +65,55 @@ def probability(curve: Calibration, scores: ArrayLike) -> Floats64:
 
     found: Floats64 = expit(z)
     return found
+
+
+def one_way(pairs: Sequence[NliPair]) -> Booleans:
+    """Return which pairs are not known to entail both ways."""
+    return np.array([not pair.bilateral for pair in pairs])
+
+
+def fit_form(
+    form: GaussianForm, similarities: tuple[Floats64, Floats64], dev: Sequence[NliPair]
+) -> GaussianForm:
+    """Fit threshold and curves: the direction's on pairs that entail one way only, as far as is known.
+
+    Args:
+        form: What they are fitted for.
+        similarities: sim(h || p) and sim(p || h) of each pair.
+        dev: The pairs.
+    """
+    forward, backward = similarities
+    entailed = np.array([pair.label == "entailment" for pair in dev])
+    margins = (logits(forward) - logits(backward))[entailed & one_way(dev)]
+    return replace(
+        form,
+        threshold=best_threshold(forward, entailed).value,
+        entailment=fit_curve(logits(forward), entailed),
+        direction=fit_curve(margins, np.ones(len(margins), dtype=bool), centred=True),
+    )
+
+
+def calibrate(
+    folder: Path,
+    dev: Sequence[NliPair],
+    *,
+    device: str | None = None,
+    progress: ProgressCallback | None = None,
+) -> GaussianForm:
+    """Fit an encoder's threshold and curves on pairs, keep them in its `entail.json`, and write its card.
+
+    Raises:
+        EncoderError: If the folder is no encoder of Gaussians, or cannot be written.
+        EvaluationError: If there is no pair.
+    """
+    from entail.encoders.gaussian import GaussianEncoder
+    from entail.evaluation.pair_similarity import pair_similarities
+
+    encoder = GaussianEncoder(folder, device=device)
+    found = pair_similarities(dev, encoder, progress=progress)
+    assert found.backward is not None, "Gaussians have both"
+    form = fit_form(encoder.form, (found.forward, found.backward), dev)
+    told = dict(read_json(folder / "entail.json") or {}) | {"gaussian": form.to_json()}
+    replace_text(folder / "entail.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    write_card(folder)
+    return form

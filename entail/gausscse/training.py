@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from entail.classification import Booleans, auprc, best_threshold
+from entail.classification import auprc, best_threshold
 from entail.data.nli import NliPair
 from entail.data.nli_triplets import NliTriplets
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
@@ -19,7 +19,7 @@ from entail.encoders.gaussian import squashed
 from entail.encoders.gaussian_form import GaussianForm
 from entail.encoders.gaussians import Floats64, Gaussians, encode_pairs, similarity
 from entail.errors import TrainingError
-from entail.gausscse.calibration import fit_curve, logits
+from entail.gausscse.calibration import fit_form, one_way
 from entail.gausscse.config import GausscseConfig
 from entail.gausscse.saving import METHOD, save_gausscse
 from entail.gausscse.task import GausscseTask
@@ -130,7 +130,7 @@ def train_gausscse(
     )
     form = GaussianForm(similarity=config.similarity, pooling=config.pooling, tanh=config.tanh)
     if dev:
-        told = from_first(lambda: _fitted(form, _encoded(tower, config, dev), dev).to_json())
+        told = from_first(lambda: fit_form(form, _encoded(tower, config, dev), dev).to_json())
         form = GaussianForm.read(told, name="what was fitted on dev")
     training = GausscseTraining(
         config=config,
@@ -163,10 +163,10 @@ def dev_figures(
     score = auprc(forward, entailed)
     if score is None:
         raise TrainingError("expected entailments among the dev pairs, found none; give another dev file")
-    one_way = entailed & _one_way(pairs)
+    directed = entailed & one_way(pairs)
     figures = {"AUPRC": score, "accuracy": best_threshold(forward, entailed).accuracy}
-    if one_way.any():
-        figures["direction"] = float((forward > backward)[one_way].mean())
+    if directed.any():
+        figures["direction"] = float((forward > backward)[directed].mean())
     return score, figures
 
 
@@ -218,25 +218,6 @@ def _encoded(
     )
     kind = config.similarity
     return similarity(hypotheses, premises, kind=kind), similarity(premises, hypotheses, kind=kind)
-
-
-def _fitted(
-    form: GaussianForm, similarities: tuple[Floats64, Floats64], dev: Sequence[NliPair]
-) -> GaussianForm:
-    """Fit threshold and curves: the direction's on pairs that entail one way only, as far as is known."""
-    forward, backward = similarities
-    entailed = np.array([pair.label == "entailment" for pair in dev])
-    margins = (logits(forward) - logits(backward))[entailed & _one_way(dev)]
-    return replace(
-        form,
-        threshold=best_threshold(forward, entailed).value,
-        entailment=fit_curve(logits(forward), entailed),
-        direction=fit_curve(margins, np.ones(len(margins), dtype=bool), centred=True),
-    )
-
-
-def _one_way(pairs: Sequence[NliPair]) -> Booleans:
-    return np.array([not pair.bilateral for pair in pairs])
 
 
 def _warnings(fitted: Fitted) -> tuple[str, ...]:

@@ -5,19 +5,22 @@ r"""Adapters of several trainings as one: the mean of what they add to the base,
 With several seeds or losses this is a model soup (Wortsman et al. 2022a): nearly as good as the ensemble, at
 the cost of one encoder. With c < 1 it is a step back to the base (WiSE-FT, Wortsman et al. 2022b), which
 keeps more of what the base knew. The sum has the rank of all together; a lower one is its best
-approximation (SVD).
+approximation (SVD). Heads of encoders of Gaussians are averaged as they are: the base has none to go back to.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.cards.model_card import write_card
 from entail.encoders.catalogue import PREMISE_TOWER
+from entail.encoders.gaussian_form import HEAD, GaussianForm
 from entail.encoders.lora import read_lora_config
 from entail.encoders.seen import read_seen, write_seen
 from entail.encoders.weights import read_json
@@ -39,6 +42,9 @@ def average_adapters(
 ) -> float:
     """Write one adapter, fp16, that adds the weighted mean of what several add.
 
+    The mean of encoders of Gaussians has no threshold and no confidence yet, for it is another encoder: fit
+    them on dev, see `entail.gausscse.calibration.calibrate`.
+
     Args:
         folders: LoRA adapters on one base.
         out: Folder for the adapter; made if need be.
@@ -50,8 +56,8 @@ def average_adapters(
         Share of the sum's squared length that is lost by the lower rank, 0 where it is exact.
 
     Raises:
-        TrainingError: If a folder is no plain LoRA adapter of one tower, they differ in base, towers or the
-            modules they are on, or a number cannot be.
+        TrainingError: If a folder is no plain LoRA adapter of one tower, they differ in base, towers,
+            similarity or the modules they are on, or a number cannot be.
     """
     import torch
     from safetensors.torch import save_file
@@ -72,16 +78,23 @@ def average_adapters(
     tensors: dict[str, Tensor] = {}
     for module, (a, b) in merged.items():
         tensors[module + _A], tensors[module + _B] = a.to(torch.float16), b.to(torch.float16)
+    told = [dict(read_json(folder / "entail.json") or {}) for folder in folders]
+    head = _mean_head(folders, shares) if told[0].get("gaussian") else {}
     out.mkdir(parents=True, exist_ok=True)
     save_file(
         {name: tensor.contiguous() for name, tensor in tensors.items()}, out / "adapter_model.safetensors"
     )
-    told = [dict(read_json(folder / "entail.json") or {}) for folder in folders]
+    if head:
+        (out / HEAD).mkdir(exist_ok=True)
+        save_file(head, out / HEAD / "model.safetensors")
+        shutil.copyfile(folders[0] / HEAD / "config.json", out / HEAD / "config.json")
     about = {
         name: told[0][name]
         for name in ("method", "base", "base_revision", "towers", "licence")
         if name in told[0]
     }
+    if head:
+        about["gaussian"] = _unfitted(told[0], folders[0].name).to_json()
     trained_on = [one.get("trained_on") or {} for one in told]
     about["trained_on"] = {
         name: value for name, value in trained_on[0].items() if all(o.get(name) == value for o in trained_on)
@@ -154,6 +167,38 @@ def merge(
     return merged, lost / whole if whole else 0.0
 
 
+def _mean_head(folders: Sequence[Path], shares: Sequence[float]) -> dict[str, Tensor]:
+    """Return the weighted mean of heads, in the first's precision.
+
+    Raises:
+        TrainingError: If one is not there, or they differ in their tensors.
+    """
+    import torch
+    from safetensors.torch import load_file
+
+    heads = []
+    for folder in folders:
+        file = folder / HEAD / "model.safetensors"
+        if not file.is_file():
+            raise TrainingError(f"{folder.name}: expected {HEAD}/model.safetensors, found none")
+        heads.append(load_file(file))
+    shapes = [{name: tensor.shape for name, tensor in head.items()} for head in heads]
+    for folder, found in zip(folders, shapes, strict=True):
+        if found != shapes[0]:
+            raise TrainingError(f"expected heads of one shape, found others in {folder.name}")
+    mean = {}
+    for name, first in heads[0].items():
+        weighted = [share * head[name].float() for share, head in zip(shares, heads, strict=True)]
+        mean[name] = torch.stack(weighted).sum(0).to(first.dtype)
+    return mean
+
+
+def _unfitted(told: Mapping[str, Any], name: str) -> GaussianForm:
+    """Return the form of an encoder of Gaussians without what was fitted on dev."""
+    form = GaussianForm.read(told["gaussian"], name=name)
+    return GaussianForm(similarity=form.similarity, pooling=form.pooling, tanh=form.tanh)
+
+
 def _factors(folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
     """Return module -> (A, s B) of an adapter, in fp32."""
     from safetensors.torch import load_file
@@ -186,7 +231,9 @@ def _truncated(a: Tensor, b: Tensor, rank: int | None) -> tuple[Tensor, Tensor, 
 
 def _about(folder: Path) -> Mapping[str, Any]:
     told = read_json(folder / "entail.json") or {}
-    return {name: told.get(name) for name in ("base", "base_revision", "towers", "method")}
+    about = {name: told.get(name) for name in ("base", "base_revision", "towers", "method")}
+    form = asdict(_unfitted(told, folder.name)) if told.get("gaussian") else {}
+    return about | {name: form.get(name) for name in ("similarity", "pooling", "tanh")}
 
 
 def _require_same(about: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:

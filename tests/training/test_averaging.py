@@ -90,3 +90,43 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="plain LoRA"):
         average_adapters([one], tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def gaussians(folder: Path, *, seed: int, **form: object) -> Path:
+    """Write an adapter with a head of its own, trained by `kl_mean` unless it is told otherwise."""
+    told = {"similarity": "kl_mean", "threshold": 0.5, "direction": {"slope": 2.0, "intercept": 0.0}} | form
+    adapter(folder, seed=seed)
+    about = json.loads((folder / "entail.json").read_text())
+    (folder / "entail.json").write_text(json.dumps(about | {"method": "gausscse", "gaussian": told}))
+    (folder / "head").mkdir()
+    save_file(
+        {"linear.weight": torch.full((4, 2), float(seed)).half()}, folder / "head" / "model.safetensors"
+    )
+    (folder / "head" / "config.json").write_text("{}")
+    return folder
+
+
+def test_heads_are_averaged_and_what_was_fitted_on_dev_is_left_out(tmp_path: Path) -> None:
+    one, two = gaussians(tmp_path / "one", seed=1), gaussians(tmp_path / "two", seed=2)
+    average_adapters([one, two], tmp_path / "mean", weights=[0.75, 0.25], scale=0.5)
+    (head,) = load_file(tmp_path / "mean" / "head" / "model.safetensors").values()
+    assert head.dtype == torch.float16
+    assert (head == 1.25).all()  # the scale shrinks towards the base, which has no head
+    assert (tmp_path / "mean" / "head" / "config.json").read_text() == "{}"
+    form = json.loads((tmp_path / "mean" / "entail.json").read_text())["gaussian"]
+    assert (form["similarity"], form["threshold"], form["direction"]) == ("kl_mean", None, None)
+
+
+def test_heads_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+    one, two = gaussians(tmp_path / "one", seed=1), gaussians(tmp_path / "two", seed=2, similarity="kl")
+    with pytest.raises(TrainingError, match="one similarity, found 'kl_mean' in one and 'kl' in two"):
+        average_adapters([one, two], tmp_path / "out")
+    with pytest.raises(TrainingError, match="one similarity"):
+        average_adapters([one, adapter(tmp_path / "point", seed=3, method="gausscse")], tmp_path / "out")
+    save_file({"linear.weight": torch.zeros(6, 2)}, one / "head" / "model.safetensors")
+    with pytest.raises(TrainingError, match="heads of one shape"):
+        average_adapters([one, gaussians(tmp_path / "three", seed=3)], tmp_path / "out")
+    (one / "head" / "model.safetensors").unlink()
+    with pytest.raises(TrainingError, match=r"one: expected head/model\.safetensors, found none"):
+        average_adapters([one], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
