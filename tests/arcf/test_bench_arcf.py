@@ -85,7 +85,7 @@ def test_the_program_measures_and_draws_growth(
     assert script.main() == 0
     result = json.loads(out.read_text())
     figures = result["figures"]
-    assert set(figures["engines"]) == {"default", "margin 1"}
+    assert set(figures["engines"]) == {"default", "default, all facts read before", "margin 1"}
     assert figures["engines"]["default"]["same_choice"] == 1
     assert figures["engines"]["default"]["MAP_difference"] == pytest.approx(0, abs=1e-6)
     assert figures["grow"]["k"]["at"] == [2, 4]
@@ -95,4 +95,5 @@ def test_the_program_measures_and_draws_growth(
     page = "\n".join(load_script("write_speed")._arcf(result))
     assert "| plain loop | " in page
     assert "| default | " in page
+    assert "Reading all facts once took" in page
     assert page.count("xychart-beta") == 2
