@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from entail.cards import gaussian, usage
@@ -101,8 +101,8 @@ def data(facts: Facts) -> Iterator[str]:
 
 def training(facts: Facts) -> Iterator[str]:
     """Loss and settings."""
-    config = facts.told["config"]
     averaged = facts.told["averaged"]
+    config = facts.told["config"] or _shared(averaged.get("encoders") or ())
     if not config and not averaged:
         return
     yield "## How it was trained"
@@ -123,6 +123,13 @@ def training(facts: Facts) -> Iterator[str]:
             f"Its weights are the mean of {len(encoders)} trainings (in brackets the weight of each), scaled "
             f"by {shown(averaged.get('scale', 1.0))}: {', '.join(lines)}."
         )
+
+
+def _shared(encoders: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings that all trainings of a mean had in common."""
+    configs = [one.get("config") or {} for one in encoders]
+    first = configs[0] if configs else {}
+    return {key: value for key, value in first.items() if all(c.get(key) == value for c in configs)}
 
 
 def figures(facts: Facts) -> Iterator[str]:
