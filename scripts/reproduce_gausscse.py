@@ -12,7 +12,7 @@
 
 Weights, thresholds and curves are chosen on `--dev` alone; `--on` names what is measured, any number of
 files. What was trained stays in `--work`: a run that was broken off goes on where it was, and what was
-measured there by the same settings on the same sets is not measured again.
+measured there by the same settings, from as much data, on the same sets is not measured again.
 """
 
 from __future__ import annotations
@@ -157,15 +157,25 @@ def _folder(row: Row, *, base: str, seed: int, work: Path) -> Path:
 
 
 def _measured_before(
-    row: Row, path: Path, on: Sequence[Measured], *, base: str, seed: int, work: Path
+    row: Row,
+    path: Path,
+    triplets: NliTriplets,
+    on: Sequence[Measured],
+    *,
+    base: str,
+    seed: int,
+    work: Path,
 ) -> dict[str, Any] | None:
     """Return a run of the result file, where its weights are still there and nothing else is asked."""
     if not path.is_file() or not (_folder(row, base=base, seed=seed, work=work) / "entail.json").is_file():
         return None
-    rows = json.loads(path.read_text(encoding="utf-8"))["figures"]["rows"]
-    run: dict[str, Any] | None = rows.get(row.name, {}).get(str(seed))
-    same = run is not None and run["config"] == asdict(replace(row.config, base=base, seed=seed))
-    return run if run and same and list(run["on"]) == [one.name for one in on] else None
+    figures = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    run: dict[str, Any] | None = figures["rows"].get(row.name, {}).get(str(seed))
+    if run is None or run["config"] != asdict(replace(row.config, base=base, seed=seed)):
+        return None
+    sizes = {name: found["nli"]["n"] for name, found in run["on"].items()}
+    same = figures["data"] == dict(triplets.to_json()) and sizes == {one.name: len(one.pairs) for one in on}
+    return run if same else None
 
 
 def run_mean(
@@ -342,7 +352,7 @@ def _run(given: argparse.Namespace) -> None:
         for seed in given.seeds:
             print(f"{row.name}, seed {seed}", file=sys.stderr)
             told = _as_told(row, given)
-            run = _measured_before(told, path, on, base=given.base, seed=seed, work=given.work)
+            run = _measured_before(told, path, triplets, on, base=given.base, seed=seed, work=given.work)
             run = run or run_row(told, triplets, dev, on, base=given.base, seed=seed, work=given.work)
             rows.setdefault(row.name, {})[str(seed)] = run
             write()

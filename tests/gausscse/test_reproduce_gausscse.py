@@ -67,10 +67,22 @@ def test_the_mean_of_the_seeds_stands_below_its_row(
     assert f"| {mean} | 2 | 1 |" in page
 
 
-def test_other_settings_are_measured_anew(
-    run: Callable[..., dict[str, Any]], script: ModuleType, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("what", ["settings", "data", "sets"])
+def test_what_is_asked_otherwise_is_measured_anew(
+    run: Callable[..., dict[str, Any]],
+    script: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
 ) -> None:
     run("--seeds", "0")
+    half = tmp_path / "half.jsonl"
+    half.write_text("\n".join((tmp_path / "train.jsonl").read_text().splitlines()[:30]), encoding="utf-8")
+    other = {
+        "settings": ["--dropout", "0.3"],
+        "data": ["--train", str(half)],
+        "sets": ["--on", f"mine={half}"],
+    }
     monkeypatch.setattr(script, "train_gausscse", lambda *_, **__: pytest.fail("trains"))
     with pytest.raises(pytest.fail.Exception, match="trains"):
-        run("--seeds", "0", "--dropout", "0.3")
+        run("--seeds", "0", *other[what])
