@@ -80,10 +80,11 @@ def write_result(
 
 
 def provenance() -> dict[str, Any]:
-    """Return commit, processor, GPUs and time of one run among several that a result file gathers."""
+    """Return commit, command, processor, GPUs and time of one of the runs that a result file gathers."""
     where = hardware()
     return {
         "commit": commit(),
+        "command": _portable(sys.orig_argv),
         "cpu": where["cpu"],
         "gpus": where["gpus"],
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),

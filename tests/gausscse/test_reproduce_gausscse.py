@@ -64,25 +64,79 @@ def test_the_mean_of_the_seeds_stands_below_its_row(
     assert told["on"]["mine"]["nli"]["threshold"] is not None
     assert told["seconds"] == pytest.approx(sum(one["seconds"] for one in first["rows"][ROW].values()))
     page = (tmp_path / "results" / "gausscse.md").read_text()
-    assert f"| {mean} | 2 | 1 |" in page
+    assert f"| {mean} | mean | 1 |" in page
+    assert "BERT-base | ent+con+rev | 76.64" in page
+    assert set(told["run"]) >= {"commit", "command", "cpu", "finished"}
 
 
-@pytest.mark.parametrize("what", ["settings", "data", "sets"])
 def test_what_is_asked_otherwise_is_measured_anew(
-    run: Callable[..., dict[str, Any]],
-    script: ModuleType,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    what: str,
+    run: Callable[..., dict[str, Any]], script: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("--seeds", "0")
-    half = tmp_path / "half.jsonl"
-    half.write_text("\n".join((tmp_path / "train.jsonl").read_text().splitlines()[:30]), encoding="utf-8")
-    other = {
-        "settings": ["--dropout", "0.3"],
-        "data": ["--train", str(half)],
-        "sets": ["--on", f"mine={half}"],
-    }
     monkeypatch.setattr(script, "train_gausscse", lambda *_, **__: pytest.fail("trains"))
     with pytest.raises(pytest.fail.Exception, match="trains"):
-        run("--seeds", "0", *other[what])
+        run("--seeds", "0", "--dropout", "0.3")
+
+
+@pytest.mark.parametrize("what", ["data", "sets", "names", "read"])
+def test_figures_of_other_data_are_left_alone(
+    run: Callable[..., dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    run("--seeds", "0")
+    file = tmp_path / "results" / "gausscse.json"
+    before = file.read_bytes()
+    half, turned = tmp_path / "half.jsonl", tmp_path / "turned.jsonl"
+    lines = (tmp_path / "train.jsonl").read_text().splitlines()
+    half.write_text("\n".join(lines[:30]), encoding="utf-8")
+    turned.write_text(
+        "\n".join(reversed((tmp_path / "dev.jsonl").read_text().splitlines())), encoding="utf-8"
+    )
+    other = {
+        "data": ["--train", str(half)],
+        "sets": ["--on", f"mine={turned}"],  # as many
+        "names": ["--on", f"another={tmp_path / 'dev.jsonl'}"],
+    }.get(what, ["--dev", str(turned)])
+    with pytest.raises(SystemExit, match="give --name"):
+        run("--seeds", "0", *other)
+    assert file.read_bytes() == before
+    run("--seeds", "0", *other, "--name", "mine", "--work", str(tmp_path / "other"))
+    assert file.read_bytes() == before
+    assert (tmp_path / "results" / "mine.md").read_text().startswith("<!-- Made from mine.json")
+
+
+def test_a_ranking_by_dimension_says_what_a_search_brings_of_it(
+    run: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    told = run("--rows", "kl_per_dim")["rows"]["kl_per_dim"]["0"]["overlap"]
+    assert told["set"] == "mine"
+    assert 0 <= told["least"] <= told["mean"] <= 1
+    assert f"of {told['queries']} queries" in (tmp_path / "results" / "gausscse.md").read_text()
+
+
+def test_rows_are_compared_by_what_one_alone_decides_rightly(
+    run: Callable[..., dict[str, Any]], script: ModuleType
+) -> None:
+    found = run("--rows", "ent", ROW)["significance"]
+    assert set(found) == {f"{ROW} / ent / {kind}, mine, seed 0" for kind in ("direction", "NLI")}
+    marks = {"right": "1100", "nli right": "10"}
+    other = {"right": "1011", "nli right": "11"}
+    told = script.significance({ROW: {"0": {"on": {"x": marks}}}, "ent": {"0": {"on": {"x": other}}}})
+    assert {name.split()[4]: (one["first_only"], one["second_only"]) for name, one in told.items()} == {
+        "direction,": (1, 2),
+        "NLI,": (0, 1),
+    }
+
+
+def test_a_data_set_of_the_hub_is_taken_by_its_name(
+    run: Callable[..., dict[str, Any]], script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def load(source: str, *, split: str | None = None) -> Any:
+        asked.append((source, split))
+        raise SystemExit("asked")
+
+    monkeypatch.setattr(script, "load_nli", load)
+    with pytest.raises(SystemExit, match="asked"):
+        run("--train", "snli")
+    assert asked == [("snli", None)]

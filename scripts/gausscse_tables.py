@@ -1,0 +1,179 @@
+"""The page of tables that `reproduce_gausscse.py` writes: its figures, beside the paper's own."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from entail.gausscse.config import GausscseConfig
+
+BATCHES, RATES = (16, 32, 64, 128), (1e-4, 3e-4, 5e-4)
+"""Of the grid: rates are an adapter's, ten times those of the paper, who tunes every weight."""
+
+LONGER = ("direction", "longer_entailed", "accuracy")
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "Direction": ("direction", "accuracy"),
+    "Direction where the longer sentence is the entailed one": LONGER,
+    "NLI, accuracy at the threshold of dev": ("nli", "accuracy"),
+    "NLI, accuracy at the best threshold of each set itself": ("nli, own threshold",),
+    "NLI, AUPRC": ("nli", "auprc"),
+    "NLI, AUPRC by thresholds in steps of 0.001, as in the paper": ("nli", "auprc_stepped"),
+}
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield "|" + " --- |" * words + " ---: |" * (len(head) - words)
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield ""
+
+
+def _baseline(figures: Mapping[str, Any], path: Sequence[str]) -> list[list[str]]:
+    base, names = figures["baselines"], figures["on"]
+    if path == ("direction", "accuracy"):
+        return [["the longer sentence", *(_spread([base[name]["length"]]) for name in names)]]
+    if path[0] == "direction":
+        return []
+    if path[0] != "nli":
+        own = [base[name].get("cosine, own threshold") for name in names]
+        return [["cosine of the base", *(_spread([one]) if one is not None else "-" for one in own)]]
+    return [["cosine of the base", *(_spread([base[name]["cosine"][path[1]]]) for name in names)]]
+
+
+def _with_intervals(figures: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Yield each run's share of right directions where the longer sentence is entailed, with its interval."""
+    for row, runs in figures["rows"].items():
+        for seed, run in runs.items():
+            found = [run["on"][name]["direction"]["longer_entailed"] for name in figures["on"]]
+            yield [row if seed == "mean" else f"{row}, seed {seed}", *map(_within, found)]
+
+
+def _within(found: Mapping[str, Any]) -> str:
+    if found["accuracy"] is None:
+        return "-"
+    low, high = found["interval"]
+    return f"{100 * found['accuracy']:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _trainings(figures: Mapping[str, Any]) -> Iterator[list[str]]:
+    for row, runs in figures["rows"].items():
+        for seed, run in runs.items():
+            config, told = run["config"], run.get("run", {})
+            yield [
+                row,
+                seed,
+                f"{config['epochs']}",
+                f"{config['batch_size']}",
+                f"{_rate(config):g}",
+                f"{run['seconds']:,.0f}",
+                told.get("cpu", "-") if not told.get("gpus") else ", ".join(told["gpus"]),
+                f"`{(told.get('commit') or '-')[:7]}`",
+            ]
+
+
+def _spread(values: Sequence[float]) -> str:
+    shown = f"{100 * mean(values):.2f}"
+    return shown + (f" ± {100 * stdev(values):.2f}" if len(values) > 1 else "")
+
+
+def _row_cells(runs: Sequence[Mapping[str, Any]], names: Sequence[str], *path: str) -> list[str]:
+    cells = []
+    for name in names:
+        values = []
+        for run in runs:
+            value: Any = run["on"][name]
+            for part in path:
+                value = value[part]
+            values.append(value)
+        cells.append(_spread(values) if None not in values else "-")
+    return cells
+
+
+def _rate(config: Mapping[str, Any]) -> float:
+    known = {field.name for field in fields(GausscseConfig)}
+    return GausscseConfig(**{name: value for name, value in config.items() if name in known}).highest_rate
+
+
+def _papers(folder: Path, name: str) -> list[list[str]]:
+    with (folder / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[str]:
+    """Yield the lines of the page.
+
+    Args:
+        result: What the result file says.
+        file: Its name.
+        papers: Where the paper's own figures lie.
+    """
+    figures, hardware = result["figures"], result["hardware"]
+    names = figures["on"]
+    made = "python scripts/reproduce_gausscse.py --table" + (f" --name {file}" if file != "gausscse" else "")
+    yield f"<!-- Made from {file}.json by `{made}`; do not edit. -->"
+    yield from ("# GaussCSE", "")
+    yield f"Base {figures['base']}, {figures['data']['triplets']:,} triplets; per cent, mean ± standard"
+    yield "deviation over seeds. Where and when each was trained stands under Trainings; the last run, at"
+    yield f"commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs:"
+    yield f"{', '.join(hardware['gpus']) or 'none'}:"
+    yield from ("", f"    {result['command']}", "")
+    for title, path in TABLES.items():
+        yield from (f"{title}:", "")
+        rows = [
+            [row, *_row_cells(list(runs.values()), names, *path)] for row, runs in figures["rows"].items()
+        ]
+        yield from _table(["", *names], [*_baseline(figures, path), *rows])
+    yield from ("The same where the longer sentence is the entailed one, with 95 % intervals:", "")
+    yield from _table(["", *names], _with_intervals(figures))
+    if figures.get("significance"):
+        yield from ("Who is right where only one of two is (McNemar):", "")
+        told = [
+            [name, f"{one['first_only']}", f"{one['second_only']}", f"{one['p']:.2g}"]
+            for name, one in figures["significance"].items()
+        ]
+        yield from _table(["first / second / what", "first alone", "second alone", "p"], told)
+    overlaps = {
+        f"{row}, seed {seed}": run["overlap"]
+        for row, runs in figures["rows"].items()
+        for seed, run in runs.items()
+        if "overlap" in run
+    }
+    for name, one in overlaps.items():
+        yield f"{name}: of the {one['k']} most similar of {one['premises']:,} premises ({one['set']}) a"
+        yield f"search brings {100 * one['mean']:.1f} %, mean of {one['queries']} queries; at least"
+        yield from (f"{100 * one['least']:.0f} %.", "")
+    yield from ("Trainings:", "")
+    head = ["", "seed", "epochs", "batch", "rate", "seconds", "on", "commit"]
+    yield from _table(head, _trainings(figures))
+    if figures.get("grid"):
+        yield from ("Batch size and learning rate, AUPRC on dev while training (Table 5):", "")
+        cells = [[f"{b}", *(_cell(figures["grid"], f"{b}/{rate:g}") for rate in RATES)] for b in BATCHES]
+        yield from _table(["batch", *(f"{rate:g}" for rate in RATES)], cells, words=0)
+    yield from ("Premise over hypothesis in characters, entailment pairs (Figure 2):", "")
+    ratios = {name: figures["baselines"][name]["ratios"] for name in names}
+    most = max(
+        (at + 1 for one in ratios.values() for at, count in enumerate(one["counts"]) if count), default=0
+    )
+    width = next(iter(ratios.values()))["width"] if ratios else 0
+    bins = [
+        [
+            f"{at * width:.2f} to {(at + 1) * width:.2f}",
+            *(f"{one['counts'][at]:,}" for one in ratios.values()),
+        ]
+        for at in range(most)
+    ]
+    yield from _table(["ratio", *names], bins)
+    yield from ("The paper's own figures (all of SNLI and MultiNLI, test sets; Tables 1 to 4):", "")
+    head, *rows = _papers(papers, "gausscse")
+    yield from _table(head, [[cell or "-" for cell in row] for row in rows], words=2)
+    yield from ("and its Table 5, AUPRC on SNLI dev:", "")
+    head, *rows = _papers(papers, "gausscse_grid")
+    yield from _table(head, rows, words=1)
+
+
+def _cell(grid: Mapping[str, Any], name: str) -> str:
+    return _spread([grid[name]["AUPRC"]]) if name in grid else "-"
