@@ -51,7 +51,7 @@ from entail.data.worldtree_tables import FactTables, read_fact_tables
 from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
 from entail.index.protocol import Ints
-from entail.results import write_result
+from entail.results import provenance, write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 REACH = (90, 130, 180, 290)
@@ -140,7 +140,7 @@ def trained(arm: Arm, setting: Setting, seed: int) -> tuple[Scorer, dict[str, An
             out=folder / "scorer",
             progress=progress,
         )
-    about = {**training.to_json(), "name": arm.name}
+    about = {**training.to_json(), "name": arm.name, "run": provenance()}
     told.write_text(json.dumps(about), encoding="utf-8")
     return load_scorer(folder / "scorer"), about
 
@@ -186,6 +186,7 @@ def measured(
     found = figures_of(setting, rankings, near, forgiving=cut is not None)
     found["seconds_a_question"] = mean(of[q.id]["seconds"] for q in setting.asked)
     found["chain_length"] = mean(of[q.id]["chosen"] for q in setting.asked)
+    found["run"] = provenance()
     return found
 
 
@@ -262,15 +263,32 @@ def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
     yield f"{config['epochs']} epochs and {config['token_budget']:,} tokens at most; {_terms(config)}"
     if figures.get("left_out"):
         yield f"{figures['left_out']} questions were not learnt from, since trees explain them;"
-    yield f"mean ± standard deviation over seeds. Commit `{result['commit']}`, {hardware['cpu']},"
-    yield f"{hardware['cores']} cores, GPUs: {', '.join(hardware['gpus']) or 'none'}:"
+    yield "mean ± standard deviation over seeds. When and where each was trained stands under Trainings; the"
+    yield f"last run, at commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs:"
+    yield f"{', '.join(hardware['gpus']) or 'none'}:"
     yield from ("", f"    {result['command']}", "")
-    yield from ("| algorithm | MAP | the paper's (test 2020) |", "| --- | ---: | ---: |")
-    yield f"| tf-idf | {figures['lexical']['MAP']:.4f} | .3743 |"
+    yield "| algorithm | MAP | over tf-idf | s a question | the paper's (test 2020) |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    yield f"| tf-idf | {figures['lexical']['MAP']:.4f} | | | .3743 |"
     papers = {name: value for arm in ARMS for name, value in arm.paper.items()} | PATHS_PAPER
     for name, runs in figures["rankings"].items():
         told = f"{papers[name]:.4f}".lstrip("0") if name in papers else ""
-        yield f"| {name} | {_spread([run['MAP'] for run in runs.values()])} | {told} |"
+        maps = [run["MAP"] for run in runs.values()]
+        over = mean(maps) - figures["lexical"]["MAP"]
+        took = [run["seconds_a_question"] for run in runs.values() if run.get("seconds_a_question")]
+        yield (
+            f"| {name} | {_spread(maps)} | {over:+.4f} | {f'{mean(took):.2f}' if took else '-'} | {told} |"
+        )
+    yield from ("", "Trainings (Table 2c):", "", "| arm | seed | questions | steps | seconds | on | commit |")
+    yield "| --- | ---: | ---: | ---: | ---: | --- | --- |"
+    for arm, trainings in figures["trainings"].items():
+        for seed, one in trainings.items():
+            counts, run = one["counts"], one.get("run", {})
+            place = ", ".join(run.get("gpus") or ()) or run.get("cpu", "-")
+            yield (
+                f"| {arm} | {seed} | {counts['questions']:,} | {counts['steps']:,} | "
+                f"{one['fitted']['seconds']:,.0f} | {place} | `{(run.get('commit') or '-')[:7]}` |"
+            )
     for kind in ("role", "level", "gold", "hops_overlap", "hops_visible"):
         yield from ("", f"By {kind.replace('_', ' ')} (Figure 2):", "")
         columns = {"tf-idf": [figures["lexical"]]}

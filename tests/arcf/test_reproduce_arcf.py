@@ -1,0 +1,95 @@
+"""The program that reproduces ARCF's tables: arms, what a run leaves behind, going on, the page."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("reproduce_arcf")
+
+
+@pytest.fixture
+def run(
+    script: ModuleType,
+    tiny_home: Path,
+    tmp_path: Path,
+    release: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., dict[str, Any]]:
+    """Return what runs the program on a miniature release and returns its figures."""
+    given = [
+        "--tables",
+        str(release["tables"]),
+        "--train",
+        str(release["train"]),
+        "--on",
+        str(release["dev"]),
+    ]
+    given += ["--base", "tiny", "--rank", "2", "--epochs", "1", "--train-k", "6", "--batch-tokens", "300"]
+    given += ["--k", "6", "--sample", "3", "--work", str(tmp_path / "work")]
+    results = tmp_path / "results"
+    monkeypatch.setattr(script, "RESULTS", results)
+
+    def with_these(*more: str) -> dict[str, Any]:
+        monkeypatch.setattr("sys.argv", ["reproduce", *given, *more])
+        assert script.main() == 0
+        figures: dict[str, Any] = json.loads((results / "arcf.json").read_text())["figures"]
+        return figures
+
+    return with_these
+
+
+def test_an_arm_is_trained_once_and_stands_in_the_page(
+    run: Callable[..., dict[str, Any]], script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run("--arms", "ARCF RankNet", "--reach")
+    assert first["questions"] == 3
+    assert set(first["rankings"]) == {"ARCF RankNet", "w SF inf", "w/o R3", "w/o R3, S2"}
+    one = first["rankings"]["ARCF RankNet"]["0"]
+    assert 0 < one["MAP"] <= 1
+    assert one["seconds_a_question"] > 0
+    trained = first["trainings"]["ARCF RankNet"]["0"]
+    assert set(trained["run"]) >= {"commit", "command", "cpu", "finished"}
+    assert first["reach"]["6"]["reached"] > 0
+
+    monkeypatch.setattr(script, "train_arcf", lambda *_, **__: pytest.fail("trains"))
+    again = run("--arms", "ARCF RankNet")
+    assert again["rankings"]["ARCF RankNet"]["0"]["MAP"] == one["MAP"]
+    assert again["trainings"] == first["trainings"]
+    page = (tmp_path / "results" / "arcf.md").read_text()
+    over = one["MAP"] - first["lexical"]["MAP"]
+    assert f"| ARCF RankNet | {one['MAP']:.4f} | {over:+.4f} |" in page
+    assert f"| ARCF RankNet | 0 | {trained['counts']['questions']} |" in page
+    with pytest.raises(SystemExit, match="holds a training of other settings"):
+        run("--arms", "ARCF RankNet", "--batch-tokens", "200")
+
+
+def test_single_facts_chains_of_two_and_ensembles(run: Callable[..., dict[str, Any]]) -> None:
+    found = run("--arms", "SF", "--paths", "--sample", "0")
+    assert found["questions"] == 6
+    assert set(found["rankings"]) == {"SF", "w SF train", "PR", "ENSEMBLE"}
+
+
+def test_k_and_length_are_swept(run: Callable[..., dict[str, Any]], script: ModuleType) -> None:
+    script.KS, script.LENGTHS = (2, 6), (1, 3)  # type: ignore[attr-defined]  # of the program
+    found = run("--arms", "ARCF RankNet", "--sweep")["sweeps"]
+    assert {over: list(some) for over, some in found.items()} == {"k": ["2", "6"], "L": ["1", "3"]}
+
+
+def test_a_scorer_is_shipped_with_its_figures(
+    run: Callable[..., dict[str, Any]], script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = run("--arms", "ARCF NCE")
+    out = tmp_path / "shipped"
+    told = ["reproduce", "--ship", str(out), "--arms", "ARCF NCE", "--work", str(tmp_path / "work")]
+    monkeypatch.setattr("sys.argv", told)
+    assert script.main() == 0
+    chains = json.loads((out / "entail.json").read_text())["figures"]["chains"]
+    assert chains["MAP"] == figures["rankings"]["ARCF NCE"]["0"]["MAP"]
+    assert (out / "README.md").is_file()
