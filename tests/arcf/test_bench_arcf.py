@@ -1,6 +1,8 @@
 """The bench of ARCF: its plain loop scores as the engine does, however a scorer reads."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +16,7 @@ from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import ChainRanker
 from entail.arcf.scorer import load_scorer
 from entail.arcf.training import train_arcf
+from entail.cli import main
 
 
 @pytest.fixture
@@ -82,7 +85,15 @@ def test_the_program_measures_and_draws_growth(
     ]
     told += ["--scorer", scorer, "--k", "6", "--sample", "3", "--length", "3", "--margins", "1", "--grow"]
     monkeypatch.setattr("sys.argv", told)
+    alone: list[list[str]] = []
+
+    def run(command: list[str], **how: Any) -> Any:
+        return alone.append(command) if command[0] == sys.executable else really(command, **how)
+
+    really = subprocess.run
+    monkeypatch.setattr(subprocess, "run", run)
     assert script.main() == 0
+    assert main(alone[0][3:]) == 0  # what another process would be asked for can be asked for
     result = json.loads(out.read_text())
     figures = result["figures"]
     assert set(figures["engines"]) == {"default", "default, all facts read before", "margin 1"}
@@ -97,3 +108,5 @@ def test_the_program_measures_and_draws_growth(
     assert "| default | " in page
     assert "Reading all facts once took" in page
     assert page.count("xychart-beta") == 2
+    assert "Measured once over 3 questions each" in page
+    assert "in a process of its own" in page
