@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from entail.cards.cross_encoder import CrossEncoderWords, cross_encoder_card, read_told
 
@@ -28,9 +30,11 @@ _POWER = (
     "Facts in other words than theirs have none."
 )
 
+_ALONE = "scores each fact by itself, as if no other were chosen: the single-fact baseline of the paper"
+
 _CHAINS = (
-    "Of whole chains, on {questions:,} questions of {source} that its weights were not chosen on, {k} facts "
-    "visible: MAP {MAP:.3f}, by shared words alone (tf-idf) {tfidf:.3f}. Commit `{commit}`."
+    "Of {rankings}, on {questions:,} questions of {source} that its weights were not chosen on{visible}: "
+    "MAP {MAP:.3f}, by shared words alone (tf-idf) {tfidf:.3f}. Commit `{commit}`."
 )
 
 
@@ -46,6 +50,7 @@ def scorer_card(folder: Path, *, name: str, repo: str | None = None) -> str:
     scorer = told.get("scorer") or {}
     alone = scorer.get("scheme") == "single-fact"
     chains = (told.get("figures") or {}).get("chains")
+    how = f"--scorer {name}" + (" --method single-fact" if alone else "")
     words = CrossEncoderWords(
         kind="scorer",
         reads=[
@@ -57,13 +62,20 @@ def scorer_card(folder: Path, *, name: str, repo: str | None = None) -> str:
             *([_SHARED] if scorer.get("shared_pieces") else []),
             *([_POWER] if scorer.get("encoder") else []),
         ],
-        use=f"entail rank --scorer {name} --tables TABLES --question 'What melts?' --answer ice\n"
-        f"entail evaluate chains --scorer {name} --tables TABLES --questions QUESTIONS.tsv",
+        use=f"entail rank {how} --tables TABLES --question 'What melts?' --answer ice\n"
+        f"entail evaluate chains {how} --tables TABLES --questions QUESTIONS.tsv",
         figures="Of single steps on the dev questions that its weights were chosen on:",
         limits="It learnt from elementary science in English, over one set of facts. A high score does not "
         "prove that a fact explains an answer; questions longer than it reads lose their beginning.",
         pipeline="text-ranking",
         tags=("explanation-regeneration",),
-        measured=[_CHAINS.format(**chains)] if chains else [],
+        measured=[_measured(chains, alone=alone)] if chains else [],
+        idea=_ALONE if alone else "",
     )
     return cross_encoder_card(told, words, name=name, repo=repo)
+
+
+def _measured(chains: Mapping[str, Any], *, alone: bool) -> str:
+    rankings = "rankings by single facts" if alone else "whole chains"
+    visible = "" if alone else f", {chains['k']} facts visible"
+    return _CHAINS.format(**chains, rankings=rankings, visible=visible)

@@ -28,6 +28,7 @@ class CrossEncoderWords:
         pipeline: As the Hub calls what it does.
         tags: Of the Hub, beside those of the method.
         measured: What else was measured of it, a paragraph each.
+        idea: What it does, where it is a baseline of the method; default: what the method does.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class CrossEncoderWords:
     pipeline: str
     tags: Sequence[str]
     measured: Sequence[str] = ()
+    idea: str = ""
 
 
 def read_told(folder: Path) -> dict[str, Any]:
@@ -73,7 +75,7 @@ def cross_encoder_card(
     parts = [
         "<!-- Made by `entail card` from entail.json; run it again instead of editing. -->",
         f"# {escaped(repo or name)}",
-        f"{method.title}: it {method.idea}. A cross-encoder, {what}: {first}",
+        f"{method.title}: it {words.idea or method.idea}. A cross-encoder, {what}: {first}",
         *others,
         "## Use",
         f"```sh\n{use}\n```",
