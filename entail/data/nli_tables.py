@@ -54,7 +54,7 @@ def read_rows(source: Source, *, name: str | None, encoding: str | None, max_byt
     text = read_text(source, name=shown, encoding=encoding, max_bytes=max_bytes)
     first = next((line for line in text.split("\n", 100) if line.strip()), "")
     if not first:
-        raise FormatError("expected pairs of sentences, found an empty file", source=shown)
+        raise _nothing(shown)
     if first.lstrip().startswith("{"):
         return _jsonl(text, shown)
     names = {cell.strip().strip('"').lower() for cell in first.split(_TAB)}
@@ -63,6 +63,10 @@ def read_rows(source: Source, *, name: str | None, encoding: str | None, max_byt
     if _PARSES in names:
         return _unquoted(text, shown, "official_text")
     return _quoted(text, first, shown)
+
+
+def _nothing(shown: str) -> FormatError:
+    return FormatError("expected pairs of sentences, found an empty file", source=shown)
 
 
 def _is_parquet(source: Source) -> bool:
@@ -164,7 +168,9 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _with_header(lines: Iterable[tuple[int, list[str] | FormatError]], shown: str, kind: NliFormat) -> Table:
     lines = iter(lines)
-    _, header = next(lines)
+    _, header = next(lines, (0, None))
+    if header is None:  # every cell is empty
+        raise _nothing(shown)
     if isinstance(header, FormatError):
         raise header
     columns = tuple(cell.strip() for cell in header)

@@ -265,6 +265,7 @@ def test_a_direction_of_sick_that_is_none() -> None:
     [
         ("", "empty file"),
         ("\n\n", "empty file"),
+        (",,\n,,\n", "empty file"),
         ("premise,hypothesis\np,h\n", r"found 'premise', 'hypothesis'; missing: label \(gold_label or label"),
         (
             '{"text": "a"}\n',
