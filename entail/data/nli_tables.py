@@ -127,15 +127,20 @@ def _quoted(text: str, first: str, shown: str) -> Table:
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     if delimiter != _TAB:
         return _with_header(_records(text, delimiter, shown), shown, "table")
-    lines = ((number, _cells(line, shown, number)) for number, line in _lines(text))
+    width = len(next(csv.reader([first], delimiter=_TAB)))
+    lines = ((number, _cells(line, width, shown, number)) for number, line in _lines(text))
     return _with_header(lines, shown, "table")
 
 
-def _cells(line: str, shown: str, number: int) -> list[str] | FormatError:
+def _cells(line: str, width: int, shown: str, number: int) -> list[str] | FormatError:
     try:
-        return next(csv.reader([line], delimiter=_TAB, strict=True))
+        cells = next(csv.reader([line], delimiter=_TAB, strict=True))
     except csv.Error as error:
-        return _not_quoted(error, shown, number)
+        return _not_quoted(str(error), shown, number)
+    if len(cells) < width and any(_TAB in cell for cell in cells):
+        # Two marks that belong to no cell, as in `"Go, he said.<tab>So he said."`, made one of several.
+        return _not_quoted(f"with it the line has {len(cells)} cells, the header {width}", shown, number)
+    return cells
 
 
 def _records(text: str, delimiter: str, shown: str) -> Iterator[tuple[int, list[str] | FormatError]]:
@@ -147,16 +152,17 @@ def _records(text: str, delimiter: str, shown: str) -> Iterator[tuple[int, list[
         except StopIteration:
             return
         except csv.Error as error:
-            yield number, _not_quoted(error, shown, number)
+            lines = f"; lines {number} to {reader.line_num} are lost" if reader.line_num > number else ""
+            yield number, _not_quoted(f"{error}{lines}", shown, number)
         else:
             if any(cell.strip() for cell in cells):
                 yield number, cells
 
 
-def _not_quoted(error: csv.Error, shown: str, number: int) -> FormatError:
+def _not_quoted(why: str, shown: str, number: int) -> FormatError:
     return FormatError(
         'expected a text with quotation marks to be written as "He said ""no""", found a cell that '
-        f"cannot be read ({error})",
+        f"cannot be read ({why})",
         source=shown,
         line=number,
     )

@@ -240,11 +240,20 @@ def test_a_quotation_mark_that_is_never_closed_costs_one_line_of_a_tsv() -> None
     assert [problem.split(":")[0] for problem in found.problems] == ["x.tsv, line 2", "x.tsv, line 4"]
 
 
+def test_quotation_marks_of_two_sentences_do_not_make_them_one() -> None:
+    text = 'sentence1\tsentence2\tgold_label\tnote\n"Go now.\the said."\tneutral\tx\n"a\tb"\th\tneutral\t\n'
+    found = read_nli(text.encode(), name="x.tsv")
+    assert found.pairs == (NliPair("a\tb", "h", "neutral"),)
+    assert found.problems[0].startswith("x.tsv, line 2: expected a text with quotation marks")
+    assert found.problems[0].endswith("(with it the line has 3 cells, the header 4)")
+
+
 def test_a_csv_says_from_which_line_it_cannot_be_read() -> None:
     text = 'premise,hypothesis,label\np,h,entailment\n"p,h,neutral\np,h,neutral\n'
     found = read_nli(text.encode(), name="x.csv")
     assert (len(found.pairs), found.unreadable) == (1, 1)
     assert found.problems[0].startswith("x.csv, line 3: ")
+    assert found.problems[0].endswith("; lines 3 to 4 are lost)")
 
 
 def test_a_short_row_lacks_its_label() -> None:
