@@ -16,11 +16,19 @@ Sentences are kept as they stand, white space at their ends included: baselines 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from entail.data.nli_tables import NliFormat, Table, read_rows
+from entail.data.nli_tables import (
+    MAX_PROBLEMS,
+    SENTENCES,
+    NliFormat,
+    Table,
+    named_columns,
+    read_rows,
+    sentence,
+)
 from entail.data.reading import Source, shorten, source_name
 from entail.errors import FormatError, SettingsError
 
@@ -31,15 +39,11 @@ LABELS: tuple[Label, ...] = get_args(Label)
 MAX_NLI_BYTES = 2_000_000_000
 """Most that is read of one file; official training files unpack to 500 MB."""
 
-MAX_PROBLEMS = 20
-"""Rows that cannot be read are all counted, and as many named."""
-
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "premise": ("premise", "sentence1", "sentence_a"),
-    "hypothesis": ("hypothesis", "sentence2", "sentence_b"),
+    **SENTENCES,
     "label": ("gold_label", "label", "entailment_label", "entailment_judgment"),
 }
-_OPTIONAL = {"forward": "entailment_ab", "backward": "entailment_ba", "split": "semeval_set"}
+_OPTIONAL = {"forward": ("entailment_ab",), "backward": ("entailment_ba",), "split": ("semeval_set",)}
 _RELATIONS: Mapping[str, Label] = {
     "entails": "entailment",
     "neutral": "neutral",
@@ -198,7 +202,7 @@ def pairs_of(table: Table, *, source: str, split: str | None = None, numbered: b
             if label is None:
                 other[shorten(said, 40)] += 1
                 continue
-            premise, hypothesis = (_sentence(row, columns[part]) for part in ("premise", "hypothesis"))
+            premise, hypothesis = (sentence(row, columns[part]) for part in ("premise", "hypothesis"))
             if not premise.strip() or not hypothesis.strip():
                 empty += 1
                 continue
@@ -234,20 +238,16 @@ def is_split(found: str, wanted: str) -> bool:
     return one == two or {one, two} <= _DEV_SPLITS
 
 
-def _columns(names: Iterable[str], source: str) -> dict[str, str]:
+def _columns(names: Sequence[str], source: str) -> dict[str, str]:
     """Return part -> the column that holds it."""
-    by_case = {name.strip().lower(): name for name in reversed(list(names))}
-    columns: dict[str, str] = {}
-    for part, usual in _COLUMNS.items():
-        if found_name := next((by_case[name] for name in usual if name in by_case), None):
-            columns[part] = found_name
+    columns = named_columns(names, _COLUMNS)
     if missing := [part for part in _COLUMNS if part not in columns]:
         wanted = "; ".join(f"{part} ({' or '.join(_COLUMNS[part])})" for part in missing)
         found = shorten(", ".join(map(repr, names)), 300) or "none"
         raise FormatError(
             f"expected columns premise, hypothesis and label, found {found}; missing: {wanted}", source=source
         )
-    return columns | {part: by_case[name] for part, name in _OPTIONAL.items() if name in by_case}
+    return columns | named_columns(names, _OPTIONAL)
 
 
 def _label_text(row: Mapping[str, Any], column: str) -> str:
@@ -263,14 +263,6 @@ def _label(said: str, *, numbered: bool, names: tuple[str, ...]) -> Label | None
         if said.isdecimal():
             said = order[int(said)] if int(said) < len(order) else said
     return next((label for label in LABELS if label == said.lower()), None)
-
-
-def _sentence(row: Mapping[str, Any], column: str) -> str:
-    value = row.get(column)
-    if not isinstance(value, str):
-        found = "nothing" if value is None else shorten(repr(value))
-        raise FormatError(f"expected text in {column!r}, found {found}")
-    return value
 
 
 def _relation(row: Mapping[str, Any], column: str | None) -> Label | None:

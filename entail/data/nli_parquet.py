@@ -12,8 +12,13 @@ from entail.data.reading import Source
 from entail.errors import FormatError
 
 
-def read_parquet(source: Source, *, name: str) -> Table:
+def read_parquet(source: Source, *, name: str, parses: bool = False) -> Table:
     """Return the rows of a Parquet file; a data set's own names of its labels come with it.
+
+    Args:
+        source: Path, or the bytes of an upload.
+        name: Name for messages.
+        parses: See `entail.data.nli_tables.read_rows`.
 
     Raises:
         FormatError: If the file is damaged, now or as its rows are gone through.
@@ -28,16 +33,20 @@ def read_parquet(source: Source, *, name: str) -> Table:
         schema = file.schema_arrow
     except (pa.ArrowException, OSError) as error:
         raise _damaged(error, name) from error
-    return Table("parquet", tuple(schema.names), _rows(file, name), _label_names(schema.metadata or {}))
+    columns = tuple(column for column in schema.names if parses or not column.endswith("_parse"))
+    return Table("parquet", columns, _rows(file, columns, name), _label_names(schema.metadata or {}))
 
 
-def _rows(file: Any, name: str) -> Iterator[tuple[str, Row | FormatError]]:  # noqa: ANN401 - pyarrow has no types
+def _rows(
+    file: Any,  # noqa: ANN401 - pyarrow has no types
+    columns: tuple[str, ...],
+    name: str,
+) -> Iterator[tuple[str, Row | FormatError]]:
     import pyarrow as pa
 
-    wanted = [column for column in file.schema_arrow.names if not column.endswith("_parse")]  # half the file
     number = 0
     try:
-        for batch in file.iter_batches(columns=wanted):
+        for batch in file.iter_batches(columns=list(columns)):
             for row in batch.to_pylist():
                 number += 1
                 yield f"row {number}", row

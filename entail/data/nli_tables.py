@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,18 @@ from entail.errors import FormatError
 NliFormat = Literal["jsonl", "official_text", "sick", "table", "parquet"]
 
 Row = Mapping[str, Any]
+
+SENTENCES: Mapping[str, tuple[str, ...]] = {
+    "premise": ("premise", "sentence1", "sentence_a"),
+    "hypothesis": ("hypothesis", "sentence2", "sentence_b"),
+}
+"""What files call the two sentences, in lower case."""
+
+MAX_PROBLEMS = 20
+"""Rows that cannot be read are all counted, and as many named."""
+
+_LONGEST_CELL = 2**31 - 1
+"""What csv takes at most; the limit is one of all threads, so it is the same for every file."""
 
 _TAB = "\t"
 _PARSES = "sentence1_binary_parse"
@@ -32,16 +45,27 @@ class Table:
         columns: What its rows have, by its header or its first row.
         rows: (place for messages, row or what is wrong with it), to be gone through once.
         label_names: What the file itself says that its numbers mean as labels; empty where it does not.
+        header: The names as they stand in a header, repeated ones too; `columns` numbers these.
     """
 
     format: NliFormat
     columns: tuple[str, ...]
     rows: Iterable[tuple[str, Row | FormatError]]
     label_names: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
 
 
-def read_rows(source: Source, *, name: str | None, encoding: str | None, max_bytes: int) -> Table:
+def read_rows(
+    source: Source, *, name: str | None, encoding: str | None, max_bytes: int, parses: bool = False
+) -> Table:
     """Return the rows of a file by the reader of its format, which its content tells.
+
+    Args:
+        source: Path, or the bytes of an upload.
+        name: Name for messages, the path without one.
+        encoding: See `read_text`.
+        max_bytes: See `read_text`.
+        parses: Take of Parquet the columns of parses, too: half the file, and no evaluation reads them.
 
     Raises:
         FormatError: If the file cannot be read or is empty.
@@ -50,7 +74,7 @@ def read_rows(source: Source, *, name: str | None, encoding: str | None, max_byt
     if _is_parquet(source):
         from entail.data.nli_parquet import read_parquet
 
-        return read_parquet(source, name=shown)
+        return read_parquet(source, name=shown, parses=parses)
     text = read_text(source, name=shown, encoding=encoding, max_bytes=max_bytes)
     first = next((line for line in text.split("\n", 100) if line.strip()), "")
     if not first:
@@ -63,6 +87,32 @@ def read_rows(source: Source, *, name: str | None, encoding: str | None, max_byt
     if _PARSES in names:
         return _unquoted(text, shown, "official_text")
     return _quoted(text, first, shown)
+
+
+def named_columns(names: Iterable[str], usual: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return part -> the column that has one of its usual names, whatever the case.
+
+    >>> named_columns(["pair_ID", "sentence_A", "sentence_B"], SENTENCES)
+    {'premise': 'sentence_A', 'hypothesis': 'sentence_B'}
+    """
+    by_case = {name.strip().lower(): name for name in reversed(list(names))}
+    found = {
+        part: next((by_case[name] for name in some if name in by_case), None) for part, some in usual.items()
+    }
+    return {part: name for part, name in found.items() if name is not None}
+
+
+def sentence(row: Row, column: str) -> str:
+    """Return the text in a column.
+
+    Raises:
+        FormatError: If nothing is there, or no text.
+    """
+    value = row.get(column)
+    if not isinstance(value, str):
+        found = "nothing" if value is None else shorten(repr(value))
+        raise FormatError(f"expected text in {column!r}, found {found}")
+    return value
 
 
 def _nothing(shown: str) -> FormatError:
@@ -124,7 +174,7 @@ def _quoted(text: str, first: str, shown: str) -> Table:
     lines, it costs the rest of the file, which is then said.
     """
     delimiter = max(",;\t|", key=first.count)
-    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    csv.field_size_limit(_LONGEST_CELL)
     if delimiter != _TAB:
         return _with_header(_records(text, delimiter, shown), shown, "table")
     width = len(next(csv.reader([first], delimiter=_TAB)))
@@ -179,8 +229,21 @@ def _with_header(lines: Iterable[tuple[int, list[str] | FormatError]], shown: st
         raise _nothing(shown)
     if isinstance(header, FormatError):
         raise header
-    columns = tuple(cell.strip() for cell in header)
-    return Table(kind, columns, _rows(lines, columns, shown))
+    columns = _distinct(cell.strip() for cell in header)
+    return Table(kind, columns, _rows(lines, columns, shown), header=tuple(header))
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """Number the names that stand there again, so that no column of a row hides another."""
+    seen: Counter[str] = Counter()
+    found: dict[str, None] = {}
+    for name in names:
+        distinct = name
+        while distinct in found:
+            seen[name] += 1
+            distinct = f"{name} ({seen[name] + 1})"
+        found[distinct] = None
+    return tuple(found)
 
 
 def _rows(

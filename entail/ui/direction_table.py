@@ -1,4 +1,4 @@
-"""A table of pairs: CSV in, verdicts, CSV out with every column that was there."""
+"""A table of pairs: a file in, verdicts, CSV out with every column that was there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from entail.errors import EvaluationError, FormatError
+from entail.data.sentence_pairs import PairTable, read_pairs
 from entail.trees.formats.escaping import cell
 from entail.ui.authoring import draw_progress
 from entail.ui.compare_files import CSV, offer
@@ -26,43 +26,15 @@ if TYPE_CHECKING:
 MOST = 50_000
 """Pairs of one table."""
 
-COLUMNS = (
-    ("first", "second"),
-    ("premise", "hypothesis"),
-    ("sentence1", "sentence2"),
-    ("sentence_a", "sentence_b"),
-)
-"""Names of the two columns that are known; else the first two columns are taken."""
+KINDS = ("csv", "tsv", "txt", "jsonl", "parquet", "gz")
+"""Ends of names of files that can be uploaded; what a file is, its content tells."""
+
+SHOWN_PROBLEMS = 3
 
 FIGURES = ("says", "sure", "margin", "forward", "backward", "direction")
 """What is said of a pair, as `Verdict` calls it."""
 
 _ADDED = (*FIGURES, "truncated")
-
-
-@dataclass(frozen=True)
-class PairTable:
-    """Pairs of sentences in a table of whatever columns.
-
-    Attributes:
-        header: Names of the columns.
-        rows: Their values, as many a row as there are columns.
-        columns: Positions of the first and the second sentence.
-    """
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    columns: tuple[int, int]
-
-    @property
-    def first(self) -> list[str]:
-        """The first sentence of every row."""
-        return [row[self.columns[0]] for row in self.rows]
-
-    @property
-    def second(self) -> list[str]:
-        """The second ones."""
-        return [row[self.columns[1]] for row in self.rows]
 
 
 @dataclass(frozen=True)
@@ -85,19 +57,21 @@ class Judged:
 def draw_table(encoder: GaussianEncoder) -> None:
     """Draw the upload and the judged table."""
     st.caption(
-        "A CSV with a header and two columns of sentences: first and second, premise and hypothesis, "
-        "sentence1 and sentence2, or just the first two. Other columns are kept."
+        "CSV, TSV, JSONL or Parquet with two columns of sentences: first and second, premise and hypothesis, "
+        "sentence1 and sentence2, sentence_A and sentence_B, or two columns of any names and no others. "
+        "Other columns are kept."
     )
     file = st.file_uploader(
-        "Pairs of sentences (CSV)",
-        type=["csv", "tsv"],
+        "Pairs of sentences",
+        type=list(KINDS),
         key="direction_file",
         max_upload_size=upload_limit(),
     )
     if file is None:
         return
     content = file.getvalue()
-    table = read_pairs(content, name=file.name)
+    table = read_pairs(content, name=file.name, most=MOST)
+    draw_reading(table)
 
     def make(report: ProgressCallback) -> Judged:
         return judge_table(encoder, table, progress=report)
@@ -108,6 +82,26 @@ def draw_table(encoder: GaussianEncoder) -> None:
         draw_progress(work, waiting="Encoding …")
         return
     draw_verdicts(table, work.value)
+
+
+def draw_reading(table: PairTable) -> None:
+    """Say which columns were taken for the two sentences, and which rows were left out."""
+    first, second = (label(table.header[place], longest=80) for place in table.columns)
+    if table.named:
+        st.caption(f"First sentence: column “{first}”; second sentence: column “{second}”.")
+    else:
+        st.warning(
+            f"The first row was taken for the names of two columns, “{first}” for the first sentence and "
+            f"“{second}” for the second. If it is a pair itself, put a row with names above it.",
+            icon=":material/table_rows:",
+        )
+    if table.unreadable:
+        told = " ".join(f"{label(problem, longest=400)}." for problem in table.problems[:SHOWN_PROBLEMS])
+        more = " …" if table.unreadable > SHOWN_PROBLEMS else ""
+        st.warning(
+            f"Rows left out, for they cannot be read: {table.unreadable:,}. {told}{more}",
+            icon=":material/rule:",
+        )
 
 
 def judge_table(
@@ -173,35 +167,3 @@ def verdicts_csv(table: PairTable, judged: Judged) -> str:
 
 def _figure(verdict: Verdict | None, name: str) -> object:
     return None if verdict is None else getattr(verdict, name)
-
-
-def read_pairs(content: bytes, *, name: str) -> PairTable:
-    """Return the pairs of a table; rows without any text are left out.
-
-    Raises:
-        FormatError: If it cannot be read, or has no two columns.
-        EvaluationError: If it has no rows, or too many.
-    """
-    from entail.data.reading import read_text
-
-    text = read_text(content, name=name)
-    delimiter = "\t" if name.lower().endswith(".tsv") else ","
-    try:
-        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
-    except csv.Error as error:
-        raise FormatError(f"{name}: expected a table, found one that cannot be read: {error}") from error
-    header = tuple(rows[0]) if rows else ()
-    titles = [title.strip().lower() for title in header]
-    if len(titles) < 2:
-        raise FormatError(f"{name}: expected a header of at least two columns, found {len(titles)}")
-    known = next((pair for pair in COLUMNS if set(pair) <= set(titles)), None)
-    columns = (titles.index(known[0]), titles.index(known[1])) if known else (0, 1)
-    body = [
-        (number, row) for number, row in enumerate(rows[1:], start=2) if any(field.strip() for field in row)
-    ]
-    if short := next((number for number, row in body if len(row) <= max(columns)), None):
-        raise FormatError(f"{name}: expected two sentences in every row, found fewer in row {short}")
-    if not 0 < len(body) <= MOST:
-        raise EvaluationError(f"{name}: expected 1 to {MOST:,} pairs, found {len(body):,}")
-    whole = (tuple(row[: len(header)]) + ("",) * (len(header) - len(row)) for _, row in body)
-    return PairTable(header, tuple(whole), columns)

@@ -10,13 +10,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
+from entail.data.sentence_pairs import read_pairs
 from entail.encoders.gaussian import GaussianEncoder
-from entail.errors import EvaluationError, FormatError
 from entail.gausscse.verdict import Verdict
 from entail.index.protocol import Hits
 from entail.ui.direction_encoder import gaussian_names
 from entail.ui.direction_search import entailing, found_csv
-from entail.ui.direction_table import Judged, judge_table, read_pairs, verdicts_csv
+from entail.ui.direction_table import Judged, judge_table, verdicts_csv
 from entail.ui.resources import Workspace
 from tests.ui.conftest import said, settled
 
@@ -25,6 +25,10 @@ PAGE = "pages/Direction.py"
 
 def opened(app: AppTest) -> AppTest:
     return settled(app.switch_page(PAGE).run())
+
+
+def uploaded(app: AppTest, name: str, content: bytes) -> AppTest:
+    return settled(app.file_uploader(key="direction_file").upload(name, content, "text/csv").run())
 
 
 def figures(app: AppTest) -> dict[str, str]:
@@ -142,13 +146,36 @@ def test_a_table_comes_back_with_a_verdict_a_row(app: AppTest, gaussian: str) ->
     assert "3 pairs" in said(app)
     assert "a sentence is empty: 1" in said(app)
     app = settled(app.file_uploader(key="direction_file").upload("bad.csv", b"one\nx\n", "text/csv").run())
-    assert "expected a header of at least two columns" in said(app)
+    assert "bad.csv: expected two columns of sentences called premise and hypothesis, " in said(app)
+
+
+def test_a_table_is_read_as_the_command_line_reads_it(app: AppTest, gaussian: str) -> None:
+    app.session_state["direction_mode"] = "table"
+    app = opened(app)
+    content = b'gold_label\tsentence1_binary_parse\tsentence1\tsentence2\n-\t(\t"ba be\tba\n-\t(\tbo\t"bu\n'
+    app = uploaded(app, "pairs.tsv", content)
+    assert [*app.dataframe[0].value["first"]] == ['"ba be', "bo"]
+    assert "First sentence: column “sentence1”; second sentence: column “sentence2”" in said(app)
+    app = uploaded(app, "p.tsv", b'premise\thypothesis\n"ba be\tba\nbo\t"bu"\n')
+    assert [*app.dataframe[0].value["second"]] == ["bu"]
+    assert "cannot be read: 1. p.tsv, line 2: expected a text with quotation marks" in said(app)
+    app = uploaded(app, "p.csv", b"premise;hypothesis;label\nba, be;bi;x\n")
+    assert [*app.dataframe[0].value["first"]] == ["ba, be"]
+
+
+def test_columns_that_nobody_named_are_told_or_refused(app: AppTest, gaussian: str) -> None:
+    app.session_state["direction_mode"] = "table"
+    app = opened(app)
+    app = uploaded(app, "p.csv", b"id,prem,hyp\n1,ba,be\n")
+    assert "found 'id', 'prem', 'hyp'; name the two so, or leave no others" in said(app)
+    assert not app.dataframe
+    app = uploaded(app, "p.csv", b"prem,hyp\nba,be\n")
+    assert [*app.dataframe[0].value["first"]] == ["ba"]
+    assert "“prem” for the first sentence and “hyp” for the second" in said(app)
 
 
 def test_what_is_taken_along_keeps_every_column(gaussian: str) -> None:
-    table = read_pairs(
-        b"id,premise,Hypothesis,says\n7,ba be,ba,x\n8,ba,,\n9,=1,ba be" + 40 * b" ba", name="a.csv"
-    )
+    table = read_pairs(b"id,premise,Hypothesis,says\n7,ba be,ba,x\n8,ba,,\n9,=1,ba be" + 40 * b" ba", most=9)
     assert table.rows[2] == ("9", "=1", "ba be" + 40 * " ba", "")
     judged = judge_table(GaussianEncoder(gaussian), table)
     assert judged.truncated == (False, False, True)
@@ -159,28 +186,6 @@ def test_what_is_taken_along_keeps_every_column(gaussian: str) -> None:
     assert verdict is not None
     assert (rows[0]["says"], rows[0]["margin"]) == (verdict.says, str(verdict.margin))
     assert (rows[1]["says"], rows[1]["margin"], rows[2]["truncated"]) == ("", "", "1")
-
-
-@pytest.mark.parametrize(
-    ("content", "error", "message"),
-    [
-        (b"", FormatError, "expected a header of at least two columns, found 0"),
-        (b"one\nx\n", FormatError, "found 1"),
-        (b"a,b\n\nx,y\nz\n", FormatError, "found fewer in row 4"),
-        (b"a,b\n", EvaluationError, "expected 1 to 50,000 pairs, found 0"),
-        (b'a,b\n"' + 140_000 * b"x" + b'",y\n', FormatError, "cannot be read: field larger"),
-    ],
-)
-def test_tables_that_cannot_be_judged(content: bytes, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        read_pairs(content, name="pairs.csv")
-
-
-def test_tables_of_every_known_form() -> None:
-    table = read_pairs(b"hypothesis,x,Premise\nh,1,p\n\n", name="a.csv")
-    assert (table.first, table.second) == (["p"], ["h"])
-    table = read_pairs(b"a\tb\n1, 2\t3\n", name="a.TSV")
-    assert (table.first, table.second) == (["1, 2"], ["3"])
 
 
 def test_counts_are_told_in_words() -> None:

@@ -1,0 +1,84 @@
+"""Pairs of sentences out of tables of whatever columns."""
+
+import gzip
+import io
+
+import pytest
+
+from entail.data.sentence_pairs import MAX_COLUMNS, PairTable, read_pairs
+from entail.errors import FormatError
+
+
+def taken(content: bytes) -> PairTable:
+    return read_pairs(content, name="pairs.csv", most=3)
+
+
+def test_columns_are_known_by_their_names() -> None:
+    table = taken(b"hypothesis,x,Premise\nh,1,p\n\n")
+    assert (table.first, table.second, table.named) == (["p"], ["h"], True)
+    table = taken(b"second;note;first\nb, c;1;a\n")
+    assert (table.first, table.second, table.named) == (["a"], ["b, c"], True)
+    table = taken(b"first,second,premise,hypothesis\n1,2,p,h\n")
+    assert (table.first, table.second) == (["p"], ["h"]), "as the readers of NLI files say"
+
+
+def test_just_two_columns_are_taken_where_they_stand() -> None:
+    table = taken(b"a\tb\n1, 2\t3\n")
+    assert (table.first, table.second, table.named) == (["1, 2"], ["3"], False)
+    table = taken(b"hypothesis,text\nh,p\n")
+    assert (table.first, table.second, table.named) == (["p"], ["h"], False), "one of them is known"
+
+
+def test_every_column_is_kept_under_its_name() -> None:
+    table = taken(b" id ,premise,hypothesis,note,note,\n7,p,h,one,two\n8,p,h\n")
+    assert table.header == (" id ", "premise", "hypothesis", "note", "note", "")
+    assert table.rows == (("7", "p", "h", "one", "two", ""), ("8", "p", "h", "", "", ""))
+
+
+def test_rows_of_jsonl_may_have_columns_of_their_own() -> None:
+    one = b'{"premise": "p", "hypothesis": "h", "n": [1, null]}'
+    other = b'{"premise": "q", "hypothesis": "i", "m": "x"}'
+    table = taken(gzip.compress(one + b"\n" + other))
+    assert table.header == ("premise", "hypothesis", "n", "m")
+    assert table.rows == (("p", "h", "[1, null]", ""), ("q", "i", "", "x"))
+
+
+def test_parquet_keeps_its_parses() -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    out = io.BytesIO()
+    parquet.write_table(
+        pa.table({"premise": ["p"], "hypothesis": ["h"], "premise_parse": ["(p)"], "label": [1]}), out
+    )
+    assert taken(out.getvalue()).rows == (("p", "h", "(p)", "1"),)
+
+
+def test_a_cell_of_any_length_is_read() -> None:
+    table = taken(b'premise,hypothesis\n"' + 140_000 * b"x" + b'",y\n')
+    assert len(table.first[0]) == 140_000
+
+
+def test_rows_that_cannot_be_read_are_left_out_and_named() -> None:
+    table = taken(b'premise\thypothesis\n"p\th\nq\t"i"\nr\n')
+    assert (table.first, table.second, table.unreadable) == (["q"], ["i"], 2)
+    assert table.problems[0].startswith("pairs.csv, line 2: expected a text with quotation marks")
+    assert table.problems[1] == "pairs.csv, line 4: expected text in 'hypothesis', found nothing"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "found an empty file"),
+        (b"one\nx\n", "expected two columns of sentences called premise and hypothesis, .*found 'one'"),
+        (b"id,prem,hyp\n1,p,h\n", "found 'id', 'prem', 'hyp'; name the two so, or leave no others"),
+        (b"id,premise,hyp\n1,p,h\n", "found 'id', 'premise', 'hyp'"),
+        (b"a,b\n", "expected at least one pair of sentences, found no rows"),
+        (b"a,b\nx\n", "the first: pairs.csv, line 2: expected text in 'b', found nothing"),
+        (b"a,b\n" + 4 * b"x,y\n", "expected at most 3 pairs, found more"),
+        (b"premise,hypothesis" + MAX_COLUMNS * b",x" + b"\np,h\n", "expected at most 1,000 columns"),
+    ],
+)
+def test_tables_that_hold_no_pairs_are_refused(content: bytes, message: str) -> None:
+    with pytest.raises(FormatError, match=message):
+        taken(content)
