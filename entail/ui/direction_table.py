@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ SHOWN_PROBLEMS = 3
 FIGURES = ("says", "sure", "margin", "forward", "backward", "direction")
 """What is said of a pair, as `Verdict` calls it."""
 
-_ADDED = (*FIGURES, "truncated")
+ADDED = (*FIGURES, "truncated")
 
 
 @dataclass(frozen=True)
@@ -150,19 +151,43 @@ def draw_verdicts(table: PairTable, judged: Judged) -> None:
     numbers = {name: st.column_config.NumberColumn(format="%.3f") for name in FIGURES[1:]}
     texts = {name: st.column_config.TextColumn(width="large") for name in ("first", "second")}
     st.dataframe(shown, hide_index=True, column_config=texts | numbers)
+    renamed = {name: free for name, free in added_columns(table.header).items() if name != free}
+    if renamed:
+        told = ", ".join(f"{free} for {name}" for name, free in renamed.items())
+        st.info(
+            "The table has columns of the same names, which are kept: in the CSV what is said here stands "
+            f"under other ones, {label(told)}.",
+            icon=":material/view_column:",
+        )
     offer("Verdicts (CSV)", verdicts_csv(table, judged), name="direction.csv", kind=CSV)
 
 
 def verdicts_csv(table: PairTable, judged: Judged) -> str:
     """Return the table with what is said of each pair behind it; texts stand as `cell` guards them."""
-    kept = [place for place, name in enumerate(table.header) if name.strip().lower() not in _ADDED]
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow([*(cell(table.header[place]) for place in kept), *_ADDED])
+    writer.writerow([*map(cell, table.header), *added_columns(table.header).values()])
     for row, verdict, truncated in zip(table.rows, judged.verdicts, judged.truncated, strict=True):
         figures = [_figure(verdict, name) for name in FIGURES]
-        writer.writerow([*(cell(row[place]) for place in kept), *figures, int(truncated)])
+        writer.writerow([*map(cell, row), *figures, int(truncated)])
     return out.getvalue()
+
+
+def added_columns(header: Sequence[str]) -> dict[str, str]:
+    """Return each column that is added -> its name behind such a header, of which no column is given up.
+
+    >>> added_columns(["premise", "hypothesis", "Says"])["says"]
+    'judged_says'
+    """
+    taken = {name.strip().lower() for name in header}
+    names: dict[str, str] = {}
+    for name in ADDED:
+        free = name
+        while free in taken:
+            free = f"judged_{free}"
+        taken.add(free)
+        names[name] = free
+    return names
 
 
 def _figure(verdict: Verdict | None, name: str) -> object:

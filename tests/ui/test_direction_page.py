@@ -16,7 +16,7 @@ from entail.gausscse.verdict import Verdict
 from entail.index.protocol import Hits
 from entail.ui.direction_encoder import gaussian_names
 from entail.ui.direction_search import entailing, found_csv
-from entail.ui.direction_table import Judged, judge_table, verdicts_csv
+from entail.ui.direction_table import ADDED, Judged, judge_table, verdicts_csv
 from entail.ui.resources import Workspace
 from tests.ui.conftest import said, settled
 
@@ -184,8 +184,25 @@ def test_what_is_taken_along_keeps_every_column(gaussian: str) -> None:
     assert (rows[0]["Hypothesis"], rows[2]["premise"]) == ("ba", "'=1")
     verdict = judged.verdicts[0]
     assert verdict is not None
-    assert (rows[0]["says"], rows[0]["margin"]) == (verdict.says, str(verdict.margin))
-    assert (rows[1]["says"], rows[1]["margin"], rows[2]["truncated"]) == ("", "", "1")
+    assert [row["says"] for row in rows] == ["x", "", ""], "a column of the table's own"
+    assert (rows[0]["judged_says"], rows[0]["margin"]) == (verdict.says, str(verdict.margin))
+    assert (rows[1]["judged_says"], rows[1]["margin"], rows[2]["truncated"]) == ("", "", "1")
+
+
+def test_no_column_gives_way_to_what_is_added(app: AppTest, gaussian: str) -> None:
+    names = ["premise", "hypothesis", *ADDED, "judged_margin"]
+    content = ",".join(names) + "\nba be,ba" + "".join(f",{number}" for number in range(8)) + "\n"
+    table = read_pairs(content.encode(), most=9)
+    judged = judge_table(GaussianEncoder(gaussian), table)
+    header, row = csv.reader(io.StringIO(verdicts_csv(table, judged)))
+    assert len({*header}) == len(header) == len(names) + len(ADDED)
+    assert row[2 : len(names)] == [*"01234567"]
+    verdict = judged.verdicts[0]
+    assert verdict is not None
+    assert row[header.index("judged_judged_margin")] == str(verdict.margin)
+    app.session_state["direction_mode"] = "table"
+    app = uploaded(opened(app), "p.csv", content.encode())
+    assert "judged_says for says, " in said(app)
 
 
 def test_counts_are_told_in_words() -> None:
