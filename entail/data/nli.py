@@ -30,6 +30,7 @@ from entail.data.nli_tables import (
     sentence,
 )
 from entail.data.reading import Source, shorten, source_name
+from entail.data.text import is_blank
 from entail.errors import FormatError, SettingsError
 
 Label = Literal["entailment", "neutral", "contradiction"]
@@ -85,7 +86,7 @@ class NliReading:
         source: The file's name, as the person gave it.
         format: What the file turned out to be.
         other_labels: Label -> rows left out because it is none of the three; `-` stands for no agreement.
-        empty: Rows left out because a sentence is empty.
+        empty: Rows left out because a sentence is empty, or nothing of it can be seen.
         unreadable: Rows left out because they are not what the header says.
         problems: The first of these in words, each with file and line.
     """
@@ -203,7 +204,7 @@ def pairs_of(table: Table, *, source: str, split: str | None = None, numbered: b
                 other[shorten(said, 40)] += 1
                 continue
             premise, hypothesis = (sentence(row, columns[part]) for part in ("premise", "hypothesis"))
-            if not premise.strip() or not hypothesis.strip():
+            if is_blank(premise) or is_blank(hypothesis):
                 empty += 1
                 continue
             forward, backward = (_relation(row, columns.get(part)) for part in ("forward", "backward"))

@@ -8,6 +8,13 @@ from functools import lru_cache
 
 _BEFORE_PUNCTUATION = re.compile(r"\s+(?=[,.;:'])")
 _SPACES = re.compile(r"\s+")
+_UNSEEN = re.compile(
+    # White space, controls, what Unicode calls default ignorable (zero-width signs, fillers, variation
+    # selectors, tags), and the empty Braille cell.
+    r"[\s\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    r"\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
+    r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff]*"
+)
 
 
 @lru_cache(maxsize=1 << 15)  # the same few thousand sentences are looked up again and again
@@ -22,6 +29,15 @@ def fold(text: str) -> str:
     "the moon's orbit, seen from earth"
     """
     return _SPACES.sub(" ", _BEFORE_PUNCTUATION.sub("", text)).strip()
+
+
+def is_blank(text: str) -> bool:
+    r"""Whether nothing of a text can be seen, which says as little as an empty one.
+
+    >>> is_blank(" \u200b\0"), is_blank("\u200ba")
+    (True, False)
+    """
+    return _UNSEEN.fullmatch(text) is not None
 
 
 def premise_key(text: str) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from entail.data.text import is_blank
 from entail.ui.words import certainty
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def draw_pair(encoder: GaussianEncoder) -> None:
     first = left.text_area("First sentence", key=FIRST, max_chars=LONGEST, height=90)
     second = right.text_area("Second sentence", key=SECOND, max_chars=LONGEST, height=90)
     st.button("Swap", icon=":material/swap_horiz:", key="direction_swap", on_click=swap)
-    if not first.strip() or not second.strip():
+    if is_blank(first) or is_blank(second):
         st.info("Type two sentences.", icon=":material/edit:")
         return
     with st.spinner("Encoding …", show_time=True):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
+from entail.data.text import is_blank
 from entail.trees.formats.escaping import cell
 from entail.ui.authoring import draw_progress
 from entail.ui.compare_files import CSV, offer
@@ -59,7 +60,7 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
         required=True,
         label_visibility="collapsed",
     )
-    if not query.strip():
+    if is_blank(query):
         st.info("Type a sentence to search with.", icon=":material/edit:")
         return
     info = infos[corpus_id]

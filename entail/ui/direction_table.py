@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from entail.data.sentence_pairs import PairTable, read_pairs
+from entail.data.text import is_blank
 from entail.trees.formats.escaping import cell
 from entail.ui.authoring import draw_progress
 from entail.ui.compare_files import CSV, offer
@@ -116,7 +117,7 @@ def judge_table(
     from entail.gausscse.verdict import judge
 
     pairs = list(zip(table.first, table.second, strict=True))
-    whole = [row for row, pair in enumerate(pairs) if all(text.strip() for text in pair)]
+    whole = [row for row, pair in enumerate(pairs) if not any(map(is_blank, pair))]
     verdicts: list[Verdict | None] = [None] * len(pairs)
     found = judge(encoder, [pairs[r][0] for r in whole], [pairs[r][1] for r in whole], progress=progress)
     for row, verdict in zip(whole, found, strict=True):

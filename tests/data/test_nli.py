@@ -211,12 +211,13 @@ def test_rows_that_cannot_be_read_are_named_and_counted() -> None:
         snli("neutral", "p", 7),
         '{"sentence1": "p", "sentence2": "h"}',
         snli("neutral", "  ", "h"),
+        snli("neutral", "p", "\u200b"),
         snli("hidden", "p", "h"),
         snli(None, "p", "h"),
     ]
     found = read_nli("\n".join(lines).encode(), name="odd.jsonl")
     assert len(found.pairs) == 1
-    assert (found.unreadable, found.empty) == (5, 1)
+    assert (found.unreadable, found.empty) == (5, 2)
     assert found.other_labels == {"hidden": 1, "null": 1}
     starts = [problem.split(":")[0] for problem in found.problems]
     assert starts == [f"odd.jsonl, line {number}" for number in (2, 3, 4, 5, 6)]

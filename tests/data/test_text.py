@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.text import corpus_hash, fold, premise_key
+from entail.data.text import corpus_hash, fold, is_blank, premise_key
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,16 @@ def test_other_texts_have_other_keys() -> None:
     assert premise_key("ice is cold") != premise_key("Ice is cold")
     assert premise_key("\ud800") != premise_key("")
     assert corpus_hash(("a", "b")) != corpus_hash(("ab",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n", "\u200b\u200b", "\0", "\ufeff", "\u2060\u200d\ufe0f", "\u3164", "\u2800", "\U000e0041"],
+)
+def test_texts_of_which_nothing_can_be_seen(text: str) -> None:
+    assert is_blank(text)
+
+
+@pytest.mark.parametrize("text", ["a", "\u200b.", "\u0301", "\ufffd", "\U0001f600", "\ue000", "\u0661"])
+def test_texts_of_which_something_can_be_seen(text: str) -> None:
+    assert not is_blank(text)

@@ -75,6 +75,9 @@ def test_sentences_that_are_equal_long_or_empty(app: AppTest, gaussian: str) -> 
     app = settled(app.text_area(key="direction_second").set_value(" ").run())
     assert "Type two sentences" in said(app)
     assert not app.metric
+    app.text_area(key="direction_first").set_value("\u200b\u200b")
+    app = settled(app.text_area(key="direction_second").set_value("\u200b\0").run())
+    assert "Type two sentences" in said(app), "nothing of them can be seen"
 
 
 def test_search_by_direction_stands_beside_plain_cosine(
@@ -105,7 +108,7 @@ def test_search_by_direction_stands_beside_plain_cosine(
     assert "**Of none of these would the encoder say that it entails them**" in said(app)
     app = settled(app.text_input(key="direction_query").set_value("ba " * 10_000).run())
     assert "truncated" in said(app)
-    app = settled(app.text_input(key="direction_query").set_value(" ").run())
+    app = settled(app.text_input(key="direction_query").set_value("\u200b").run())
     assert "Type a sentence" in said(app)
 
 
@@ -138,13 +141,13 @@ def test_what_was_found_says_what_entails_and_what_is_only_nearest() -> None:
 def test_a_table_comes_back_with_a_verdict_a_row(app: AppTest, gaussian: str) -> None:
     app.session_state["direction_mode"] = "table"
     app = opened(app)
-    content = b"id,premise,hypothesis\n1,ba be bi,ba\n2,=1+1,=1+1\n3,ba,\n"
+    content = "id,premise,hypothesis\n1,ba be bi,ba\n2,=1+1,=1+1\n3,ba,\n4,\u200b,\u200b\n".encode()
     app = settled(app.file_uploader(key="direction_file").upload("pairs.csv", content, "text/csv").run())
     table = app.dataframe[0].value
-    assert list(table["first"]) == ["ba be bi", "=1+1", "ba"]
+    assert list(table["first"]) == ["ba be bi", "=1+1", "ba", "\u200b"]
     assert table["says"][1] == "both ways"
-    assert "3 pairs" in said(app)
-    assert "a sentence is empty: 1" in said(app)
+    assert "4 pairs" in said(app)
+    assert "a sentence is empty: 2" in said(app)
     app = settled(app.file_uploader(key="direction_file").upload("bad.csv", b"one\nx\n", "text/csv").run())
     assert "bad.csv: expected two columns of sentences called premise and hypothesis, " in said(app)
 
