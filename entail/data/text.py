@@ -15,6 +15,7 @@ _UNSEEN = re.compile(
     r"\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
     r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff]*"
 )
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @lru_cache(maxsize=1 << 15)  # the same few thousand sentences are looked up again and again
@@ -50,6 +51,19 @@ def premise_key(text: str) -> str:
     '618fa5bba24ad045'
     """
     return hashlib.sha256(fold(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def without_surrogates(text: str) -> str:
+    r"""Return a text of whole characters: two surrogates that make one as that, a lone one as U+FFFD.
+
+    Tokenizers take text as UTF-8, which cannot hold surrogates.
+
+    >>> without_surrogates("a\ud800b") == "a\ufffdb"
+    True
+    """
+    if text.isascii() or not _SURROGATES.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def corpus_hash(keys: list[str] | tuple[str, ...]) -> str:

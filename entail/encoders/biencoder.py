@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from entail.data.text import without_surrogates
 from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
 from entail.encoders.device import Memory, Precision, device_name
 from entail.encoders.row_batches import Ints, budget_of, token_batches
@@ -213,7 +214,7 @@ class BiEncoder:
         """Return vectors by one of the two routes, shape (texts, d); raises as `encode_queries`.
 
         Args:
-            texts: What to encode.
+            texts: What to encode; half a character (a lone surrogate) is read as U+FFFD.
             tower: Whose route.
             normalised: Of length 1; else as long as the model makes them, and of Gaussians their parameters.
             progress: Told how far it is.
@@ -222,6 +223,7 @@ class BiEncoder:
             raise TypeError("expected a list of texts, found one text")
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
+        texts = [without_surrogates(text) for text in texts]
         what = "encoding queries" if tower == "query" else "encoding premises"
         if self.entry.gaussian is not None:
             what = "encoding as Gaussians"  # by one tower, whatever the sentences are to become
@@ -251,7 +253,7 @@ class BiEncoder:
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
         """Say of each text whether it is longer than what is read of it; raises as `load`."""
-        return self._loaded().cut(texts)
+        return self._loaded().cut([without_surrogates(text) for text in texts])
 
     def _passes(self, tokens: Sequence[Tokens]) -> list[Ints]:
         """Return positions in groups of like length, one a forward pass, so that little is padded.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from entail.data.text import without_surrogates
 from entail.errors import EncoderError
 
 Ids = tuple[int, ...]
@@ -86,7 +87,8 @@ def read_tokenizer(told: str, *, name: str, padding: int | None = None) -> tuple
     )
 
     def tokenize(texts: Sequence[str]) -> list[list[int]]:
-        encodings = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        whole = [without_surrogates(text) for text in texts]
+        encodings = tokenizer.encode_batch(whole, add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     return tokenize, frame

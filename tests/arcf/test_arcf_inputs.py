@@ -41,6 +41,7 @@ def test_a_row_is_what_the_tokenizer_itself_makes(tiny_models: Path) -> None:
     assert row == theirs["input_ids"]
     first = frame.first((inputs.prefix(question, [1]).ids, ()))
     assert [int(at >= first) for at in range(len(row))] == theirs["token_type_ids"]
+    assert tokenize(["ba \ud800"]) == tokenize(["ba \ufffd"])
 
 
 def test_the_oldest_facts_are_dropped_first(inputs: Inputs) -> None:

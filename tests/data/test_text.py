@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.text import corpus_hash, fold, is_blank, premise_key
+from entail.data.text import corpus_hash, fold, is_blank, premise_key, without_surrogates
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,20 @@ def test_folding_twice_is_folding_once(text: str) -> None:
 def test_every_text_has_a_key_that_white_space_does_not_change(text: str) -> None:
     assert len(premise_key(text)) == 16
     assert premise_key(f" {text}\n") == premise_key(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("\ud800", "\ufffd"),
+        ("a\udc00\ud800", "a\ufffd\ufffd"),
+        ("\ud83d\ude00 b", "\U0001f600 b"),
+        ("\ufeffa\ud800", "\ufeffa\ufffd"),
+        ("\U0001f600 ä", "\U0001f600 ä"),
+    ],
+)
+def test_no_text_is_left_with_half_a_character(text: str, whole: str) -> None:
+    assert without_surrogates(text) == whole
 
 
 def test_other_texts_have_other_keys() -> None:

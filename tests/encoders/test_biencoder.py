@@ -86,6 +86,18 @@ def test_texts_that_the_tokenizer_cannot_tell_apart_get_equal_vectors(encoder: B
     assert len(np.unique(vectors, axis=0)) == 5
 
 
+@pytest.mark.parametrize("asking", [False, True])
+def test_half_a_character_is_read_as_one_that_is_not_known(
+    encoder: BiEncoder, save_tiny: Callable[..., Path], tmp_path: Path, asking: bool
+) -> None:
+    if asking:  # run by sentence-transformers
+        encoder = BiEncoder(save_tiny(tmp_path / "asking", prompts={"query": "fire ", "document": ""}))
+    found = encoder.encode_queries(["\ud800", "ice \udc00 is \ud83d\ude00"])
+    expected = encoder.encode_queries(["\ufffd", "ice \ufffd is \U0001f600"])
+    np.testing.assert_array_equal(found, expected)
+    assert encoder.cut(["\ud800", "\ud800 ice " * 500]) == [False, True]
+
+
 def test_vectors_are_those_of_sentence_transformers(encoder: BiEncoder, tiny: Path) -> None:
     from sentence_transformers import SentenceTransformer
 

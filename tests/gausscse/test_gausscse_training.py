@@ -96,7 +96,19 @@ def test_what_was_saved_is_an_encoder_among_the_others(tiny_home: Path, trained:
 
 def test_any_text_has_a_gaussian(tiny_home: Path, trained: GausscseTraining) -> None:
     encoder = GaussianEncoder("mine")
-    texts = ["", " ", "ba", "ba be", "x" * 500, "ba " * 10_000, "\x00", "\u202eba", "🦕"]
+    texts = [
+        "",
+        " ",
+        "ba",
+        "ba be",
+        "x" * 500,
+        "ba " * 10_000,
+        "\x00",
+        "\u202eba",
+        "🦕",
+        "\ud800",
+        "ba\udc00",
+    ]
     found = encoder.encode(texts)
     assert len(found) == len(texts)
     assert np.isfinite(found.mean).all()
