@@ -22,6 +22,7 @@ from entail.encoders.stock import sentence_transformer, with_head
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError
 from entail.index.protocol import Floats
+from entail.training.saving import let_read
 from entail.training.tower import save_routes, save_whole
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: boo
             save_whole(folder, models[tower])
             (folder / CARD).write_text(route_card(partial[0] / CARD, out.name, tower), encoding="utf-8")
         for folder, place in zip(partial, places, strict=True):
-            _readable(folder)
+            let_read(folder, like=folder / "modules.json")
             folder.replace(place)
     except OSError as error:
         raise EncoderError(
@@ -109,13 +110,6 @@ def files_of(folder: Path) -> dict[str, int]:
     """Return name -> bytes of every file below a folder, in order of name."""
     found = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in found}
-
-
-def _readable(folder: Path) -> None:
-    """Let whoever may read the configuration read the weights, too: they are written for their owner only."""
-    mode = (folder / "modules.json").stat().st_mode
-    for path in folder.rglob("*.safetensors"):
-        path.chmod(mode)
 
 
 def _towers(entry: EncoderEntry) -> dict[Tower, SentenceTransformer]:

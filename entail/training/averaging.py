@@ -25,6 +25,7 @@ from entail.encoders.lora import read_lora_config
 from entail.encoders.seen import read_seen, write_seen
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError, TrainingError
+from entail.training.saving import let_read
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -114,6 +115,7 @@ def average_adapters(
         "scale": scale,
     }
     (out / "entail.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    let_read(out, like=out / "entail.json")
     write_seen(out, frozenset[str]().union(*map(read_seen, folders)))
     config: dict[str, Any] = dict(read_json(folders[0] / "adapter_config.json"))
     ranks = max(len(a) for a, _ in merged.values())

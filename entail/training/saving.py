@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,7 @@ def save_encoder(
         write(partial)
         told = json.dumps(dict(about()), indent=2, ensure_ascii=False)
         (partial / "entail.json").write_text(told + "\n", encoding="utf-8")
+        let_read(partial, like=partial / "entail.json")
         with contextlib.suppress(EncoderError):  # a card can be written later, a training not be had again
             (partial / CARD).write_text(card(partial, name=out.name), encoding="utf-8")
         if out.exists():
@@ -77,6 +79,17 @@ def save_encoder(
             f"the encoder {out.name!r} could not be written: {error}; make room, then run the same again: it "
             "goes on from the checkpoint"
         ) from error
+
+
+def let_read(folder: Path, *, like: Path) -> None:
+    """Let whoever may read another file read the tensors below a folder; safetensors writes for the owner.
+
+    Raises:
+        OSError: If a mode cannot be changed.
+    """
+    mode = stat.S_IMODE(like.stat().st_mode)  # not by os.umask, which is told only by changing it
+    for path in folder.rglob("*.safetensors"):
+        path.chmod(mode)
 
 
 def name_of(base: EncoderEntry) -> str:

@@ -55,6 +55,8 @@ def test_an_adapter_goes_there_private_and_comes_back(
     assert np.array_equal(ours.encode_queries(TEXTS), theirs.encode_queries(TEXTS))
     assert np.array_equal(ours.encode_premises(TEXTS), theirs.encode_premises(TEXTS))
     assert {path.name for path in home.iterdir()} == {"tiny", "other", "mine", "again"}
+    modes = {path.stat().st_mode for path in (home / "again").rglob("*") if path.is_file()}
+    assert len(modes) == 1  # who may read the card may read the weights
 
 
 def test_both_forms_and_each_of_them_back(
