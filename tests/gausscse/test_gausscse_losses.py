@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from entail.encoders.gaussian_form import SimilarityKind
-from entail.encoders.gaussians import Gaussians, divergence, similarity
+from entail.encoders.gaussians import LOG_VARIANCE_LIMIT, Gaussians, divergence, similarity
 from entail.gausscse.losses import (
     contrastive,
     directed,
@@ -94,6 +94,20 @@ def test_divergences_of_near_and_of_far_away_means(far: float) -> None:
     expected = divergence(as_record((mean, log_variance))[[0] * 6], as_record((mean, log_variance)))
     assert found[0].numpy() == pytest.approx(expected, abs=2e-2)
     assert bool((found >= 0).all())
+
+
+@pytest.mark.parametrize("apart", [1.0, 1e-1, 1e-2, 1e-3, 1e-4])
+@pytest.mark.parametrize("wide", [1.0, 5.0])
+def test_divergences_of_gaussians_however_near_keep_their_digits(apart: float, wide: float) -> None:
+    mean, log_variance = drawn(6, 384, 3)
+    limited = (wide * log_variance).clamp(-LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT)
+    moved, other = drawn(6, 384, 4, spread=apart)
+    near = (mean + moved, (limited + other).clamp(-LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
+    found = divergences((mean, limited), near)
+    for row in range(6):
+        expected = divergence(as_record((mean, limited))[row], as_record(near))
+        assert found[row].numpy() == pytest.approx(expected, rel=1e-4)
+    assert found.dtype == torch.float32
 
 
 def test_a_premise_alone_and_its_hypothesis_by_hand() -> None:
