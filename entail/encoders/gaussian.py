@@ -101,7 +101,8 @@ class GaussianEncoder:
             EncoderError: If the model cannot be loaded, or makes a number that is not finite.
         """
         values = self._values.encode(texts, "query", normalised=False, progress=progress)
-        return squashed(Gaussians.of(values)) if self.form.tanh else Gaussians.of(values)
+        found = Gaussians.of(values, revision=self.revision)
+        return squashed(found) if self.form.tanh else found
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
         """Say of each text whether it is longer than what is read of it; raises as `load`."""

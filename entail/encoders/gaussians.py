@@ -35,6 +35,7 @@ class Gaussians:
     Attributes:
         mean: Shape (n, d).
         log_variance: Shape (n, d), within `LOG_VARIANCE_LIMIT`; `Gaussians.of` cuts it to that.
+        revision: That of the encoder that made them; None where it is not known, as of bare numbers.
 
     Raises:
         EncoderError: If the shapes differ or are not (n, d), a number is not finite, or a log variance is
@@ -43,6 +44,7 @@ class Gaussians:
 
     mean: Floats
     log_variance: Floats
+    revision: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mean", _float32(self.mean, "means"))
@@ -60,7 +62,7 @@ class Gaussians:
             )
 
     @classmethod
-    def of(cls, values: Floats) -> Gaussians:
+    def of(cls, values: Floats, *, revision: str | None = None) -> Gaussians:
         """Make Gaussians of rows of 2d numbers: d means, then d log variances, which are cut to the limit.
 
         >>> Gaussians.of(np.array([[0.5, 99.0]], dtype=np.float32)).log_variance
@@ -75,7 +77,7 @@ class Gaussians:
                 f"expected rows of d means and d log variances, shape (n, 2d), found {values.shape}"
             )
         mean, log_variance = np.split(values, 2, axis=1)
-        return cls(mean, np.clip(log_variance, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
+        return cls(mean, np.clip(log_variance, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT), revision)
 
     def __len__(self) -> int:
         return len(self.mean)
@@ -84,7 +86,7 @@ class Gaussians:
         """Return some of them: by a slice, positions, a mask, or one by its position."""
         if isinstance(rows, int | np.integer):
             rows = [rows]
-        return Gaussians(self.mean[rows], self.log_variance[rows])
+        return Gaussians(self.mean[rows], self.log_variance[rows], self.revision)
 
     def __repr__(self) -> str:
         return f"Gaussians({len(self)} of dimension {self.dimension})"

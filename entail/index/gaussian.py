@@ -104,7 +104,7 @@ def premise_gaussians(
     """
     rows = GaussianRows(encoder)
     held = premise_rows(corpus, rows, cache_dir=cache_dir, metric="gaussian", progress=progress)
-    return Gaussians.of(held.astype(np.float32))
+    return Gaussians.of(held.astype(np.float32), revision=rows.revision)
 
 
 class GaussianIndex:
@@ -121,7 +121,8 @@ class GaussianIndex:
     Args:
         encoder: What encodes queries; touched only for a query that is not known.
         corpus: The premises, in the order of `gaussians`.
-        gaussians: From `premise_gaussians`; neither copied nor to be changed.
+        gaussians: From `premise_gaussians`; neither copied nor to be changed. Of bare numbers nobody can say
+            whose they are: those without a revision are taken for the encoder's.
         queries: Queries shared with other indexes of this encoder, `QueryVectors(GaussianRows(encoder))`;
             default: its own.
 
@@ -129,7 +130,7 @@ class GaussianIndex:
         CorpusError: If the corpus is empty.
         EncoderError: If the encoder makes points.
         ManifestMismatchError: If there are not as many Gaussians as premises, they are not of the
-            encoder's dimension, or the queries are another encoder's; names both sides.
+            encoder's dimension, or they or the queries are another encoder's; names both sides.
     """
 
     def __init__(
@@ -146,6 +147,11 @@ class GaussianIndex:
             raise ManifestMismatchError(
                 f"expected Gaussians of shape {expected} (premises of {corpus.name!r}, dimension of "
                 f"{encoder.revision}), found {gaussians.mean.shape}; encode this corpus with this encoder"
+            )
+        if gaussians.revision not in (None, encoder.revision):
+            raise ManifestMismatchError(
+                f"expected Gaussians of {encoder.revision}, found those of {gaussians.revision}; encode this "
+                "corpus with this encoder"
             )
         if not len(corpus):
             raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
@@ -221,7 +227,8 @@ class GaussianIndex:
         checked_queries(queries)
         places = ((premise_key(query), self._corpus.position(query)) for query in queries)
         also = {key: self._gaussians[place].values[0] for key, place in places if place is not None}
-        return Gaussians.of(self._queries.encode(queries, also=also, progress=progress))
+        found = self._queries.encode(queries, also=also, progress=progress)
+        return Gaussians.of(found, revision=self._manifest.revision)
 
     def search_gaussians(self, queries: Gaussians, *, k: int, direction: Direction = "entailing") -> Hits:
         """Return the k nearest premises of each Gaussian, shape (queries, k); see `search`.
@@ -229,9 +236,15 @@ class GaussianIndex:
         Raises:
             RetrievalError: If k is below 1, there is no such direction, or the Gaussians are not of the
                 index's dimension or lie beyond all reason.
+            ManifestMismatchError: If they are another encoder's; names both.
         """
         k = checked_k(k, len(self._corpus))
         checked_direction(direction)
+        if queries.revision not in (None, self._manifest.revision):
+            raise ManifestMismatchError(
+                f"expected queries of {self._manifest.revision}, found those of {queries.revision}; encode "
+                "them with this index"
+            )
         if queries.dimension != self._gaussians.dimension:
             raise RetrievalError(
                 f"expected Gaussians of dimension {self._gaussians.dimension}, found {queries.dimension}"

@@ -111,6 +111,7 @@ def test_any_text_has_a_gaussian(tiny_home: Path, trained: GausscseTraining) -> 
     ]
     found = encoder.encode(texts)
     assert len(found) == len(texts)
+    assert found.revision == encoder.revision
     assert np.isfinite(found.mean).all()
     assert np.abs(found.log_variance).max() <= LOG_VARIANCE_LIMIT
     assert encoder.cut(texts) == [text.startswith("ba ba") for text in texts]

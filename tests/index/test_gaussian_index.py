@@ -178,6 +178,19 @@ def test_gaussians_that_do_not_fit_are_refused_with_both_sides(shape: tuple[int,
     assert str((shape[0], shape[1] // 2)) in str(caught.value)
 
 
+def test_gaussians_of_another_encoder_of_this_dimension_are_refused_with_both_names(cache_dir: Path) -> None:
+    mine, other = CountingGaussians(), CountingGaussians("other")
+    theirs = premise_gaussians(CORPUS, other, cache_dir=cache_dir)
+    assert theirs.revision == theirs[3:5].revision == "other@1"
+    with pytest.raises(ManifestMismatchError, match="expected Gaussians of gauss@1, found those of other@1"):
+        GaussianIndex(mine, CORPUS, theirs)
+    queries = GaussianIndex(other, CORPUS, theirs).encode(QUERIES)
+    index = _index(mine)
+    with pytest.raises(ManifestMismatchError, match="expected queries of gauss@1, found those of other@1"):
+        index.search_gaussians(queries, k=1)
+    assert index.search_gaussians(index.encode(QUERIES), k=1).positions.shape == (2, 1)
+
+
 def test_an_empty_corpus_is_refused(cache_dir: Path) -> None:
     none = Corpus.of("none", [])
     with pytest.raises(CorpusError, match="'none' holds no premises"):
