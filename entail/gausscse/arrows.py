@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from entail.data.text import fold
 from entail.encoders.gaussian import GaussianEncoder
 from entail.encoders.gaussians import Gaussians
-from entail.gausscse.verdict import Verdict, judged
+from entail.gausscse.verdict import Verdict, judged, longer_than_read
 from entail.index.gaussian import GaussianRows
 from entail.index.queries import QueryVectors
 from entail.progress import ProgressCallback
@@ -20,6 +22,21 @@ Order = Literal["rank", "similarity", "margin"]
 """As they came; by how much each entails the sentence; by how surely it points that way and not the other."""
 
 _Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class StepVerdict:
+    """What the premises of a step, joined, do to its conclusion.
+
+    Attributes:
+        verdict: On the joined premises (`first`) and the conclusion (`second`).
+        count: How many premises the step has.
+        read: How many of them, from the first on, the encoder read whole; of the next at most the beginning.
+    """
+
+    verdict: Verdict
+    count: int
+    read: int
 
 
 class Arrows:
@@ -48,15 +65,24 @@ class Arrows:
             return []
         found = Gaussians.of(self._known.encode([sentence, *premises], progress=progress))
         whole = [sentence] * len(premises)
-        return judged(self.encoder.form, premises, whole, found[1:], found[[0] * len(premises)])
+        sides = found[1:], found[[0] * len(premises)]
+        longer = longer_than_read(self.encoder.cut, [sentence, *premises])
+        return judged(self.encoder.form, premises, whole, *sides, longer=longer)
 
-    def step(self, premises: Sequence[str], conclusion: str) -> Verdict:
+    def step(self, premises: Sequence[str], conclusion: str) -> StepVerdict:
         """Return what the premises of a step, joined, do to its conclusion.
 
         Raises:
             EncoderError: As `between`.
         """
-        return self.between([joined(premises)], conclusion)[0]
+        (verdict,) = self.between([joined(premises)], conclusion)
+        read = count = len(premises)
+        if "first" in verdict.truncated:  # the more premises, the longer: the first number that is too long
+            read = bisect_left(range(1, count), True, key=lambda some: self._too_long(premises[:some]))
+        return StepVerdict(verdict, count, read)
+
+    def _too_long(self, premises: Sequence[str]) -> bool:
+        return self.encoder.cut([joined(premises)])[0]
 
 
 def joined(premises: Sequence[str]) -> str:

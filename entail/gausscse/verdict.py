@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Literal
 
 from entail.data.text import fold
@@ -14,6 +15,8 @@ from entail.gausscse.calibration import logits, probability
 from entail.progress import ProgressCallback
 
 Says = Literal["entails", "is entailed by", "both ways", "neither"]
+
+Which = Literal["first", "second"]
 
 NO_THRESHOLD = 0.5
 """Taken where an encoder was never fitted on dev."""
@@ -33,6 +36,7 @@ class Verdict:
         sure: Probability of what it says, fitted on dev; None if none was fitted.
         direction: Probability that an entailment between the two runs from the first to the second; None
             likewise.
+        truncated: Which of the two are longer than what the encoder reads: only their beginning was judged.
     """
 
     first: str
@@ -43,6 +47,7 @@ class Verdict:
     margin: float
     sure: float | None
     direction: float | None
+    truncated: tuple[Which, ...] = ()
 
     def __str__(self) -> str:
         words = {
@@ -73,13 +78,35 @@ def judge(
         EncoderError: If there are not as many of both, or the encoder cannot be loaded.
     """
     one, two = encoder.encode_pairs(first, second, progress=progress)
-    return judged(encoder.form, first, second, one, two)
+    longer = longer_than_read(encoder.cut, [*first, *second])
+    return judged(encoder.form, first, second, one, two, longer=longer)
+
+
+def longer_than_read(cut: Callable[[Sequence[str]], list[bool]], texts: Sequence[str]) -> frozenset[str]:
+    """Return those of some texts that are longer than what is read of them, by an encoder's `cut`."""
+    distinct = list(dict.fromkeys(texts))
+    return frozenset(compress(distinct, cut(distinct))) if distinct else frozenset()
 
 
 def judged(
-    form: GaussianForm, first: Sequence[str], second: Sequence[str], one: Gaussians, two: Gaussians
+    form: GaussianForm,
+    first: Sequence[str],
+    second: Sequence[str],
+    one: Gaussians,
+    two: Gaussians,
+    *,
+    longer: Collection[str],
 ) -> list[Verdict]:
-    """Judge pairs whose Gaussians are known; see `judge`."""
+    """Judge pairs whose Gaussians are known; see `judge`.
+
+    Args:
+        form: The encoder's.
+        first: The first sentences.
+        second: As many second ones.
+        one: The Gaussians of the first.
+        two: Those of the second.
+        longer: Sentences that are longer than what was read of them; see `longer_than_read`.
+    """
     threshold = NO_THRESHOLD if form.threshold is None else form.threshold
     forward = similarity(two, one, kind=form.similarity)
     backward = similarity(one, two, kind=form.similarity)
@@ -90,6 +117,7 @@ def judged(
     directions = None if form.direction is None else probability(form.direction, margins)
     found = []
     for i, (a, b) in enumerate(zip(first, second, strict=True)):
+        both: tuple[tuple[Which, str], ...] = (("first", a), ("second", b))
         same = fold(a) == fold(b)
         yes, back = forward[i] > threshold or same, backward[i] > threshold or same
         says: Says = "both ways" if yes and back else "entails" if yes else "neither"
@@ -116,6 +144,7 @@ def judged(
                 margin=float(margins[i]),
                 sure=how_sure,
                 direction=None if directions is None else float(directions[i]),
+                truncated=tuple(which for which, text in both if text in longer),
             )
         )
     return found

@@ -7,7 +7,7 @@ import asyncio
 from entail.encoders.gaussian import squashed
 from entail.encoders.gaussians import Gaussians
 from entail.errors import ServingError, UnknownEncoderError
-from entail.gausscse.verdict import judged
+from entail.gausscse.verdict import judged, longer_than_read
 from entail.serving.batching import Call, Lane
 from entail.serving.endpoint import Endpoint
 from entail.serving.messages import DirectionAnswer, DirectionRequest, PairDirection
@@ -37,7 +37,8 @@ async def direction(service: Service, asked: DirectionRequest, call: Call) -> Di
     found = Gaussians.of(await asyncio.wrap_future(future))
     found = squashed(found) if form.tanh else found
     one, two = (found[[row[text] for text in texts]] for texts in (asked.first, asked.second))
-    verdicts = judged(form, asked.first, asked.second, one, two)
+    longer = await service.in_thread(call, lambda: longer_than_read(encoder.encoder.cut, distinct))
+    verdicts = judged(form, asked.first, asked.second, one, two, longer=longer)
     return DirectionAnswer(
         encoder=encoder.name,
         revision=encoder.revision,

@@ -158,6 +158,9 @@ class PairDirection(Message):
     direction: float | None = Field(
         description="Probability that an entailment between the two runs from the first to the second."
     )
+    truncated: tuple[Literal["first", "second"], ...] = Field(
+        description="Which of the two were longer than what the encoder reads: only the beginning was judged."
+    )
 
 
 class DirectionAnswer(Message):

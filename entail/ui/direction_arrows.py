@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import streamlit as st
 
@@ -16,10 +16,12 @@ from entail.ui.resources import WARM_AFTER
 from entail.ui.works import Work, Works, failed
 
 if TYPE_CHECKING:
-    from entail.gausscse.arrows import Arrows, Only, Order
+    from entail.gausscse.arrows import Arrows, Only, Order, StepVerdict
     from entail.gausscse.verdict import Verdict
     from entail.progress import ProgressCallback
     from entail.trees.tree import Tree
+
+_Told = TypeVar("_Told")
 
 ONLY: Mapping[Only, str] = {
     "all": "All candidates",
@@ -98,31 +100,32 @@ class Pointer:
 
         Until `begin` is through, nothing is begun here.
         """
+        what = ("arrows", sentence, *premises)
+        return self._take(what, lambda arrows: arrows.between(premises, sentence), wait=wait)
+
+    def step(self, tree: Tree, node_id: str, *, wait: float = 0) -> Work[StepVerdict] | None:
+        """Return what the premises of a node, joined, do to it; None where it has none."""
+        node = tree.node(node_id)
+        if not node.children:
+            return None
+        premises = [tree.nodes[child].text for child in node.children]
+        what = ("step", node.text, *premises)
+        return self._take(what, lambda arrows: arrows.step(premises, node.text), wait=wait)
+
+    def _take(self, what: tuple[str, ...], make: Callable[[Arrows], _Told], *, wait: float) -> Work[_Told]:
+        """Return what is told, in the making where it is not known; see `tell`."""
         loading = self.works.look(self._place)
         if loading is None or not loading.done.is_set():
             return Work()
         if loading.value is None:
             return failed(loading.error or EncoderError(f"{self.name} could not be loaded"))
         arrows = cast("Arrows", loading.value)
-        place = (arrows.encoder.revision, sentence, tuple(premises))
+        place = (arrows.encoder.revision, *what)
         before = self.told.look(place)
         if before is not None and before.error is not None:
             return failed(before.error)
 
-        def make(report: ProgressCallback) -> list[Verdict]:
-            return arrows.between(premises, sentence)
-
-        return self.told.take(place, make, wait=wait)
-
-    def step(self, tree: Tree, node_id: str, *, wait: float = 0) -> Work[list[Verdict]] | None:
-        """Return what the premises of a node, joined, do to it; None where it has none."""
-        from entail.gausscse.arrows import joined
-
-        node = tree.node(node_id)
-        if not node.children:
-            return None
-        together = joined([tree.nodes[child].text for child in node.children])
-        return self.tell(node.text, [together], wait=wait)
+        return self.told.take(place, lambda report: make(arrows), wait=wait)
 
     def listed(self, sentence: str, pool: Sequence[Candidate]) -> list[Candidate] | None:
         """Return the candidates that were asked for, in the order that was; None while arrows are told.

@@ -56,15 +56,13 @@ def draw_pair(encoder: GaussianEncoder) -> None:
     with st.spinner("Encoding …", show_time=True):
         (verdict,) = judge(encoder, [first], [second])
         one, two = encoder.encode_pairs([first], [second])
-        cut = encoder.cut([first, second])
     draw_verdict(verdict, threshold=encoder.threshold)
-    for words, longer in zip(("first", "second"), cut, strict=True):
-        if longer:
-            st.warning(
-                f"The {words} sentence is longer than what the encoder reads: it was truncated, and only its "
-                "beginning was judged.",
-                icon=":material/content_cut:",
-            )
+    for which in verdict.truncated:
+        st.warning(
+            f"The {which} sentence is longer than what the encoder reads: it was truncated, and only its "
+            "beginning was judged.",
+            icon=":material/content_cut:",
+        )
     draw_gaussians(one, two)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -23,13 +23,19 @@ from entail.ui.words import certainty, label
 from entail.ui.works import Work
 
 if TYPE_CHECKING:
-    from entail.gausscse.verdict import Verdict
+    from entail.gausscse.arrows import StepVerdict
+    from entail.gausscse.verdict import Verdict, Which
 
 _ARROWS = {
     "entails": ("green", "arrow_forward", "entails it"),
     "is entailed by": ("orange", "arrow_back", "follows from it"),
     "both ways": ("blue", "sync_alt", "both ways"),
     "neither": ("gray", "block", "neither way"),
+}
+_TRUNCATED: Mapping[tuple[Which, ...], str] = {
+    ("first",): "truncated: only its beginning was read",
+    ("second",): "truncated: of the sentence only the beginning was read",
+    ("first", "second"): "truncated: of both only the beginning was read",
 }
 _STEPS = {
     "entails": ("green", "check_circle", "Together the premises entail it"),
@@ -51,14 +57,16 @@ def draw_arrows(pointer: Pointer | None, desk: Desk) -> Mapping[str, Verdict]:
     sentence = tree.node(screen.selected).text
     step = pointer.step(tree, screen.selected, wait=SOON)
     check = step.value if step is not None else None
-    if check:
-        st.caption(step_in_words(check[0], pointer.name), help=_HELP)
+    if check is not None:
+        st.caption(step_in_words(check.verdict, pointer.name), help=_HELP)
+        if left_out := left_out_in_words(check):
+            st.caption(left_out)
     if desk.offer is None:  # what is proposed keeps its own order
         _draw_fields(pointer)
     candidates = desk.pool or desk.shown
     verdicts = pointer.at(sentence, candidates)
 
-    def now() -> list[Work[list[Verdict]]]:
+    def now() -> list[Work[Any]]:
         again = pointer.step(tree, screen.selected)
         return [pointer.tell(sentence, texts_of(candidates)), *([again] if again is not None else [])]
 
@@ -66,7 +74,7 @@ def draw_arrows(pointer: Pointer | None, desk: Desk) -> Mapping[str, Verdict]:
     lacks = (desk.pool and desk.offered is None) or (candidates and not verdicts)
     if error := next((work.error for work in now() if work.error is not None), None):
         st.caption(f":material/info: No arrows: {label(str(error), longest=200)}")
-    elif lacks or (step is not None and not check):
+    elif lacks or (step is not None and check is None):
         _draw_wait(screen, now)
     return verdicts
 
@@ -83,7 +91,8 @@ def draw_nothing_left(pointer: Pointer) -> None:
 def arrow_in_words(verdict: Verdict) -> str:
     """Return what a candidate does to its node, as Markdown."""
     colour, icon, words = _ARROWS[verdict.says]
-    return f":{colour}[:material/{icon}: {words}{_figures(verdict)}]"
+    told = f":{colour}[:material/{icon}: {words}{_figures(verdict)}]"
+    return f"{told} {_cut(_TRUNCATED[verdict.truncated])}" if verdict.truncated else told
 
 
 def step_in_words(verdict: Verdict, name: str) -> str:
@@ -96,6 +105,25 @@ def step_in_words(verdict: Verdict, name: str) -> str:
             "They say much the same, but rather it entails its premises",
         )
     return f":{colour}[:material/{icon}: {words}{_figures(verdict)}], says {label(name)}"
+
+
+def left_out_in_words(step: StepVerdict) -> str:
+    """Return what of a step was not read, as Markdown; nothing where all of it was."""
+    told = []
+    if "first" in step.verdict.truncated:
+        read = (
+            f"the first {step.read} of {step.count} were read whole, of the next at most the beginning"
+            if step.read
+            else "of the first only the beginning was read"
+        )
+        told.append(f"the premises together are longer than what the encoder reads; {read}, and no more")
+    if "second" in step.verdict.truncated:
+        told.append("of the sentence only the beginning was read")
+    return _cut(f"truncated: {'; '.join(told)}") if told else ""
+
+
+def _cut(words: str) -> str:
+    return f":orange[:material/content_cut: {words}]"
 
 
 def _figures(verdict: Verdict) -> str:
@@ -148,7 +176,7 @@ def _draw_fields(pointer: Pointer) -> None:
 
 
 @st.fragment(run_every=0.5)
-def _draw_wait(screen: Screen, now: Callable[[], list[Work[list[Verdict]]]]) -> None:
+def _draw_wait(screen: Screen, now: Callable[[], list[Work[Any]]]) -> None:
     if screen.dialog is None and all(work.done.is_set() for work in now()):
         st.rerun()
     st.caption(":material/hourglass_empty: Telling directions …")

@@ -45,11 +45,14 @@ class Judged:
 
     Attributes:
         verdicts: One a row; None where a sentence is empty.
-        truncated: Whether of either sentence only the beginning was judged, one a row.
     """
 
     verdicts: tuple[Verdict | None, ...]
-    truncated: tuple[bool, ...]
+
+    @property
+    def truncated(self) -> tuple[bool, ...]:
+        """Whether of either sentence only the beginning was judged, one a row."""
+        return tuple(verdict is not None and bool(verdict.truncated) for verdict in self.verdicts)
 
     def __str__(self) -> str:
         said = [verdict.says for verdict in self.verdicts if verdict is not None]
@@ -122,9 +125,7 @@ def judge_table(
     found = judge(encoder, [pairs[r][0] for r in whole], [pairs[r][1] for r in whole], progress=progress)
     for row, verdict in zip(whole, found, strict=True):
         verdicts[row] = verdict
-    texts = list(dict.fromkeys(text for row in whole for text in pairs[row]))
-    cut = dict(zip(texts, encoder.cut(texts), strict=True))
-    return Judged(tuple(verdicts), tuple(any(cut.get(text, False) for text in pair) for pair in pairs))
+    return Judged(tuple(verdicts))
 
 
 def draw_verdicts(table: PairTable, judged: Judged) -> None:

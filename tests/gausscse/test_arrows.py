@@ -64,12 +64,31 @@ def test_a_text_is_encoded_once(arrows: Arrows, counting: Counting) -> None:
 
 
 def test_a_step_is_all_its_premises_together(arrows: Arrows, counting: Counting) -> None:
-    found = arrows.step(["ba be.", " bi  bo"], "da")
+    step = arrows.step(["ba be.", " bi  bo"], "da")
+    assert (step.count, step.read) == (2, 2)
+    found = step.verdict
+    assert found.truncated == ()
     assert (found.first, found.second) == ("ba be and bi bo", "da")
     back = arrows.between(["da"], "ba be and bi bo")[0]
     assert found.margin == pytest.approx(-back.margin)
-    assert arrows.step(["da"], "da").says == "both ways"
+    assert arrows.step(["da"], "da").verdict.says == "both ways"
     assert joined(["", " . "]) == ""
+
+
+def test_a_step_says_which_of_its_premises_were_read(arrows: Arrows, untrained: GaussianEncoder) -> None:
+    premises = [f"ba be {syllable} bo" for syllable in ("da", "de", "di", "do") * 10]
+    found = arrows.step([*premises, "fo fu"], "fo fu")
+    whole = [not untrained.cut([joined(premises[: count + 1])])[0] for count in range(40)]
+    assert 0 < found.read == sum(whole) < 40
+    assert found.count == 41
+    assert found.verdict.truncated == ("first",)
+    # What comes after the premise in which the reading ends changes nothing, were it the conclusion itself.
+    as_far, less_far = (arrows.step(premises[: found.read + by], "fo fu").verdict for by in (1, -1))
+    assert found.verdict.margin == pytest.approx(as_far.margin, abs=1e-6)
+    assert abs(found.verdict.margin - less_far.margin) > 1e-4
+    alone = arrows.step(["ba " * 500], "fo fu")
+    assert (alone.read, alone.count, alone.verdict.truncated) == (0, 1, ("first",))
+    assert arrows.between(["ba"], "fo " * 500)[0].truncated == ("second",)
 
 
 def told(says: Says, forward: float, margin: float) -> Verdict:

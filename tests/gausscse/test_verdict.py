@@ -76,6 +76,13 @@ def test_equal_sentences_entail_each_other(encoder: GaussianEncoder) -> None:
     assert judge(encoder, [], []) == []
 
 
+def test_what_is_too_long_to_be_read_whole_is_said(encoder: GaussianEncoder) -> None:
+    long = "ba " * 10_000
+    found = judge(encoder, ["ba", long, "ba", long], ["be", "be", long, long + "be"])
+    assert [verdict.truncated for verdict in found] == [(), ("first",), ("second",), ("first", "second")]
+    assert found[1].to_json()["truncated"] == ("first",)
+
+
 def test_two_gaussians_on_a_plane_by_hand() -> None:
     # Means apart along the first axis, variances along the third.
     mean = np.array([[1, 0, 0, 0], [-1, 0, 0, 0]], dtype=np.float32)

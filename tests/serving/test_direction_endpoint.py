@@ -41,6 +41,16 @@ def test_the_answer_is_what_the_library_says(gaussian: str, serve: Callable[...,
         assert gaussian not in client.info().retrievers
 
 
+def test_sentences_that_were_cut_are_said_of_each_pair(gaussian: str, serve: Callable[..., Served]) -> None:
+    served = serve(others=[gaussian])
+    long = " ".join(["ba"] * 600)
+    with Client(served.url) as client:
+        pairs = client.direction(["ba", long, "ba", long], ["be", "be", long, long]).pairs
+    assert [pair.truncated for pair in pairs] == [(), ("first",), ("second",), ("first", "second")]
+    reply = served.post("/direction", first=[long], second=["be"])
+    assert reply.json["pairs"][0]["truncated"] == ["first"]
+
+
 @pytest.mark.parametrize(
     ("fields", "status", "field"),
     [

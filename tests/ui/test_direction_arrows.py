@@ -1,6 +1,7 @@
 """Arrows on the authoring screen: told behind the page, picked and sorted by, never in an author's way."""
 
 import json
+import re
 import shutil
 import threading
 import time
@@ -13,9 +14,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.data.records import Corpus
+from entail.data.records import Corpus, Premise
 from entail.errors import EncoderError
-from entail.gausscse.arrows import Arrows
+from entail.gausscse.arrows import Arrows, StepVerdict
 from entail.gausscse.verdict import Says, Verdict
 from entail.index.lexical import TfidfIndex
 from entail.trees.acts import Accept, Create, Finish
@@ -24,7 +25,7 @@ from entail.ui import direction_arrows
 from entail.ui.author import Visitor
 from entail.ui.authoring import Place, set_desk, stamp, take_press
 from entail.ui.direction_arrows import Asked, Pointer
-from entail.ui.direction_panel import step_in_words
+from entail.ui.direction_panel import arrow_in_words, left_out_in_words, step_in_words
 from entail.ui.keyboard import KeyPress
 from entail.ui.resources import Workspace
 from entail.ui.screen import Screen
@@ -259,6 +260,42 @@ def test_arrows_come_when_they_are_told_and_an_accept_does_not_wait_for_them(
     app = shown_when_told(app)
     assert accept_keys(app) == []
     assert "None of the 50 best candidates: those that entail it" in said(app)
+
+
+def test_what_of_a_step_and_of_a_candidate_was_not_read_is_said(
+    app: AppTest, shared: Workspace, gaussian: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Pointer, "begin", BEGIN)
+    monkeypatch.setattr(direction_arrows, "WARM_AFTER", 0)
+    info = shared.corpora.add_corpus(Corpus.of("two", ["ba be", "ba be " * 200]), author="Ada")
+    long = shared.log.create(Create(hypothesis=CLAIM), author="Ada", corpus_id=info.id)
+    premises = [f"ba {a}{b} {c}{d}" for a in "bdf" for b in "aei" for c in "lm" for d in "aei"]
+    for base, text in enumerate([*premises[:30], CLAIM + " da"], start=1):
+        shared.log.act(long, Accept(node="n1", premise=Premise(text)), author="Ada", base=base)
+    app = shown_when_told(on_tree(app, long))
+    told = said(app)
+    assert "truncated: the premises together are longer than what the encoder reads; the first " in told
+    found = re.search(r"the first (\d+) of (\d+) were read whole, of the next at most", told)
+    assert found is not None
+    assert 0 < int(found[1]) < int(found[2])
+    assert told.count("truncated: only its beginning was read") == 1
+    short = shared.log.create(Create(hypothesis=CLAIM), author="Ada", corpus_id=info.id)
+    shared.log.act(short, Accept(node="n1", premise=Premise("ba be da")), author="Ada", base=1)
+    app.session_state["tree"] = short
+    app.query_params["tree"] = short
+    told = said(shown_when_told(app))
+    assert "ogether" in told, "the step is checked"
+    assert "the premises together are longer" not in told
+
+
+def test_what_was_not_read_in_words() -> None:
+    long = replace(told("p", CLAIM), truncated=("first", "second"))
+    words = left_out_in_words(StepVerdict(long, 3, 0))
+    assert "of the first only the beginning was read, and no more; of the sentence only" in words
+    assert left_out_in_words(StepVerdict(told("p", CLAIM), 3, 3)) == ""
+    assert "truncated" not in arrow_in_words(told("p", CLAIM))
+    assert "of both only the beginning" in arrow_in_words(long)
+    assert "of the sentence only" in arrow_in_words(replace(long, truncated=("second",)))
 
 
 def test_of_several_encoders_one_is_picked_and_remembered_and_may_go(

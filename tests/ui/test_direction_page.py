@@ -212,6 +212,4 @@ def test_counts_are_told_in_words() -> None:
     def told(says: Any) -> Verdict:
         return Verdict("a", "b", 0.5, 0.25, says, 1.0, None, None)
 
-    assert str(Judged((told("neither"), None, told("entails"), told("neither")), (False,) * 4)) == (
-        "2 neither, 1 entails"
-    )
+    assert str(Judged((told("neither"), None, told("entails"), told("neither")))) == "2 neither, 1 entails"
