@@ -91,10 +91,11 @@ class BiEncoder:
     The weights are loaded on the first text, or by `load`; one copy serves any number of threads, one
     batch at a time. Nothing is printed.
 
-    Precision `auto` is fp32 on a processor and fp16 on a GPU. bf16 doubles the rate where the processor
-    has AMX or AVX512-BF16 and is far slower elsewhere; it moves dev MAP by 0.001, so it is asked for by
-    name and its vectors have a revision of their own. So is `openvino`: a plain BERT in bf16 on a processor,
-    run by OpenVINO, an extra that has to be installed, and faster again.
+    Precision `auto` is fp32 on a processor and fp16 on a GPU; of Gaussians, whose divergences are sums of
+    differences, fp32 on either. bf16 doubles the rate where the processor has AMX or AVX512-BF16 and is far
+    slower elsewhere; it moves dev MAP by 0.001, so it is asked for by name and its vectors have a revision
+    of their own. So is `openvino`: a plain BERT in bf16 on a processor, run by OpenVINO, an extra that has
+    to be installed, and faster again.
 
     Args:
         encoder: A catalogue name, a folder, or an entry.
@@ -304,4 +305,6 @@ def _unit(vectors: Floats, name: str) -> Floats:
 def _load(entry: EncoderEntry, *, device: str | None, precision: Precision) -> Towers:
     verify(entry)
     verify(entry.base or entry)
+    if precision == "auto" and entry.gaussian is not None:
+        precision = "fp32"  # whoever encodes: what is kept of Gaussians is bound to the revision alone
     return load_towers(entry, device=device_name(device), precision=precision)

@@ -237,6 +237,23 @@ def test_bf16_is_close_and_has_a_revision_of_its_own(encoder: BiEncoder, tiny: P
     assert cosines.min() < 1 - 1e-7
 
 
+def test_gaussians_are_made_in_fp32_on_a_gpu_too_whoever_encodes(
+    gaussian: str, tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def stand_in(entry: EncoderEntry, *, device: str, precision: str) -> object:
+        asked.append(precision)
+        raise EncoderError("there is no GPU here")
+
+    monkeypatch.setattr(module, "device_name", lambda device: "cuda")
+    monkeypatch.setattr(module, "load_towers", stand_in)
+    for encoder in (BiEncoder(gaussian), GaussianEncoder(gaussian), BiEncoder(tiny)):
+        with pytest.raises(EncoderError, match="there is no GPU"):
+            encoder.load()
+    assert asked == ["fp32", "fp32", "auto"]
+
+
 def test_threads_share_one_copy_and_get_the_same_vectors(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loads = []
     load = module._load
