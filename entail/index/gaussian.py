@@ -115,8 +115,8 @@ class GaussianIndex:
     `LiftedGaussians`); by `kl_per_dim` the nearest `RESCORED` by `kl` are ranked again, and `overlap` says
     how much of the true ranking that brings. A query's own text is a premise like any other.
 
-    What a direction is searched by is made when it is first asked for. Threads take turns, one lock a
-    direction.
+    What a direction is searched by is made when it is first asked for, or by `prepare`. Threads take turns,
+    one lock a direction.
 
     Args:
         encoder: What encodes queries; touched only for a query that is not known.
@@ -167,7 +167,10 @@ class GaussianIndex:
         self._corpus = corpus
         self._gaussians = gaussians
         self._queries = QueryVectors(rows) if queries is None else queries
-        self._lock = threading.Lock()
+        self._locks: dict[Direction, threading.Lock] = {
+            "entailing": threading.Lock(),
+            "entailed": threading.Lock(),
+        }
         self._lifted: dict[Direction, LiftedGaussians] = {}
         self._manifest = Manifest(
             revision=encoder.revision,
@@ -189,6 +192,14 @@ class GaussianIndex:
     def manifest(self) -> Manifest:
         """Encoder revision, dimension d, kind of similarity, count and corpus hash."""
         return self._manifest
+
+    def prepare(self, direction: Direction) -> None:
+        """Make now what a direction is searched by: a million premises take seconds.
+
+        Raises:
+            RetrievalError: If there is no such direction, or a mean lies beyond all reason.
+        """
+        self._side(checked_direction(direction))
 
     def search(self, queries: Sequence[str], *, k: int, direction: Direction = "entailing") -> Hits:
         """Return the k premises that entail each query most, or that it entails; shape (queries, k).
@@ -279,7 +290,7 @@ class GaussianIndex:
         return shares
 
     def _side(self, direction: Direction) -> LiftedGaussians:
-        with self._lock:
+        with self._locks[direction]:
             if direction not in self._lifted:
                 self._lifted[direction] = LiftedGaussians(self._gaussians, direction)
             return self._lifted[direction]

@@ -9,6 +9,7 @@ from entail.data.records import Corpus
 from entail.encoders.biencoder import BiEncoder, Encoder
 from entail.encoders.catalogue import catalogue
 from entail.encoders.gaussian import GaussianEncoder, is_gaussian
+from entail.encoders.gaussians import EncodesGaussians
 from entail.errors import RetrievalError, UnknownEncoderError
 from entail.index.dense import DenseIndex
 from entail.index.gaussian import GaussianIndex, premise_gaussians
@@ -44,7 +45,7 @@ def retriever(
     name: str,
     corpus: Corpus,
     *,
-    encoder: Encoder | None = None,
+    encoder: Encoder | EncodesGaussians | None = None,
     queries: QueryVectors | None = None,
     beside: Iterable[PremiseIndex] = (),
     cache_dir: Path | None = None,
@@ -61,8 +62,8 @@ def retriever(
         encoder: The encoder behind `name`, where there is one in memory already; a name of a lexical
             retriever needs none.
         queries: Query vectors to share with other indexes of the encoder.
-        beside: Indexes in memory already: one of this corpus whose premise vectors are the encoder's is
-            shared, and nothing is read or encoded.
+        beside: Indexes in memory already: one of this corpus whose premise vectors, or Gaussians, are the
+            encoder's is shared, and nothing is read or encoded.
         cache_dir: Where premise vectors are cached; default: the settings' folder.
         progress: Told how far the encoding of premises is.
         device: For an encoder made here; default: `ENTAIL_DEVICE`.
@@ -87,11 +88,17 @@ def retriever(
             device=device,
         )
         return HybridIndex(first, NgramIndex(corpus))
+    folder = load_settings().vectors_dir if cache_dir is None else cache_dir
     if encoder is None and is_gaussian(name):
-        gaussian = GaussianEncoder(name, device=device)
-        place = load_settings().vectors_dir if cache_dir is None else cache_dir
-        known = premise_gaussians(corpus, gaussian, cache_dir=place, progress=progress)
-        return GaussianIndex(gaussian, corpus, known)
+        encoder = GaussianEncoder(name, device=device)
+    if isinstance(encoder, EncodesGaussians):
+        for other in beside:
+            held = other.manifest
+            same = (held.corpus_hash, held.revision) == (corpus.hash, encoder.revision)
+            if isinstance(other, GaussianIndex) and same:
+                return other
+        gaussians = premise_gaussians(corpus, encoder, cache_dir=folder, progress=progress)
+        return GaussianIndex(encoder, corpus, gaussians, queries=queries)
     if encoder is None:
         try:
             encoder = BiEncoder(name, device=device)
@@ -105,6 +112,5 @@ def retriever(
         same = (held.corpus_hash, held.premise_revision) == (corpus.hash, encoder.premise_revision)
         if isinstance(other, DenseIndex) and same:
             return other.by(encoder, queries=queries)
-    folder = load_settings().vectors_dir if cache_dir is None else cache_dir
     vectors = premise_vectors(corpus, encoder, cache_dir=folder, progress=progress)
     return DenseIndex(encoder, corpus, vectors, queries=queries)

@@ -18,6 +18,7 @@ from entail.index import gaussian as module
 from entail.index.gaussian import GaussianIndex, GaussianRows, premise_gaussians
 from entail.index.protocol import Manifest, PremiseIndex
 from entail.index.queries import QueryVectors
+from entail.index.retriever import retriever
 from entail.progress import Meter, Progress, ProgressCallback
 
 TEXTS = [f"fact number {i}" for i in range(120)]
@@ -223,6 +224,37 @@ def test_an_encoder_that_answers_for_fewer_texts_is_told_so() -> None:
     encoder.encode = lambda texts, progress=None: encoder.of(["just one"])  # type: ignore[method-assign]  # broken on purpose
     with pytest.raises(EncoderError, match="gauss: expected 2 Gaussians of dimension 8, found 1"):
         index.search(QUERIES, k=1)
+
+
+def test_what_a_direction_is_searched_by_can_be_made_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = _index(CountingGaussians())
+    index.prepare("entailed")
+
+    def again(*args: object) -> None:
+        raise AssertionError("it was made already")
+
+    monkeypatch.setattr(module, "LiftedGaussians", again)
+    index.prepare("entailed")
+    assert index.search(QUERIES, k=1, direction="entailed").positions.shape == (2, 1)
+    with pytest.raises(AssertionError, match="made already"):
+        index.prepare("entailing")
+    with pytest.raises(RetrievalError, match="expected the direction"):
+        index.prepare("sideways")  # type: ignore[arg-type]  # what a caller without types may say
+
+
+def test_an_encoder_in_memory_is_searched_by_and_its_gaussians_are_held_once(cache_dir: Path) -> None:
+    encoder = CountingGaussians()
+    queries = QueryVectors(GaussianRows(encoder))
+    index = retriever("gauss", CORPUS, encoder=encoder, queries=queries, cache_dir=cache_dir)
+    assert isinstance(index, GaussianIndex)
+    assert encoder.asked == TEXTS
+    expected = np.argsort(-_expected(encoder, QUERIES[0], "entailing"), kind="stable")[:5]
+    assert index.search(QUERIES[:1], k=5).positions.tolist() == [expected.tolist()]
+    assert len(queries) == 1
+    asked: Any = {"cache_dir": cache_dir, "beside": [retriever("bm25", CORPUS), index]}
+    assert retriever("gauss", CORPUS, encoder=CountingGaussians(), **asked) is index
+    assert retriever("other", CORPUS, encoder=CountingGaussians("other"), **asked) is not index
+    assert retriever("gauss", Corpus.of("few", TEXTS[:3]), encoder=encoder, **asked) is not index
 
 
 def test_threads_get_the_same_hits_in_both_directions() -> None:
