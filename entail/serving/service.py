@@ -14,9 +14,10 @@ from fastapi import Request
 
 from entail.errors import EntailError, ServingError
 from entail.serving.batching import Call, out_of_time
-from entail.serving.library import Library, current
+from entail.serving.library import Library
 from entail.serving.limits import Limits
 from entail.serving.scorers import Scorers
+from entail.serving.served import current
 
 if TYPE_CHECKING:
     from entail.serving.endpoint import Endpoint
