@@ -26,6 +26,7 @@ from entail.serving.messages import (
     Info,
     SearchAnswer,
     SearchRequest,
+    Way,
 )
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -107,10 +108,22 @@ class Client:
         corpus: str | None = None,
         premises: Sequence[str] | None = None,
         retriever: str | None = None,
+        direction: Way | None = None,
         k: int = 10,
         exclude_own: bool = False,
     ) -> SearchAnswer:
         """Return for each query its k nearest premises of a corpus, by name or given here.
+
+        Args:
+            queries: What to search for.
+            corpus: The corpus by name; this or `premises`.
+            premises: The corpus itself.
+            retriever: What ranks; default: the encoder active for the corpus, with `direction` the first
+                encoder of Gaussians.
+            direction: Of an encoder of Gaussians: premises that `entails` a query, which is what it does
+                unasked, or that are `entailed` by it.
+            k: Hits a query.
+            exclude_own: Leave a query's own text out of its hits.
 
         Raises:
             ServingError: If the server refuses or cannot be reached.
@@ -121,6 +134,7 @@ class Client:
             corpus=corpus,
             premises=None if premises is None else list(premises),
             retriever=retriever,
+            direction=direction,
             k=k,
             exclude_own=exclude_own,
         )

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
-from entail.encoders.gaussian import squashed
-from entail.encoders.gaussians import Gaussians
-from entail.errors import ServingError, UnknownEncoderError
+from entail.errors import ServingError
 from entail.gausscse.verdict import judged, longer_than_read
-from entail.serving.batching import Call, Lane
+from entail.serving.batching import Call
 from entail.serving.endpoint import Endpoint
 from entail.serving.messages import DirectionAnswer, DirectionRequest, PairDirection
 from entail.serving.service import Service
@@ -16,11 +12,6 @@ from entail.serving.service import Service
 
 async def direction(service: Service, asked: DirectionRequest, call: Call) -> DirectionAnswer:
     """Return a verdict for each pair; sentences are encoded together with those of other requests."""
-    library = service.library
-    if not library.entries(gaussian=True):
-        raise UnknownEncoderError(
-            "no encoder of Gaussians is served, which tells directions; `entail train gausscse` makes one"
-        )
     if len(asked.first) != len(asked.second):
         raise ServingError(
             f"expected as many second sentences as first ones, {len(asked.first)}, found {len(asked.second)}",
@@ -28,21 +19,18 @@ async def direction(service: Service, asked: DirectionRequest, call: Call) -> Di
         )
     service.limits.check_texts(asked.first, "first")
     service.limits.check_texts(asked.second, "second")
-    encoder = library.encoder(asked.encoder, gaussian=True)
-    form = encoder.encoder.entry.gaussian
-    assert form is not None
+    encoder = service.library.encoder(asked.encoder, gaussian=True).gaussians
+    assert encoder is not None
     distinct = list(dict.fromkeys([*asked.first, *asked.second]))
     row = {text: number for number, text in enumerate(distinct)}
-    future = encoder.batcher.submit(distinct, Lane("query", False))
-    found = Gaussians.of(await asyncio.wrap_future(future))
-    found = squashed(found) if form.tanh else found
+    found = await encoder.encode_async(distinct)
     one, two = (found[[row[text] for text in texts]] for texts in (asked.first, asked.second))
-    longer = await service.in_thread(call, lambda: longer_than_read(encoder.encoder.cut, distinct))
-    verdicts = judged(form, asked.first, asked.second, one, two, longer=longer)
+    longer = await service.in_thread(call, lambda: longer_than_read(encoder.cut, distinct))
+    verdicts = judged(encoder.form, asked.first, asked.second, one, two, longer=longer)
     return DirectionAnswer(
         encoder=encoder.name,
         revision=encoder.revision,
-        threshold=form.threshold,
+        threshold=encoder.form.threshold,
         pairs=[
             PairDirection(**{name: getattr(verdict, name) for name in PairDirection.model_fields})
             for verdict in verdicts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from entail.errors import ServingError
 from entail.serving.batching import Call, Lane
 from entail.serving.endpoint import Endpoint
 from entail.serving.messages import EncodeAnswer, EncodeRequest
@@ -14,6 +15,12 @@ async def encode(service: Service, asked: EncodeRequest, call: Call) -> EncodeAn
     """Return the vectors of texts, encoded together with those of other requests."""
     service.limits.check_texts(asked.texts, "texts")
     encoder = service.library.encoder(asked.encoder)
+    if encoder.gaussians is not None:
+        raise ServingError(
+            f"expected an encoder of points, found {encoder.name!r}, which makes Gaussians; ask it by "
+            "/search or /direction",
+            field="encoder",
+        )
     future = encoder.batcher.submit(asked.texts, Lane(asked.tower, asked.normalised))
     vectors = await asyncio.wrap_future(future)
     return EncodeAnswer.of(vectors, asked, encoder=encoder.name, revision=encoder.revision)

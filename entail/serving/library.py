@@ -16,7 +16,10 @@ from entail.data.records import Corpus
 from entail.data.text import fold
 from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import EncoderEntry, catalogue, resolve
+from entail.encoders.gaussians import Gaussians
 from entail.errors import EntailError, ServingError, UnknownEncoderError
+from entail.index.gaussian import GaussianIndex, GaussianRows
+from entail.index.lifted import Direction
 from entail.index.protocol import PremiseIndex
 from entail.index.retriever import LEXICAL, retriever
 from entail.progress import Progress
@@ -36,6 +39,9 @@ KEPT_INDEXES = 12
 
 SEEN_FOR = 2.0
 """Seconds for which a look at the encoders that are there is good."""
+
+IndexKey = tuple[str, str, str, Direction | None]
+"""Retriever, its revision, the corpus's hash; of Gaussians the direction."""
 
 
 class Library:
@@ -64,13 +70,13 @@ class Library:
         self._lock = threading.RLock()
         self._served: dict[str, ServedEncoder] = {}
         self._seen: tuple[float, dict[str, EncoderEntry]] = (-math.inf, {})
-        self._indexes: OrderedDict[tuple[str, str, str], Future[PremiseIndex]] = OrderedDict()
-        self._told: dict[tuple[str, str, str], Progress] = {}
+        self._indexes: OrderedDict[IndexKey, Future[PremiseIndex]] = OrderedDict()
+        self._told: dict[IndexKey, Progress] = {}
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="build index")
         self._sample: Scratch | None = None
 
-    def entries(self, *, gaussian: bool = False) -> dict[str, EncoderEntry]:
-        """Return what may be asked for, by name: encoders of points, or those of Gaussians.
+    def entries(self, *, gaussian: bool | None = None) -> dict[str, EncoderEntry]:
+        """Return what may be asked for, by name: all encoders, or those of Gaussians, or those of points.
 
         Raises:
             EncoderError: If one of those named at the start cannot be had.
@@ -81,11 +87,11 @@ class Library:
                 listed = map(resolve, self._wanted) if self._wanted is not None else catalogue()
                 found = {entry.name: entry for entry in listed if entry.problem is None}
                 self._seen = (time.monotonic(), found)
-            return {name: entry for name, entry in found.items() if (entry.gaussian is not None) == gaussian}
+            return {n: e for n, e in found.items() if gaussian in (None, e.gaussian is not None)}
 
     def default(self, corpus: str | None = None) -> str:
         """Return the encoder that is active for a corpus, else the first that is served."""
-        served = self.entries()
+        served = self.entries(gaussian=False) or self.entries()
         name = active(corpus).encoder
         return name if name in served else next(iter(served), name)
 
@@ -94,16 +100,27 @@ class Library:
 
         Args:
             name: Its name; None for the default one, of Gaussians for the first.
-            gaussian: Whether it has to make Gaussians, or points.
+            gaussian: Whether it has to make Gaussians.
 
         Raises:
-            UnknownEncoderError: If it may not be asked for.
+            UnknownEncoderError: If it may not be asked for, or none that makes Gaussians may.
+            ServingError: If it makes points where it has to make Gaussians.
         """
-        entries = self.entries(gaussian=gaussian)
-        name = name or (next(iter(entries), "") if gaussian else self.default())
+        entries, able = self.entries(), self.entries(gaussian=True)
+        if gaussian and not able:
+            raise UnknownEncoderError(
+                "no encoder of Gaussians is served, which tells directions; `entail train gausscse` makes one"
+            )
+        name = name or (next(iter(able)) if gaussian else self.default())
         if name not in entries:
             raise UnknownEncoderError(
                 f"no encoder of this name is served; here are: {', '.join(entries) or 'none'}"
+            )
+        if gaussian and name not in able:
+            raise ServingError(
+                f"expected an encoder of Gaussians, found {name!r}, which makes points: they say nothing of "
+                f"direction; here are: {', '.join(able)}",
+                field="encoder",
             )
         with self._lock:
             held = self._served.get(name)
@@ -143,14 +160,23 @@ class Library:
             field="corpus",
         )
 
-    def index(self, name: str, corpus: Corpus, call: Call) -> PremiseIndex:
+    def index(
+        self, name: str, corpus: Corpus, call: Call, *, direction: Direction = "entailing"
+    ) -> PremiseIndex:
         """Return the index of a corpus of the database; it is built once, behind all requests.
+
+        Args:
+            name: Of the retriever.
+            corpus: Of the database.
+            call: What waits for it.
+            direction: What one of Gaussians is to be searched by; others have none.
 
         Raises:
             ServingError: If it is not there yet, with the time after which to ask again.
         """
         encoder = None if name in LEXICAL else self.encoder(name)
-        key = (name, encoder.revision if encoder else "", corpus.hash)
+        way = direction if encoder is not None and encoder.gaussians is not None else None
+        key: IndexKey = (name, encoder.revision if encoder else "", corpus.hash, way)
         with self._lock:
             if key not in self._indexes:
                 self._indexes[key] = self._builder.submit(self._build, key, corpus, encoder)
@@ -185,10 +211,15 @@ class Library:
         from entail.index.vectors import unit
 
         encoder = self.encoder(name)
-        vectors = encoder.encode_premises([fold(text) for text in corpus.texts])
-        call.check()
+        gaussians, texts = encoder.gaussians, [fold(text) for text in corpus.texts]
+        rows = encoder if gaussians is None else GaussianRows(gaussians)
         # Rounded as premise vectors are on disk: the ranking is the same as that of a corpus by name.
-        return corpus, DenseIndex(encoder, corpus, unit(vectors.astype(np.float16)), queries=encoder.queries)
+        held = rows.encode_premises(texts).astype(np.float16)
+        call.check()
+        if gaussians is None:
+            return corpus, DenseIndex(encoder, corpus, unit(held), queries=encoder.queries)
+        known = Gaussians.of(held.astype(np.float32), revision=gaussians.revision)
+        return corpus, GaussianIndex(gaussians, corpus, known, queries=encoder.queries)
 
     def close(self) -> None:
         """End when everything that waits is answered."""
@@ -196,21 +227,22 @@ class Library:
             encoder.batcher.close()
         self._builder.shutdown(wait=False, cancel_futures=True)
 
-    def _build(
-        self, key: tuple[str, str, str], corpus: Corpus, encoder: ServedEncoder | None
-    ) -> PremiseIndex:
+    def _build(self, key: IndexKey, corpus: Corpus, encoder: ServedEncoder | None) -> PremiseIndex:
         with self._lock:
             done = [f for f in self._indexes.values() if f.done() and not f.cancelled() and not f.exception()]
         beside = [index for future in done if (index := future.result()).manifest.corpus_hash == corpus.hash]
-        return retriever(
+        index = retriever(
             key[0],
             corpus,
-            encoder=encoder,
+            encoder=encoder and (encoder.gaussians or encoder),
             queries=encoder.queries if encoder else None,
             beside=beside,
             cache_dir=load_settings().vectors_dir,
             progress=lambda progress: self._told.__setitem__(key, progress),
         )
+        if isinstance(index, GaussianIndex):
+            index.prepare(key[-1] or "entailing")
+        return index
 
     def _store(self) -> CorpusStore:
         with self._lock:

@@ -36,6 +36,8 @@ def _says_something(text: str) -> str:
 Text = Annotated[str, AfterValidator(_whole), AfterValidator(_says_something)]
 Texts = Annotated[list[Text], Field(min_length=1, fail_fast=True)]
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_whole)]
+Way = Literal["entails", "entailed"]
+"""What a hit does to its query: it entails that, or is entailed by it."""
 
 
 class Message(BaseModel):
@@ -105,7 +107,13 @@ class SearchRequest(Message):
     )
     retriever: Name | None = Field(
         default=None,
-        description="`tfidf`, `bm25`, `ngrams` or an encoder; default: the encoder active for the corpus.",
+        description="`tfidf`, `bm25`, `ngrams` or an encoder; default: the encoder active for the corpus, "
+        "with `direction` the first encoder of Gaussians.",
+    )
+    direction: Way | None = Field(
+        default=None,
+        description="`entails`: premises that entail the query; `entailed`: those that it entails. For an "
+        "encoder of Gaussians only, whose default is `entails`.",
     )
     k: int = Field(default=10, ge=1, description="Hits a query; fewer where the corpus has no more.")
     exclude_own: bool = Field(default=False, description="Leave a query's own text out of its hits.")
@@ -115,7 +123,10 @@ class Hit(Message):
     """One premise that was found."""
 
     rank: int = Field(description="1 for the nearest.")
-    score: float = Field(description="Similarity, higher is closer.")
+    score: float = Field(
+        description="Similarity, higher is closer; of Gaussians sim(query || premise), how much the premise "
+        "entails the query, and with `entailed` sim(premise || query)."
+    )
     text: str
     key: str = Field(description="Identity of the premise in every corpus.")
     position: int = Field(description="Its place in the corpus, from 0.")
@@ -126,6 +137,7 @@ class SearchAnswer(Message):
 
     retriever: str
     revision: str
+    direction: Way | None = Field(description="What was asked of Gaussians; null for other retrievers.")
     corpus: str | None = Field(description="Its name; null where it came with the request.")
     corpus_version: int | None
     corpus_hash: str

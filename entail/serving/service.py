@@ -98,8 +98,7 @@ class Service:
     def _load(self) -> None:
         try:
             for name in (self.library.default(),) if self._warm is None else self._warm:
-                gaussian = name in self.library.entries(gaussian=True)
-                encoder = self.library.encoder(name, gaussian=gaussian).encoder
+                encoder = self.library.encoder(name).encoder
                 # The first text takes longer than those after it.
                 encoder.encode(["a text"], "query", normalised=False)
         except EntailError as error:

@@ -25,7 +25,7 @@ async def info(service: Service, asked: None, call: Call) -> Info:
 def _info(service: Service) -> Info:
     library = service.library
     encoders = []
-    for name, entry in (library.entries() | library.entries(gaussian=True)).items():
+    for name, entry in library.entries().items():
         held = library.held(name)
         encoders.append(
             EncoderInfo(

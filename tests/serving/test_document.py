@@ -86,6 +86,7 @@ def test_every_status_that_is_told_has_a_reason() -> None:
         ("post", "/encode", {"texts": []}),
         ("post", "/search", {"queries": ["ba"], "corpus": "grove", "retriever": "bm25"}),
         ("post", "/search", {"queries": ["ba"], "corpus": "nowhere"}),
+        ("post", "/search", {"queries": ["ba"], "corpus": "grove", "direction": "entails"}),
         ("get", "/health", None),
         ("get", "/health/ready", None),
         ("get", "/info", None),

@@ -132,6 +132,10 @@ def bad_fields(path: str) -> Iterator[dict[str, Any]]:
         yield {"queries": ["ba"], "corpus": "'; DROP TABLE corpora; --"}
         yield {"queries": ["ba"] * 200, "corpus": "grove", "k": 500}
         yield from [{**good, "exclude_own": value} for value in ("yes", 1)]
+        yield from [
+            {**good, "direction": value}
+            for value in ("", "entails", "Entailed", "neither", 1, True, ["entails"])
+        ]
 
 
 def bad_posts(path: str) -> Iterator[Sent]:

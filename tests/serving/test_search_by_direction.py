@@ -1,0 +1,192 @@
+"""What entails a sentence, and what it entails, over HTTP beside what the library and plain formulas say."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.records import Corpus
+from entail.encoders.gaussian import GaussianEncoder
+from entail.encoders.gaussians import Gaussians, similarity
+from entail.errors import ServingError
+from entail.index.gaussian import GaussianIndex
+from entail.index.lifted import LiftedGaussians
+from entail.index.retriever import LEXICAL, retriever
+from entail.serving.client import Client
+from entail.serving.messages import SearchAnswer
+from tests.serving.conftest import SOON, Served
+
+WAYS: Any = {"entails": "entailing", "entailed": "entailed"}
+
+
+@pytest.fixture
+def both(gaussian: str, serve: Callable[..., Served]) -> Served:
+    """A server of points, `tiny`, and of Gaussians, `mine`."""
+    return serve(others=[gaussian])
+
+
+def found_by(served: Served, **fields: Any) -> SearchAnswer:
+    reply = served.post("/search", **fields)
+    assert reply.status == 200, reply.body
+    return SearchAnswer.model_validate_json(reply.body)
+
+
+def by_hand(query: str, texts: list[str], way: str) -> np.ndarray:
+    """Return sim(query || premise), or the other way about, of every pair by the definition: kl_mean."""
+    made = GaussianEncoder("mine", device="cpu").encode([query, *texts])
+    mean, log = made.mean.astype(np.float64), made.log_variance.astype(np.float64)
+    # As premises are kept.
+    mean[1:], log[1:] = mean[1:].astype(np.float16), log[1:].astype(np.float16)
+    one, many = (mean[:1], log[:1]), (mean[1:], log[1:])
+    (m1, l1), (m2, l2) = (one, many) if way == "entails" else (many, one)
+    terms = l2 - l1 + (np.exp(l1) + (m1 - m2) ** 2) / np.exp(l2) - 1
+    return np.asarray(1 / (1 + terms.sum(axis=1) / 2 / mean.shape[1]))
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+@pytest.mark.parametrize("inline", [False, True])
+def test_hits_and_scores_are_those_of_all_pairs(
+    both: Served, grove: dict[str, Any], way: str, inline: bool
+) -> None:
+    corpus = Corpus.of("grove", grove["facts"])
+    queries = [row["hypothesis"] for row in grove["rows"]][:4]
+    where = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
+    found = found_by(both, queries=queries, retriever="mine", direction=way, k=7, **where)
+    assert (found.retriever, found.direction, found.count) == ("mine", way, 40)
+    assert found.revision == GaussianEncoder("mine").revision
+    index = retriever("mine", corpus)
+    assert isinstance(index, GaussianIndex)
+    expected = index.search(queries, k=7, direction=WAYS[way])
+    assert [[hit.position for hit in hits] for hits in found.hits] == expected.positions.tolist()
+    for query, hits in zip(queries, found.hits, strict=True):
+        scores = by_hand(query, list(corpus.texts), way)
+        assert [hit.position for hit in hits] == np.argsort(-scores, kind="stable")[:7].tolist()
+        np.testing.assert_allclose([hit.score for hit in hits], np.sort(scores)[::-1][:7], rtol=1e-4)
+        assert [hit.text for hit in hits] == [corpus.texts[hit.position] for hit in hits]
+
+
+def test_unasked_a_premise_entails_as_where_retrievers_are_measured(
+    both: Served, grove: dict[str, Any]
+) -> None:
+    queries = [row["hypothesis"] for row in grove["rows"]][:4]
+    asked: Any = {"queries": queries, "corpus": "grove", "k": 9}
+    unasked = found_by(both, retriever="mine", **asked)
+    assert unasked == found_by(both, retriever="mine", direction="entails", **asked)
+    expected = retriever("mine", Corpus.of("grove", grove["facts"])).search(queries, k=9).positions
+    assert [[hit.position for hit in hits] for hits in unasked.hits] == expected.tolist()
+    assert unasked.hits != found_by(both, retriever="mine", direction="entailed", **asked).hits
+
+
+def test_a_direction_alone_is_asked_of_the_first_that_tells_one(both: Served) -> None:
+    assert found_by(both, queries=["ba"], corpus="grove", direction="entailed").retriever == "mine"
+    plain = found_by(both, queries=["ba"], corpus="grove")
+    assert (plain.retriever, plain.direction) == ("tiny", None)
+
+
+def test_the_client_asks_for_it(both: Served, grove: dict[str, Any]) -> None:
+    own = grove["facts"][3]
+    with Client(both.url) as client:
+        assert client.info().retrievers == [*LEXICAL, "tiny", "mine"]
+        found = client.search([own], corpus="grove", retriever="mine", direction="entailed", k=3)
+        # Nothing is nearer to a Gaussian than itself.
+        assert (found.hits[0][0].text, found.hits[0][0].score) == (own, 1.0)
+        without = client.search([own], corpus="grove", direction="entailed", k=3, exclude_own=True)
+        assert [hit.text for hit in without.hits[0]][:2] == [hit.text for hit in found.hits[0]][1:]
+        with pytest.raises(ServingError, match="expected no direction with 'tiny'") as caught:
+            client.search(["ba"], corpus="grove", retriever="tiny", direction="entails")
+        assert (caught.value.status, caught.value.field) == (422, "direction")
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "field", "words"),
+    [
+        ({"retriever": "tiny"}, 422, "direction", "makes no Gaussians and tells none"),
+        ({"retriever": "bm25"}, 422, "direction", "as retriever; here are: mine"),
+        ({"retriever": "nowhere"}, 404, "retriever", "no retriever of this name"),
+        ({"direction": "entailing"}, 422, "direction", "'entails' or 'entailed'"),
+        ({"retriever": "mine", "k": 1_001}, 422, "k", "at most"),
+        ({"retriever": "mine", "corpus": "nowhere"}, 404, "corpus", "no corpus"),
+        ({"retriever": "mine", "queries": ["ba"] * 257}, 422, "queries", "at most"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(
+    both: Served, fields: dict[str, Any], status: int, field: str, words: str
+) -> None:
+    reply = both.post("/search", **{"queries": ["ba"], "corpus": "grove", "direction": "entails"} | fields)
+    assert (reply.status, reply.error["field"]) == (status, field)
+    assert words in reply.error["message"]
+
+
+def test_without_an_encoder_of_gaussians_it_says_how_to_get_one(served: Served) -> None:
+    reply = served.post("/search", queries=["ba"], corpus="grove", direction="entails")
+    assert reply.status == 404
+    assert "entail train gausscse" in reply.error["message"]
+    reply = served.post("/search", queries=["ba"], corpus="grove", direction="entails", retriever="tiny")
+    assert reply.error["field"] == "direction"
+    assert reply.error["message"].endswith("here are: none")
+
+
+def test_premises_are_encoded_once_and_a_direction_is_made_behind_the_requests(
+    both: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[str, str]] = []
+    begin = LiftedGaussians.__init__
+
+    def noted(self: LiftedGaussians, premises: Gaussians, direction: Any) -> None:
+        made.append((direction, threading.current_thread().name))
+        begin(self, premises, direction)
+
+    monkeypatch.setattr(LiftedGaussians, "__init__", noted)
+    asked: Any = {"queries": ["ba be"], "corpus": "grove", "retriever": "mine"}
+    for way in (None, "entailed", "entails", "entailed"):
+        assert both.post("/search", **asked, direction=way).status == 200
+    assert [way for way, _ in made] == ["entailing", "entailed"]
+    assert all(name.startswith("build index") for _, name in made)
+    indexes = [future.result(SOON) for future in both.service.library._indexes.values()]
+    assert len(indexes) == 2
+    assert indexes[0] is indexes[1]
+
+
+def test_queries_of_several_requests_are_encoded_together(
+    gaussian: str, serve: Callable[..., Served], grove: dict[str, Any]
+) -> None:
+    served = serve(others=[gaussian])
+    asked: Any = {"corpus": "grove", "retriever": "mine", "k": 3}
+    assert served.post("/search", queries=["ba"], **asked).status == 200
+    encoder = served.service.library.encoder("mine").encoder
+    calls: list[list[str]] = []
+    encode, gate, busy = encoder.encode, threading.Event(), threading.Event()
+
+    def held(texts: Any, tower: Any, **options: Any) -> Any:
+        calls.append(list(texts))
+        busy.set()
+        assert gate.wait(SOON)
+        return encode(texts, tower, **options)
+
+    encoder.encode = held  # type: ignore[method-assign]  # held, as `HeldEncoder` is
+    first = served.apart(("/search", {"queries": ["do"], **asked}))
+    assert busy.wait(SOON)
+    batcher = served.service.library.encoder("mine").batcher
+    others = served.apart(*[("/search", {"queries": [text], **asked}) for text in ("be", "bi bo", "ba")])
+    for _ in range(4_000):
+        if batcher.waiting == 2:  # "ba" is known from before
+            break
+        threading.Event().wait(0.005)
+    gate.set()
+    assert [reply.status for reply in (*first.join(), *others.join())] == [200] * 4
+    assert [sorted(texts) for texts in calls] == [["do"], ["be", "bi bo"]]
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+def test_a_pair_scores_as_direction_says(both: Served, way: str) -> None:
+    query, premise = "ba be bi", "fo fu"
+    found = found_by(both, queries=[query], premises=[premise], direction=way)
+    said = both.post("/direction", first=[premise], second=[query]).json["pairs"][0]
+    # `forward` is sim(second || first): how much the first entails the second.
+    expected = said["forward" if way == "entails" else "backward"]
+    assert found.hits[0][0].score == pytest.approx(expected, rel=1e-3)
+    one, two = GaussianEncoder("mine").encode_pairs([query], [premise])
+    pair = (one, two) if way == "entails" else (two, one)
+    assert found.hits[0][0].score == pytest.approx(similarity(*pair, kind="kl_mean")[0], rel=1e-3)
