@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
+from entail.encoders.gaussians import Gaussians
 from entail.errors import ServingError
 from entail.serving.messages import (
     ChainAnswer,
@@ -89,7 +90,7 @@ class Client:
         """Return vectors, shape (texts, d); the active encoder's if none is named.
 
         Raises:
-            ServingError: If the server refuses or cannot be reached.
+            ServingError: If the server refuses, the encoder makes Gaussians, or it cannot be reached.
         """
         asked = _message(
             EncodeRequest,
@@ -99,7 +100,23 @@ class Client:
             normalised=normalised,
             format="base64",
         )
-        return self.ask("/encode", asked, EncodeAnswer).array()
+        answer = self.ask("/encode", asked, EncodeAnswer)
+        if answer.log_variances is not None:
+            raise ServingError(
+                f"expected an encoder of points, found {answer.encoder!r}, which makes Gaussians; ask by "
+                "encode_gaussians",
+                field="encoder",
+            )
+        return answer.array()
+
+    def encode_gaussians(self, texts: Sequence[str], *, encoder: str) -> Gaussians:
+        """Return one Gaussian a text, in order, of the encoder of Gaussians that is named.
+
+        Raises:
+            ServingError: If the server refuses, the encoder makes points, or it cannot be reached.
+        """
+        asked = _message(EncodeRequest, texts=list(texts), encoder=encoder, normalised=False, format="base64")
+        return self.ask("/encode", asked, EncodeAnswer).gaussians()
 
     def search(
         self,

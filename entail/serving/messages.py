@@ -5,18 +5,14 @@ Nothing is guessed or converted: a number is no text, and a field that is not kn
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-Floats = NDArray[np.float32]
-
-NUMBERS = "<f4"
-"""Numbers as base64 holds them: 32-bit floats, the least significant byte first, row by row."""
+from entail.encoders.gaussians import Gaussians
+from entail.errors import ServingError
+from entail.serving.packing import Floats, Packed, pack, unpack
 
 
 def _whole(text: str) -> str:
@@ -54,7 +50,11 @@ class EncodeRequest(Message):
         default=None, description="An encoder of `GET /info`; default: the active one."
     )
     tower: Literal["query", "premise"] = Field(default="query", description="Whose vectors.")
-    normalised: bool = Field(default=True, description="Of length 1; else as long as the model makes them.")
+    normalised: bool = Field(
+        default=True,
+        description="Of length 1; else as long as the model makes them. Of no Gaussian: there it is false or "
+        "left out.",
+    )
     format: Literal["floats", "base64"] = Field(
         default="floats",
         description="Vectors as lists of numbers, or all in one base64 text of little-endian 32-bit floats, "
@@ -63,38 +63,56 @@ class EncodeRequest(Message):
 
 
 class EncodeAnswer(Message):
-    """A vector for each text, in order."""
+    """A vector for each text, in order; of an encoder of Gaussians two, mean and log variance."""
 
     encoder: str
     revision: str = Field(description="Other weights, other revision: never compare vectors of two.")
     tower: Literal["query", "premise"]
-    dimension: int
+    dimension: int = Field(description="Length of a vector.")
     normalised: bool
-    vectors: list[list[float]] | str = Field(description="By `format` of the request.")
+    vectors: Packed = Field(description="By `format` of the request; of an encoder of Gaussians their means.")
+    log_variances: Packed | None = Field(
+        default=None,
+        description="Of an encoder of Gaussians the natural logarithms of their variances, dimension by "
+        "dimension, in the form of `vectors`; null where a text is a point.",
+    )
 
     @classmethod
-    def of(cls, vectors: Floats, asked: EncodeRequest, *, encoder: str, revision: str) -> EncodeAnswer:
-        """Put vectors, shape (texts, d), into an answer."""
-        packed: list[list[float]] | str = (
-            base64.b64encode(np.ascontiguousarray(vectors, dtype=NUMBERS).tobytes()).decode("ascii")
-            if asked.format == "base64"
-            else vectors.tolist()
+    def of(
+        cls, found: Floats | Gaussians, asked: EncodeRequest, *, encoder: str, revision: str
+    ) -> EncodeAnswer:
+        """Put vectors, shape (texts, d), or Gaussians into an answer."""
+        vectors, log_variances = (
+            (found.mean, pack(found.log_variance, asked.format))
+            if isinstance(found, Gaussians)
+            else (found, None)
         )
         return cls(
             encoder=encoder,
             revision=revision,
             tower=asked.tower,
             dimension=vectors.shape[1],
-            normalised=asked.normalised,
-            vectors=packed,
+            normalised=log_variances is None and asked.normalised,
+            vectors=pack(vectors, asked.format),
+            log_variances=log_variances,
         )
 
     def array(self) -> Floats:
-        """Return the vectors, shape (texts, d)."""
-        if isinstance(self.vectors, str):
-            numbers = np.frombuffer(base64.b64decode(self.vectors, validate=True), dtype=NUMBERS)
-            return numbers.astype(np.float32).reshape(-1, self.dimension)
-        return np.asarray(self.vectors, dtype=np.float32).reshape(-1, self.dimension)
+        """Return the vectors, shape (texts, d); of Gaussians the means."""
+        return unpack(self.vectors, self.dimension)
+
+    def gaussians(self) -> Gaussians:
+        """Return the Gaussians.
+
+        Raises:
+            ServingError: If the texts are points.
+        """
+        if self.log_variances is None:
+            raise ServingError(
+                f"expected an encoder of Gaussians, found {self.encoder!r}, which makes points; name another",
+                field="encoder",
+            )
+        return Gaussians(self.array(), unpack(self.log_variances, self.dimension), self.revision)
 
 
 class SearchRequest(Message):
@@ -300,7 +318,8 @@ class EncoderInfo(Message):
     name: str
     revision: str | None
     method: str
-    dimension: int | None
+    gaussian: bool = Field(description="Whether it makes Gaussians, which tell directions, or points.")
+    dimension: int | None = Field(description="Length of a vector; of Gaussians of a mean.")
     symmetric: bool
     licence: str | None
     loaded: bool = Field(description="Whether its weights are in memory.")

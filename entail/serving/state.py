@@ -32,7 +32,9 @@ def _info(service: Service) -> Info:
                 name=name,
                 revision=held.revision if held else entry.revision,
                 method=entry.method,
-                dimension=entry.dimension,
+                gaussian=entry.gaussian is not None,
+                # Of a Gaussian the entry counts mean and log variance.
+                dimension=entry.dimension and entry.dimension // (1 if entry.gaussian is None else 2),
                 symmetric=entry.symmetric,
                 licence=entry.licence,
                 loaded=held is not None and held.encoder.loaded,

@@ -52,6 +52,20 @@ def test_vectors_come_back_as_an_array() -> None:
     assert asked[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
+def test_points_are_not_taken_for_gaussians_nor_these_for_points() -> None:
+    gaussian = ANSWER | {"normalised": False, "log_variances": [[0.0, 0.5, -0.5], [1.0, 0.0, 0.0]]}
+    made, asked, _ = client(gaussian, gaussian, ANSWER)
+    found = made.encode_gaussians(("a", "b"), encoder="e")
+    np.testing.assert_array_equal(found.mean, np.eye(2, 3))
+    np.testing.assert_array_equal(found.log_variance, [[0, 0.5, -0.5], [1, 0, 0]])
+    assert found.revision == "e@1"
+    assert json.loads(asked[0].content)["normalised"] is False
+    with pytest.raises(ServingError, match="found 'e', which makes Gaussians; ask by encode_gaussians"):
+        made.encode(["a", "b"], normalised=False)
+    with pytest.raises(ServingError, match="expected an encoder of Gaussians, found 'e'"):
+        made.encode_gaussians(["a", "b"], encoder="e")
+
+
 def test_it_waits_as_long_as_it_is_told() -> None:
     again = {"Retry-After": "7"}
     made, asked, slept = client(

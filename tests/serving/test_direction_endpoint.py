@@ -1,6 +1,8 @@
 """Which sentence entails which, over HTTP."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from entail.encoders.gaussian import GaussianEncoder
 from entail.errors import ServingError
 from entail.gausscse.verdict import judge
 from entail.serving.client import Client
+from entail.serving.library import Library
 from tests.serving.conftest import Served
 
 
@@ -34,10 +37,51 @@ def test_the_answer_is_what_the_library_says(gaussian: str, serve: Callable[...,
         # Not to the bit: a batch of one may be added up in another order.
         assert alone.says == found.pairs[0].says
         assert alone.margin == pytest.approx(found.pairs[0].margin, abs=1e-5)
-        listed = {one.name: one.dimension for one in client.info().encoders}
-        assert listed[gaussian] == 32
-        with pytest.raises(ServingError, match="found 'mine', which makes Gaussians; ask it by /search"):
-            client.encode(["ba"], encoder=gaussian)
+        listed = {one.name: (one.gaussian, one.dimension) for one in client.info().encoders}
+        assert listed == {"tiny": (False, 16), gaussian: (True, 16)}
+
+
+def test_means_and_log_variances_are_the_encoders(gaussian: str, serve: Callable[..., Served]) -> None:
+    served = serve(others=[gaussian])
+    texts = ["ba be bi", "fo fu", "ba be bi"]
+    expected = GaussianEncoder(gaussian).encode(texts)
+    plain = served.post("/encode", texts=texts, encoder=gaussian).json
+    assert (plain["encoder"], plain["dimension"], plain["normalised"]) == (gaussian, 16, False)
+    assert plain["revision"] == resolve(gaussian).revision
+    np.testing.assert_allclose(plain["vectors"], expected.mean, atol=1e-5)
+    np.testing.assert_allclose(plain["log_variances"], expected.log_variance, atol=1e-5)
+    assert np.ptp(expected.log_variance) > 0.05
+    # One tower, whosever vectors are asked for.
+    again = served.post("/encode", texts=texts, encoder=gaussian, tower="premise", normalised=False).json
+    np.testing.assert_allclose(again["vectors"], expected.mean, atol=1e-5)
+    with Client(served.url) as client:
+        found = client.encode_gaussians(texts, encoder=gaussian)
+        np.testing.assert_allclose(found.values, expected.values, atol=1e-5)
+        with pytest.raises(ServingError, match="expected nothing or false with 'mine', found true") as caught:
+            client.encode(texts, encoder=gaussian)
+        assert (caught.value.status, caught.value.field) == (422, "normalised")
+        with pytest.raises(ServingError, match="'tiny', which makes points"):
+            client.encode_gaussians(texts, encoder="tiny")
+    assert served.post("/encode", texts=texts).json["log_variances"] is None
+
+
+def test_means_go_through_tanh_where_the_encoder_has_it(gaussian: str, serve: Callable[..., Served]) -> None:
+    path = resolve(gaussian).path / "entail.json"
+    about = json.loads(path.read_text(encoding="utf-8"))
+    about["gaussian"]["tanh"] = True
+    path.write_text(json.dumps(about), encoding="utf-8")
+    served = serve(others=[gaussian])
+    expected = GaussianEncoder(gaussian).encode(["ba be bi"])
+    assert abs(expected.mean).max() < 1
+    answer = served.post("/encode", texts=["ba be bi"], encoder=gaussian).json
+    np.testing.assert_allclose(answer["vectors"], expected.mean, atol=1e-5)
+
+
+def test_a_server_of_gaussians_alone_answers_by_the_first(gaussian: str, tiny_home: Path) -> None:
+    library = Library([gaussian])
+    assert library.default() == gaussian
+    assert library.encoder().gaussians is not None
+    library.close()
 
 
 def test_sentences_that_were_cut_are_said_of_each_pair(gaussian: str, serve: Callable[..., Served]) -> None:

@@ -83,6 +83,7 @@ def test_every_status_that_is_told_has_a_reason() -> None:
     [
         ("post", "/encode", {"texts": ["ba"]}),
         ("post", "/encode", {"texts": ["ba"], "format": "base64"}),
+        ("post", "/encode", {"texts": ["ba"], "normalised": False}),
         ("post", "/encode", {"texts": []}),
         ("post", "/search", {"queries": ["ba"], "corpus": "grove", "retriever": "bm25"}),
         ("post", "/search", {"queries": ["ba"], "corpus": "nowhere"}),
