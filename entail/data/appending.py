@@ -1,6 +1,7 @@
 """A file that is written a block at a time, and gone on with where it was cut off.
 
-Beside it stands what it is of (`FILE.settings.json`), so that no two runs are mixed in one file.
+Beside it stands what it is of (`FILE.settings.json`), so that no two runs are mixed in one file. An
+empty file holds nothing of any run, whatever stands beside it: a run killed at its beginning begins again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from entail.errors import DataError, SettingsError
 
 
 def begin_file(file: Path, told: Mapping[str, str], *, resume: bool, what: str) -> bool:
-    """Make a file ready to be appended to; return whether one is gone on with.
+    """Make a file ready to be appended to; return whether one that holds something is gone on with.
 
     Args:
         file: Where to.
@@ -26,10 +27,12 @@ def begin_file(file: Path, told: Mapping[str, str], *, resume: bool, what: str) 
         DataError: If the file cannot be written, or nothing says of what it is.
         SettingsError: If it is of other settings.
     """
-    if resume and file.exists():
-        _require_same(file, told, what=what)
-        return True
     try:
+        if resume and file.exists() and file.stat().st_size:
+            _require_same(file, told, what=what)
+            return True
+        # Emptied before its settings are replaced: else a process killed between the two would leave the
+        # old content under the new settings.
         file.write_text("", encoding="utf-8")
     except OSError as error:
         raise _cannot(file, what, error) from error
