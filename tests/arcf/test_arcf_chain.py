@@ -1,6 +1,8 @@
 """Algorithm 1 by hand, lazily, by beam, many at once; rankings, and files of them."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -235,14 +237,16 @@ def test_what_did_not_fit_is_said() -> None:
 SETTINGS = {"scorer": "fake@1"}
 
 
-def write(file: Path, fake: Any, asked: list[str], **told: Any) -> list[str]:
+def write(
+    file: Path, fake: Any, asked: list[str], questions: Sequence[Question] = ASKED, **told: Any
+) -> list[str]:
     """Rank into a file; remember who was ranked."""
 
     def rank(some: Sequence[Question]) -> Any:
         asked.extend(question.id for question in some)
         return ranker(fake).rank(some)
 
-    done = write_predictions(file, ASKED, FACTS, rank, settings=told.pop("settings", SETTINGS), **told)
+    done = write_predictions(file, questions, FACTS, rank, settings=told.pop("settings", SETTINGS), **told)
     return [one.question.id for one in done]
 
 
@@ -283,3 +287,50 @@ def test_another_ranking_is_not_mixed_in(fake: Any, tmp_path: Path) -> None:
     twice = write_predictions(file, [ASKED[0]] * 2, FACTS, lambda some: [], settings={})
     with pytest.raises(SettingsError, match="found 'Q0' twice"):
         list(twice)
+
+
+def test_no_question_gets_the_ranking_of_another(fake: Any, tmp_path: Path) -> None:
+    file = tmp_path / "some.tsv"
+    asked: list[str] = []
+    write(file, fake, asked, ASKED[:3])
+    for changed in (replace(ASKED[1], stem="p"), replace(ASKED[1], answer="b")):
+        with pytest.raises(SettingsError, match="the ranking of another question of the id 'Q1'"):
+            write(file, fake, asked, [ASKED[0], changed])
+    # Another explanation is no other question, and fewer or more of them are no other file.
+    write(file, fake, asked, [replace(ASKED[2], gold={}), ASKED[3]])
+    write(file, fake, asked)
+    assert asked == ["Q0", "Q1", "Q2", "Q3", "Q4"]
+    for id_ in (0, 3):
+        with pytest.raises(SettingsError, match=f"of the id 'Q{id_}'"):
+            write(file, fake, asked, [replace(ASKED[id_], stem="p")])
+    # What was never ranked may still be asked in other words.
+    write(file, fake, asked, [replace(ASKED[0], id="Q9", stem="q")])
+    beside = tmp_path / "some.tsv.questions.json"
+    assert len(json.loads(beside.read_text(encoding="utf-8"))) == 6
+    assert "(answer)" not in beside.read_text(encoding="utf-8")
+    beside.unlink()
+    with pytest.raises(DataError, match=r"expected some\.tsv\.questions\.json beside it.*begin anew"):
+        write(file, fake, asked)
+    write(file, fake, asked, resume=False)
+    write(file, fake, asked)
+    assert asked[6:] == ["Q0", "Q1", "Q2", "Q3", "Q4"]
+
+
+def test_killed_at_any_question_a_ranking_knows_of_what_it_is(fake: Any, tmp_path: Path) -> None:
+    file = tmp_path / "some.tsv"
+    for ranked in range(1, len(ASKED)):
+        running = write_predictions(
+            file, ASKED, FACTS, lambda some: ranker(fake).rank(some), settings=SETTINGS, resume=False
+        )
+        for _ in range(ranked):
+            next(running)
+        running.close()
+        with file.open("a", encoding="utf-8") as opened:
+            opened.write(f"Q{ranked}\tu0\n")
+        # Of the question that was cut off nothing is kept, so it may have changed meanwhile.
+        changed = [replace(one, stem="p q r") if one.id == f"Q{ranked}" else one for one in ASKED]
+        asked: list[str] = []
+        write(file, fake, asked, changed)
+        assert asked == [f"Q{i}" for i in range(ranked, 5)]
+        with pytest.raises(SettingsError, match=f"of the id 'Q{ranked}'"):
+            write(file, fake, [])
