@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from entail.arcf.inputs import Prefix
-from entail.arcf.scorer import check_finite
+from entail.arcf.scorer import whole_scores
 from entail.encoders.cross import PairScorer
 from entail.encoders.pairs import Ids, Pair
 from entail.errors import SettingsError
@@ -138,6 +138,7 @@ def grow(
     neighbourhoods: Sees,
     how: Search,
     *,
+    name: str,
     evidence: Known | None = None,
 ) -> Growth:
     """Build the chain of one question (Algorithm 1).
@@ -148,25 +149,26 @@ def grow(
         inputs: Facts as tokens.
         neighbourhoods: What becomes visible.
         how: Greedy, lazy or by beam.
+        name: What messages call the question.
         evidence: What is known of facts without reading them, which is added to their scores.
+
+    Raises:
+        EvaluationError: If a score is not a number.
     """
     search = _beam if how.beam > 1 else _greedy
-    return search(question, near, inputs, neighbourhoods, how, evidence or _nothing)
+    return search(question, near, inputs, neighbourhoods, how, evidence or _nothing, name)
 
 
 def _nothing(chosen: Sequence[int], candidates: Sequence[int]) -> Floats:
     return np.zeros(len(candidates), dtype=np.float32)
 
 
-def grow_all(
-    growths: Sequence[Growth], scorer: PairScorer, *, names: Sequence[str], together: int = 1
-) -> Iterator[Chain]:
+def grow_all(growths: Sequence[Growth], scorer: PairScorer, *, together: int = 1) -> Iterator[Chain]:
     """Build chains, and yield them in order as they are done.
 
     Args:
         growths: One a question.
         scorer: What scores.
-        names: What messages call the questions.
         together: Questions whose pairs are scored in the same batches.
 
     Raises:
@@ -180,7 +182,7 @@ def grow_all(
             scores = scorer.score([pair for pairs in asked.values() for pair in pairs])
             start, following = 0, {}
             for number, pairs in asked.items():
-                own = check_finite(scores[start : start + len(pairs)], of=names[at + number])
+                own = scores[start : start + len(pairs)]
                 start += len(pairs)
                 try:
                     following[number] = running[number].send(own)
@@ -191,7 +193,13 @@ def grow_all(
 
 
 def _greedy(
-    question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search, evidence: Known
+    question: Ids,
+    near: Ints,
+    inputs: Reads,
+    neighbourhoods: Sees,
+    how: Search,
+    evidence: Known,
+    name: str,
 ) -> Growth:
     facts: list[int] = []
     steps: list[ChainStep] = []
@@ -206,8 +214,8 @@ def _greedy(
         first = known if how.margin is None else known[:_FIRST]
         asked = [*joined, *first]
         told = yield [(prefix.ids, ()), *((prefix.ids, inputs.candidates[fact]) for fact in asked)]
-        bare = float(told[0])
-        fresh = dict(zip(asked, map(float, told[1:] + evidence(facts, asked)), strict=True))
+        bare, *scores = map(float, whole_scores(told, evidence(facts, asked), of=name))
+        fresh = dict(zip(asked, scores, strict=True))
         rest = known[len(first) :]
         while rest and how.margin is not None:
             # Where it may not stop yet, the best fact is wanted, however good the bare prefix is.
@@ -217,7 +225,8 @@ def _greedy(
                 break
             rest = [fact for fact in rest if last[fact] < bar]
             told = yield [(prefix.ids, inputs.candidates[fact]) for fact in further]
-            fresh.update(zip(further, map(float, told + evidence(facts, further)), strict=True))
+            scores = [float(one) for one in whole_scores(told, evidence(facts, further), of=name)]
+            fresh.update(zip(further, scores, strict=True))
         last.update(fresh)
         best = max(fresh, key=lambda fact: fresh[fact]) if fresh else None
         stops = best is not None and how.may_stop(facts) and bare >= fresh[best]
@@ -245,7 +254,13 @@ class _Hypothesis:
 
 
 def _beam(
-    question: Ids, near: Ints, inputs: Reads, neighbourhoods: Sees, how: Search, evidence: Known
+    question: Ids,
+    near: Ints,
+    inputs: Reads,
+    neighbourhoods: Sees,
+    how: Search,
+    evidence: Known,
+    name: str,
 ) -> Growth:
     beam = [_Hypothesis((), 0.0)]
     while any(one.stopped is None for one in beam):
@@ -260,8 +275,8 @@ def _beam(
         following = [one for one in beam if one.stopped is not None]
         at = 0
         for one, prefix, some in zip(growing, prefixes, visible, strict=True):
-            scores = told[at : at + 1 + len(some)].astype(np.float64)
-            scores[1:] += evidence(one.facts, some)
+            own = told[at : at + 1 + len(some)].astype(np.float64)
+            scores = whole_scores(own, evidence(one.facts, some), of=name)
             at += 1 + len(some)
             following += _grown(one, prefix.dropped, some, scores, how)
         # Of equal sets in another order the better one is kept.

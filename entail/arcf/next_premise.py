@@ -17,7 +17,7 @@ from entail.arcf.chain import Chain, Search, Stopped, grow
 from entail.arcf.ensemble import fused
 from entail.arcf.inputs import Inputs, Prefix
 from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.scorer import Scorer, check_finite
+from entail.arcf.scorer import Scorer
 from entail.arcf.stepwise import ScoredSteps, Told
 from entail.data.text import premise_key
 from entail.data.worldtree import Question
@@ -165,13 +165,13 @@ def draft_chain(
         _After(steps.inputs, accepted),
         seen,
         left,
+        name=asked.id,
         evidence=known_of,
     )
     pairs = next(growth)
     while True:
-        scores = check_finite(compute(pairs), of=asked.id)
         try:
-            pairs = growth.send(scores)
+            pairs = growth.send(compute(pairs))
         except StopIteration as end:
             return _draft_of(end.value)
 

@@ -11,13 +11,14 @@ import numpy as np
 from entail.arcf.explanatory_power import Evidence
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import Ranked, Ranker, completed
-from entail.arcf.scorer import Scorer, check_finite
+from entail.arcf.scorer import Scorer, whole_scores
 from entail.data.worldtree import Question
 from entail.encoders.pairs import Ids
 from entail.errors import SettingsError
 from entail.evaluation.chains import tfidf_rankings
 from entail.index.protocol import Ints
 from entail.index.stemmed import stemmed_words
+from entail.metrics import Values
 
 TOP = 50
 """T at inference, the paper's."""
@@ -82,31 +83,27 @@ class PathRanker(Ranker):
             first = scored[np.lexsort((place[scored], -best[scored]))]
             yield Ranked(question, completed(first, -place.astype(np.float32)))
 
-    def _best(
-        self, question: Ids, order: Ints, evidence: Evidence | None, *, name: str
-    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def _best(self, question: Ids, order: Ints, evidence: Evidence | None, *, name: str) -> Values:
         """Return the score of each fact's best chain, -inf where it is in none, shape (facts,)."""
         starts = order[: self.top]
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
-        alone = self._score([(self.inputs.prefix(question, ()).ids, int(a)) for a in starts], name)
-        if evidence is not None:
-            alone += evidence((), starts.tolist())
+        alone = self._score(question, (), starts, evidence, name)
         best = np.full(len(order), -np.inf)
         best[starts] = alone
         for start, score, others in zip(starts, alone, self.sharing(starts), strict=True):
             seconds = others[np.argsort(place[others], kind="stable")][: self.linked]
             if not len(seconds):
                 continue
-            prefix = self.inputs.prefix(question, (int(start),)).ids
-            second = self._score([(prefix, int(b)) for b in seconds], name)
-            if evidence is not None:
-                second += evidence((int(start),), seconds.tolist())
-            chains = (score + second) / 2
+            chains = (score + self._score(question, (int(start),), seconds, evidence, name)) / 2
             best[seconds] = np.maximum(best[seconds], chains)
             best[start] = max(best[start], chains.max())
         return best
 
-    def _score(self, asked: Sequence[tuple[Ids, int]], name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-        told = self.scorer.pairs.score([(prefix, self.inputs.candidates[fact]) for prefix, fact in asked])
-        return check_finite(told, of=name).astype(np.float64)
+    def _score(
+        self, question: Ids, chosen: Sequence[int], facts: Ints, evidence: Evidence | None, name: str
+    ) -> Values:
+        prefix = self.inputs.prefix(question, chosen).ids
+        told = self.scorer.pairs.score([(prefix, self.inputs.candidates[int(fact)]) for fact in facts])
+        known = evidence(chosen, facts.tolist()) if evidence is not None else None
+        return whole_scores(told.astype(np.float64), known, of=name)

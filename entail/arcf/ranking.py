@@ -13,7 +13,7 @@ from entail.arcf.chain import Chain, Search, grow, grow_all
 from entail.arcf.explanatory_power import Evidence, ExplanatoryPower
 from entail.arcf.inputs import Inputs
 from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.scorer import Scorer, check_finite
+from entail.arcf.scorer import Scorer, whole_scores
 from entail.data.worldtree import Question
 from entail.encoders.pairs import Ids
 from entail.errors import SettingsError
@@ -117,12 +117,12 @@ class ChainRanker(Ranker):
                 self.inputs,
                 self.neighbourhoods,
                 self.search,
+                name=question.id,
                 evidence=known,
             )
             for one, question in zip(ids, questions, strict=True)
         ]
-        names = [question.id for question in questions]
-        chains = grow_all(growths, self.scorer.pairs, names=names, together=self.together)
+        chains = grow_all(growths, self.scorer.pairs, together=self.together)
         for question, chain in zip(questions, chains, strict=True):
             yield Ranked(question, self.ranking(question, chain), chain)
 
@@ -192,9 +192,9 @@ class SingleFactRanker(Ranker):
             some = order[: self.first]
             prefix = self.inputs.prefix(one, ()).ids
             told = self.scorer.pairs.score([(prefix, self.inputs.candidates[int(fact)]) for fact in some])
-            scores = check_finite(told, of=question.id)
-            if evidence := self.evidence(question):
-                scores = scores + evidence((), some.tolist())
+            evidence = self.evidence(question)
+            known = evidence((), some.tolist()) if evidence is not None else None
+            scores = whole_scores(told, known, of=question.id)
             ranking = np.concatenate([some[np.argsort(-scores, kind="stable")], order[len(some) :]])
             yield Ranked(question, ranking)
 

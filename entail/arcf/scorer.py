@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -32,13 +32,16 @@ from entail.encoders.cross import (
 )
 from entail.encoders.device import device_name
 from entail.encoders.pairs import read_tokenizer
-from entail.encoders.tensors import open_tensors
+from entail.encoders.tensors import TensorFile, open_tensors, require_finite
 from entail.encoders.weights import check_safe
 from entail.errors import EncoderError, EvaluationError
 from entail.index.protocol import Floats
+from entail.metrics import Values
 
 if TYPE_CHECKING:
     import torch
+
+Scores = TypeVar("Scores", Floats, Values)
 
 SHIPPED = "arcf-minilm"
 """Name of the scorer that commands take where none is named."""
@@ -93,8 +96,8 @@ def load_scorer(
         stock: Whether to run it by transformers in any case.
 
     Raises:
-        EncoderError: If the name leads nowhere, to no scorer, or to weights that are damaged or of another
-            base.
+        EncoderError: If the name leads nowhere, to no scorer, or to weights that are damaged, no numbers or
+            of another base.
         SettingsError: If the device is not there.
     """
     import torch
@@ -115,11 +118,13 @@ def load_scorer(
     dtype = torch.bfloat16 if cast_precision(precision, place) == "bf16" else torch.float32
     parts = cross_parts(folder, card)
     d = parts.dimension
+    for file in sorted(folder.rglob("*.safetensors")):
+        require_finite(file, name=called)
     with open_tensors(folder / HEAD, name=called, device=place, dtype=torch.float32) as tensors:
         head = tensors.get("weight", 1, d), tensors.get("bias", 1)
         scale = None if form.reading == "joint" else tensors.get("scale", 1)
-        shared = float(tensors.get(SHARED_PIECES, 1).exp()) if form.shared_pieces else 0.0
-        power = float(tensors.get(POWER, 1).exp()) if form.encoder else 0.0
+        shared = _weight(tensors, SHARED_PIECES, called) if form.shared_pieces else 0.0
+        power = _weight(tensors, POWER, called) if form.encoder else 0.0
     pairs: PairScorer
     if scale is None:
         pairs = load_cross(
@@ -131,6 +136,17 @@ def load_scorer(
         pairs = SharingScorer(pairs, SharedPieces.read(folder), shared)
     explanations = Explanations.read(folder, encoder=form.encoder) if form.encoder else None
     return Scorer(called, parts.revision, form, pairs, explanations, power)
+
+
+def _weight(tensors: TensorFile, logarithm: str, name: str) -> float:
+    """Return the weight whose logarithm is stored; a number may still be too large for its exponential."""
+    weight = float(tensors.get(logarithm, 1).exp())
+    if not np.isfinite(weight):
+        raise EncoderError(
+            f"{name}: {HEAD}: expected the tensor {logarithm!r} to be the logarithm of a weight, found one "
+            "that is too large; get it anew, or train it anew"
+        )
+    return weight
 
 
 def scorer_folder(name: str | Path) -> Path:
@@ -196,12 +212,21 @@ def _split_scorer(
     )
 
 
-def check_finite(scores: Floats, *, of: str) -> Floats:
-    """Return scores that are numbers.
+def whole_scores(told: Scores, known: Floats | None = None, *, of: str) -> Scores:
+    """Return what was read and what was known of candidates as their scores; every score is made here.
+
+    Args:
+        told: By the cross-encoder; a bare prefix may stand before the candidates, of which nothing is known.
+        known: What is known of the candidates without reading them.
+        of: What messages call the question.
 
     Raises:
-        EvaluationError: If one is not.
+        EvaluationError: If one is not a number.
     """
+    scores = told
+    if known is not None and len(known):
+        scores = told.copy()
+        scores[-len(known) :] += known
     if not np.isfinite(scores).all():
         count = int((~np.isfinite(scores)).sum())
         raise EvaluationError(

@@ -19,7 +19,7 @@ from entail.arcf.explanatory_power import Evidence, ExplanatoryPower
 from entail.arcf.inputs import Inputs
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import ranking_of
-from entail.arcf.scorer import Scorer, check_finite
+from entail.arcf.scorer import Scorer, whole_scores
 from entail.data.records import Corpus
 from entail.data.worldtree import Question
 from entail.data.worldtree_tables import Fact, FactTables
@@ -133,11 +133,11 @@ class ScoredSteps:
         prefix = self.inputs.prefix(asked, () if alone else chosen, before=() if alone else before)
         pairs = [(prefix.ids, self.inputs.candidates[fact]) for fact in candidates]
         stops = form.stop and form.scheme != "single-fact"
-        scores = self.scorer.pairs.score([(prefix.ids, ()), *pairs] if stops else pairs)
-        scores = check_finite(scores, of=question.id)
+        read = self.scorer.pairs.score([(prefix.ids, ()), *pairs] if stops else pairs)
+        evidence = self.evidence(question.text, () if alone else before)
+        known = evidence(() if alone else chosen, candidates) if evidence is not None else None
+        scores = whole_scores(read, known, of=question.id)
         bare, scores = (float(scores[0]), scores[1:]) if stops else (None, scores)
-        if evidence := self.evidence(question.text, () if alone else before):
-            scores = scores + evidence(() if alone else chosen, candidates)
         return Told(scores, bare, prefix.dropped)
 
 

@@ -33,15 +33,46 @@ class TensorFile:
         Raises:
             EncoderError: If there is none of this name, or it has another shape.
         """
-        if name not in self._raw:
-            raise EncoderError(f"{self._label}: expected the tensor {name!r}, found none of that name")
-        # A copy: the file may be written anew while this is in use, and a mapped page would go with it.
-        tensor: Tensor = self._handle.get_tensor(self._raw[name])
+        tensor = self.whole(name)
         found = tuple(tensor.shape)
         if len(found) != len(shape) or any(e not in (None, f) for e, f in zip(shape, found, strict=True)):
             expected = ", ".join("any" if size is None else str(size) for size in shape)
             raise EncoderError(f"{self._label}: expected {name!r} of shape ({expected}), found {found}")
+        return tensor
+
+    def whole(self, name: str) -> Tensor:
+        """Return a tensor of whatever shape.
+
+        Raises:
+            EncoderError: If there is none of this name.
+        """
+        if name not in self._raw:
+            raise EncoderError(f"{self._label}: expected the tensor {name!r}, found none of that name")
+        # A copy: the file may be written anew while this is in use, and a mapped page would go with it.
+        tensor: Tensor = self._handle.get_tensor(self._raw[name])
         return tensor.to(self._device, self._dtype, copy=True)
+
+
+def require_finite(path: Path, *, name: str) -> None:
+    """Check that every number of a safetensors file is one.
+
+    Args:
+        path: The file.
+        name: What messages call the encoder it belongs to.
+
+    Raises:
+        EncoderError: If a tensor holds NaN or infinity, or the file is torn.
+    """
+    import torch
+
+    with open_tensors(path, name=name, device="cpu", dtype=torch.float32) as tensors:
+        for tensor in sorted(tensors.names):
+            wrong = int((~tensors.whole(tensor).isfinite()).sum())
+            if wrong:
+                raise EncoderError(
+                    f"{name}: {path.name}: expected numbers in the tensor {tensor!r}, found {wrong} that are "
+                    "none (NaN or infinite); get it anew, or train it anew"
+                )
 
 
 @contextlib.contextmanager

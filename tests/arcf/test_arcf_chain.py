@@ -55,8 +55,8 @@ def built(fake: Any, by: Any = by_worth, how: Search | None = None) -> tuple[Cha
     inputs = Inputs(scorer.tokenize, scorer.frame, longest=100, facts=FACTS.texts)
     near = neighbours()
     (question,) = inputs.questions([("q", "a")])
-    growth = grow(question, near.of_text("q a"), inputs, near, how or Search(least=0))
-    (chain,) = grow_all([growth], scorer, names=["Q"])
+    growth = grow(question, near.of_text("q a"), inputs, near, how or Search(least=0), name="Q")
+    (chain,) = grow_all([growth], scorer)
     return chain, scorer
 
 
@@ -127,8 +127,8 @@ def wide(fake: Any, how: Search, seed: int) -> tuple[Chain, Any]:
     inputs = Inputs(scorer.tokenize, scorer.frame, longest=100, facts=facts.texts)
     around = Neighbourhoods(facts, k=20, similarities=near)
     (question,) = inputs.questions([("q", "a")])
-    growth = grow(question, around.of_text("q a"), inputs, around, how)
-    (chain,) = grow_all([growth], scorer, names=["Q"])
+    growth = grow(question, around.of_text("q a"), inputs, around, how, name="Q")
+    (chain,) = grow_all([growth], scorer)
     return chain, scorer
 
 

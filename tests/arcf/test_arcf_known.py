@@ -2,8 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
 
 from entail.arcf.chain import Search
 from entail.arcf.config import ArcfConfig
@@ -30,8 +32,9 @@ from entail.data.text import premise_key
 from entail.data.worldtree import Question
 from entail.data.worldtree_tables import Fact, FactTables
 from entail.encoders.catalogue import resolve
+from entail.encoders.cross import ADAPTER, HEAD
 from entail.encoders.pairs import Ids
-from entail.errors import EncoderError, TrainingError
+from entail.errors import EncoderError, EvaluationError, TrainingError
 from entail.index.protocol import Floats
 from entail.training.tower import Lora
 
@@ -288,6 +291,60 @@ def test_what_is_missing_is_said(tiny_home: Path, world: Any) -> None:
     with pytest.raises(EncoderError, match="expected the tensor 'vectors'"):
         load_scorer("mine")
     assert whole.form.encoder == "tiny"
+
+
+@pytest.mark.parametrize(
+    ("file", "tensor", "value", "message"),
+    [
+        (
+            HEAD,
+            POWER,
+            np.nan,
+            f"mine: {HEAD}: expected numbers in the tensor '{POWER}', found 1 that are none",
+        ),
+        (HEAD, SHARED_PIECES, np.inf, f"{HEAD}: expected numbers in the tensor '{SHARED_PIECES}'"),
+        (HEAD, "bias", np.nan, f"{HEAD}: expected numbers in the tensor 'bias'"),
+        (HEAD, POWER, 200.0, f"'{POWER}' to be the logarithm of a weight, found one that is too large"),
+        (IDF, "idf", np.nan, f"{IDF}: expected numbers in the tensor 'idf'"),
+        (EXPLANATIONS, "vectors", np.inf, f"{EXPLANATIONS}: expected numbers in the tensor 'vectors'"),
+        (f"{ADAPTER}/adapter_model.safetensors", "", np.nan, "adapter_model.safetensors: expected numbers"),
+    ],
+)
+def test_weights_that_are_no_numbers_are_refused(
+    knowing: Path, file: str, tensor: str, value: float, message: str
+) -> None:
+    tensors = load_file(knowing / file)
+    spoilt = tensors[tensor or next(iter(tensors))]
+    spoilt.view(-1)[0] = value
+    save_file(tensors, knowing / file)
+    with pytest.raises(EncoderError, match=message):
+        load_scorer("mine")
+
+
+@pytest.fixture
+def knowing(tiny_home: Path, world: Any) -> Path:
+    """A scorer that both terms are part of."""
+    return train_arcf(world.questions, world.facts, SETTINGS, out=tiny_home / "mine").folder or tiny_home
+
+
+def test_scores_are_checked_with_all_that_was_added(knowing: Path, world: Any) -> None:
+    scorer = replace(load_scorer("mine"), power=float("nan"))
+    near, asked = Neighbourhoods(world.facts, k=6), world.dev[:1]
+    rankers = [
+        *(ChainRanker(scorer, near, search=how) for how in (Search(), Search(beam=2), Search(margin=1.0))),
+        SingleFactRanker(scorer, near),
+        PathRanker(scorer, near, top=2, linked=2),
+    ]
+    steps = ScoredSteps(scorer, world.facts)
+    ways: list[Callable[[], Any]] = [
+        *(partial(list, ranker.rank(asked)) for ranker in rankers),
+        lambda: steps.told(asked[0], (), (0, 1)),
+        lambda: score_next(scorer, "ba bi", ("bo",), [world.facts.texts[1]]),
+        lambda: draft_chain("ba bi", ("bo",), steps, near),
+    ]
+    for way in ways:
+        with pytest.raises(EvaluationError, match="scores are no numbers"):
+            way()
 
 
 def test_a_weight_below_zero_is_refused() -> None:

@@ -50,7 +50,8 @@ def test_left_alone_it_is_algorithm_1(fake: Any, seed: int) -> None:
     scorer = Scorer("fake", "fake@1", ScorerForm(), fake(by(seed)))
     inputs = Inputs(scorer.pairs.tokenize, scorer.pairs.frame, longest=1000, facts=FACTS.texts)
     (ids,) = inputs.questions([("q", "a")])
-    (chain,) = grow_all([grow(ids, near.of_text("q a"), inputs, near, how)], scorer.pairs, names=["Q"])
+    growth = grow(ids, near.of_text("q a"), inputs, near, how, name="Q")
+    (chain,) = grow_all([growth], scorer.pairs)
 
     steps = ScoredSteps(scorer, FACTS)
     walk = follow(lambda facts: step(ASKED, near.of_text("q a"), facts, steps, near), how)
