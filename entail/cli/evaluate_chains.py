@@ -45,28 +45,31 @@ def chains(
     import time
     from datetime import UTC, datetime
 
+    import numpy as np
+
     from entail.arcf.neighbourhoods import needed
     from entail.arcf.predictions import read_predictions, write_predictions
     from entail.arcf.ranking import Ranked, dropped_in_words
     from entail.data.worldtree import read_questions
     from entail.data.worldtree_tables import read_fact_tables
-    from entail.evaluation.chains import evaluate_chains
+    from entail.evaluation.chains import evaluate_chains, with_gold
 
     started = datetime.now(UTC)
     facts, reading = read_fact_tables(tables), read_questions(questions)
     asked = some_of(reading.usable, limit=limit, sample=sample, seed=seed)
+    measured = with_gold(asked)
     with progress_bar() as progress:
         loaded = how.load(facts, progress=progress)
         begun = time.perf_counter()
         ranked: list[Ranked]
         if predictions is None:
-            ranked = list(loaded.rank(asked, progress=progress))
+            ranked = list(loaded.rank(measured, progress=progress))
         else:
             settings = how.settings(loaded)
             ranked = list(
                 write_predictions(
                     predictions,
-                    asked,
+                    measured,
                     facts,
                     lambda left: loaded.rank(left, progress=progress),
                     settings=settings,
@@ -75,13 +78,13 @@ def chains(
             )
         seconds = time.perf_counter() - begun
         rankings = {one.question.id: one.ranking for one in ranked}
-        if predictions is not None and len(ranked) < len(asked):
+        if predictions is not None and len(ranked) < len(measured):
             rankings |= read_predictions(predictions, facts, skip=rankings)
-        near = loaded.neighbourhoods
+        near, none = loaded.neighbourhoods, np.empty(0, dtype=np.int64)
         found = evaluate_chains(
             asked,
             facts,
-            [rankings[question.id] for question in asked],
+            [rankings[question.id] if question.gold else none for question in asked],
             hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
         )
     lengths = [len(one.chain.facts) for one in ranked if one.chain is not None]
@@ -118,6 +121,8 @@ def chains(
     ]
     parts.append(str(facts))
     parts.append(str(reading))
+    if found.without_gold:
+        parts.append(f"{found.without_gold:,} questions have no explanation: they were not ranked")
     if found.missing:
         first = found.missing[0]
         parts.append(

@@ -86,6 +86,21 @@ class ChainEvaluation:
         }
 
 
+def with_gold(questions: Sequence[Question]) -> tuple[Question, ...]:
+    """Return the questions that have an explanation: what a ranking can be measured on.
+
+    Raises:
+        EvaluationError: If none has.
+    """
+    found = tuple(question for question in questions if question.gold)
+    if not found:
+        raise EvaluationError(
+            f"expected questions with an explanation, found {len(questions)} without; give a file that is "
+            "not blind"
+        )
+    return found
+
+
 def evaluate_chains(
     questions: Sequence[Question],
     facts: FactTables,
@@ -97,7 +112,8 @@ def evaluate_chains(
     """Measure rankings, one a question, of positions among the facts, best first.
 
     Args:
-        questions: Those without gold are counted and left out; a ranking has to come for them, too.
+        questions: Those without gold are counted and left out; a ranking has to come for them, too, which
+            may be an empty one.
         facts: All facts.
         rankings: In the order of the questions; what is not in one is never found.
         hops: Further kinds of hops by name, beside those of shared words.
@@ -112,10 +128,9 @@ def evaluate_chains(
     values: list[float] = []
     parts: dict[str, dict[str, list[float]]] = {kind: {} for kind in ("role", "level", "gold", *kinds)}
     missing: list[tuple[str, str]] = []
-    without_gold = 0
+    without_gold = len(questions) - len(with_gold(questions))
     for question, ranking in _paired(questions, rankings):
         if not question.gold:
-            without_gold += 1
             continue
         ranks = ranks_in(ranking, len(facts), name=question.id)
         known = {uid: facts.positions[uid] for uid in question.gold if uid in facts.positions}
@@ -135,11 +150,6 @@ def evaluate_chains(
             for label in dict.fromkeys(labels):
                 chosen = np.array([one == label for one in labels])
                 parts[kind].setdefault(label, []).append(_alone(found, chosen))
-    if not ids:
-        raise EvaluationError(
-            f"expected questions with an explanation, found {without_gold} without; give a file that is not "
-            "blind"
-        )
     return ChainEvaluation(
         ids=tuple(ids),
         values=np.array(values),

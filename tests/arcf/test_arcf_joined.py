@@ -112,10 +112,30 @@ def test_mistakes_are_told(
         ),
         encoding="utf-8",
     )
-    message = told(
-        capsys, "evaluate", "chains", *tables, "--questions", str(blind), "--method", "tfidf", code=1
-    )["error"]["message"]
-    assert "found 6 without" in message
+    # Before anything is ranked, and before there is a scorer to rank with.
+    for kind in ("tfidf", "arcf"):
+        given = [*tables, "--questions", str(blind), "--method", kind]
+        message = told(capsys, "evaluate", "chains", *given, code=1)["error"]["message"]
+        assert "found 6 without" in message
+
+
+def test_questions_without_an_explanation_are_counted_and_not_ranked(
+    tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, *rows = [line.split("\t") for line in release["dev"].read_text(encoding="utf-8").splitlines()]
+    for row in rows[1::3]:
+        row[head.index("explanation")] = ""
+    mixed, file = tmp_path / "mixed.tsv", tmp_path / "ranked.tsv"
+    mixed.write_text("\n".join("\t".join(row) for row in [head, *rows]), encoding="utf-8")
+    given = ["--tables", str(release["tables"]), "--questions", str(mixed), "--method", "tfidf"]
+    found = told(capsys, "evaluate", "chains", *given, "--predictions", str(file))
+    assert (found["questions"], found["without_gold"], found["ranked_now"]) == (4, 2, 4)
+    ranked = {line.split("\t")[0] for line in file.read_text(encoding="utf-8").splitlines()}
+    assert ranked == {row[0] for row in rows if row not in rows[1::3]}
+    again = told(capsys, "evaluate", "chains", *given, "--predictions", str(file))
+    assert (again["MAP"], again["without_gold"], again["ranked_now"]) == (found["MAP"], 2, 0)
+    assert main(["evaluate", "chains", *given]) == 0
+    assert "2 questions have no explanation: they were not ranked" in capsys.readouterr().out
 
 
 def test_tables_come_as_a_zip_too(release: dict[str, Path], tmp_path: Path) -> None:
