@@ -100,6 +100,7 @@ def chains(
         "spent": loaded.spent,
         "chain_length": sum(lengths) / len(lengths) if lengths else None,
         "problems": [*facts.problems, *reading.problems],
+        "warnings": list(reading.warnings),
         "repeated_uids": len(facts.repeats),
     }
     if out is not None:

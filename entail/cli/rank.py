@@ -133,11 +133,13 @@ def _file(
         "there_before": len(asked) - len(written),
         "facts": len(facts),
         "problems": [*facts.problems, *reading.problems],
+        "warnings": list(reading.warnings),
     }
     parts = [
         f"ranked {len(written):,} questions, {len(asked) - len(written):,} were there before; wrote {out}",
         str(facts),
         *(f"cannot be read: {problem}" for problem in reading.problems),
+        *(f"read in part: {warning}" for warning in reading.warnings),
         *dropped_in_words(written),
     ]
     return Report(data=data, text="\n\n".join(parts))

@@ -138,6 +138,24 @@ def test_questions_without_an_explanation_are_counted_and_not_ranked(
     assert "2 questions have no explanation: they were not ranked" in capsys.readouterr().out
 
 
+def test_what_was_read_in_part_is_told_as_what_was_not_read_is(
+    tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = release["dev"].read_text(encoding="utf-8")
+    partly = tmp_path / "partly.tsv"
+    partly.write_text(text.replace("|CENTRAL", "", 1) + "no row\n", encoding="utf-8")
+    given = ["--tables", str(release["tables"]), "--questions", str(partly), "--method", "tfidf"]
+    out = ["--out", str(tmp_path / "ranked.tsv")]
+    for command in (["evaluate", "chains", *given], ["rank", *given, *out]):
+        found = told(capsys, *command)
+        (warning,) = found["warnings"]
+        assert "partly.tsv, line 2 (Q9-0): expected uid|ROLE in the explanation, found '0009-0000'" in warning
+        (problem,) = found["problems"]
+        assert "partly.tsv, line 8: expected 6 cells, found 1" in problem
+    assert main(["rank", *given, *out]) == 0
+    assert "read in part: partly.tsv, line 2" in capsys.readouterr().out
+
+
 def test_tables_come_as_a_zip_too(release: dict[str, Path], tmp_path: Path) -> None:
     packed = tmp_path / "release.zip"
     with zipfile.ZipFile(packed, "w") as file:
