@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from entail.arcf.inputs import most_dropped
 from entail.arcf.ranking import Ranked
 from entail.data.worldtree import Question
 from entail.errors import SettingsError
@@ -46,7 +47,8 @@ class EnsembleRanker:
         """
         meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
         for several in zip(*(part(questions) for part in self._parts), strict=True):
-            yield Ranked(several[0].question, fused([one.ranking for one in several]))
+            dropped = most_dropped(one.dropped for one in several)
+            yield Ranked(several[0].question, fused([one.ranking for one in several]), dropped=dropped)
             meter.add(1)
 
 

@@ -9,7 +9,7 @@ Questions and facts are tokenised once; a prefix is put together from their ids.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from entail.encoders.pairs import Frame, Ids, Pair, Tokenize
@@ -36,13 +36,20 @@ class Inputs:
         frame: Its special tokens.
         longest: Tokens of a row at most; the candidate is kept, of the prefix the oldest facts are dropped.
         facts: The facts' texts.
+
+    Attributes:
+        candidates: The facts as they are read, each at most half of a row.
+        cut: Positions of those that are longer, whose ends are not read. Every prefix leaves room for the
+            longest, so one of them leaves it half of a row.
     """
 
     def __init__(self, tokenize: Tokenize, frame: Frame, *, longest: int, facts: Sequence[str]) -> None:
         self.frame, self.longest = frame, longest
         self._tokenize = tokenize
         half = max(1, (longest - frame.size) // 2)
-        self.candidates: list[Ids] = [tuple(ids[:half]) for ids in tokenize(facts)]
+        whole = tokenize(facts)
+        self.candidates: list[Ids] = [tuple(ids[:half]) for ids in whole]
+        self.cut = frozenset(at for at, ids in enumerate(whole) if len(ids) > half)
         self._chosen = self._as_chosen(facts)
         self._reserved = max((len(ids) for ids in self.candidates), default=0)
 
@@ -85,6 +92,16 @@ class Inputs:
     def tokens(self, pair: Pair) -> int:
         """Return how many tokens a pair's row has."""
         return len(pair[0]) + len(pair[1]) + self.frame.size
+
+
+def most_dropped(dropped: Iterable[int]) -> int:
+    """Return of several prefixes of one question what `Prefix.dropped` says of the one least read.
+
+    >>> most_dropped([0, 2, 1]), most_dropped([0, -1]), most_dropped([])
+    (2, -1, 0)
+    """
+    told = list(dropped)
+    return -1 if any(count < 0 for count in told) else max(told, default=0)
 
 
 def by_prefix(pairs: Sequence[Pair]) -> dict[Ids, list[int]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from entail.arcf.explanatory_power import Evidence
+from entail.arcf.inputs import Prefix, most_dropped
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import Ranked, Ranker, completed
 from entail.arcf.scorer import Scorer, whole_scores
@@ -75,35 +76,39 @@ class PathRanker(Ranker):
         for question, one, order in zip(
             questions, ids, tfidf_rankings(questions, self.neighbourhoods.similarities), strict=True
         ):
-            best = self._best(one, order, self.evidence(question), name=question.id)
+            best, dropped = self._best(one, order, self.evidence(question), name=question.id)
             scored = np.flatnonzero(np.isfinite(best))
             place = np.empty(len(order), dtype=np.int64)
             place[order] = np.arange(len(order))
             # Of equal scores the fact nearer to the question comes first.
             first = scored[np.lexsort((place[scored], -best[scored]))]
-            yield Ranked(question, completed(first, -place.astype(np.float32)))
+            yield Ranked(question, completed(first, -place.astype(np.float32)), dropped=dropped)
 
-    def _best(self, question: Ids, order: Ints, evidence: Evidence | None, *, name: str) -> Values:
-        """Return the score of each fact's best chain, -inf where it is in none, shape (facts,)."""
+    def _best(
+        self, question: Ids, order: Ints, evidence: Evidence | None, *, name: str
+    ) -> tuple[Values, int]:
+        """Return the score of each fact's best chain, (facts,), -inf where it is in none; and `dropped`."""
         starts = order[: self.top]
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
-        alone = self._score(question, (), starts, evidence, name)
+        prefix = self.inputs.prefix(question, ())
+        alone, dropped = self._score(prefix, (), starts, evidence, name), [prefix.dropped]
         best = np.full(len(order), -np.inf)
         best[starts] = alone
         for start, score, others in zip(starts, alone, self.sharing(starts), strict=True):
             seconds = others[np.argsort(place[others], kind="stable")][: self.linked]
             if not len(seconds):
                 continue
-            chains = (score + self._score(question, (int(start),), seconds, evidence, name)) / 2
+            prefix = self.inputs.prefix(question, (int(start),))
+            dropped.append(prefix.dropped)
+            chains = (score + self._score(prefix, (int(start),), seconds, evidence, name)) / 2
             best[seconds] = np.maximum(best[seconds], chains)
             best[start] = max(best[start], chains.max())
-        return best
+        return best, most_dropped(dropped)
 
     def _score(
-        self, question: Ids, chosen: Sequence[int], facts: Ints, evidence: Evidence | None, name: str
+        self, prefix: Prefix, chosen: Sequence[int], facts: Ints, evidence: Evidence | None, name: str
     ) -> Values:
-        prefix = self.inputs.prefix(question, chosen).ids
-        told = self.scorer.pairs.score([(prefix, self.inputs.candidates[int(fact)]) for fact in facts])
+        told = self.scorer.pairs.score([(prefix.ids, self.inputs.candidates[int(fact)]) for fact in facts])
         known = evidence(chosen, facts.tolist()) if evidence is not None else None
         return whole_scores(told.astype(np.float64), known, of=name)

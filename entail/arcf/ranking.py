@@ -30,11 +30,13 @@ class Ranked:
         question: The question.
         ranking: Positions of facts, best first.
         chain: The explanation that was built; None where facts were scored alone.
+        dropped: As in `Prefix`, of the prefix that was least read.
     """
 
     question: Question
     ranking: Ints
     chain: Chain | None = None
+    dropped: int = 0
 
 
 class Ranker(ABC):
@@ -124,7 +126,7 @@ class ChainRanker(Ranker):
         ]
         chains = grow_all(growths, self.scorer.pairs, together=self.together)
         for question, chain in zip(questions, chains, strict=True):
-            yield Ranked(question, self.ranking(question, chain), chain)
+            yield Ranked(question, self.ranking(question, chain), chain, chain.dropped)
 
     def ranking(self, question: Question, chain: Chain) -> Ints:
         """Return the ranking that a chain makes."""
@@ -190,22 +192,10 @@ class SingleFactRanker(Ranker):
         nearest = tfidf_rankings(questions, self.neighbourhoods.similarities)
         for question, one, order in zip(questions, ids, nearest, strict=True):
             some = order[: self.first]
-            prefix = self.inputs.prefix(one, ()).ids
-            told = self.scorer.pairs.score([(prefix, self.inputs.candidates[int(fact)]) for fact in some])
+            prefix = self.inputs.prefix(one, ())
+            told = self.scorer.pairs.score([(prefix.ids, self.inputs.candidates[int(fact)]) for fact in some])
             evidence = self.evidence(question)
             known = evidence((), some.tolist()) if evidence is not None else None
             scores = whole_scores(told, known, of=question.id)
             ranking = np.concatenate([some[np.argsort(-scores, kind="stable")], order[len(some) :]])
-            yield Ranked(question, ranking)
-
-
-def dropped_in_words(ranked: Sequence[Ranked]) -> list[str]:
-    """Say what did not fit, one line a kind; nothing where all did."""
-    lengths = [one.chain.dropped for one in ranked if one.chain is not None]
-    cut, short = sum(n < 0 for n in lengths), sum(n > 0 for n in lengths)
-    found = []
-    if short:
-        found.append(f"{short} explanations grew longer than is read: their oldest facts were dropped")
-    if cut:
-        found.append(f"{cut} questions are longer than is read: their beginning was dropped")
-    return found
+            yield Ranked(question, ranking, dropped=prefix.dropped)

@@ -49,7 +49,7 @@ def chains(
 
     from entail.arcf.neighbourhoods import needed
     from entail.arcf.predictions import read_predictions, write_predictions
-    from entail.arcf.ranking import Ranked, dropped_in_words
+    from entail.arcf.ranking import Ranked
     from entail.data.worldtree import read_questions
     from entail.data.worldtree_tables import read_fact_tables
     from entail.evaluation.chains import evaluate_chains, with_gold
@@ -87,6 +87,7 @@ def chains(
             [rankings[question.id] if question.gold else none for question in asked],
             hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
         )
+    unread = loaded.unread(ranked)
     lengths = [len(one.chain.facts) for one in ranked if one.chain is not None]
     figures: dict[str, Any] = {
         **found.to_json(),
@@ -101,6 +102,7 @@ def chains(
         "chain_length": sum(lengths) / len(lengths) if lengths else None,
         "problems": [*facts.problems, *reading.problems],
         "warnings": list(reading.warnings),
+        "unread": unread.to_json(),
         "repeated_uids": len(facts.repeats),
     }
     if out is not None:
@@ -130,7 +132,7 @@ def chains(
             f"{len(found.missing):,} gold facts are in no table, so their questions count 0; the first: "
             f"{first[1]} of {first[0]}"
         )
-    parts += dropped_in_words(ranked)
+    parts += unread.in_words()
     if ranked:
         parts.append(f"{seconds / len(ranked):.2f} s a question")
     return Report(data=figures, text="\n\n".join(parts))

@@ -14,6 +14,7 @@ from entail.errors import SettingsError
 
 if TYPE_CHECKING:
     from entail.arcf.ranking import Ranked
+    from entail.arcf.unread import Unread
     from entail.data.worldtree_tables import FactTables
 
 app = typer.Typer()
@@ -62,12 +63,10 @@ def rank(
             raise SettingsError("expected a question and an answer, found an empty one")
         asked = Question("question", str(question), str(answer), {})
         (ranked,) = loaded.rank([asked], progress=progress)
-    return _one(ranked, facts, top=top or 20)
+    return _one(ranked, facts, loaded.unread([ranked]), top=top or 20)
 
 
-def _one(ranked: Ranked, facts: FactTables, *, top: int) -> Report:
-    from entail.arcf.ranking import dropped_in_words
-
+def _one(ranked: Ranked, facts: FactTables, unread: Unread, *, top: int) -> Report:
     chain = ranked.chain
     chosen = {fact: number for number, fact in enumerate(chain.facts, 1)} if chain else {}
     rows: list[list[object]] = []
@@ -77,6 +76,7 @@ def _one(ranked: Ranked, facts: FactTables, *, top: int) -> Report:
         told.append({"rank": place, "uid": fact.uid, "text": fact.text, "chosen": int(at) in chosen})
         rows.append([place, "*" if int(at) in chosen else "", fact.text])
     data: dict[str, Any] = {"ranking": told, "stopped": chain.stopped if chain else None}
+    data |= {"dropped": max(0, ranked.dropped), "unread": unread.to_json()}
     parts = [table(["rank", "chosen", "fact"], rows)]
     if chain is not None:
         data["steps"] = [
@@ -95,7 +95,7 @@ def _one(ranked: Ranked, facts: FactTables, *, top: int) -> Report:
             "nothing visible": "no other fact was visible",
         }[chain.stopped]
         parts.append(f"a chain of {len(chain.facts)} facts (*), which ended since {why}")
-        parts += dropped_in_words([ranked])
+    parts += unread.in_words()
     return Report(data=data, text="\n\n".join(parts))
 
 
@@ -111,7 +111,6 @@ def _file(
     progress: Any,  # noqa: ANN401 - a callback or None
 ) -> Report:
     from entail.arcf.predictions import write_predictions
-    from entail.arcf.ranking import dropped_in_words
     from entail.data.worldtree import read_questions
 
     reading = read_questions(questions)
@@ -127,6 +126,7 @@ def _file(
             resume=resume,
         )
     )
+    unread = loaded.unread(written)
     data = {
         "questions": len(asked),
         "ranked_now": len(written),
@@ -134,12 +134,13 @@ def _file(
         "facts": len(facts),
         "problems": [*facts.problems, *reading.problems],
         "warnings": list(reading.warnings),
+        "unread": unread.to_json(),
     }
     parts = [
         f"ranked {len(written):,} questions, {len(asked) - len(written):,} were there before; wrote {out}",
         str(facts),
         *(f"cannot be read: {problem}" for problem in reading.problems),
         *(f"read in part: {warning}" for warning in reading.warnings),
-        *dropped_in_words(written),
+        *unread.in_words(),
     ]
     return Report(data=data, text="\n\n".join(parts))

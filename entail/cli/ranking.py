@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 from entail.errors import SettingsError
@@ -12,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from entail.arcf.neighbourhoods import Neighbourhoods
-    from entail.arcf.ranking import Ranked
+    from entail.arcf.ranking import Ranked, Ranker
     from entail.arcf.scorer import Scorer
+    from entail.arcf.unread import Unread
     from entail.data.worldtree import Question
     from entail.data.worldtree_tables import FactTables
 
@@ -132,35 +134,46 @@ class Loaded:
         from entail.arcf.ensemble import EnsembleRanker
 
         if self.options.method != "ensemble":
-            return self._rank(*self.parts[0], questions, progress)
-        parts = [partial(self._rank, part, scorer) for part, scorer in self.parts]
+            return self._rank(self._rankers[0], questions, progress)
+        parts = [partial(self._rank, ranker) for ranker in self._rankers]
         return EnsembleRanker(parts).rank(questions, progress=progress)
 
     def _rank(
-        self,
-        part: Part,
-        scorer: Scorer | None,
-        questions: Sequence[Question],
-        progress: ProgressCallback | None = None,
+        self, ranker: Ranker | None, questions: Sequence[Question], progress: ProgressCallback | None = None
     ) -> Iterator[Ranked]:
+        from entail.arcf.ranking import Ranked
+        from entail.evaluation.chains import tfidf_rankings
+
+        if ranker is not None:
+            return ranker.rank(questions, progress=progress)
+        rankings = tfidf_rankings(questions, self.neighbourhoods.similarities, progress=progress)
+        return (Ranked(*pair) for pair in zip(questions, rankings, strict=True))
+
+    @cached_property
+    def _rankers(self) -> tuple[Ranker | None, ...]:
+        return tuple(self._ranker(part, scorer) for part, scorer in self.parts)
+
+    def _ranker(self, part: Part, scorer: Scorer | None) -> Ranker | None:
         from entail.arcf.chain import Search
         from entail.arcf.paths import PathRanker
-        from entail.arcf.ranking import ChainRanker, Ranked, Ranker, SingleFactRanker
-        from entail.evaluation.chains import tfidf_rankings
+        from entail.arcf.ranking import ChainRanker, SingleFactRanker
 
         given, near = self.options, self.neighbourhoods
         if scorer is None:
-            rankings = tfidf_rankings(questions, near.similarities, progress=progress)
-            return (Ranked(*pair) for pair in zip(questions, rankings, strict=True))
-        ranker: Ranker
+            return None
         if part == "single-fact":
-            ranker = SingleFactRanker(scorer, near, first=given.first)
-        elif part == "path-rerank":
-            ranker = PathRanker(scorer, near, top=given.paths, linked=given.linked)
-        else:
-            search = Search(length=given.length, least=given.least, beam=given.beam, margin=given.margin)
-            ranker = ChainRanker(scorer, near, search=search, together=given.together)
-        return ranker.rank(questions, progress=progress)
+            return SingleFactRanker(scorer, near, first=given.first)
+        if part == "path-rerank":
+            return PathRanker(scorer, near, top=given.paths, linked=given.linked)
+        search = Search(length=given.length, least=given.least, beam=given.beam, margin=given.margin)
+        return ChainRanker(scorer, near, search=search, together=given.together)
+
+    def unread(self, ranked: Sequence[Ranked]) -> Unread:
+        """Return what did not fit; of several scorers facts are counted by the one that reads least."""
+        from entail.arcf.unread import Unread
+
+        cut = [len(ranker.inputs.cut) for ranker in self._rankers if ranker is not None]
+        return Unread.of(ranked, facts_cut=max(cut, default=0))
 
     @property
     def spent(self) -> dict[str, int]:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from entail.arcf.chain import Search
 from entail.arcf.ensemble import EnsembleRanker, fused
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.paths import PathRanker
-from entail.arcf.ranking import Ranked
+from entail.arcf.ranking import ChainRanker, Ranked, SingleFactRanker
 from entail.arcf.scorer import Scorer
 from entail.arcf.scorer_form import ScorerForm
 from entail.cli import main
@@ -103,6 +104,30 @@ def test_an_ensemble_ranks_question_by_question() -> None:
     assert [one.question.id for one in both] == ["Q1", "Q2"]
     with pytest.raises(SettingsError, match="two rankings or more to put together, found 1"):
         EnsembleRanker([part("a", [0])])
+
+
+@pytest.mark.parametrize(
+    ("longest", "dropped"),
+    [
+        (30, {"arcf": 0, "single-fact": 0, "path-rerank": 0, "ensemble": 0}),
+        (10, {"arcf": 1, "single-fact": 0, "path-rerank": 1, "ensemble": 1}),
+        (8, {"arcf": -1, "single-fact": -1, "path-rerank": -1, "ensemble": -1}),
+    ],
+)
+def test_every_ranking_tells_what_was_not_read(fake: Any, longest: int, dropped: dict[str, int]) -> None:
+    """Of a row 3 tokens are special and 2 a candidate's; the question has 4, each fact before it 2."""
+    scorer = Scorer("fake", "fake@1", ScorerForm(), fake(lambda a, b: 0.0, longest=longest))
+    around = Neighbourhoods(FACTS, k=2, similarities=near)
+    alone, two = SingleFactRanker(scorer, around), PathRanker(scorer, around)
+    rankers: dict[str, Any] = {
+        "arcf": ChainRanker(scorer, around, search=Search(length=2, least=2)),
+        "single-fact": alone,
+        "path-rerank": two,
+        "ensemble": EnsembleRanker([alone.rank, two.rank]),
+    }
+    found = {name: next(ranker.rank([ASKED])).dropped for name, ranker in rankers.items()}
+    assert found == dropped
+    assert not alone.inputs.cut
 
 
 SMALL = [

@@ -13,9 +13,10 @@ from entail.arcf.chain import Chain, Search, grow, grow_all
 from entail.arcf.inputs import Inputs
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.predictions import read_predictions, write_predictions
-from entail.arcf.ranking import ChainRanker, Ranked, SingleFactRanker, dropped_in_words
+from entail.arcf.ranking import ChainRanker, Ranked, SingleFactRanker
 from entail.arcf.scorer import Scorer
 from entail.arcf.scorer_form import ScorerForm
+from entail.arcf.unread import Unread
 from entail.data.worldtree import Question
 from entail.data.worldtree_tables import Fact, FactTables
 from entail.errors import DataError, EvaluationError, SettingsError
@@ -225,13 +226,16 @@ def test_single_facts_are_ranked_alone(fake: Any) -> None:
 
 
 def test_what_did_not_fit_is_said() -> None:
-    def ranked(dropped: int) -> Ranked:
-        return Ranked(ASKED[0], np.arange(6), Chain((), (), "length", {}, dropped))
+    def unread(*dropped: int, facts_cut: int = 0) -> Unread:
+        return Unread.of((Ranked(ASKED[0], np.arange(6), None, n) for n in dropped), facts_cut=facts_cut)
 
-    assert dropped_in_words([ranked(0)]) == []
-    told = dropped_in_words([ranked(2), ranked(1), ranked(-1)])
+    assert unread(0).in_words() == []
+    found = unread(2, 1, -1, facts_cut=3)
+    assert found.to_json() == {"questions_cut": 1, "explanations_cut": 2, "facts_cut": 3}
+    told = found.in_words()
     assert told[0].startswith("2 explanations grew longer")
     assert told[1].startswith("1 questions are longer")
+    assert told[2].startswith("3 facts are longer than half")
 
 
 SETTINGS = {"scorer": "fake@1"}

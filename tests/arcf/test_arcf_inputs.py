@@ -52,6 +52,7 @@ def test_the_oldest_facts_are_dropped_first(inputs: Inputs) -> None:
     longer = inputs.prefix(question, [0, 1, 2])
     assert longer.dropped == 1
     assert longer.ids == (*question, *inputs.prefix((), [1, 2]).ids)
+    assert not inputs.cut
     assert inputs.prefix(question, [0, 1, 2], room_for=1).dropped == 0
     cut = inputs.prefix(tuple(range(20, 40)), [0])
     assert cut.dropped == -1
@@ -66,6 +67,9 @@ def test_no_row_is_longer_than_what_is_read(fake: Any) -> None:
         prefix = inputs.prefix(question, chosen)
         assert all(inputs.tokens((prefix.ids, candidate)) <= 16 for candidate in [(), *inputs.candidates])
         assert prefix.ids
+    # Each has 6 tokens, half of what is left of 16 beside the 3 special ones.
+    assert [len(ids) for ids in inputs.candidates] == [6, 1, 6]
+    assert inputs.cut == {0, 2}
 
 
 def test_a_tokenizer_that_is_none_is_refused() -> None:

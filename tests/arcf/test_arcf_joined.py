@@ -138,6 +138,43 @@ def test_questions_without_an_explanation_are_counted_and_not_ranked(
     assert "2 questions have no explanation: they were not ranked" in capsys.readouterr().out
 
 
+def test_what_does_not_fit_is_told(
+    tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables, dev = ["--tables", str(release["tables"])], ["--questions", str(release["dev"])]
+    given = [*tables, "--questions", str(release["train"]), *SMALL]
+    told(capsys, "train", "arcf", *given, "--out", str(tiny_home / "mine"))
+    ours = [*tables, "--scorer", "mine", "--k", "6"]
+    one = ["rank", *ours, "--question", "ba bi", "--answer", "bo"]
+    found = told(capsys, *one, "--length", "2")
+    assert (found["dropped"], found["unread"]) == (0, unread())
+    found = told(capsys, *one, "--least", "9")
+    assert found["dropped"] > 0
+    assert found["unread"] == unread(explanations_cut=1)
+    for how in ("arcf", "single-fact", "path-rerank"):
+        long = ["rank", *ours, "--question", "ba " * 60, "--answer", "bo", "--method", how]
+        assert told(capsys, *long)["unread"] == unread(questions_cut=1)
+        assert main(long) == 0
+        assert "1 questions are longer than is read" in capsys.readouterr().out
+
+    table = release["tables"] / "T.tsv"
+    table.write_text(table.read_text(encoding="utf-8") + "ba " * 60 + "\tx\tlong\n", encoding="utf-8")
+    file = ["--out", str(tmp_path / "ranked.tsv")]
+    both = ["--method", "ensemble", "--parts", "arcf+tfidf", "--least", "9", "--limit", "2"]
+    for command in (["rank", *ours, *dev, *both, *file], ["evaluate", "chains", *ours, *dev, *both]):
+        assert told(capsys, *command)["unread"] == unread(explanations_cut=2, facts_cut=1)
+    assert main(["evaluate", "chains", *ours, *dev, *both]) == 0
+    said = capsys.readouterr().out
+    assert "2 explanations grew longer than is read" in said
+    assert "1 facts are longer than half of what is read" in said
+    lexical = told(capsys, "evaluate", "chains", *tables, *dev, "--method", "tfidf")
+    assert lexical["unread"] == unread()
+
+
+def unread(**counts: int) -> dict[str, int]:
+    return {"questions_cut": 0, "explanations_cut": 0, "facts_cut": 0, **counts}
+
+
 def test_what_was_read_in_part_is_told_as_what_was_not_read_is(
     tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
