@@ -40,11 +40,13 @@ class Told:
         scores: One a candidate.
         bare: Score of the bare prefix; None where the scorer cannot tell when to stop.
         dropped: Facts of the prefix, the oldest, that were not read; -1 where the question was cut.
+        cut: Those of the candidates whose end was not read.
     """
 
     scores: Floats
     bare: float | None = None
     dropped: int = 0
+    cut: frozenset[int] = frozenset()
 
 
 class StepScorer(Protocol):
@@ -138,7 +140,7 @@ class ScoredSteps:
         known = evidence(() if alone else chosen, candidates) if evidence is not None else None
         scores = whole_scores(read, known, of=question.id)
         bare, scores = (float(scores[0]), scores[1:]) if stops else (None, scores)
-        return Told(scores, bare, prefix.dropped)
+        return Told(scores, bare, prefix.dropped, self.inputs.cut.intersection(candidates))
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,7 @@ class Step:
         bare: Score of the bare prefix; None where the scorer cannot tell when to stop.
         joined: Those of the candidates that the last chosen fact made visible; at first all.
         dropped: As in `Told`.
+        cut: As in `Told`.
     """
 
     chosen: tuple[int, ...]
@@ -160,6 +163,7 @@ class Step:
     bare: float | None
     joined: frozenset[int]
     dropped: int = 0
+    cut: frozenset[int] = frozenset()
 
 
 def step(
@@ -188,6 +192,7 @@ def step(
         told.bare,
         frozenset(visible) - before,
         told.dropped,
+        told.cut,
     )
 
 
@@ -206,6 +211,11 @@ class Walk:
     steps: tuple[Step, ...]
     stopped: Stopped | None
     by_hand: int = 0
+
+    @property
+    def cut(self) -> frozenset[int]:
+        """Facts that were scored at some step and whose end was not read."""
+        return frozenset().union(*(one.cut for one in self.steps))
 
     @property
     def scored(self) -> dict[int, float]:

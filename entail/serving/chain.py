@@ -60,6 +60,7 @@ def _chain(service: Service, asked: ChainRequest, call: Call) -> ChainAnswer:
         stopped=walk.stopped,
         dropped=max(0, walk.steps[-1].dropped),
         question_cut=walk.steps[-1].dropped < 0,
+        facts_cut=len(walk.cut),
         steps=[
             ChainStep(
                 chosen=corpus.keys[walk.facts[number]] if number < len(walk.facts) else None,

@@ -297,6 +297,7 @@ class ChainAnswer(Message):
     )
     dropped: int = Field(description="Chosen facts, the oldest, too many to be read at the last step.")
     question_cut: bool = Field(description="Whether the question's beginning was too much to be read.")
+    facts_cut: int = Field(description="Facts, of all that were scored, whose end was too much to be read.")
     steps: list[ChainStep]
     ranking: list[ChainFact] = Field(
         description="The chain, then what was scored by its last score, then the rest by nearness to it."

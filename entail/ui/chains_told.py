@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entail.arcf.inputs import most_dropped
 from entail.arcf.stepwise import Step, Walk
 from entail.data.worldtree import CENTRAL, GROUNDING, LEXICAL_GLUE, Question
 from entail.data.worldtree_tables import FactTables
@@ -95,15 +96,22 @@ def grew(step: Step) -> str:
 
 def unread(walk: Walk) -> str:
     """Say what the scorer could not read of question and chain; empty where it read everything."""
-    dropped = [step.dropped for step in walk.steps]
-    if any(number < 0 for number in dropped):
-        return "The question is longer than the scorer reads: its beginning was left out."
-    if most := max(dropped, default=0):
-        return (
-            f"The explanation grew longer than the scorer reads: of its facts the {most} oldest "
-            f"{'was' if most == 1 else 'were'} left out."
+    dropped = most_dropped(step.dropped for step in walk.steps)
+    told = []
+    if dropped < 0:
+        told.append("The question is longer than the scorer reads: its beginning was left out.")
+    elif dropped:
+        told.append(
+            f"The explanation grew longer than the scorer reads: of its facts the {dropped} oldest "
+            f"{'was' if dropped == 1 else 'were'} left out."
         )
-    return ""
+    if cut := len(walk.cut):
+        facts = "1 fact is" if cut == 1 else f"{cut:,} facts are"
+        told.append(
+            f"{facts} longer than half of what the scorer reads: the end was left out, and question and "
+            "chain have the other half."
+        )
+    return " ".join(told)
 
 
 @dataclass(frozen=True)

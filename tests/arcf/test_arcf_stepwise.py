@@ -23,6 +23,7 @@ from entail.errors import EvaluationError
 from entail.index.protocol import Floats
 
 FACTS = FactTables(tuple(Fact(f"u{i}", f"f{i}", "T") for i in range(40)))
+LONG = FactTables((Fact("u0", "f0", "T"), Fact("u1", "f1 " * 5, "T")))
 ASKED = Question("Q", "q", "a", {})
 
 
@@ -124,6 +125,11 @@ def test_a_scorer_of_single_facts_sees_no_chosen_fact(fake: Any) -> None:
     assert seen[2:] == [(6, ()), (6, ("f3",))]
     never = ScoredSteps(Scorer("n", "n@1", ScorerForm(stop=False), fake(score)), FACTS)
     assert never.told(ASKED, (), (3,)).bare is None
+    short = ScoredSteps(Scorer("s", "s@1", ScorerForm(), fake(score, longest=11)), LONG)
+    assert [short.told(ASKED, (), some).cut for some in ((0,), (0, 1))] == [frozenset(), {1}]
+    near = Neighbourhoods(LONG, k=2, similarities=lambda texts: np.ones((len(texts), 2), dtype=np.float32))
+    walk = follow(lambda facts: step(ASKED, np.arange(2), facts, short, near), Search(length=2, least=2))
+    assert walk.cut == {1}
     bad = ScoredSteps(Scorer("b", "b@1", ScorerForm(), fake(lambda a, b: float("nan"))), FACTS)
     with pytest.raises(EvaluationError, match="Q: 2 of 2 scores are no numbers"):
         bad.told(ASKED, (), (3,))

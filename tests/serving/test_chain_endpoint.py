@@ -69,7 +69,8 @@ def test_a_trained_scorer_is_taken_first_and_tells_when_it_stops(scorer: Scorer,
         assert found.stopped == "bare prefix"
         assert [one.chosen for one in found.steps] == [*(fact.key for fact in found.chain), None]
         assert [one.bare for one in found.steps] == [0.0, 0.0, 100.0]
-        assert (found.dropped, found.question_cut) == (0, False)
+        assert (found.dropped, found.question_cut, found.facts_cut) == (0, False, 0)
+        assert client.chain("ba", "be", facts=[*facts, "bo " * 600], least=0).facts_cut == 1
         assert client.chain("ba", "be", facts=facts, scorer="tfidf").scorer == "tfidf"
         assert client.info().scorers[0].revision == "mine@1"
 

@@ -340,6 +340,10 @@ def test_words_of_a_chain() -> None:
     cut = Walk((), (Step((), (), (), None, frozenset(), -1),), None)
     assert unread(cut).startswith("The question is longer")
     assert unread(WALK) == ""
+    # A fact that was scored at two steps is told once.
+    ends = [Step((), (0, 1), (0.2, 0.1), None, frozenset(), cut=frozenset(some)) for some in ((0,), (0, 1))]
+    assert unread(Walk((0,), (ends[0],), None)).startswith("1 fact is longer than half")
+    assert unread(Walk((0,), tuple(ends), None)).startswith("2 facts are longer than half")
     assert role_badge("<NE>") == '<span class="chain-role chain-other">★ &lt;ne&gt;</span>'
 
 
