@@ -130,7 +130,7 @@ class AeencTask:
             # One process samples for all: the others might see equal scores in another order.
             pairs, report = from_first(self._sampled)
             self._round = here
-            self.samples.append(SampleReport(**report))
+            self.samples.append(SampleReport.from_json(report))
             self._take(self.pairs.joined(TrainingPairs.from_json(pairs)))
         require_both_classes(self.pairs, self.config, closed=self.judgements.closed, sampled=True)
 
@@ -214,7 +214,7 @@ class AeencTask:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take them back."""
         self._epoch, self._round = state["epoch"], state["round"]
-        self.samples = [SampleReport(**report) for report in state["samples"]]
+        self.samples = [SampleReport.from_json(report) for report in state["samples"]]
         self.warnings = list(state["warnings"])
         self._take(TrainingPairs.from_json(state["pairs"]))
 
