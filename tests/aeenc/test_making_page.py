@@ -40,14 +40,18 @@ def test_page_and_card_are_made_from_the_committed_figures(
 def test_they_say_which_run_ships_and_what_the_program_comes_to(
     script: ModuleType, result: dict[str, Any]
 ) -> None:
-    run, _ = script.notes(result, script.Beside.read())
+    beside = script.Beside.read()
+    run, _ = script.notes(result, beside)
+    shipped = beside.shipped["query_excluded"]["MAP"]
+    # Measured elsewhere, vectors differ a little: ranks move, and so may the third digit.
+    assert shipped == pytest.approx(0.5795, abs=5e-4)
     assert "one run (seed 0) from before scripts/make_aeenc_minilm.py was whole" in run
     assert "the script does not make it again" in run
     assert "taught by by-heart-0, by-heart-1 and by M4, a mean of members" in run
-    assert "0.579 of what ships, 0.571 ± 0.003 of 3 seeds of the script, 0.572 of their mean" in run
+    assert f"{shipped:.3f} of what ships, 0.571 ± 0.003 of 3 seeds of the script, 0.572 of their mean" in run
     for page in ("README.md", "CHANGELOG.md"):
         told = (ROOT / page).read_text(encoding="utf-8")
-        assert "dev MAP .579" in told
+        assert "dev MAP .58" in told
         assert ".571 ± .003" in told
 
 
