@@ -8,7 +8,7 @@ or the lower branches would be lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -64,6 +64,7 @@ class SampleReport:
         positive_scores: `PERCENTILES` of the positives' similarities, empty without any.
         negative_scores: The same of the negatives.
         k: How many premises were looked up a query, cut to the corpus.
+        missing: Folded texts of premises that explain a query and that the corpus lacks: no pass finds them.
     """
 
     queries: int
@@ -76,10 +77,17 @@ class SampleReport:
     positive_scores: dict[str, float]
     negative_scores: dict[str, float]
     k: int
+    missing: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
-        return asdict(self)
+        """Return it of JSON's types, for `from_json`."""
+        return {**asdict(self), "missing": {"count": len(self.missing), "texts": list(self.missing)}}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> SampleReport:
+        """Take back what `to_json` returned; checkpoints of before say nothing of missing premises."""
+        missing = told.get("missing", {"texts": ()})["texts"]
+        return cls(**{**told, "missing": tuple(missing)})
 
 
 @dataclass(frozen=True)
@@ -194,6 +202,14 @@ def sample(
         positive_scores=_percentiles(scores_of[True]),
         negative_scores=_percentiles(scores_of[False]),
         k=k,
+        missing=tuple(
+            dict.fromkeys(
+                text
+                for premises in judgements.accepted.values()
+                for text in premises
+                if corpus.position(text) is None
+            )
+        ),
     )
     return Sample(index.name, index.manifest.revision, corpus.hash, tuple(found), report)
 

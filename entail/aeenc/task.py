@@ -33,7 +33,7 @@ Evaluate = Callable[[], tuple[float, Mapping[str, float]] | None]
 Resample = Callable[[], tuple[TrainingPairs, SampleReport]]
 
 COLLAPSED = 0.1
-"""Share of the base's variance of query vectors, below which they have all but become one vector."""
+"""Share of the base's variance of vectors, below which they have all but become one vector."""
 
 _ENOUGH_TO_JUDGE = 8
 _QUERIES_OF_BASE = 256
@@ -130,7 +130,7 @@ class AeencTask:
             # One process samples for all: the others might see equal scores in another order.
             pairs, report = from_first(self._sampled)
             self._round = here
-            self.samples.append(SampleReport(**report))
+            self.samples.append(SampleReport.from_json(report))
             self._take(self.pairs.joined(TrainingPairs.from_json(pairs)))
         require_both_classes(self.pairs, self.config, closed=self.judgements.closed, sampled=True)
 
@@ -186,14 +186,19 @@ class AeencTask:
             terms["drift"] = float(drift.detach())
         if len(batch) >= min(_ENOUGH_TO_JUDGE, max(2, len(self.pairs.queries))):
             terms["variance"] = losses.variance(vectors.detach())
-            self._watch_collapse(terms["variance"])
+            self._watch_collapse("queries", terms["variance"], self._usual_variance)
+        if self.premises is not None and len(columns) >= min(_ENOUGH_TO_JUDGE, max(2, len(self.corpus))):
+            # The premises of a step are near each other by choice: only the base tells how near is usual.
+            terms["premise_variance"] = losses.variance(premises.detach())
+            usual = losses.variance(self.base_premises[columns])
+            self._watch_collapse("premises", terms["premise_variance"], usual)
         return total, terms
 
-    def _watch_collapse(self, variance: float) -> None:
-        if variance < COLLAPSED * self._usual_variance and not self.warnings:
+    def _watch_collapse(self, which: str, variance: float, usual: float) -> None:
+        if variance < COLLAPSED * usual and not self.warnings:
             self.warnings.append(
-                f"in epoch {self._epoch + 1} the queries of a batch have collapsed into nearly one vector "
-                f"(variance {variance:.4f}, under the base {self._usual_variance:.4f}); lower the learning "
+                f"in epoch {self._epoch + 1} the {which} of a batch have collapsed into nearly one vector "
+                f"(variance {variance:.4f}, under the base {usual:.4f}); lower the learning "
                 "rate or raise alpha"
             )
 
@@ -214,7 +219,7 @@ class AeencTask:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take them back."""
         self._epoch, self._round = state["epoch"], state["round"]
-        self.samples = [SampleReport(**report) for report in state["samples"]]
+        self.samples = [SampleReport.from_json(report) for report in state["samples"]]
         self.warnings = list(state["warnings"])
         self._take(TrainingPairs.from_json(state["pairs"]))
 

@@ -34,6 +34,7 @@ from entail.progress import ProgressCallback
 from entail.settings import load_settings
 from entail.training.distillation import Distilling
 from entail.training.distributed import from_first, world
+from entail.training.loop import Fitted
 from entail.training.saving import require_place
 from entail.training.stage import Training, fit_method, lora_of
 from entail.training.task import Event, Task, Watch
@@ -238,7 +239,7 @@ def train_aeenc(
         counts=task.pairs.counts,
         pairs=task.pairs,
         samples=tuple(task.samples),
-        warnings=tuple(task.warnings),
+        warnings=(*task.warnings, *_warnings(fitted)),
         folder=out,
         teachers=teaching.teachers if teaching else (),
         sentences=len(teaching.sentences) if teaching else 0,
@@ -257,6 +258,16 @@ def dev_figures(measured: PremiseEvaluation) -> tuple[float, dict[str, float]]:
         f"{protocol}.{n}": figures[protocol][n] for protocol in ("query_excluded", "paper") for n in names
     }
     return chosen["query_excluded.MAP"], chosen
+
+
+def _warnings(fitted: Fitted) -> tuple[str, ...]:
+    if fitted.best is None or fitted.best.score > fitted.evaluations[0].score:
+        return ()
+    return (
+        f"no weights did better on dev than those at the start (MAP {fitted.best.score:.4f} against "
+        f"{fitted.evaluations[0].score:.4f}), and the best of them were kept all the same; lower the "
+        "learning rate, raise alpha, or sample more rounds",
+    )
 
 
 class _Indexes:

@@ -37,6 +37,7 @@ class Facts:
         measured: Its figures in retrieval, a result file each.
         measured_pairs: Its figures on pairs of sentences, likewise.
         measured_passages: Its figures in looking questions up among passages, likewise.
+        notes: What else is to be known of how it was made, a text each.
         repo: Its Hub id, None for one that is only here.
         beside: Whether programs stand beside the folder, not above `models/`.
         also: What else there is of it, a sentence of Markdown.
@@ -52,6 +53,7 @@ class Facts:
     measured: tuple[Measured, ...]
     measured_pairs: tuple[MeasuredPairs, ...] = ()
     measured_passages: tuple[MeasuredPassages, ...] = ()
+    notes: tuple[str, ...] = ()
     repo: str | None = None
     beside: bool = False
     also: str = ""
@@ -104,6 +106,7 @@ def read_facts(
         measured=_measured(told, name),
         measured_pairs=_measured_pairs(told, name),
         measured_passages=_measured_passages(told, name),
+        notes=_notes(told, name),
         repo=repo,
         beside=beside,
         also=also,
@@ -116,6 +119,7 @@ def remember(
     results: Sequence[Path] = (),
     data: Sequence[str] = (),
     licence: str | None = None,
+    notes: Sequence[str] = (),
     name: str | None = None,
 ) -> None:
     """Write to `entail.json` what a card cannot know of itself.
@@ -127,6 +131,7 @@ def remember(
         results: Result files with its figures; one of the same name replaces the older one.
         data: Names of the data sets that it learnt from (`entail.cards.sources`), in place of those before.
         licence: As its publisher decides.
+        notes: What else is to be known of how it was made, in place of what was said before.
         name: What messages call it.
 
     Raises:
@@ -152,6 +157,8 @@ def remember(
         changed["trained_on"] = {**told["trained_on"], "data": list(dict.fromkeys(data))}
     if licence:
         changed |= {"licence": licence, "licence_by": "publisher"}
+    if notes:
+        changed["notes"] = list(notes)
     if changed != told:
         changed = {part: value for part, value in changed.items() if value != {}}
         replace_text(folder / "entail.json", json.dumps(changed, indent=2, ensure_ascii=False) + "\n")
@@ -205,6 +212,15 @@ def _measured_passages(told: Mapping[str, Any], name: str) -> tuple[MeasuredPass
     with _as_written(name, "measured_passages"):
         parts = told["figures"].get("measured_passages") or ()
         return tuple(MeasuredPassages.from_json(one) for one in parts)
+
+
+def _notes(told: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    notes = told.get("notes") or []
+    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
+        raise EncoderError(
+            f"{name}: expected a list of texts as 'notes' in entail.json, found {str(notes)[:60]!r}"
+        )
+    return tuple(notes)
 
 
 _PARTS: Mapping[type, str] = {

@@ -100,12 +100,15 @@ def data(facts: Facts) -> Iterator[str]:
 
 
 def training(facts: Facts) -> Iterator[str]:
-    """Loss and settings."""
+    """What is to be known of it, loss and settings."""
     averaged = facts.told["averaged"]
     config = facts.told["config"] or _shared(averaged.get("encoders") or ())
-    if not config and not averaged:
+    if not config and not averaged and not facts.notes:
         return
     yield "## How it was trained"
+    yield from map(escaped, facts.notes)
+    if not config and not averaged:
+        return
     base = facts.told.get("base_revision")
     rows = [["base, revision", code(str(base))]] if base else []
     loss = facts.method.losses.get(str(config.get("loss")))

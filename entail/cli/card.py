@@ -35,23 +35,31 @@ def card(
     licence: Annotated[
         str | None, typer.Option(help="As its publisher decides, in the Hub's words.", metavar="ID")
     ] = None,
+    note: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What else is to be known of how it was made, in place of what was said before; may be "
+            "said again.",
+            metavar="TEXT",
+        ),
+    ] = None,
     show: Annotated[bool, typer.Option("--show", help="Print the card.")] = False,
 ) -> Report:
     """Write an encoder's card, README.md, from its entail.json.
 
-    What is said here of figures, data and licence is remembered in entail.json.
+    What is said here of figures, data, licence and making is remembered in entail.json.
     """
     from entail.cards.facts import remember
     from entail.cards.model_card import write_card
     from entail.hub.cross import find_cross, write_cross_card
 
     cross = find_cross(folder)
-    if cross is not None and (results or data or licence):
+    if cross is not None and (results or data or licence or note):
         raise typer.BadParameter("a scorer or a judge has its figures, data and licence from its training")
     if cross is not None:
         written = write_cross_card(folder)
     else:
-        remember(folder, results=results or (), data=data or (), licence=licence)
+        remember(folder, results=results or (), data=data or (), licence=licence, notes=note or ())
         written = write_card(folder)
     text = written.read_text(encoding="utf-8")
     return Report(

@@ -83,13 +83,17 @@ def _as_text(found: Sample) -> str:
     dropped = ", ".join(
         f"{rule.replace('_', ' ')} {count:,}" for rule, count in report.dropped.items() if count
     )
-    return "\n\n".join(
-        [
-            f"{found.retriever}: {report.queries:,} queries looked up, the {report.k:,} nearest each, "
-            f"{report.depth} levels below the first: {report.positives:,} positives, "
-            f"{report.negatives:,} hard negatives",
-            f"{report.without_positive:,} queries without a positive, {report.without_negative:,} without a "
-            f"negative; left out: {dropped or 'nothing'}",
-            table(["similarity", *names], rows),
-        ]
-    )
+    parts = [
+        f"{found.retriever}: {report.queries:,} queries looked up, the {report.k:,} nearest each, "
+        f"{report.depth} levels below the first: {report.positives:,} positives, "
+        f"{report.negatives:,} hard negatives",
+        f"{report.without_positive:,} queries without a positive, {report.without_negative:,} without a "
+        f"negative; left out: {dropped or 'nothing'}",
+    ]
+    if report.missing:
+        parts.append(
+            f"{len(report.missing):,} gold premises are not in the corpus, so in no pair (--extend adds "
+            f"them); the first: {report.missing[0]!r}"
+        )
+    parts.append(table(["similarity", *names], rows))
+    return "\n\n".join(parts)

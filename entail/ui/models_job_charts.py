@@ -38,6 +38,7 @@ _APART: Mapping[str, str] = {
     "learning rate": "Learning rate",
     "active": "Active triplets (share)",
     "variance": "Variance of the embeddings",
+    "premise_variance": "Variance of the premises' embeddings",
     "gradient_norm": "Norm of the gradient",
     "memory": "Memory (MiB)",
     "GPU memory": "GPU memory (MiB)",

@@ -15,6 +15,7 @@ from entail.data.records import Corpus, ExplanationTree, Step
 from entail.encoders.biencoder import BiEncoder
 from entail.errors import CheckpointError, DivergedError, ManifestMismatchError, TrainingError
 from entail.index.dense import DenseIndex
+from entail.index.retriever import retriever
 from entail.training.task import Event
 
 Trees = tuple[ExplanationTree, ...]
@@ -196,6 +197,34 @@ def test_a_collapse_is_warned_of_with_the_evidence(
     assert "lower the learning rate or raise alpha" in training.warnings[0]
     assert [event.warning for event in told if event.warning] == list(training.warnings)
     assert not train_aeenc(facts, SETTINGS, trees=trees).warnings
+
+
+def test_weights_that_are_worse_on_dev_than_the_start_are_warned_of_with_both_figures(
+    home: Path, facts: Corpus, trees: Trees
+) -> None:
+    """Dev takes what the base retrieves first for gold, so that nothing can do better than the start."""
+    queries = [tree.hypothesis for tree in trees]
+    nearest = retriever("tiny", facts).search(queries, k=2).positions
+    dev = [
+        replace(
+            tree,
+            sentences={f"sent{i}": facts.texts[p] for i, p in enumerate(positions, start=1)},
+            intermediates={},
+            steps=(Step(("sent1", "sent2"), "hypothesis"),),
+            distractors=(),
+        )
+        for tree, positions in zip(trees, nearest, strict=True)
+    ]
+    training = train_aeenc(facts, SETTINGS, trees=trees, dev=dev, out=home / "worse")
+    start, best = training.fitted.evaluations[0], training.fitted.best
+    assert best is not None
+    assert best.score < start.score == 1.0
+    (warning,) = training.warnings
+    assert f"better on dev than those at the start (MAP {best.score:.4f} against 1.0000)" in warning
+    better = train_aeenc(facts, SETTINGS, trees=trees, dev=trees)
+    assert better.fitted.best is not None
+    assert better.fitted.best.score > better.fitted.evaluations[0].score
+    assert not better.warnings
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from entail.aeenc.sampling import Sample, sample
+from entail.aeenc.sampling import Sample, SampleReport, sample
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.errors import ManifestMismatchError, SamplingError
@@ -116,6 +117,18 @@ def test_k_is_cut_to_the_corpus_and_the_report_adds_up() -> None:
     assert report.positive_scores["p100"] == pytest.approx(1.0)
     assert report.to_json()["negatives"] == 8
     assert got.revision == "scripted@1"
+
+
+def test_gold_premises_that_the_corpus_lacks_are_counted_and_named() -> None:
+    few = Corpus.of("few", ["mid", "leaf a", "noise"])
+    report = sample(few, Judgements.of_trees([tree()]), Scripted(few, {}), k=3).report
+    assert report.missing == ("leaf b",)  # below two parents, and lost once
+    assert report.to_json()["missing"] == {"count": 1, "texts": ["leaf b"]}
+    assert SampleReport.from_json(json.loads(json.dumps(report.to_json()))) == report
+    whole = sample(corpus(), Judgements.of_trees([tree()]), Scripted(corpus(), {}), k=3).report
+    assert whole.missing == ()
+    of_before = {name: value for name, value in whole.to_json().items() if name != "missing"}
+    assert SampleReport.from_json(of_before) == whole
 
 
 def test_bad_requests_are_named() -> None:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from entail.aeenc.config import AeencConfig
+from entail.aeenc.losses import variance
 from entail.aeenc.pairs import TrainingPairs, judged_pairs
 from entail.aeenc.task import AeencTask
 from entail.data.judgements import JudgedPair, Judgements
@@ -39,6 +40,13 @@ class Given:
 
     def vectors(self, texts: Sequence[str]) -> torch.Tensor:
         return torch.from_numpy(unit(texts)).requires_grad_()
+
+
+class Collapsed(Given):
+    """A tower to which all texts are one."""
+
+    def vectors(self, texts: Sequence[str]) -> torch.Tensor:
+        return super().vectors(["other"] * len(texts))
 
 
 def closed(**accepted: tuple[str, ...]) -> Judgements:
@@ -145,3 +153,24 @@ def test_one_query_alone_is_no_collapse() -> None:
     _, terms = made.loss(np.array([0]))
     assert "variance" not in terms
     assert not made.warnings
+
+
+@pytest.mark.parametrize("towers", ["siamese", "dual"])
+def test_premises_that_collapse_are_warned_of_once_with_the_evidence(towers: str) -> None:
+    judgements = Judgements.of_pairs(
+        [JudgedPair("q", text, True) for text in ("near", "child")]
+        + [JudgedPair("q", text, False) for text in ("far", "other", "q")]
+    )
+    made = task(judgements, judged_pairs(FACTS, judgements), towers=towers)
+    _, terms = made.loss(np.array([0]))
+    assert terms["premise_variance"] == pytest.approx(variance(torch.from_numpy(unit(FACTS.texts))))
+    assert not made.warnings
+    tower: Any = Collapsed()
+    made.premises = tower
+    for _ in range(2):
+        _, terms = made.loss(np.array([0]))
+    assert terms["premise_variance"] == pytest.approx(0.0, abs=1e-6)
+    assert "variance" not in terms  # of queries there is one
+    (warning,) = made.warnings
+    assert "the premises of a batch have collapsed into nearly one vector (variance " in warning
+    assert f"under the base {variance(torch.from_numpy(unit(FACTS.texts))):.4f})" in warning

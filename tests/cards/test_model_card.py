@@ -18,6 +18,7 @@ from entail.cards.facts import remember
 from entail.cards.methods import MethodText, register_method
 from entail.cards.model_card import model_card, write_card
 from entail.cards.sources import DataSource, register_source
+from entail.cli import main
 from entail.errors import EncoderError, SettingsError
 
 Write = Callable[..., Path]
@@ -128,6 +129,20 @@ def test_counts_settings_and_loss_are_told(encoder: Write) -> None:
     assert "elementary science" in card
 
 
+def test_notes_on_its_making_stand_above_the_settings_as_plain_words(encoder: Write) -> None:
+    folder = encoder()
+    assert (
+        main(["card", str(folder), "--note", "One *run*,\n# of <b>before</b>.", "--note", "An adapter."]) == 0
+    )
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    told = "One \\*run\\*, \\# of \\<b\\>before\\</b\\>.\n\nAn adapter.\n\n| setting | value |"
+    assert f"## How it was trained\n\n{told}" in card
+    remember(folder, notes=["Another."])
+    assert "An adapter" not in model_card(folder)
+    (folder / "entail.json").write_text(json.dumps({"notes": ["Only this."]}), encoding="utf-8")
+    assert "## How it was trained\n\nOnly this.\n\n## Figures" in model_card(folder)
+
+
 def test_unknown_data_is_said_and_no_licence_is_guessed(encoder: Write) -> None:
     folder = encoder(base="minilm", base_revision=None, trained_on={"queries": 3})
     card = model_card(folder)
@@ -198,6 +213,8 @@ def test_hostile_words_stay_words(encoder: Write) -> None:
         ({"figures": {"measured": [1]}}, r"expected figures\.measured"),
         ({"figures": {"measured": [{"source": "x", "corpus": "c", "encoder": {"paper": 1}}]}}, "measured"),
         ({"method": 3}, r"expected a text as 'method'"),
+        ({"notes": "one"}, r"expected a list of texts as 'notes' in entail.json, found 'one'"),
+        ({"notes": [1]}, r"expected a list of texts as 'notes'"),
     ],
 )
 def test_a_broken_entail_json_is_refused(encoder: Write, told: dict[str, Any], message: str) -> None:

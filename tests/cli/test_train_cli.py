@@ -115,6 +115,21 @@ def test_sample_tells_a_person_and_writes_the_pairs(
     assert all(row["positives"] for row in rows)
 
 
+def test_sample_counts_and_names_gold_premises_that_the_corpus_lacks(
+    sample: Command, files: dict[str, Path], grove: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = grove["rows"][0]["meta"]["triples"]["sent1"]
+    facts = [text for text in grove["facts"] if text != lost]
+    files["facts"].write_text("\n".join(facts), encoding="utf-8")
+    assert sample("--json") == 0
+    assert json.loads(capsys.readouterr().out)["missing"] == {"count": 1, "texts": [lost]}
+    assert sample() == 0
+    said = "1 gold premises are not in the corpus, so in no pair (--extend adds them)"
+    assert f"{said}; the first: {lost!r}" in capsys.readouterr().out
+    assert sample("--extend") == 0
+    assert "not in the corpus" not in capsys.readouterr().out
+
+
 def test_sample_from_hypotheses_walks_down(sample: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert sample("--start", "hypotheses", "--json") == 0
     found = json.loads(capsys.readouterr().out)

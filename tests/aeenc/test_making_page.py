@@ -1,0 +1,86 @@
+"""What `scripts/make_aeenc_minilm.py` says of itself and of what ships, which it does not make."""
+
+import copy
+import json
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from entail.cards.model_card import model_card
+
+ROOT = Path(__file__).parent.parent.parent
+RESULT = ROOT / "docs" / "results" / "aeenc_minilm.json"
+
+
+@pytest.fixture(scope="module")
+def script(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("make_aeenc_minilm")
+
+
+@pytest.fixture(scope="module")
+def result() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8"))
+    return found
+
+
+def test_page_and_card_are_made_from_the_committed_figures(
+    script: ModuleType, result: dict[str, Any]
+) -> None:
+    beside = script.Beside.read()
+    page = RESULT.with_suffix(".md").read_text(encoding="utf-8")
+    assert page.splitlines() == list(script.markdown(result, beside))
+    assert beside.told["notes"] == script.notes(result, beside)
+    assert (script.SHIPPED / "README.md").read_text(encoding="utf-8") == model_card(script.SHIPPED)
+
+
+def test_they_say_which_run_ships_and_what_the_program_comes_to(
+    script: ModuleType, result: dict[str, Any]
+) -> None:
+    beside = script.Beside.read()
+    run, _ = script.notes(result, beside)
+    shipped = beside.shipped["query_excluded"]["MAP"]
+    # Measured elsewhere, vectors differ a little: ranks move, and so may the third digit.
+    assert shipped == pytest.approx(0.5795, abs=5e-4)
+    assert "one run (seed 0) from before scripts/make_aeenc_minilm.py was whole" in run
+    assert "the script does not make it again" in run
+    assert "taught by by-heart-0, by-heart-1 and by M4, a mean of members" in run
+    assert f"{shipped:.3f} of what ships, 0.571 ± 0.003 of 3 seeds of the script, 0.572 of their mean" in run
+    for page in ("README.md", "CHANGELOG.md"):
+        told = (ROOT / page).read_text(encoding="utf-8")
+        assert "dev MAP .58" in told
+        assert ".571 ± .003" in told
+
+
+def test_what_an_adapter_loses_is_said_with_its_limit(script: ModuleType, result: dict[str, Any]) -> None:
+    beside = script.Beside.read()
+    table = copy.deepcopy(dict(beside.table))
+    for row, score in ((script.ADAPTER, 0.5), (script.WHOLE, 0.52)):
+        for run in table[row].values():
+            run["query_excluded"]["MAP"] = score
+    _, adapter = script.notes(result, script.Beside(beside.told, beside.shipped, table))
+    assert "an adapter has MAP 0.500 ± 0.000 on dev" in adapter
+    assert "the adapter loses 0.020, more than 0.01" in adapter
+    for run in table[script.WHOLE].values():
+        run["query_excluded"]["MAP"] = 0.505
+    _, adapter = script.notes(result, script.Beside(beside.told, beside.shipped, table))
+    assert "the adapter loses 0.005, no more than 0.01" in adapter
+
+
+def test_what_ships_is_not_written_over_unless_it_is_named(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Namespace] = []
+    monkeypatch.setattr(script, "_run", given.append)
+    files = ["--corpus", "c", "--train", "t", "--dev", "d"]
+    monkeypatch.setattr("sys.argv", ["make_aeenc_minilm.py", *files])
+    assert script.main() == 0
+    assert given[0].out == Path("build/aeenc-minilm/made")
+    assert script.SHIPPED not in (ROOT / given[0].out).parents
+    monkeypatch.setattr("sys.argv", ["make_aeenc_minilm.py"])
+    with pytest.raises(SystemExit) as error:
+        script.main()
+    assert error.value.code == 2
