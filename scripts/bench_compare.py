@@ -3,12 +3,13 @@
 The first trees that hold so many queries are compared over the whole corpus. All vectors are cached before
 anything is timed, those of the premises on disk, those of the queries in memory. Then:
 
-- by the library alone: figures with intervals and tests, Figure 3 and the tour, with each pair of retrievers;
+- by the library alone: figures with intervals and tests, Figure 3 of every encoder of the pair, and the tour;
 - in a real Chromium: from opening the address of a comparison that nobody made yet to its first table, and
-  to the list of its claims, and again when it was made; the same for Figure 3's chart, and for the slopes of
-  one query.
+  to the list of its claims, and again when it was made; the same for Figure 3's chart, which has all panels
+  at once, and its verdicts, and for the slopes of one query.
 
     python scripts/bench_compare.py --trees train.jsonl.gz --corpus premises.txt.gz [--queries 1000]
+        [--left minilm --right aeenc-minilm]                # the page's own pair
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from bench_app import FLAGS, start, stop
 from playwright.sync_api import Page, sync_playwright
@@ -45,10 +47,14 @@ def main() -> None:
     parser.add_argument("--trees", type=Path, required=True, help="EntailmentBank JSONL, tasks 1 or 2")
     parser.add_argument("--corpus", type=Path, required=True, help="the candidates")
     parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--right", default="minilm", help="retriever to compare with TF-IDF")
+    parser.add_argument("--left", default="minilm", help="the first retriever (minilm)")
+    parser.add_argument("--right", default="aeenc-minilm", help="the second (aeenc-minilm)")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results" / "compare.json")
     options = parser.parse_args()
+    pair = options.left, options.right
+    if len(set(pair)) < 2:
+        parser.error(f"expected two retrievers to compare, found {options.left} twice; name another one")
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         sys.exit("no Chromium on the PATH: install the package 'chromium'")
@@ -60,9 +66,9 @@ def main() -> None:
             "queries": len(gold_children(trees)),
             "trees": len(trees),
             "premises": len(corpus),
-            "retrievers": ["tfidf", options.right],
-            "library_seconds": library(corpus, trees, options.right, Path(folder), options.repeats),
-            "page_seconds": page_times(corpus, trees, options.right, Path(folder), chromium, options.repeats),
+            "retrievers": list(pair),
+            **library(corpus, trees, pair, Path(folder), options.repeats),
+            "page_seconds": page_times(corpus, trees, pair, Path(folder), chromium, options.repeats),
         }
     figures["target_seconds"] = TARGET
     print(figures)
@@ -82,35 +88,47 @@ def first_trees(trees: list[ExplanationTree], queries: int) -> list[ExplanationT
 
 
 def library(
-    corpus: Corpus, trees: list[ExplanationTree], right: str, folder: Path, repeats: int
-) -> dict[str, float]:
-    """Return the median seconds of each computation behind the page, and the processor's for the split."""
-    from entail.aeenc.bias import bias
+    corpus: Corpus, trees: list[ExplanationTree], pair: tuple[str, str], folder: Path, repeats: int
+) -> dict[str, Any]:
+    """Return what Figure 3 is of, and the median seconds of each computation behind the page."""
+    from entail.aeenc.bias import SimilarityBias, bias
     from entail.evaluation.premises import GoldQueries
     from entail.evaluation.split_comparison import compare_split
     from entail.evaluation.tour import choose_stops
     from entail.index.dense import DenseIndex
     from entail.index.retriever import retriever
+    from entail.ui.bias_chart import draw_bias, pairs_table
+    from entail.ui.compare_bias import encoders_of
 
     os.environ["ENTAIL_DATA_DIR"] = str(folder)  # where the page finds the premise vectors, too
-    first, second = (retriever(name, corpus) for name in ("tfidf", right))
-    assert isinstance(second, DenseIndex)
-    second.encode(GoldQueries.of(corpus, trees).texts)
+    first, second = (retriever(name, corpus) for name in pair)
+    for index in (first, second):
+        if isinstance(index, DenseIndex):
+            index.encode(GoldQueries.of(corpus, trees).texts)
     split = compare_split(corpus, trees, (first, second))
+    encoders = encoders_of((first, second))
 
-    def panels() -> None:
-        _ = bias(corpus, trees, [second]).verdicts
+    def panels() -> SimilarityBias:
+        found = bias(corpus, trees, encoders)
+        _ = found.verdicts
+        return found
 
     def whole() -> None:
         made = compare_split(corpus, trees, (first, second))
         _ = made.changes, made.figures
 
-    return {
+    seconds = {
         "split": timed(whole, repeats),
         "split_processor": timed(whole, repeats, clock=time.process_time),
-        "bias": timed(panels, repeats),
         "tour": timed(lambda: choose_stops(split, (first, second)), repeats),
     }
+    if not encoders:
+        return {"panels": 0, "library_seconds": seconds}
+    found, names = panels(), [index.name for index in encoders]
+    chart = draw_bias(pairs_table(found, "all"), names)
+    seconds["bias"] = timed(panels, repeats)
+    seconds["bias_chart"] = timed(lambda: draw_bias(pairs_table(found, "all"), names).to_dict(), repeats)
+    return {"panels": len(chart.vconcat), "library_seconds": seconds}
 
 
 def timed(
@@ -126,9 +144,15 @@ def timed(
 
 
 def page_times(
-    corpus: Corpus, trees: list[ExplanationTree], right: str, folder: Path, chromium: str, repeats: int
+    corpus: Corpus,
+    trees: list[ExplanationTree],
+    pair: tuple[str, str],
+    folder: Path,
+    chromium: str,
+    repeats: int,
 ) -> dict[str, float]:
     """Return the median seconds from opening an address to what it shows; a fresh server each time."""
+    from entail.index.retriever import LEXICAL
     from entail.trees.corpora import CorpusStore
     from entail.trees.database import open_database
 
@@ -137,18 +161,19 @@ def page_times(
     database.engine.dispose()
     (folder / "splits").mkdir()
     write_trees(trees, folder / "splits" / "trees.jsonl")
-    where = f"corpus={corpus_id}&trees=file&file=trees.jsonl"
+    encoders = [name for name in pair if name not in LEXICAL and "+" not in name]  # a hybrid has no cosine
+    source = f"corpus={corpus_id}&trees=file&file=trees.jsonl"
+    where = f"left={pair[0]}&right={pair[1]}&{source}"
     figures, chart = '[data-testid="stTable"] td', '[data-testid="stVegaLiteChart"] :is(svg, canvas)'
-    claims = '[data-testid="stDataFrame"] canvas'
+    claims, verdicts = '[data-testid="stDataFrame"] canvas', "text=Does the paper's claim hold here?"
     measured: dict[str, list[float]] = {}
 
-    def opened(page: Page, url: str, address: str, what: str, name: str, *, then: str | None = None) -> None:
+    def opened(page: Page, url: str, address: str, *shown: str, name: str, then: str = "") -> None:
         begun = time.perf_counter()
         page.goto(f"{url}/Compare?{address}")
-        for shown, called in ((what, name), (then, f"{name}_claims")):
-            if shown is not None:
-                page.locator(shown).first.wait_for(timeout=120_000)
-                measured.setdefault(called, []).append(time.perf_counter() - begun)
+        for what, called in zip(shown, (name, f"{name}_{then}"), strict=False):
+            page.locator(what).first.wait_for(timeout=120_000)
+            measured.setdefault(called, []).append(time.perf_counter() - begun)
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
@@ -157,13 +182,15 @@ def page_times(
             try:
                 page = browser.new_page(viewport={"width": 1400, "height": 1000})
                 # What is cached before the clock runs: both indexes, and the query vectors.
-                opened(page, url, f"mode=query&left=tfidf&right={right}&{where}&query=ice", chart, "cold")
-                opened(page, url, f"mode=split&left={right}&right={right}&{where}", figures, "vectors")
-                split = f"mode=split&left=tfidf&right={right}&{where}"
-                opened(page, url, split, figures, "split", then=claims)
-                opened(page, url, split, figures, "split_again", then=claims)
-                opened(page, url, f"mode=bias&left=tfidf&right={right}&{where}", chart, "bias")
-                opened(page, url, f"mode=query&left=tfidf&right={right}&{where}&query=ice", chart, "query")
+                opened(page, url, f"mode=query&{where}&query=ice", chart, name="cold")
+                for name in encoders:
+                    alone = f"mode=split&left={name}&right={name}&{source}"
+                    opened(page, url, alone, figures, name=f"vectors_{name}")
+                opened(page, url, f"mode=split&{where}", figures, claims, name="split", then="claims")
+                opened(page, url, f"mode=split&{where}", figures, claims, name="split_again", then="claims")
+                if encoders:
+                    opened(page, url, f"mode=bias&{where}", chart, verdicts, name="bias", then="verdicts")
+                opened(page, url, f"mode=query&{where}&query=ice", chart, name="query")
                 page.close()
             finally:
                 stop(server)

@@ -9,6 +9,7 @@
     python scripts/reproduce_aeenc.py ... --base org/model --rows base +TML   # another encoder, by Hub id
     python scripts/reproduce_aeenc.py --table                                # only the table
 
+A base is one model that encodes queries and premises: of a DPR give one in sentence-transformers' format.
 Weights are always chosen on dev. What was trained stays in `--work`: a run that was broken off goes on where
 it was, and a row of the same base, data, seed and settings is only measured again. Several processes may
 write one file; each run in it bears its own commit, processor and time.
@@ -32,6 +33,7 @@ from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank import read_trees
 from entail.data.records import Corpus, ExplanationTree
+from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
 from entail.evaluation.effort import measure_effort
 from entail.evaluation.premises import evaluate_premises
@@ -40,7 +42,12 @@ from entail.results import provenance, write_result
 
 SHIPPED = "aeenc-minilm"
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
-MEASURES = ("MAP", "NDCG", "NDCG@10", "NDCG@50", "Hit@10", "Hit@20", "Hit@50")
+CUTS = (10, 20, 30, 40, 50)
+RANKED = ("MAP", "NDCG", *(f"NDCG@{k}" for k in CUTS))
+HITS = tuple(f"Hit@{k}" for k in CUTS)
+EVERY = ", every weight"
+MEASURES = (*RANKED, *HITS)
+"""The columns of the paper's Table 1, drawn as two tables."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +69,28 @@ class Row:
     subset: int | None = None
 
 
-def _paper(*figures: float) -> dict[str, float]:
-    return dict(zip(MEASURES, figures, strict=True))
+_TABLE_1 = """
+TF-IDF .335 .525 .446 .476 .487 .493 .496 .628 .726 .766 .793 .810
+BERT-base .067 .206 .098 .105 .108 .111 .113 .127 .148 .161 .174 .181
+DPR .243 .438 .331 .363 .376 .384 .388 .464 .566 .612 .648 .663
+SimCSE .324 .517 .436 .463 .476 .481 .485 .615 .702 .749 .772 .788
+T5 .268 .459 .368 .390 .402 .408 .413 .505 .577 .624 .649 .669
+SBERT .356 .546 .470 .500 .511 .517 .521 .666 .763 .804 .828 .845
+T5+SCL .348 .534 .452 .476 .488 .495 .499 .599 .678 .723 .752 .770
+SBERT+SCL-single .388 .574 .505 .532 .543 .549 .552 .701 .787 .826 .852 .869
+SBERT+TML-single .376 .563 .491 .525 .536 .543 .545 .708 .818 .862 .888 .901
+SBERT+TML-siamese .372 .560 .491 .522 .532 .538 .542 .713 .814 .851 .878 .896
+SBERT+TML-dual .366 .555 .483 .515 .527 .534 .537 .710 .811 .858 .886 .900
+AE-Enc .447 .617 .550 .581 .591 .597 .600 .724 .824 .862 .887 .902
+AE-Enc-unregularised .346 .527 .439 .468 .481 .488 .493 .606 .698 .748 .775 .798
+Iterative-AE-Enc .451 .622 .562 .589 .599 .605 .608 .758 .842 .881 .904 .920
+"""
+
+
+def _paper(name: str) -> Mapping[str, float]:
+    rows = (line.split() for line in _TABLE_1.strip().splitlines())
+    figures = next(figures for called, *figures in rows if called == name)
+    return dict(zip(MEASURES, map(float, figures), strict=True))
 
 
 # The paper's 1e-5 is for every weight and thousands of steps; an adapter that sees all negatives of a query
@@ -73,50 +100,69 @@ _OURS = AeencConfig(
 )
 _GOLD = replace(_OURS, epochs=5)
 ROWS = (
-    Row("TF-IDF", retriever="tfidf", paper=_paper(0.335, 0.525, 0.446, 0.496, 0.628, 0.726, 0.810)),
+    Row(
+        "TF-IDF",
+        retriever="tfidf",
+        paper=_paper("TF-IDF"),
+    ),
     Row("BM25", retriever="bm25"),
-    Row("base", retriever="base", paper=_paper(0.356, 0.546, 0.470, 0.521, 0.666, 0.763, 0.845)),
+    Row(
+        "base",
+        retriever="base",
+        paper=_paper("SBERT"),
+    ),
     Row(
         "+SCL single",
         replace(_GOLD, loss="contrastive"),
-        paper=_paper(0.388, 0.574, 0.505, 0.552, 0.701, 0.787, 0.869),
+        paper=_paper("SBERT+SCL-single"),
     ),
-    Row("+TML single", _GOLD, paper=_paper(0.376, 0.563, 0.491, 0.545, 0.708, 0.818, 0.901)),
+    Row(
+        "+TML single",
+        _GOLD,
+        paper=_paper("SBERT+TML-single"),
+    ),
     Row(
         "+TML siamese",
         replace(_GOLD, towers="siamese"),
-        paper=_paper(0.372, 0.560, 0.491, 0.542, 0.713, 0.814, 0.896),
+        paper=_paper("SBERT+TML-siamese"),
         subset=300,
     ),
     Row(
         "+TML dual",
         replace(_GOLD, towers="dual"),
-        paper=_paper(0.366, 0.555, 0.483, 0.534, 0.710, 0.811, 0.900),
+        paper=_paper("SBERT+TML-dual"),
         subset=300,
     ),
     Row(
         "AE-Enc single",
         replace(_OURS, rounds=1, epochs=5),
-        paper=_paper(0.447, 0.617, 0.550, 0.600, 0.724, 0.824, 0.902),
+        paper=_paper("AE-Enc"),
     ),
     Row("AE-Enc dual", replace(_OURS, rounds=1, epochs=5, towers="dual"), subset=300),
     Row(
         "AE-Enc single, no regularisation",
         replace(_OURS, rounds=1, epochs=5, alpha=0.0),
-        paper=_paper(0.346, 0.527, 0.439, 0.493, 0.606, 0.698, 0.798),
+        paper=_paper("AE-Enc-unregularised"),
     ),
     Row(
         "Iterative AE-Enc single",
         replace(_OURS, rounds=4),
-        paper=_paper(0.451, 0.622, 0.562, 0.608, 0.758, 0.842, 0.920),
+        paper=_paper("Iterative-AE-Enc"),
     ),
     Row("Iterative AE-Enc dual", replace(_OURS, rounds=4, towers="dual"), subset=300),
     Row(
-        "AE-Enc single, every weight",
+        f"AE-Enc single{EVERY}",
         replace(_OURS, rounds=1, epochs=5, tuning="full", learning_rate=3e-5),
     ),
     Row(f"models/{SHIPPED}", retriever=SHIPPED),
 )
+OTHERS: Mapping[str, Mapping[str, str]] = {
+    "simcse": {"base": "SimCSE"},
+    "dpr": {"base": "DPR"},
+    "t5": {"base": "T5", "+SCL single": "T5+SCL"},
+    "bert-base-uncased": {"base": "BERT-base"},
+}
+"""The paper's other encoders: what stands in a base's name -> row -> the paper's row."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +182,8 @@ def run_row(row: Row, data: Data, *, base: str, seed: int, work: Path) -> dict[s
         if row.config is None:
             name = base if row.retriever == "base" else str(row.retriever)
         else:
-            folder = work / f"{_slug(base)}-{_slug(row.name)}-{seed}"
+            # A name that climbs is no encoder's: what was trained has to be found again.
+            folder = work.resolve() / f"{slug(called(base))}-{slug(row.name)}-{seed}"
             config = replace(row.config, base=base, seed=seed)
             training = train_aeenc(
                 data.corpus,
@@ -146,7 +193,7 @@ def run_row(row: Row, data: Data, *, base: str, seed: int, work: Path) -> dict[s
                 out=folder,
                 progress=progress,
             )
-            trained = {**training.to_json(), "config": asdict(config)}
+            trained = {**training.to_json(), "config": {**asdict(config), "base": called(base)}}
             del trained["missing"]
             name = str(folder)
         index = retriever(name, data.corpus, progress=progress)
@@ -155,7 +202,13 @@ def run_row(row: Row, data: Data, *, base: str, seed: int, work: Path) -> dict[s
     return {**figures, "effort": effort, "trained": trained, "trees": row.subset, "run": provenance()}
 
 
-def _slug(text: str) -> str:
+def called(base: str) -> str:
+    """Return the name of a base: of a folder that is given by its path, without the path."""
+    return resolve(base).name
+
+
+def slug(text: str) -> str:
+    """Return what a text is called in names of files."""
     return "".join(c if c.isalnum() else "-" for c in text.lower()).strip("-")
 
 
@@ -165,30 +218,71 @@ def summarised(runs: Mapping[str, Any], protocol: str, measure: str) -> str:
     return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if len(values) > 1 else "")
 
 
+def papers(base: str) -> dict[str, Mapping[str, float]]:
+    """Return the paper's figures by row, as far as it has them of this base."""
+    if base == "minilm":
+        return {row.name: row.paper for row in ROWS if row.paper}
+    theirs = next((rows for part, rows in OTHERS.items() if part in base.lower()), {})
+    return {row: _paper(name) for row, name in {"TF-IDF": "TF-IDF", **theirs}.items()}
+
+
+def measured_at(rows: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each commit and machine, with the rows whose runs were measured there."""
+    places: dict[str, dict[str, list[str]]] = {}
+    for name, runs in rows.items():
+        for seed, run in runs.items():
+            at = run["run"]
+            place = f"commit `{str(at['commit'])[:12]}`, {at['cpu']}, GPUs: {', '.join(at['gpus']) or 'none'}"
+            places.setdefault(place, {}).setdefault(name, []).append(seed)
+    for place, found in places.items():
+        told = [
+            name if len(seeds) == len(rows[name]) else f"{name} (seed {', '.join(seeds)})"
+            for name, seeds in found.items()
+        ]
+        yield f"- {place}: {'; '.join(told)}"
+
+
+def tuning_in_words(rows: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what an adapter loses to tuning every weight, where both were measured."""
+    for name, runs in rows.items():
+        if (whole := rows.get(f"{name}{EVERY}")) is None:
+            continue
+        (ours, full), (ours_paper, full_paper) = (
+            [mean(run[protocol]["MAP"] for run in some.values()) for some in (runs, whole)]
+            for protocol in ("query_excluded", "paper")
+        )
+        lost = full - ours
+        verdict = "more than 0.01" if lost > 0.01 else "no more than 0.01"
+        yield f"**LoRA loses {lost:.3f} MAP to tuning every weight**, {verdict}"
+        yield f"({name}: {ours:.3f} against {full:.3f}, query excluded; by the paper's protocol"
+        yield from (f"{ours_paper:.3f} against {full_paper:.3f}).", "")
+
+
 def markdown(split: str, result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a split's table."""
     figures = result["figures"]
     yield from (f"## {split}, base {figures['base']}", "")
-    hardware = result["hardware"]
     yield f"{figures['trees']:,} trees, {figures['premises']:,} candidate premises; mean ± standard deviation"
-    yield f"over seeds. Commit `{result['commit']}`,"
-    yield f"{hardware['cpu']}, {hardware['cores']} cores, GPUs: {', '.join(hardware['gpus']) or 'none'}:"
+    yield "over seeds. The last command, and at which commit and where each row was measured:"
     yield from ("", f"    {result['command']}", "")
-    papers = {row.name: row.paper for row in ROWS}
+    yield from (*measured_at(figures["rows"]), "")
+    of_paper = papers(figures["base"])
     for protocol, title in (
         ("paper", "Query among the candidates, as in the paper (its own figures, on test, in brackets)"),
         ("query_excluded", "Query excluded"),
     ):
         yield from (f"{title}:", "")
-        yield "| row | " + " | ".join(MEASURES) + " |"
-        yield "| --- |" + " ---: |" * len(MEASURES)
-        for name, runs in figures["rows"].items():
-            cells = [summarised(runs, protocol, m) for m in MEASURES]
-            paper = papers.get(name)
-            if protocol == "paper" and paper:
-                cells = [f"{cell} ({paper[m]:.3f})" for cell, m in zip(cells, MEASURES, strict=True)]
-            yield f"| {name} | " + " | ".join(cells) + " |"
-        yield ""
+        for measures in (RANKED, HITS):
+            yield "| row | " + " | ".join(measures) + " |"
+            yield "| --- |" + " ---: |" * len(measures)
+            for name, runs in figures["rows"].items():
+                cells = [summarised(runs, protocol, m) for m in measures]
+                beside = of_paper.get(name)
+                if protocol == "paper" and beside:
+                    cells = [f"{cell} ({beside[m]:.3f})" for cell, m in zip(cells, measures, strict=True)]
+                yield f"| {name} | " + " | ".join(cells) + " |"
+            yield ""
+    yield from tuning_in_words(figures["rows"])
     yield from ("Effort of the simulated author, and training:", "")
     yield "| row | read per accepted | never found | seeds | trees | training, s |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: |"
@@ -205,18 +299,22 @@ def markdown(split: str, result: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
+def page(folder: Path) -> Iterator[str]:
+    """Yield the lines of the page, from the result files of a folder."""
+    yield "<!-- Made from aeenc_*.json by `python scripts/reproduce_aeenc.py --table`; do not edit. -->"
+    yield from ("# AE-Enc, Table 1", "")
+    tables: list[str] = []
+    for file in sorted(folder.glob("aeenc_table1_*.json")):
+        result = json.loads(file.read_text(encoding="utf-8"))
+        split = file.stem.removeprefix("aeenc_table1_").removesuffix(f"_{slug(result['figures']['base'])}")
+        tables.extend(markdown(split, result))
+    yield from tables[:-1]  # no blank line at the end
+
+
 def write_table() -> Path:
     """Write the table page from the result files that are there."""
-    lines = [
-        "<!-- Made from aeenc_*.json by `python scripts/reproduce_aeenc.py --table`; do not edit. -->",
-        "# AE-Enc, Table 1",
-        "",
-    ]
-    for file in sorted(RESULTS.glob("aeenc_table1_*.json")):
-        split = file.stem.removeprefix("aeenc_table1_")
-        lines.extend(markdown(split, json.loads(file.read_text(encoding="utf-8"))))
     path = RESULTS / "aeenc.md"
-    path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    path.write_text("\n".join(page(RESULTS)) + "\n", encoding="utf-8")
     return path
 
 
@@ -229,13 +327,14 @@ def _run(given: argparse.Namespace) -> None:
         dev,
         tuple(read_trees(given.test)) if given.test else dev,
     )
+    base = called(given.base)
     # What ships has its own base, whatever the others start from.
-    fitting = [row for row in ROWS if given.base == "minilm" or row.retriever != SHIPPED]
+    fitting = [row for row in ROWS if base == "minilm" or row.retriever != SHIPPED]
     names = given.rows or [row.name for row in fitting]
     unknown = sorted(set(names) - {row.name for row in ROWS})
     if unknown:
         sys.exit(f"Error: no row is called {unknown[0]!r}; rows are: {', '.join(row.name for row in ROWS)}")
-    suffix = "" if given.base == "minilm" else f"_{_slug(given.base)}"
+    suffix = "" if base == "minilm" else f"_{slug(base)}"
     path = RESULTS / f"aeenc_table1_{given.split}{suffix}.json"
     rows: dict[str, dict[str, Any]] = {}
     if path.is_file():
@@ -253,7 +352,7 @@ def _run(given: argparse.Namespace) -> None:
             write_result(
                 path,
                 figures={
-                    "base": given.base,
+                    "base": base,
                     "trees": len(data.test),
                     "premises": len(data.corpus),
                     "rows": ordered,

@@ -233,6 +233,7 @@ def _folder_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) 
     if not folder.is_dir():
         raise EncoderError(f"{name!r}: expected a folder of weights, found none at the path given")
     weights.check_safe(folder, name)
+    weights.check_sole(folder, name)
     told = read_card(folder, name)
     card = told or Card()
     if card.scorer:

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 
+LONGEST = 512
+"""Tokens that are read by a model which does not say how many it can."""
+
+_BOUNDLESS = 1_000_000
+
+
 def sentence_transformer(
     encoder: str | Path | EncoderEntry, *, tower: Tower = "query", device: str | None = None
 ) -> SentenceTransformer:
@@ -53,6 +59,7 @@ def sentence_transformer(
                 local_files_only=True,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
+            _limit(model)
             if adapter is not None:
                 model.load_adapter(str(adapter))
                 if entry.gaussian is not None:
@@ -64,6 +71,14 @@ def sentence_transformer(
         raise EncoderError(
             f"{entry.name}: cannot be loaded as a sentence-transformers model: {error}"
         ) from error
+
+
+def _limit(model: SentenceTransformer) -> None:
+    """Let a model whose tokenizer knows no limit, as T5's may, read `LONGEST` tokens: 10^30 is no length."""
+    longest = model.max_seq_length
+    if longest is not None and longest > _BOUNDLESS:
+        with contextlib.suppress(AttributeError):  # word vectors alone are of any length, and have no setter
+            model.max_seq_length = LONGEST
 
 
 def without_head(model: SentenceTransformer, *, pooling: Pooling) -> SentenceTransformer:

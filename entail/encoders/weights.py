@@ -19,6 +19,7 @@ PICKLES = frozenset({".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib
 """Suffixes of weights that run code when they are read."""
 
 _IDENTITY = frozenset({".safetensors", ".json", ".txt", ".model"})
+_DPR = ("DPRQuestionEncoder", "DPRContextEncoder")
 _TRUSTED_MODULES = "sentence_transformers."
 _LICENCE = re.compile(r"^license:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
 
@@ -50,6 +51,23 @@ def check_safe(folder: Path, name: str) -> None:
                 f"{name}: {path.relative_to(folder).as_posix()} asks for code of its own ({code}), "
                 "and only stock sentence-transformers modules are loaded; use a model without custom code"
             )
+
+
+def check_sole(folder: Path, name: str) -> None:
+    """Refuse half of a DPR as transformers saves it: the other half, for passages, is a model of its own.
+
+    Raises:
+        EncoderError: If the folder is one of DPR's two encoders without sentence-transformers' modules.
+    """
+    config = read_json(folder / "config.json")
+    kinds = config.get("architectures") if isinstance(config, dict) and not modules(folder) else None
+    if isinstance(kinds, list) and (half := next((kind for kind in kinds if kind in _DPR), None)):
+        raise EncoderError(
+            f"{name}: expected one model that encodes queries and premises, found {half} as "
+            "transformers saves it, whose other tower is another model; give a DPR in "
+            "sentence-transformers' format, such as "
+            "sentence-transformers/facebook-dpr-question_encoder-single-nq-base, which then encodes both"
+        )
 
 
 def folder_digest(folder: Path) -> str:

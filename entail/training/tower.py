@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -290,13 +291,16 @@ def _add_adapter(model: SentenceTransformer, lora: Lora) -> None:
     transformer: Any = next(iter(model.children()))
     last = int(transformer.auto_model.config.num_hidden_layers) - 1 if lora.lowest else 0
     below = "".join(rf"|layer\.{at}\." for at in range(min(lora.lowest, last)))
+    left_out = rf".*(pooler{below}).*"
+    names = (name for name, _ in transformer.auto_model.named_modules())
     model.add_adapter(
         LoraConfig(
             r=lora.rank,
             lora_alpha=lora.alpha,
             lora_dropout=lora.dropout,
             target_modules="all-linear",
-            exclude_modules=rf".*(pooler{below}).*",
+            # PEFT takes what matches nothing for a mistake, and T5 has no pooler.
+            exclude_modules=left_out if any(re.fullmatch(left_out, name) for name in names) else None,
             bias="none",
         )
     )

@@ -12,6 +12,7 @@ from entail.data.records import Corpus
 
 ROOT = Path(__file__).parent.parent.parent
 RESULT = ROOT / "docs" / "results" / "aeenc_bias.json"
+CONFIG = {"gold": True, "rounds": 2, "k": 30}
 FACTS = ["the sun is a star", "a star makes light", "the sun is near", "ice is cold", "water is wet"]
 
 
@@ -49,12 +50,43 @@ def test_of_all_four_panels_only_what_the_paper_says_counts(script: ModuleType) 
         "**The paper's claim holds here**; what holds: (c) “FP and FN overlap”, (d) “FP and FN balanced”."
     )
     assert "does not hold as a whole" in script.conclusion(found[:2], whole=False)
+    beside = [verdict("e", "FP and FN overlap", False), verdict("e", "FP and FN balanced", None)]
+    assert script.conclusion(found + beside, whole=True) == script.conclusion(found, whole=True)
+
+
+def test_a_training_is_told_by_the_run_of_table_1_that_it_is(
+    script: ModuleType, trained: Callable[..., Path], tmp_path: Path
+) -> None:
+    dev = {"query_excluded.MAP": 0.5}
+    folder = trained("tiny-tml-single-1", figures={"dev": dev, "epoch": 2}, config=CONFIG)
+    table = tmp_path / "aeenc_table1_dev.json"
+    assert script.training_of(str(folder), table) == {"method": "aeenc", "config": CONFIG}
+    run = {
+        "trained": {"name": folder.name, "config": CONFIG, "fitted": {"best": {"figures": dev}}},
+        "run": {"commit": "0123456789abcdef"},
+    }
+    rows = {"base": {"0": {"trained": {}}}, "+TML single": {"1": run}}
+    table.write_text(json.dumps({"figures": {"rows": rows}}))
+    told = script.training_of(str(folder), table)
+    assert (told["row"], told["seed"]) == ("+TML single", 1)
+    assert script.training_in_words(folder.name, told) == (
+        "tuned on gold triplets and 2 rounds of ACS (K = 30): row “+TML single” of [Table 1](aeenc.md), "
+        "seed 1, measured there at commit `0123456789ab`"
+    )
+    # Another training of the same name and settings is not that run.
+    run["trained"]["fitted"]["best"]["figures"] = {"query_excluded.MAP": 0.6}
+    table.write_text(json.dumps({"figures": {"rows": rows}}))
+    other = script.training_of(str(folder), table)
+    assert "no row of Table 1" in script.training_in_words(folder.name, other)
+    assert script.training_of("tiny", table) is None
+    assert script.training_in_words("tiny", None) == "as it came, not trained here"
 
 
 def test_the_script_measures_and_writes(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, letters_index: Any
 ) -> None:
     monkeypatch.setattr("entail.aeenc.bias.retriever", letters_index)
+    monkeypatch.setattr(script, "training_of", lambda name, table: None)
     corpus, trees = tmp_path / "facts.txt", tmp_path / "dev.jsonl"
     corpus.write_text("\n".join(FACTS))
     sentences = {"sent1": FACTS[0], "sent2": FACTS[1], "sent3": FACTS[3]}
@@ -67,17 +99,19 @@ def test_the_script_measures_and_writes(
     }
     trees.write_text(json.dumps(row))
     out = tmp_path / "bias.json"
-    script.measure(corpus, trees, ["aeiou", "stlr", "dnw"], 2, out)
+    script.measure(corpus, trees, ["aeiou", "stlr", "dnw", "gh"], 2, out)
     page = script.write_page(out).read_text(encoding="utf-8").splitlines()
     figures = json.loads(out.read_text(encoding="utf-8"))["figures"]
     assert figures["split"] == "dev"
-    assert figures["retrievers"] == ["aeiou", "stlr", "dnw"]
+    assert figures["retrievers"] == list(figures["trainings"]) == ["aeiou", "stlr", "dnw", "gh"]
     assert list(script.RULES) == list(figures["rules"])
-    # four panels, three groups each, by two rules
-    assert sum(line.count("| TP |") + line.count("| FN |") + line.count("| FP |") for line in page) == 24
+    # five panels, three groups each, by two rules
+    assert sum(line.count("| TP |") + line.count("| FN |") + line.count("| FP |") for line in page) == 30
     median = figures["rules"]["all"]["panels"][3]["groups"]["FN"]["quartiles"][1]
     assert any(line.startswith("| (d) cosine, `dnw` | FN |") and f"| {median:.3f} |" in line for line in page)
     assert not any("an encoder tuned on gold triplets" in line for line in page)
+    assert any(line.startswith("Of (e) the paper says nothing") for line in page)
+    assert not any(line.startswith("**The paper's claim") and "(e)" in line for line in page)
 
 
 def test_the_page_is_made_from_the_committed_figures(script: ModuleType) -> None:
@@ -88,6 +122,9 @@ def test_the_page_is_made_from_the_committed_figures(script: ModuleType) -> None
     queries, k = result["figures"]["queries"], result["figures"]["k"]
     assert counts["TP"] + counts["FP"] == queries * k
     assert counts["TP"] + counts["FN"] == 1250  # gold pairs of dev
+    # The paper's panels (c) and (d) are of trainings that Table 1 records.
+    _, gold, iterative, *_ = result["figures"]["trainings"].values()
+    assert (gold["row"], iterative["row"]) == ("+TML single", "Iterative AE-Enc single")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from entail.encoders import biencoder as module
 from entail.encoders.biencoder import BiEncoder, Encoder
 from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.gaussian import GaussianEncoder
-from entail.encoders.stock import sentence_transformer
+from entail.encoders.stock import LONGEST, sentence_transformer
 from entail.errors import EncoderError, SettingsError
 from entail.index.shipped import shipped_vectors
 from entail.progress import Progress
@@ -180,6 +180,22 @@ def test_a_dimension_that_was_told_wrong_is_refused_with_both(tiny: Path) -> Non
     wrong = EncoderEntry(name="wrong", kind="folder", revision="wrong@1", path=tiny, dimension=9)
     with pytest.raises(EncoderError, match=r"length 9, it makes 8"):
         BiEncoder(wrong).load()
+
+
+def test_a_model_that_names_no_limit_reads_so_many_tokens(tiny: Path, tmp_path: Path) -> None:
+    """T5 has no positions that end, and its tokenizer need not say how long a text may be."""
+    from transformers import T5Config, T5EncoderModel
+
+    folder = tmp_path / "t5"
+    config = T5Config(vocab_size=99, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
+    T5EncoderModel(config).save_pretrained(folder)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(tiny / name, folder / name)
+    told = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+    (folder / "tokenizer_config.json").write_text(json.dumps({**told, "model_max_length": int(1e30)}))
+    assert sentence_transformer(folder, device="cpu").max_seq_length == LONGEST
+    assert BiEncoder(folder, device="cpu").cut(["ice " * LONGEST, "ice"]) == [True, False]
+    assert sentence_transformer(tiny, device="cpu").max_seq_length == 64  # what says its limit keeps it
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

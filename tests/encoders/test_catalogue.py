@@ -207,6 +207,17 @@ def test_a_folder_without_weights_is_refused(tmp_path: Path) -> None:
         resolve(tmp_path / "gone")
 
 
+@pytest.mark.parametrize("kind", ["DPRQuestionEncoder", "DPRContextEncoder"])
+def test_one_tower_of_a_dpr_is_refused_with_what_to_take(copied: Path, kind: str) -> None:
+    _edit(copied / "config.json", lambda c: {**c, "model_type": "dpr", "architectures": [kind]})
+    assert resolve("mine").dimension == 8  # with modules around it, it is a model like any other
+    (copied / "modules.json").unlink()
+    with pytest.raises(
+        EncoderError, match=rf"found {kind} .* format, such as sentence-transformers/facebook"
+    ):
+        resolve("mine")
+
+
 def test_a_configuration_that_is_no_json_is_named(copied: Path) -> None:
     (copied / "modules.json").write_text("{", encoding="utf-8")
     with pytest.raises(EncoderError, match=r"modules\.json: expected JSON"):
