@@ -122,34 +122,25 @@ def test_a_row_that_is_not_there_is_answered_with_those_that_are(run: Run) -> No
         run("--rows", "AE")
 
 
+_SMALL = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 64,
+}
+
+
 def _bert(size: int) -> Any:
     from transformers import BertConfig, BertModel
 
-    return BertModel(
-        BertConfig(
-            vocab_size=size,
-            hidden_size=16,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            intermediate_size=32,
-            max_position_embeddings=64,
-        )
-    )
+    return BertModel(BertConfig(vocab_size=size, **_SMALL))
 
 
 def _dpr(size: int) -> Any:
     from transformers import DPRConfig, DPRQuestionEncoder
 
-    return DPRQuestionEncoder(
-        DPRConfig(
-            vocab_size=size,
-            hidden_size=16,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            intermediate_size=32,
-            max_position_embeddings=64,
-        )
-    )
+    return DPRQuestionEncoder(DPRConfig(vocab_size=size, **_SMALL))
 
 
 def _t5(size: int) -> Any:
