@@ -11,8 +11,9 @@ import streamlit as st
 
 from entail.errors import EntailError, PromotionError
 from entail.evaluation.measured import Beside
+from entail.pointers import Pointer
 from entail.progress import ProgressCallback
-from entail.promotion import Active, Pointer, active, pointers, promote, require_passed
+from entail.promotion import Active, active, pointers, promote, require_passed
 from entail.settings import is_demo
 from entail.trees.corpus_versions import CorpusInfo
 from entail.ui.author import asks_who
