@@ -149,7 +149,7 @@ def promote(
     entry = fetch(resolve(encoder))
     revision, premise_revision = _revisions(entry)
     if not anyway:
-        require_passed(evaluation, revision, active(corpus))
+        require_passed(evaluation, revision, active(corpus).revision)
     if premises is not None:
         from entail.encoders.biencoder import BiEncoder
         from entail.index.vectors import premise_vectors
@@ -159,7 +159,7 @@ def promote(
         require_unmoved(active(corpus).pointer, number)
         if not anyway:
             # Somebody else may have promoted meanwhile.
-            require_passed(evaluation, revision, active(corpus))
+            require_passed(evaluation, revision, active(corpus).revision)
         present = held.in_force(corpus)
         return held.move(
             Pointer(
@@ -201,13 +201,13 @@ def roll_back(corpus: str | None = None, *, by: str, number: int | None = None) 
         return held.put_back(present, by=by)
 
 
-def require_passed(evaluation: Beside | None, revision: str, present: Active) -> None:
+def require_passed(evaluation: Beside | None, revision: str, present: str) -> None:
     """Check that an encoder may become the active one without anybody insisting.
 
     Args:
         evaluation: Its figures beside the active encoder's.
         revision: The encoder's.
-        present: What is active.
+        present: That of what is active.
 
     Raises:
         PromotionError: If it was not compared with what is active now, on queries that neither was trained
@@ -218,9 +218,9 @@ def require_passed(evaluation: Beside | None, revision: str, present: Active) ->
             "expected the encoder's figures beside the active one's, found none; compare them on a split, or "
             "promote it anyway"
         )
-    if (evaluation.candidate, evaluation.active) != (revision, present.revision):
+    if (evaluation.candidate, evaluation.active) != (revision, present):
         raise PromotionError(
-            f"expected figures of {revision} beside those of {present.revision}, which is active now, found "
+            f"expected figures of {revision} beside those of {present}, which is active now, found "
             f"{evaluation.candidate} beside {evaluation.active}; compare them anew, or promote it anyway"
         )
     if evaluation.seen:

@@ -23,6 +23,7 @@ from entail.index.queries import QueryVectors
 from entail.index.retriever import LEXICAL, retriever
 from entail.progress import Progress, ProgressCallback
 from entail.promotion import active
+from entail.roles import first_in_use
 from entail.serving.batching import Batcher, Call, Lane
 from entail.serving.limits import Limits
 from entail.settings import is_demo, load_settings
@@ -155,14 +156,14 @@ class Library:
         """Return an encoder, in one copy; another one after it was replaced on disk.
 
         Args:
-            name: Its name; None for the default one, of Gaussians for the first.
+            name: Its name; None for the default one, of Gaussians for what is in use.
             gaussian: Whether it has to make Gaussians, or points.
 
         Raises:
             UnknownEncoderError: If it may not be asked for.
         """
         entries = self.entries(gaussian=gaussian)
-        name = name or (next(iter(entries), "") if gaussian else self.default())
+        name = name or ((first_in_use("direction", entries) or "") if gaussian else self.default())
         if name not in entries:
             raise UnknownEncoderError(
                 f"no encoder of this name is served; here are: {', '.join(entries) or 'none'}"

@@ -108,7 +108,11 @@ def _draw_comparison(
         "which is active now"
     )
     made = candidate_of(row.name)
-    kept = made.evaluation if made is not None and made.problem is None and not made.outdated(now) else None
+    kept = (
+        made.evaluation
+        if made is not None and made.problem is None and not made.outdated(now.revision)
+        else None
+    )
     found = splits(shared, made, candidates)
     if not found and kept is None:
         st.info(
@@ -217,7 +221,7 @@ def _draw_button(
 ) -> None:
     refused = None
     try:
-        require_passed(beside, str(row.entry.revision), now)
+        require_passed(beside, str(row.entry.revision), now.revision)
     except PromotionError as error:
         refused = str(error)
     name = retriever_label(row.name)

@@ -1,6 +1,8 @@
 """Which sentence entails which, over HTTP."""
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from entail.encoders.catalogue import resolve
 from entail.encoders.gaussian import GaussianEncoder
 from entail.errors import ServingError
 from entail.gausscse.verdict import judge
+from entail.roles import put_in_use
 from entail.serving.client import Client
 from tests.serving.conftest import Served
 
@@ -39,6 +42,20 @@ def test_the_answer_is_what_the_library_says(gaussian: str, serve: Callable[...,
         with pytest.raises(ServingError, match="no encoder of this name is served"):
             client.encode(["ba"], encoder=gaussian)
         assert gaussian not in client.info().retrievers
+
+
+def test_where_none_is_named_it_is_the_one_in_use(
+    gaussian: str, tiny_home: Path, serve: Callable[..., Served]
+) -> None:
+    for other in ("a-first", "gausscse-minilm"):
+        shutil.copytree(tiny_home / gaussian, tiny_home / other)
+    served = serve(others=[gaussian, "a-first", "gausscse-minilm"])
+    with Client(served.url) as client:
+        assert client.direction(["ba"], ["be"]).encoder == "gausscse-minilm"
+        put_in_use(gaussian, by="Ann", anyway=True)
+        assert client.direction(["ba"], ["be"]).encoder == gaussian
+        shutil.rmtree(tiny_home / gaussian)
+        assert client.direction(["ba"], ["be"]).encoder == "gausscse-minilm"
 
 
 @pytest.mark.parametrize(
