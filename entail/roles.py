@@ -130,6 +130,16 @@ def first_in_use(role: OwnRole, names: Collection[str]) -> str | None:
     return now.name if now is not None and now.name in names else _usual(role, names)
 
 
+def notice(role: OwnRole) -> str | None:
+    """Return why something else is in use than was promoted; None where it is not so."""
+    try:
+        if read_moves().in_force(role=role) is None:
+            return None
+    except PromotionError:
+        pass
+    return in_use(role).notice
+
+
 def role_of(name: str) -> Role:
     """Return what something under `models/`, or an encoder by any other name, can be in use for.
 

@@ -40,14 +40,6 @@ def draw_promotion(shared: Workspace, author: str | None, row: Row) -> None:
     if row.entry.problem is not None or row.entry.path is None:
         st.info("Only an encoder that is here and can be loaded can be promoted.", icon=":material/block:")
         return
-    if row.entry.gaussian is not None:
-        st.info(
-            "It cannot be promoted: it makes Gaussians, which tell which of two sentences entails the other, "
-            "and what is active ranks by vectors. The Direction page judges and searches by it, and the "
-            "Trees page draws its arrows.",
-            icon=":material/block:",
-        )
-        return
     if _draw_moving():
         return
     corpora = shared.corpora.corpora()
