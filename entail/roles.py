@@ -40,6 +40,11 @@ MEANS: Mapping[OwnRole, str] = {
 }
 """What each role does."""
 
+_MEASURED_BY: Mapping[OwnRole, str] = {
+    "direction": "measure both: entail evaluate direction --out FILE, then entail card --results FILE",
+    "chains": "compare them: entail evaluate chains --scorer NAME",
+}
+
 _log = logging.getLogger(__name__)
 _told: set[str] = set()
 
@@ -263,7 +268,7 @@ def require_no_worse(name: str, revision: str, now: InUse, evaluation: Beside | 
     if not same:
         raise PromotionError(
             f"expected figures of {name} and of {now.name}, which is in use, on the same data, found none; "
-            "measure both there, or promote it anyway"
+            f"{_MEASURED_BY[now.role]}, or promote it anyway"
         )
     first, second = (
         sum(float(value or 0) for value in side) for side in zip(*map(_values, same), strict=True)
