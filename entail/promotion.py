@@ -1,68 +1,28 @@
 """Which encoder is active for which corpus: one pointer, moved in one move, and its history.
 
 A pointer names the encoder and the premise vectors that its index is made of together, so nobody ever
-searches one with the other. It stands in `active.json` in the data folder, which is replaced whole; whoever
-reads it looks at the file's stamp first, so that a change is seen by every session of every process at its
-next look, for the cost of one `stat`. A corpus without a pointer of its own follows the default for all, and
-where there is none of that either, the packaged encoder is active.
+searches one with the other; `entail.pointers` keeps it. A corpus without a pointer of its own follows the
+default for all, and where there is none of that either, the packaged encoder is active. What tells directions
+and what scores chains are in use by pointers of their own: `entail.roles`.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.data.records import Corpus
-from entail.data.writing import write_text
 from entail.encoders.catalogue import PACKAGED, EncoderEntry, fetch, resolve
-from entail.errors import DataError, EncoderError, PromotionError
+from entail.errors import EncoderError, PromotionError
+from entail.pointers import Moving, Pointer, read_moves, require_unmoved
 from entail.progress import ProgressCallback
 from entail.settings import load_settings, refuse_in_demo
 
 if TYPE_CHECKING:
     from entail.evaluation.measured import Beside
 
-_FILE = "active.json"
-_FORMAT = 1
-_TIMEOUT = 20.0
 _ALL = ""
-
-
-@dataclass(frozen=True)
-class Pointer:
-    """One move of a pointer, or where it stands of itself.
-
-    Attributes:
-        number: 1, 2 ... in order of time; 0 for the packaged encoder, which nobody promoted.
-        corpus: Name of the corpus it is for; None for all that have none of their own.
-        encoder: Name of the encoder; None where a roll back left the corpus without a pointer of its own.
-        revision: Its weights.
-        premise_revision: What the premise vectors of its index are bound to.
-        by: Who moved it.
-        at: When, in UTC.
-        evaluation: The encoder's figures beside those of the one that was active (`Beside.to_json`).
-        previous: Number of the pointer that is in force again after a roll back; 0 for none.
-        rolled_back: Number of the pointer that this one took back.
-    """
-
-    number: int
-    corpus: str | None
-    encoder: str | None
-    revision: str
-    premise_revision: str
-    by: str
-    at: datetime
-    evaluation: Mapping[str, Any] | None = None
-    previous: int = 0
-    rolled_back: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
-        return asdict(self) | {"at": self.at.isoformat()}
 
 
 @dataclass(frozen=True)
@@ -119,7 +79,7 @@ def active(corpus: str | None = None) -> Active:
         PromotionError: If the pointers cannot be read.
         EncoderError: If nothing was ever promoted and the packaged encoder is not installed.
     """
-    held = _read()
+    held = read_moves()
     pointer = held.in_force(corpus) if corpus is not None else None
     pointer = pointer or held.in_force(None)
     if pointer is not None:
@@ -131,18 +91,18 @@ def active(corpus: str | None = None) -> Active:
 
 def history(corpus: str | None = None) -> tuple[Pointer, ...]:
     """Return the moves of a corpus's pointer, or of the one for all, the newest first."""
-    return tuple(pointer for pointer in reversed(_read().moves) if pointer.corpus == corpus)
+    return tuple(pointer for pointer in reversed(read_moves().of("retriever")) if pointer.corpus == corpus)
 
 
 def moves() -> tuple[Pointer, ...]:
     """Return the moves of all pointers, the newest first."""
-    return tuple(reversed(_read().moves))
+    return tuple(reversed(read_moves().of("retriever")))
 
 
 def pointers() -> tuple[Pointer, ...]:
     """Return the pointers that are in force: the one for all first, then those of corpora by name."""
-    held = _read()
-    names = sorted({pointer.corpus or _ALL for pointer in held.moves})
+    held = read_moves()
+    names = sorted({pointer.corpus or _ALL for pointer in held.of("retriever")})
     found = [held.in_force(name or None) for name in names]
     return tuple(pointer for pointer in found if pointer is not None)
 
@@ -153,8 +113,7 @@ def beneath(pointer: Pointer) -> Pointer | None:
     Raises:
         PromotionError: If the pointers cannot be read.
     """
-    earlier = _read().by_number(pointer.previous)
-    return earlier if earlier is not None and earlier.encoder is not None else None
+    return read_moves().beneath(pointer)
 
 
 def promote(
@@ -190,17 +149,17 @@ def promote(
     entry = fetch(resolve(encoder))
     revision, premise_revision = _revisions(entry)
     if not anyway:
-        require_passed(evaluation, revision, active(corpus))
+        require_passed(evaluation, revision, active(corpus).revision)
     if premises is not None:
         from entail.encoders.biencoder import BiEncoder
         from entail.index.vectors import premise_vectors
 
         premise_vectors(premises, BiEncoder(entry), cache_dir=load_settings().vectors_dir, progress=progress)
-    with _Writing() as held:
-        _require_unmoved(active(corpus), number)
+    with Moving() as held:
+        require_unmoved(active(corpus).pointer, number)
         if not anyway:
             # Somebody else may have promoted meanwhile.
-            require_passed(evaluation, revision, active(corpus))
+            require_passed(evaluation, revision, active(corpus).revision)
         present = held.in_force(corpus)
         return held.move(
             Pointer(
@@ -230,36 +189,25 @@ def roll_back(corpus: str | None = None, *, by: str, number: int | None = None) 
         PromotionError: If the pointer was never moved, somebody else moved it meanwhile, or what was active
             before is gone.
     """
-    with _Writing() as held:
+    with Moving() as held:
         present = held.in_force(corpus)
         if present is None:
             whose = f"for {corpus!r}" if corpus else "for all corpora"
             raise PromotionError(f"expected a promoted encoder {whose} to go back from, found none")
-        _require_unmoved(active(corpus), number)
-        before = held.by_number(present.previous)
-        if before is not None and before.encoder is not None:
+        require_unmoved(active(corpus).pointer, number)
+        if (before := held.beneath(present)) is not None:
             # A commit of the Hub stays what it was: nobody has to wait for the network to go back.
-            _checked(before.encoder, before.revision, online=False)
-        back = before or replace(present, encoder=None, revision="", premise_revision="", previous=0)
-        return held.move(
-            replace(
-                back,
-                number=held.next,
-                by=by,
-                at=datetime.now(UTC),
-                evaluation=back.evaluation if before else None,
-                rolled_back=present.number,
-            )
-        )
+            _checked(str(before.encoder), before.revision, online=False)
+        return held.put_back(present, by=by)
 
 
-def require_passed(evaluation: Beside | None, revision: str, present: Active) -> None:
+def require_passed(evaluation: Beside | None, revision: str, present: str) -> None:
     """Check that an encoder may become the active one without anybody insisting.
 
     Args:
         evaluation: Its figures beside the active encoder's.
         revision: The encoder's.
-        present: What is active.
+        present: That of what is active.
 
     Raises:
         PromotionError: If it was not compared with what is active now, on queries that neither was trained
@@ -270,9 +218,9 @@ def require_passed(evaluation: Beside | None, revision: str, present: Active) ->
             "expected the encoder's figures beside the active one's, found none; compare them on a split, or "
             "promote it anyway"
         )
-    if (evaluation.candidate, evaluation.active) != (revision, present.revision):
+    if (evaluation.candidate, evaluation.active) != (revision, present):
         raise PromotionError(
-            f"expected figures of {revision} beside those of {present.revision}, which is active now, found "
+            f"expected figures of {revision} beside those of {present}, which is active now, found "
             f"{evaluation.candidate} beside {evaluation.active}; compare them anew, or promote it anyway"
         )
     if evaluation.seen:
@@ -283,14 +231,6 @@ def require_passed(evaluation: Beside | None, revision: str, present: Active) ->
         )
     if evaluation.verdict == "worse":
         raise PromotionError(f"it does worse than the active encoder ({evaluation}); promote it anyway?")
-
-
-def _require_unmoved(present: Active, number: int | None) -> None:
-    if number is None or number == present.number:
-        return
-    move = present.pointer
-    who = f"{move.by} made {present.encoder!r} the active one meanwhile" if move else "it was rolled back"
-    raise PromotionError(f"{who}, so nothing was changed; look at what is active now, then decide again")
 
 
 def _checked(encoder: str, revision: str, *, online: bool = True) -> EncoderEntry:
@@ -315,86 +255,3 @@ def _revisions(entry: EncoderEntry) -> tuple[str, str]:
         raise EncoderError(f"{entry.name} cannot be made active: {problem or 'it has no revision'}")
     base = entry.base
     return entry.revision, str(base.revision) if entry.towers == "single" and base else entry.revision
-
-
-class _Held:
-    """All moves, in order."""
-
-    def __init__(self, moves: tuple[Pointer, ...]) -> None:
-        self.moves = moves
-        self._last = {pointer.corpus: pointer for pointer in moves}
-
-    @property
-    def next(self) -> int:
-        return len(self.moves) + 1
-
-    def by_number(self, number: int) -> Pointer | None:
-        return self.moves[number - 1] if number else None
-
-    def in_force(self, corpus: str | None) -> Pointer | None:
-        last = self._last.get(corpus)
-        return last if last is not None and last.encoder is not None else None
-
-    def move(self, pointer: Pointer) -> Pointer:
-        told = {"format": _FORMAT, "moves": [move.to_json() for move in (*self.moves, pointer)]}
-        try:
-            write_text(_file(), json.dumps(told, indent=1, ensure_ascii=False) + "\n")
-        except DataError as error:
-            raise PromotionError(f"the pointer stays where it is: {error}") from error
-        return pointer
-
-
-class _Writing:
-    """Keeps everybody else from moving a pointer, and gives all moves as they are."""
-
-    def __enter__(self) -> _Held:
-        from filelock import FileLock, Timeout
-
-        refuse_in_demo("the active encoder cannot be changed")
-        file = _file()
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = FileLock(file.with_suffix(".lock"), timeout=_TIMEOUT)
-            self._lock.acquire()
-        except Timeout as error:
-            raise PromotionError("another process is promoting at this moment; try again") from error
-        except OSError as error:
-            raise PromotionError(f"the pointer cannot be moved: {error}") from error
-        return _read()
-
-    def __exit__(self, *raised: object) -> None:
-        self._lock.release()
-
-
-_seen: dict[Path, tuple[tuple[int, int, int], _Held]] = {}
-
-
-def _file() -> Path:
-    return load_settings().data_dir / _FILE
-
-
-def _read() -> _Held:
-    file = _file()
-    try:
-        at = file.stat()
-    except FileNotFoundError:
-        return _Held(())
-    except OSError as error:
-        raise PromotionError(f"the pointers to active encoders cannot be read: {error}") from error
-    stamp = (at.st_mtime_ns, at.st_ino, at.st_size)
-    known = _seen.get(file)
-    if known is not None and known[0] == stamp:
-        return known[1]
-    try:
-        told = json.loads(file.read_text(encoding="utf-8"))
-        if told["format"] != _FORMAT:
-            raise ValueError(f"format {told['format']}, of another version of entail")
-        moves = tuple(Pointer(**{**move, "at": datetime.fromisoformat(move["at"])}) for move in told["moves"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise PromotionError(
-            f"{file.name} in the data folder cannot be read ({error}); put it back from a backup, or remove "
-            "it: then the packaged encoder is active"
-        ) from error
-    held = _Held(moves)
-    _seen[file] = (stamp, held)
-    return held

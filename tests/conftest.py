@@ -170,6 +170,22 @@ def gaussian(tiny_home: Path) -> str:
     return "mine"
 
 
+@pytest.fixture
+def scorer_folder(tiny_home: Path) -> Callable[..., Path]:
+    """Return what writes a folder that looks like a scorer of facts from outside; it cannot be loaded."""
+
+    def write(name: str, *, scheme: str = "arcf", base: str = "tiny", **figures: Any) -> Path:
+        folder = tiny_home / name
+        (folder / "adapter").mkdir(parents=True)
+        (folder / "head.safetensors").write_bytes(name.encode())
+        (folder / "adapter" / "adapter_model.safetensors").write_bytes(b"a" + name.encode())
+        told = {"method": "arcf", "base": base, "scorer": {"scheme": scheme}, "figures": figures}
+        (folder / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+        return folder
+
+    return write
+
+
 @pytest.fixture(scope="session")
 def grove() -> dict[str, Any]:
     """Eight trees and the 40 sentences of their corpus, as rows of official JSONL (task 2) and as texts."""

@@ -15,6 +15,7 @@ from safetensors.numpy import save_file
 from entail.encoders.catalogue import EncoderEntry
 from entail.errors import PromotionError, UnknownEncoderError
 from entail.evaluation.measured import Beside
+from entail.pointers import Moving, read_moves
 from entail.promotion import Active, active, beneath, history, moves, pointers, promote, roll_back
 from entail.significance import PairedDifference
 
@@ -245,3 +246,21 @@ def test_what_lies_beneath_a_pointer_is_what_a_roll_back_restores() -> None:
     own = put("three", "sky")
     assert beneath(own) is None
     assert [move.number for move in moves()] == [4, 3, 2, 1]
+
+
+def test_pointers_of_other_roles_stand_in_the_same_file_and_are_nobodys_ranking(tmp_path: Path) -> None:
+    first = put("one")
+    file = tmp_path / "data" / "active.json"
+    assert '"role"' not in file.read_text(encoding="utf-8"), "a file of retrievers is what it always was"
+    with Moving() as held:
+        held.move(replace(first, number=2, encoder="gauss", role="direction"))
+    assert (active().encoder, [move.number for move in moves()]) == ("one", [1])
+    assert (history(), pointers()) == ((first,), (first,))
+    assert put("two").number == 3, "numbers are those of all moves"
+    assert roll_back(by="Bob").encoder == "one"
+    assert read_moves().in_force(role="direction") == replace(
+        first, number=2, encoder="gauss", role="direction"
+    )
+    file.write_text(file.read_text(encoding="utf-8").replace("direction", "cooking"), encoding="utf-8")
+    with pytest.raises(PromotionError, match="role 'cooking', of another version"):
+        active()

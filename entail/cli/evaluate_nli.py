@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.in_use import name_in_use
 
 if TYPE_CHECKING:
     from entail.data.nli import NliReading
@@ -24,7 +25,11 @@ Data = Annotated[
     ),
 ]
 EncoderName = Annotated[
-    str, typer.Option(help="minilm, a folder under models/, or a Hub id.", metavar="NAME")
+    str | None,
+    typer.Option(
+        help="minilm, a folder under models/, or a Hub id; default: what is in use for directions.",
+        metavar="NAME",
+    ),
 ]
 Split = Annotated[
     str | None,
@@ -32,14 +37,12 @@ Split = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")]
 
-SHIPPED = "gausscse-minilm"
-
 
 @app.command()
 @reports
 def nli(
     data: Data,
-    encoder: EncoderName = SHIPPED,
+    encoder: EncoderName = None,
     split: Split = None,
     threshold: Annotated[
         float | None,
@@ -71,7 +74,7 @@ def nli(
     with progress_bar() as progress:
         found = evaluate_nli(
             reading.pairs,
-            pair_encoder(encoder),
+            pair_encoder(encoder or name_in_use("direction")),
             threshold=threshold,
             dev=fitted.pairs if fitted else None,
             progress=progress,
@@ -105,7 +108,7 @@ def nli(
 @reports
 def direction(
     data: Data,
-    encoder: EncoderName = SHIPPED,
+    encoder: EncoderName = None,
     split: Split = None,
     out: Out = None,
 ) -> Report:
@@ -121,7 +124,9 @@ def direction(
     started = datetime.now(UTC)
     reading = load_nli(data, split=split)
     with progress_bar() as progress:
-        found = evaluate_direction(reading.pairs, pair_encoder(encoder), progress=progress)
+        found = evaluate_direction(
+            reading.pairs, pair_encoder(encoder or name_in_use("direction")), progress=progress
+        )
     figures = found.to_json()
     rows = [
         _row(name, share)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
+from entail.cli.in_use import name_in_use
 from entail.errors import SettingsError
 from entail.progress import ProgressCallback
 
@@ -32,7 +33,10 @@ class RankingOptions:
         "arcf: chains of facts; single-fact: each fact alone; path-rerank: the best chain of two that each "
         "is in; ensemble: several of them; tfidf: by shared words",
     ] = "arcf"
-    scorer: Annotated[str, "scorer under models/, or another folder with a slash in its name"] = "arcf-minilm"
+    scorer: Annotated[
+        str | None,
+        "scorer under models/, or another folder with a slash in its name; default: the one in use",
+    ] = None
     parts: Annotated[
         str, "ensemble: its methods, with + between; each may name a scorer of its own: path-rerank=NAME"
     ] = "single-fact+path-rerank"
@@ -71,8 +75,9 @@ class RankingOptions:
         Raises:
             SettingsError: If a part of an ensemble is no method, or there are not two.
         """
+        usual = self.scorer or ("" if self.method == "tfidf" else name_in_use("chains"))
         if self.method != "ensemble":
-            return [(self.method, self.scorer)]
+            return [(self.method, usual)]
         found: list[tuple[Part, str]] = []
         for told in self.parts.split("+"):
             name, _, scorer = told.strip().partition("=")
@@ -80,7 +85,7 @@ class RankingOptions:
                 raise SettingsError(
                     f"parts: expected methods of {', '.join(get_args(Part))} with + between, found {name!r}"
                 )
-            found.append((cast(Part, name), scorer or self.scorer))
+            found.append((cast(Part, name), scorer or usual))
         if len(found) < 2:
             raise SettingsError(f"parts: expected two methods or more with + between, found {self.parts!r}")
         return found

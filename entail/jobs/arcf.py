@@ -79,6 +79,7 @@ ARCF = Method(
     source=WorldtreeSource,
     preview=preview,
     encodes=False,
+    role="chains",
     makes="a scorer of facts",
     use="the Chains page builds chains by it, and so does `entail rank`",
     common=(

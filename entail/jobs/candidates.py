@@ -14,11 +14,12 @@ from entail.errors import EncoderError, JobError
 from entail.evaluation.measured import Beside, QueryFigures, beside
 from entail.jobs.aeenc import evaluate
 from entail.jobs.jobs import Jobs
-from entail.jobs.method import method, methods
+from entail.jobs.method import Method, method, methods
 from entail.jobs.record import Job
 from entail.jobs.source import TrainingData
 from entail.progress import ProgressCallback
-from entail.promotion import Active, active
+from entail.promotion import active
+from entail.roles import in_use
 
 
 @dataclass(frozen=True)
@@ -42,19 +43,19 @@ class Candidate:
 
     @property
     def problem(self) -> str | None:
-        """Why it cannot be promoted as it is, None if it can be."""
+        """Why it cannot rank as it is, None if it can."""
         how = methods().get(self.job.spec.method)
         if how is not None and not how.encodes:
-            return f"it is {how.makes} and no encoder: it stands beside the active one"
+            return f"it is {how.makes} and no encoder: it ranks for no corpus"
         if self.revision is None:
             return "the encoder is gone"
         if self.evaluation is not None and self.evaluation.candidate != self.revision:
             return "another encoder stands under its name by now"
         return None
 
-    def outdated(self, present: Active) -> bool:
-        """Say whether its figures stand beside another encoder's than the one that is active."""
-        return self.evaluation is None or self.evaluation.active != present.revision
+    def outdated(self, present: str) -> bool:
+        """Say whether its figures stand beside another encoder's than the one that is active, by revision."""
+        return self.evaluation is None or self.evaluation.active != present
 
 
 def candidates(jobs: Jobs) -> list[Candidate]:
@@ -83,6 +84,16 @@ def candidate_called(jobs: Jobs, name: str) -> Candidate | None:
     return next((found for found in candidates(jobs) if found.name == name), None)
 
 
+def compared_with(how: Method, corpus: str | None = None) -> str | None:
+    """Return what is in use for what a method makes; None where nothing is.
+
+    Args:
+        how: The method.
+        corpus: Name of the corpus whose active encoder is meant, of methods whose encoders rank.
+    """
+    return active(corpus).encoder if how.role == "retriever" else in_use(how.role).name
+
+
 def compare_anew(
     jobs: Jobs, job_id: str, *, corpus: str | None = None, progress: ProgressCallback | None = None
 ) -> Beside | None:
@@ -103,9 +114,9 @@ def compare_anew(
     how = method(job.spec.method)
     data: Any = how.reading(job.spec.source).read(keep=jobs.place(job.id).path)
     measured = how.evaluate(name, data, progress)
-    now = active(corpus).encoder
-    present = how.evaluate(now, data, progress)
-    return fairly(present, measured, names=(now, name)) if measured and present else None
+    now = compared_with(how, corpus)
+    present = how.evaluate(now, data, progress) if now is not None else None
+    return fairly(present, measured, names=(now, name)) if measured and present and now else None
 
 
 def compare_on(

@@ -130,8 +130,7 @@ class Attempt:
         data: Any,  # noqa: ANN401 - the method's own
     ) -> tuple[dict[str, Any] | None, str | None]:
         """Return the candidate's figures beside the active encoder's, or why there are none."""
-        from entail.jobs.candidates import fairly
-        from entail.promotion import active
+        from entail.jobs.candidates import compared_with, fairly
 
         try:
             candidate = how.evaluate(self._staged, data, self._tell)
@@ -140,9 +139,9 @@ class Attempt:
             # It is measured where it is not yet in its place, and shall be known by its name there.
             candidate = replace(candidate, encoder=self.job.spec.name)
             given = getattr(data, "given", None)
-            name = active(given.name if given is not None else None).encoder
-            present = how.evaluate(name, data, self._tell)
-            if present is None:
+            name = compared_with(how, given.name if given is not None else None)
+            present = how.evaluate(name, data, self._tell) if name is not None else None
+            if present is None or name is None:
                 return None, None
             return fairly(present, candidate, names=(name, str(self._staged))).to_json(), None
         except EntailError as error:

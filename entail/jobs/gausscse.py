@@ -90,6 +90,7 @@ GAUSSCSE = Method(
     evaluate=evaluate,
     source=NliSource,
     preview=preview,
+    role="direction",
     common=(
         *("base", "tuning", "rank", "sets", "similarity", "pooling"),
         *("epochs", "batch_size", "learning_rate", "temperature"),

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from entail.errors import JobError
 from entail.jobs.fields import Field, changed, config_of, fields_of
 from entail.jobs.source import Source, TreeSource
+from entail.pointers import Role
 from entail.progress import ProgressCallback
 from entail.training.task import Watch
 
@@ -122,6 +123,7 @@ class Method:
         encodes: Whether it makes encoders; what is none can be made the active one of no corpus.
         makes: What it makes where that is no encoder, in words.
         use: Where that is of use then, a clause; commands in backquotes.
+        role: What that which it makes is in use for, and compared with.
     """
 
     name: str
@@ -137,6 +139,7 @@ class Method:
     encodes: bool = True
     makes: str = "an encoder"
     use: str = "its package says what for"
+    role: Role = "retriever"
 
     @property
     def fields(self) -> tuple[Field, ...]:

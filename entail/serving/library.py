@@ -24,6 +24,7 @@ from entail.index.protocol import PremiseIndex
 from entail.index.retriever import LEXICAL, retriever
 from entail.progress import Progress
 from entail.promotion import active
+from entail.roles import first_in_use
 from entail.serving.batching import Call
 from entail.serving.limits import Limits
 from entail.serving.served import ServedEncoder
@@ -99,7 +100,7 @@ class Library:
         """Return an encoder, in one copy; another one after it was replaced on disk.
 
         Args:
-            name: Its name; None for the default one, of Gaussians for the first.
+            name: Its name; None for the default one, of Gaussians for what is in use.
             gaussian: Whether it has to make Gaussians.
 
         Raises:
@@ -111,7 +112,7 @@ class Library:
             raise UnknownEncoderError(
                 "no encoder of Gaussians is served, which tells directions; `entail train gausscse` makes one"
             )
-        name = name or (next(iter(able)) if gaussian else self.default())
+        name = name or ((first_in_use("direction", able) or "") if gaussian else self.default())
         if name not in entries:
             raise UnknownEncoderError(
                 f"no encoder of this name is served; here are: {', '.join(entries) or 'none'}"

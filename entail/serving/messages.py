@@ -169,7 +169,7 @@ class DirectionRequest(Message):
     first: Texts
     second: Texts = Field(description="As many as `first`.")
     encoder: Name | None = Field(
-        default=None, description="An encoder of Gaussians of `GET /info`; default: the first."
+        default=None, description="An encoder of Gaussians of `GET /info`; default: that in use."
     )
 
 
@@ -240,8 +240,7 @@ class ChainRequest(Message):
     )
     scorer: Name | None = Field(
         default=None,
-        description="`tfidf` or a scorer of `GET /info`; default: the first of those that learnt on chains, "
-        "else `tfidf`.",
+        description="`tfidf` or a scorer of `GET /info`; default: the one in use for chains, else `tfidf`.",
     )
     k: int = Field(default=60, ge=1, description="Facts nearest to the question, and to each chosen one.")
     length: int = Field(default=9, ge=1, description="Facts of a chain at most.")

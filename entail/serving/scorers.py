@@ -16,6 +16,7 @@ from entail.arcf.stepwise import NearestSteps, ScoredSteps, StepScorer, corpus_f
 from entail.data.records import Corpus
 from entail.errors import UnknownEncoderError
 from entail.evaluation.chains import TFIDF, fact_similarities
+from entail.roles import first_in_use
 from entail.serving.batching import Call, out_of_time
 
 KEPT = 4
@@ -57,8 +58,9 @@ class Scorers:
         return {one.name: one for one in list_scorers() if one.problem is None}
 
     def default(self) -> str:
-        """Return what scores where nothing is named: the first scorer of chains, else shared words."""
-        return next((one.name for one in self.listed().values() if one.form.scheme == "arcf"), TFIDF)
+        """Return what scores where nothing is named: the scorer in use for chains, else shared words."""
+        chains = [one.name for one in self.listed().values() if one.form.scheme == "arcf"]
+        return first_in_use("chains", chains) or TFIDF
 
     def revision(self, name: str) -> str | None:
         """Return the revision of a scorer that is in memory, else None."""

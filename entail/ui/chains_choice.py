@@ -11,6 +11,7 @@ from entail.arcf.listing import list_scorers
 from entail.ui.authoring import draw_progress
 from entail.ui.chains_link import begin, begin_number
 from entail.ui.chains_works import TFIDF, take_builder, take_scorer
+from entail.ui.in_use import draw_notice, follow
 from entail.ui.words import label
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ def pick_choice(facts: FactTables) -> Choice | None:
     """Draw the fields; None, explained, while the scorer is loaded or the facts are made ready."""
     listed = list_scorers()
     usable = {one.name: one for one in listed if one.problem is None}
-    first = next((name for name, one in usable.items() if one.form.scheme == "arcf"), TFIDF)
+    draw_notice("chains")
+    chains = [name for name, one in usable.items() if one.form.scheme == "arcf"]
+    first = follow("chains", "chains_by", chains) or TFIDF
     names = [*usable, TFIDF]
     left, middle, right = st.columns([3, 1, 1], vertical_alignment="bottom")
     with left:

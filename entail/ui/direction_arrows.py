@@ -12,6 +12,7 @@ import streamlit as st
 from entail.errors import EncoderError
 from entail.trees.suggestions import Candidate
 from entail.ui.direction_encoder import gaussian_names, loaded, take_encoder
+from entail.ui.in_use import follow
 from entail.ui.resources import WARM_AFTER
 from entail.ui.works import Work, Works, failed
 
@@ -175,6 +176,7 @@ def pointer() -> Pointer | None:
     names = gaussian_names()
     if not names:
         return None
+    follow("direction", BY_KEY, names)
     by = st.session_state.get(BY_KEY)
     if by is not None and by not in names:  # it is gone, and no field can stand at it
         del st.session_state[BY_KEY]

@@ -9,10 +9,12 @@ import streamlit as st
 
 from entail.ui.authoring import draw_progress
 from entail.ui.direction_encoder import gaussian_names, take_encoder
+from entail.ui.in_use import draw_notice, follow
 
 if TYPE_CHECKING:
     from entail.encoders.gaussian import GaussianEncoder
 
+_KEY = "direction_encoder"
 PAIR, TABLE, SEARCH = "pair", "table", "search"
 MODES = {PAIR: "Two sentences", TABLE: "A table", SEARCH: "Search by direction"}
 
@@ -42,6 +44,10 @@ def pick() -> Choice | None:
         )
         st.page_link("pages/Models.py", label="Models", icon=":material/model_training:")
         return None
+    draw_notice("direction")
+    usual = follow("direction", _KEY, names)
+    if st.session_state.get(_KEY, usual) not in names:  # it is gone, and no field can stand at it
+        st.session_state[_KEY] = usual
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     with left:
         mode = st.segmented_control(
@@ -55,7 +61,7 @@ def pick() -> Choice | None:
         )
     with right:
         name = st.selectbox(
-            "Encoder", list(names), key="direction_encoder", help="Those that make Gaussians; others cannot."
+            "Encoder", list(names), key=_KEY, help="Those that make Gaussians; others cannot."
         )
     work = take_encoder(name, names[name])
     if work.value is None:

@@ -14,17 +14,14 @@ if TYPE_CHECKING:
     from entail.index.gaussian import GaussianIndex
     from entail.progress import ProgressCallback
 
-SHIPPED = "gausscse-minilm"
-"""Comes first where it is here."""
-
 
 def gaussian_names() -> dict[str, str | None]:
-    """Return the encoders of Gaussians that can be loaded, with their revisions; what ships comes first."""
-    from entail.encoders.catalogue import catalogue
+    """Return the encoders of Gaussians that can be loaded, with their revisions, the one in use first."""
+    from entail.roles import first_in_use, usable
 
-    found = [entry for entry in catalogue() if entry.gaussian is not None and entry.problem is None]
-    found.sort(key=lambda entry: (entry.name != SHIPPED, entry.name))
-    return {entry.name: entry.revision for entry in found}
+    found = usable("direction")
+    usual = first_in_use("direction", found)
+    return {name: found[name] for name in sorted(found, key=lambda name: (name != usual, name))}
 
 
 @st.cache_resource(show_spinner=False)

@@ -18,6 +18,7 @@ from entail.ui.direction_arrows import (
     Pointer,
     texts_of,
 )
+from entail.ui.in_use import draw_notice
 from entail.ui.screen import Desk, Screen
 from entail.ui.words import certainty, label
 from entail.ui.works import Work
@@ -53,6 +54,7 @@ def draw_arrows(pointer: Pointer | None, desk: Desk) -> Mapping[str, Verdict]:
     """
     if pointer is None:
         return {}
+    draw_notice("direction")
     screen, tree = desk.screen, desk.history.tree
     sentence = tree.node(screen.selected).text
     step = pointer.step(tree, screen.selected, wait=SOON)

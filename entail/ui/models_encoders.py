@@ -13,6 +13,7 @@ from entail.ui.models_encoder_list import Row, draw_list, rows
 from entail.ui.models_measure import draw_memory, encoder_works
 from entail.ui.models_promotion import draw_active
 from entail.ui.models_promotion_candidate import draw_promotion
+from entail.ui.models_roles import draw_role_promotion, draw_roles
 from entail.ui.resources import Workspace, retriever_label
 from entail.ui.words import label
 from entail.ui.works import Work
@@ -32,13 +33,14 @@ def open_encoder(name: str, view: str = "About") -> None:
 
 
 def draw_encoders(shared: Workspace, author: str | None) -> None:
-    """Draw what ranks now, the encoders in reach, and the one that is picked."""
+    """Draw what is in use now, the encoders in reach, and the one that is picked."""
+    asked = st.query_params.pop("candidate", None)  # a link from a training that is done
     draw_active(shared, author)
+    draw_roles(author, asked=asked)
     st.markdown("##### Encoders in reach")
     found = rows(shared, _typed())
     names = [row.name for row in found]
-    if (asked := st.query_params.pop("candidate", None)) in names:
-        # A link from a training that is done.
+    if asked in names:
         st.session_state[PICKED], st.session_state["models_encoder_view"] = asked, "Promote"
     if st.session_state.get(PICKED) not in names:  # at first, or because it is gone
         st.session_state[PICKED] = names[0]
@@ -75,6 +77,8 @@ def _draw_encoder(shared: Workspace, author: str | None, row: Row, view: str) ->
                 draw_card(row)
             elif view == "Memory and speed":
                 draw_memory(row)
+            elif view == "Promote" and row.entry.gaussian is not None:
+                draw_role_promotion("direction", row.name, author)
             elif view == "Promote":
                 draw_promotion(shared, author, row)
             else:

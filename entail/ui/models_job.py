@@ -161,6 +161,8 @@ def _draw_done(job: Job) -> None:
             f"so it ranks for no corpus: {how.use}.",
             icon=":material/school:",
         )
+        if _builds_chains(job.name):
+            _draw_promote(job.name, "Compare with the scorer in use and promote")
         return
     gaussian = makes_gaussians(job.name)
     st.success(
@@ -179,18 +181,22 @@ def _draw_done(job: Job) -> None:
             f"decided by {label(found.primary)}."
         )
         st.dataframe(figures_table(found), hide_index=True, key="job_figures")
-    if gaussian:  # what is active ranks by vectors: there is nothing to compare it with
-        return
     if found is None:
-        why = "" if job.evaluation else ": there were no dev trees"
-        st.markdown(f"It was not compared with the active encoder yet{why}.")
+        why = "" if job.evaluation else f": there were no dev {'pairs' if gaussian else 'trees'}"
+        st.markdown(
+            f"It was not compared with the {'one in use' if gaussian else 'active encoder'} yet{why}."
+        )
+    _draw_promote(job.name, f"Compare with the {'one in use' if gaussian else 'active encoder'} and promote")
+
+
+def _draw_promote(name: str, words: str) -> None:
     if st.button(
-        "Compare with the active encoder and promote",
+        words,
         icon=":material/published_with_changes:",
         type="primary",
         key="promote_job",
         on_click=_to_encoders,
-        args=(job.name,),
+        args=(name,),
     ):
         st.rerun()
 
@@ -204,12 +210,22 @@ def _beside(job: Job) -> Beside | None:
 
 
 def makes_gaussians(name: str) -> bool:
-    """Say whether an encoder that is here makes Gaussians, so that it cannot become what ranks."""
+    """Say whether an encoder that is here makes Gaussians: it is for directions, not what ranks."""
     from entail.encoders.catalogue import resolve
 
     try:
         return resolve(name).gaussian is not None
     except EntailError:  # it was taken away since
+        return False
+
+
+def _builds_chains(name: str) -> bool:
+    """Say whether something that is no encoder can be put in use for chains."""
+    from entail.roles import role_of
+
+    try:
+        return role_of(name) == "chains"
+    except EntailError:  # it is for nothing that can be promoted, or was taken away since
         return False
 
 

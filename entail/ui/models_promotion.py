@@ -9,7 +9,8 @@ import streamlit as st
 from entail.encoders.catalogue import PACKAGED
 from entail.errors import EntailError
 from entail.evaluation.measured import Beside
-from entail.promotion import Active, Pointer, active, beneath, moves, roll_back
+from entail.pointers import Pointer
+from entail.promotion import Active, active, beneath, moves, roll_back
 from entail.settings import is_demo
 from entail.ui.author import asks_who
 from entail.ui.demo import closed

@@ -11,8 +11,9 @@ import streamlit as st
 
 from entail.errors import EntailError, PromotionError
 from entail.evaluation.measured import Beside
+from entail.pointers import Pointer
 from entail.progress import ProgressCallback
-from entail.promotion import Active, Pointer, active, pointers, promote, require_passed
+from entail.promotion import Active, active, pointers, promote, require_passed
 from entail.settings import is_demo
 from entail.trees.corpus_versions import CorpusInfo
 from entail.ui.author import asks_who
@@ -38,14 +39,6 @@ def draw_promotion(shared: Workspace, author: str | None, row: Row) -> None:
     """Draw whom an encoder could rank for, how it does beside the active one, and the button."""
     if row.entry.problem is not None or row.entry.path is None:
         st.info("Only an encoder that is here and can be loaded can be promoted.", icon=":material/block:")
-        return
-    if row.entry.gaussian is not None:
-        st.info(
-            "It cannot be promoted: it makes Gaussians, which tell which of two sentences entails the other, "
-            "and what is active ranks by vectors. The Direction page judges and searches by it, and the "
-            "Trees page draws its arrows.",
-            icon=":material/block:",
-        )
         return
     if _draw_moving():
         return
@@ -107,7 +100,11 @@ def _draw_comparison(
         "which is active now"
     )
     made = candidate_of(row.name)
-    kept = made.evaluation if made is not None and made.problem is None and not made.outdated(now) else None
+    kept = (
+        made.evaluation
+        if made is not None and made.problem is None and not made.outdated(now.revision)
+        else None
+    )
     found = splits(shared, made, candidates)
     if not found and kept is None:
         st.info(
@@ -216,7 +213,7 @@ def _draw_button(
 ) -> None:
     refused = None
     try:
-        require_passed(beside, str(row.entry.revision), now)
+        require_passed(beside, str(row.entry.revision), now.revision)
     except PromotionError as error:
         refused = str(error)
     name = retriever_label(row.name)

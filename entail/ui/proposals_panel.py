@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from entail.ui.commands import Command
+from entail.ui.in_use import draw_notice
 from entail.ui.resources import retriever_name
 from entail.ui.screen import Desk, Screen
 from entail.ui.suggester import BY_KEY, LISTS, Offer, Suggester
@@ -21,6 +22,7 @@ def draw_lists(suggester: Suggester | None, desk: Desk) -> None:
     """Draw which list is shown, and by what is proposed; nothing where no scorer is in reach."""
     if suggester is None:
         return
+    draw_notice("chains")
     screen = desk.screen
     # Its key names what is shown: where a key changed that, it is another field, which stands there.
     key = f"list-{screen.tree_id}-{screen.listing}"

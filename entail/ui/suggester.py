@@ -22,6 +22,7 @@ from entail.trees.proposals import (
     ordered,
 )
 from entail.ui.chains_works import SCORING, grounds, held_builder, scorers, take_scorer
+from entail.ui.in_use import follow
 from entail.ui.resources import WARM_AFTER
 from entail.ui.works import Work, Works, failed
 
@@ -248,12 +249,13 @@ def suggester() -> Suggester | None:
     usable = {one.name: one for one in list_scorers() if one.problem is None and one.form.scheme == "arcf"}
     if not usable:
         return None
+    usual = follow("chains", BY_KEY, usable)
     by = st.session_state.get(BY_KEY)
     if by is not None and by not in usable:  # it is gone, and no field can stand at it
         del st.session_state[BY_KEY]
         by = None
-    listed = usable[by or next(iter(usable))]
-    return Suggester(listed, _loaded(), _asked(), scorers(), grounds(), tuple(usable))
+    names = sorted(usable, key=lambda name: name != usual)
+    return Suggester(usable[by or names[0]], _loaded(), _asked(), scorers(), grounds(), tuple(names))
 
 
 @st.cache_resource(show_spinner=False)

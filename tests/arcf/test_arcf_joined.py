@@ -1,6 +1,7 @@
 """ARCF from the command line and in the queue of trainings."""
 
 import json
+import shutil
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -82,6 +83,20 @@ def test_trained_measured_and_ranked_from_the_command_line(
     again = told(capsys, "evaluate", "chains", *ours, "--limit", "2", "--predictions", str(ranked))
     assert again["ranked_now"] == 0
     assert again["questions"] == 2
+
+    # Where none is named it is the one in use: what ships, until another is promoted.
+    shutil.copytree(tiny_home / "mine", tiny_home / "arcf-minilm")
+    unnamed = ["evaluate", "chains", *tables, *dev, "--k", "6", "--limit", "1"]
+    assert told(capsys, *unnamed)["settings"]["scorer"].startswith("arcf-minilm@")
+    assert told(capsys, "promote", "mine", "--anyway")["role"] == "chains"
+    assert told(capsys, *unnamed)["settings"]["scorer"].startswith("mine@")
+    shutil.move(tiny_home / "mine", tiny_home / "moved")
+    capsys.readouterr()
+    assert main([*unnamed, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["settings"]["scorer"].startswith("arcf-minilm@")
+    assert "cannot be used: its folder is gone; arcf-minilm is in use instead" in captured.err
+    shutil.move(tiny_home / "moved", tiny_home / "mine")
 
     one = told(
         capsys, "rank", *tables, "--scorer", "mine", "--question", "ba bi", "--answer", "bo", "--top", "5"
@@ -228,8 +243,8 @@ def test_both_files_have_to_be_given(release: dict[str, Path]) -> None:
         WorldtreeSource(tables=release["tables"], questions=release["train"], limit=0)
 
 
-def test_a_scorer_is_nothing_to_promote() -> None:
+def test_a_scorer_ranks_for_no_corpus() -> None:
     job: Any = SimpleNamespace(name="mine", spec=SimpleNamespace(method="arcf"))
     assert Candidate(job, None, None).problem == (
-        "it is a scorer of facts and no encoder: it stands beside the active one"
+        "it is a scorer of facts and no encoder: it ranks for no corpus"
     )

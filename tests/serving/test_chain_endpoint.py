@@ -1,5 +1,8 @@
 """Chains of facts, over HTTP."""
 
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from entail.arcf.stepwise import NearestSteps, corpus_facts, follow, step
 from entail.data.records import Corpus
 from entail.data.worldtree import Question
 from entail.errors import ServingError
+from entail.roles import put_in_use
 from entail.serving.batching import Call
 from entail.serving.client import Client
 from tests.arcf.conftest import FakeScorer
@@ -73,6 +77,23 @@ def test_a_trained_scorer_is_taken_first_and_tells_when_it_stops(scorer: Scorer,
         assert client.chain("ba", "be", facts=[*facts, "bo " * 600], least=0).facts_cut == 1
         assert client.chain("ba", "be", facts=facts, scorer="tfidf").scorer == "tfidf"
         assert client.info().scorers[0].revision == "mine@1"
+
+
+def test_where_none_is_named_it_is_the_one_in_use(
+    tiny_home: Path, scorer_folder: Callable[..., Path], served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(name: str, **_: object) -> Scorer:
+        return Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(lambda prefix, candidate: 1.0))
+
+    monkeypatch.setattr("entail.serving.scorers.load_scorer", load)
+    for name in ("a-first", "arcf-minilm", "mine"):
+        scorer_folder(name)
+    with Client(served.url) as client:
+        assert client.chain("ba", "be", facts=["ba be"]).scorer == "arcf-minilm"
+        put_in_use("mine", by="Ann", anyway=True)
+        assert client.chain("ba", "be", facts=["ba be"]).scorer == "mine"
+        shutil.rmtree(tiny_home / "mine")
+        assert client.chain("ba", "be", facts=["ba be"]).scorer == "arcf-minilm"
 
 
 def test_a_scorer_that_says_nonsense_is_no_fault_of_the_clients(scorer: Scorer, served: Served) -> None:

@@ -1,6 +1,7 @@
 """Which sentence entails which, over HTTP."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from entail.encoders.catalogue import resolve
 from entail.encoders.gaussian import GaussianEncoder
 from entail.errors import ServingError
 from entail.gausscse.verdict import judge
+from entail.roles import put_in_use
 from entail.serving.client import Client
 from entail.serving.library import Library
 from tests.serving.conftest import Served
@@ -92,6 +94,20 @@ def test_sentences_that_were_cut_are_said_of_each_pair(gaussian: str, serve: Cal
     assert [pair.truncated for pair in pairs] == [(), ("first",), ("second",), ("first", "second")]
     reply = served.post("/direction", first=[long], second=["be"])
     assert reply.json["pairs"][0]["truncated"] == ["first"]
+
+
+def test_where_none_is_named_it_is_the_one_in_use(
+    gaussian: str, tiny_home: Path, serve: Callable[..., Served]
+) -> None:
+    for other in ("a-first", "gausscse-minilm"):
+        shutil.copytree(tiny_home / gaussian, tiny_home / other)
+    served = serve(others=[gaussian, "a-first", "gausscse-minilm"])
+    with Client(served.url) as client:
+        assert client.direction(["ba"], ["be"]).encoder == "gausscse-minilm"
+        put_in_use(gaussian, by="Ann", anyway=True)
+        assert client.direction(["ba"], ["be"]).encoder == gaussian
+        shutil.rmtree(tiny_home / gaussian)
+        assert client.direction(["ba"], ["be"]).encoder == "gausscse-minilm"
 
 
 @pytest.mark.parametrize(

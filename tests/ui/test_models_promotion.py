@@ -21,7 +21,6 @@ from entail.jobs.record import Job, JobSpec, Status
 from entail.promotion import active, history, promote
 from entail.significance import PairedDifference
 from entail.ui import models_promotion_candidate, models_promotion_splits
-from entail.ui.models_job import makes_gaussians
 from entail.ui.models_promotion_candidate import beside_table
 from entail.ui.resources import Workspace
 from tests.ui.conftest import said, settled
@@ -109,16 +108,6 @@ def test_who_is_not_named_changes_nothing(app: AppTest, shared: Workspace, grown
     assert app.button(key="promote-mine").disabled
     assert all(b.disabled for b in app.button if b.label.startswith("Back to"))
     assert "First say who you are" in said(app)
-
-
-def test_an_encoder_of_gaussians_is_refused_in_words(app: AppTest, shared: Workspace, gaussian: str) -> None:
-    assert makes_gaussians(gaussian)
-    assert not makes_gaussians("tiny")
-    assert not makes_gaussians("nobody")
-    app = opened(app, shared, corpus="")
-    assert "It cannot be promoted: it makes Gaussians" in said(app)
-    assert not any(str(b.key).startswith(("promote-", "compare-")) for b in app.button)
-    assert not app.checkbox
 
 
 def test_a_colleague_was_faster_and_nothing_of_theirs_is_undone(

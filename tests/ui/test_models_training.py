@@ -1,8 +1,9 @@
 """The Training view of the Models page: set up, queue, watch, end; with a method that nobody has heard of."""
 
 import json
+import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -313,7 +314,7 @@ def test_done_it_leads_to_its_promotion(view: Callable[..., AppTest]) -> None:
     assert "job" not in app.query_params
 
 
-def test_done_an_encoder_of_gaussians_leads_elsewhere(
+def test_done_an_encoder_of_gaussians_leads_to_its_promotion_too(
     view: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = train(submit(steps=3))
@@ -321,7 +322,29 @@ def test_done_an_encoder_of_gaussians_leads_elsewhere(
     app = view(job=done.id)
     assert "the Direction page judges and searches by it" in said(app)
     assert "Ranked by" not in said(app)
-    assert "promote_job" not in keys(app)
+    assert app.button(key="promote_job").label == "Compare with the one in use and promote"
+    app.button(key="promote_job").click().run()
+    assert app.session_state["models_encoder"] == "mine"
+
+
+def test_done_a_scorer_leads_to_its_promotion_where_it_builds_chains(
+    view: Callable[..., AppTest], fifth: Any, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = train(submit(steps=3))
+    no_encoder = replace(fifth, encodes=False, makes="a scorer of facts")
+    monkeypatch.setattr("entail.ui.models_job.methods", lambda: {"fifth": no_encoder})
+    app = view(job=done.id)
+    assert "makes no vectors, so it ranks for no corpus" in said(app)
+    assert "promote_job" not in keys(app), "what it is nobody knows"
+    (models / "mine" / "head.safetensors").write_bytes(b"a head")
+    told = {"method": "arcf", "base": "minilm", "scorer": {"scheme": "arcf"}}
+    (models / "mine" / "entail.json").write_text(json.dumps(told), "utf-8")
+    (models / "mine" / "adapter").mkdir()
+    shutil.copytree(models / "mine", models / "other")
+    app = view(job=done.id)
+    app.button(key="promote_job").click().run()
+    assert app.session_state["models_scorer"] == "mine"
+    assert "candidate" not in app.query_params
 
 
 def test_the_next_one_begins_like_another(view: Callable[..., AppTest]) -> None:

@@ -1,0 +1,120 @@
+"""``entail promote`` of what tells directions and of what builds chains, each in its own role."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.cli import main
+from entail.jobs.jobs import Jobs
+from entail.jobs.supervision import run_job
+from entail.promotion import active
+from entail.roles import in_use
+from tests.cli.test_jobs_cli import train_here
+
+Told = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def told(tiny_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Told:
+    monkeypatch.setenv("ENTAIL_WORKER", "none")
+
+    def run(*arguments: str, code: int = 0) -> dict[str, Any]:
+        capsys.readouterr()
+        assert main([*arguments, "--json"]) == code
+        data: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return data
+
+    return run
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> Path:
+    file = tmp_path / "dev.jsonl"
+    rows = [("ba be bi bo", "ba"), ("fa fe fi", "fa fe"), ("la le li", "lo"), ("sa", "se si")]
+    lines = [
+        {"sentence1": p, "sentence2": h, "gold_label": label}
+        for (p, h), label in zip(rows, ["entailment", "entailment", "neutral", "contradiction"], strict=True)
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return file
+
+
+def test_a_role_each_and_back_of_the_one_that_is_meant(
+    told: Told, tiny_home: Path, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
+) -> None:
+    shutil.copytree(tiny_home / gaussian, tiny_home / "gausscse-minilm")
+    scorer_folder("chain")
+    measured = ["evaluate", "direction", "--data", str(dev)]
+    assert told(*measured)["encoder"] == "gausscse-minilm"
+    assert told("promote")["in_use"]["direction"]["name"] == "gausscse-minilm"
+    refused = told("promote", "mine", code=1)["error"]
+    assert (refused["type"], "on the same data, found none" in refused["message"]) == ("PromotionError", True)
+    assert told("promote", "mine", "--anyway", "--by", "Ann")["role"] == "direction"
+    assert told(*measured)["encoder"] == "mine"
+    assert told("evaluate", "nli", "--data", str(dev))["encoder"] == "mine"
+    assert told("promote", "--back")["in_use"]["direction"]["name"] == "gausscse-minilm", "the only one"
+    told("promote", "mine", "--anyway")
+    told("promote", "tiny", "--anyway")
+    assert told("promote", "chain", "--anyway")["role"] == "chains"
+    error = told("promote", "--back", code=1)["error"]["message"]
+    assert "expected --role retriever or direction or chains" in error
+    assert (active().encoder, in_use("direction").name, in_use("chains").name) == ("tiny", "mine", "chain")
+    data = told("promote", "--back", "--role", "direction")
+    assert [data["in_use"][role]["name"] for role in ("direction", "chains")] == ["gausscse-minilm", "chain"]
+    assert [move.get("role", "retriever") for move in data["history"]] == [
+        *("direction", "chains", "retriever", "direction", "direction", "direction")
+    ]
+    assert told("promote", "--back", "--role", "retriever")["active"]["encoder"] == "minilm"
+    assert told("promote", "--back")["in_use"]["chains"]["pointer"] is None, "what is left"
+    assert told("promote", "--back", code=1)["error"]["type"] == "PromotionError"
+
+
+def test_what_cannot_be_meant_is_refused_in_words(
+    told: Told, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
+) -> None:
+    scorer_folder("alone", scheme="single-fact")
+    assert "single facts" in told("promote", "alone", code=1)["error"]["message"]
+    error = told("promote", gaussian, "--role", "chains", code=1)["error"]["message"]
+    assert "expected something for chains, found mine, which is for direction" in error
+    error = told("promote", gaussian, "--premises", str(dev), "--dev", str(dev), code=1)["error"]["message"]
+    assert "leave out --corpus, --dev and --premises" in error
+
+
+def test_both_are_told_side_by_side(
+    told: Told, scorer_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    scorer_folder("arcf-minilm", chains={"MAP": 0.5, "source": "dev.tsv", "questions": 9, "k": 60})
+    scorer_folder(
+        "mine", chains={"MAP": 0.6, "source": "dev.tsv", "questions": 9, "k": 60}, dev={"step MAP": 0.4}
+    )
+    assert main(["promote", "mine"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["measure", "on", "arcf-minilm", "mine", "same", "data"]
+    assert any("MAP of chains" in line and "0.500" in line and "0.600" in line for line in lines)
+    assert any("MAP of single steps" in line and line.rstrip().endswith("no") for line in lines)
+    assert "builds chains of facts from now on; `entail promote --back --role chains` undoes it" in lines[-1]
+
+
+def test_a_job_compares_what_it_made_with_what_tells_directions(
+    told: Told, tiny_home: Path, gaussian: str, dev: Path
+) -> None:
+    (tiny_home / gaussian).rename(tiny_home / "gausscse-minilm")
+    small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--sets", "ent+rev", "--batch-size", "2"]
+    job = told("submit", "gausscse", "--out", "ours", "--pairs", str(dev), "--dev", str(dev), *small)
+    jobs = Jobs()
+    run_job(jobs.place(job["id"]), stopping=lambda: False, spawn=train_here)
+    shown = told("jobs", "show", job["id"])
+    assert shown["state"] == "done", jobs.log_tail(job["id"])
+    kept = jobs.job(job["id"]).evaluation
+    assert kept is not None
+    assert (kept["active"], kept["primary"]) == (in_use("direction").revision, "Direction")
+    pointer = told("promote", "ours", "--anyway")
+    assert pointer["evaluation"] == kept
+    shutil.copytree(tiny_home / "gausscse-minilm", tiny_home / "another")
+    told("promote", "another", "--anyway")
+    anew = told("promote", "ours", "--anyway")["evaluation"]
+    assert anew["active"].startswith("another@"), "what was in use when it was made is in use no more"
