@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from entail.arcf.scorer import SHIPPED
+from entail.arcf.scorer import SHIPPED, SHIPPED_ALONE
 from entail.arcf.scorer_form import METHOD, ScorerForm
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import resolve
@@ -46,6 +46,12 @@ def list_scorers() -> list[ListedScorer]:
             continue  # it is being replaced
         found.append(ListedScorer(folder.name, form, stamp, problem))
     return sorted(found, key=lambda one: (one.name != SHIPPED, one.form.scheme != "arcf", one.name))
+
+
+def first_of_single_facts() -> str | None:
+    """Return the scorer that single facts are ranked by where none is named: what ships, else the first."""
+    alone = [one.name for one in list_scorers() if one.problem is None and one.form.scheme == "single-fact"]
+    return min(alone, key=lambda name: (name != SHIPPED_ALONE, name), default=None)
 
 
 def scorer_revisions() -> dict[str, str | None]:

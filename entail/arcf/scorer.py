@@ -46,6 +46,9 @@ Scores = TypeVar("Scores", Floats, Values)
 SHIPPED = "arcf-minilm"
 """Name of the scorer that commands take where none is named."""
 
+SHIPPED_ALONE = "single-fact-minilm"
+"""The same for what ranks single facts: the baseline."""
+
 
 @dataclass(frozen=True)
 class Scorer:

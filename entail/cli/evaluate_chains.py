@@ -92,6 +92,7 @@ def chains(
     figures: dict[str, Any] = {
         **found.to_json(),
         "method": how.method,
+        "learnt_on": loaded.learnt_on,
         "release": reading.release,
         "source": reading.source,
         "facts": len(facts),
@@ -112,6 +113,11 @@ def chains(
     low, high = figures["interval"]
     parts = [
         f"{how.method} on {reading.source}: {figures['questions']:,} questions, {len(facts):,} facts",
+        *(
+            f"{part}: by a scorer that learnt on {'single facts' if scheme == 'single-fact' else 'chains'}"
+            for part, scheme in loaded.learnt_on.items()
+            if part != scheme
+        ),
         table(["measure", "value", "95 % interval"], [["MAP", found.map, f"{low:.3f} to {high:.3f}"]]),
     ]
     parts += [

@@ -35,7 +35,8 @@ class RankingOptions:
     ] = "arcf"
     scorer: Annotated[
         str | None,
-        "scorer under models/, or another folder with a slash in its name; default: the one in use",
+        "scorer under models/, or another folder with a slash in its name; default: the one in use; of "
+        "single facts one that learnt on them, if there is one",
     ] = None
     parts: Annotated[
         str, "ensemble: its methods, with + between; each may name a scorer of its own: path-rerank=NAME"
@@ -75,9 +76,8 @@ class RankingOptions:
         Raises:
             SettingsError: If a part of an ensemble is no method, or there are not two.
         """
-        usual = self.scorer or ("" if self.method == "tfidf" else name_in_use("chains"))
         if self.method != "ensemble":
-            return [(self.method, usual)]
+            return [(self.method, self._scorer_of(self.method))]
         found: list[tuple[Part, str]] = []
         for told in self.parts.split("+"):
             name, _, scorer = told.strip().partition("=")
@@ -85,10 +85,19 @@ class RankingOptions:
                 raise SettingsError(
                     f"parts: expected methods of {', '.join(get_args(Part))} with + between, found {name!r}"
                 )
-            found.append((cast(Part, name), scorer or usual))
+            part = cast(Part, name)
+            found.append((part, scorer or self._scorer_of(part)))
         if len(found) < 2:
             raise SettingsError(f"parts: expected two methods or more with + between, found {self.parts!r}")
         return found
+
+    def _scorer_of(self, part: Part) -> str:
+        from entail.arcf.listing import first_of_single_facts
+
+        if part == "tfidf":
+            return ""
+        alone = first_of_single_facts() if part in ("single-fact", "path-rerank") else None
+        return self.scorer or alone or name_in_use("chains")
 
     def load(self, facts: FactTables, *, progress: ProgressCallback | None) -> Loaded:
         """Bring what ranks into memory.
@@ -179,6 +188,11 @@ class Loaded:
 
         cut = [len(ranker.inputs.cut) for ranker in self._rankers if ranker is not None]
         return Unread.of(ranked, facts_cut=max(cut, default=0))
+
+    @property
+    def learnt_on(self) -> dict[str, str]:
+        """By what each method that has a scorer was learnt: chains (`arcf`) or single facts."""
+        return {part: scorer.form.scheme for part, scorer in self.parts if scorer is not None}
 
     @property
     def spent(self) -> dict[str, int]:

@@ -70,6 +70,15 @@ def test_trained_measured_and_ranked_from_the_command_line(
         capsys, "evaluate", "chains", *ours, "--method", "single-fact", "--sample", "2", "--first", "20"
     )
     assert alone["questions"] == 2
+    assert alone["learnt_on"] == {"single-fact": "arcf"}
+    assert "learnt_on" in chains
+
+    single = ["--scheme", "single-fact", "--out", str(tiny_home / "alone")]
+    assert main(["train", "arcf", *given, *SMALL, *single]) == 0
+    assert "MAP" in capsys.readouterr().out
+    for by in ("single-fact", "path-rerank"):
+        found = told(capsys, "evaluate", "chains", *tables, *dev, "--method", by, "--limit", "1")
+        assert found["learnt_on"] == {by: "single-fact"}
 
     ranked = tmp_path / "ranked.tsv"
     assert main(["rank", *ours, "--limit", "2", "--out", str(ranked)]) == 0
