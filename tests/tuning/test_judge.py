@@ -288,7 +288,7 @@ def test_as_a_job(tiny_home: Path, tmp_path: Path) -> None:
     assert evaluate("mine", data, None) is None
     job: Any = SimpleNamespace(name="mine", spec=SimpleNamespace(method="judge"))
     assert Candidate(job, None, None).problem == (
-        "it is a judge of entailment and no encoder: it stands beside the active one"
+        "it is a judge of entailment and no encoder: it ranks for no corpus"
     )
     with pytest.raises(SettingsError, match="expected --pairs FILE"):
         JudgeSource()
