@@ -21,54 +21,27 @@ import ast
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
+from entail.data.passages_rows import (
+    Passage,
+    Place,
+    Question,
+    passages_of,
+    question_of,
+    squad_paragraphs,
+    squad_questions,
+)
 from entail.data.passages_stream import json_array, json_lines, lines, open_text, without_tags
 from entail.data.reading import parse_json, shorten
 from entail.data.text import premise_key
 from entail.errors import FormatError
 
+__all__ = ["Passage", "PassageTally", "Question", "read_passages", "read_qrels", "read_questions"]
+
 Format = Literal["squad", "dpr", "jsonl", "table", "beir", "text"]
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A text that may answer a question.
-
-    Attributes:
-        id: As the file has it; where it has none, the text's `premise_key`.
-        text: Without HTML.
-        title: Of the page it is from; empty where it does not belong to what is searched.
-    """
-
-    id: str
-    text: str
-    title: str = ""
-
-    @property
-    def whole(self) -> str:
-        """What is encoded and searched: title and text."""
-        return f"{self.title} {self.text}" if self.title else self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question with what is known of its answer.
-
-    Attributes:
-        id: As the file has it, else its place, from 1.
-        text: The question.
-        answers: Texts that answer it, any of them.
-        gold: Ids of the passages that answer it.
-        hard_negatives: Ids of passages that look as if they did.
-    """
-
-    id: str
-    text: str
-    answers: tuple[str, ...] = ()
-    gold: tuple[str, ...] = ()
-    hard_negatives: tuple[str, ...] = ()
 
 
 @dataclass
@@ -132,17 +105,15 @@ def read_questions(
     if kind == "beir":
         yield from _beir_questions(path, split, [] if unknown is None else unknown)
     elif kind == "squad":
-        for paragraph, _ in _squad(path):
-            gold = (premise_key(str(paragraph["context"])),)
-            for asked in paragraph.get("qas", []):
-                answers = tuple(dict.fromkeys(str(one["text"]) for one in asked.get("answers", [])))
-                yield Question(str(asked["id"]), str(asked["question"]).strip(), answers, gold)
+        numbers = count(1)
+        for paragraph, _, place in _squad(path):
+            yield from squad_questions(paragraph, place, numbers)
     elif kind == "dpr":
         for number, (line, row) in enumerate(json_array(path), start=1):
-            yield _with_contexts(row, str(number), str(path), line)
+            yield question_of(row, str(number), Place(str(path), line))
     elif kind == "jsonl":
         for line, row in json_lines(path):
-            yield _with_contexts(row, str(line), str(path), line)
+            yield question_of(row, str(line), Place(str(path), line))
     else:
         yield from _question_lines(path)
 
@@ -192,7 +163,7 @@ def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
         path, kind = _one_of(path, "corpus.jsonl"), "jsonl"
     if kind == "squad":
         seen = set()
-        for paragraph, place in _squad(path):
+        for paragraph, place, _ in _squad(path):
             text = str(paragraph["context"])
             if (key := premise_key(text)) not in seen:
                 seen.add(key)
@@ -200,7 +171,7 @@ def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
     elif kind in {"dpr", "jsonl"}:
         known: set[int] = set()  # hashes: ids of a training file's passages are many
         for line, row in json_array(path) if kind == "dpr" else json_lines(path):
-            for passage in _contexts(row, str(path), line):
+            for passage in passages_of(row, Place(str(path), line)):
                 if hash(passage.id) not in known or "_id" in row:
                     known.add(hash(passage.id)) if "_id" not in row else None
                     yield f"line {line}", passage
@@ -257,65 +228,10 @@ def _question_lines(path: Path) -> Iterator[Question]:
             yield Question(parts[0], parts[1])
 
 
-def _squad(path: Path) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Yield the paragraphs of a SQuAD file, each with its place in words."""
+def _squad(path: Path) -> Iterator[tuple[Mapping[str, Any], str, Place]]:
     with open_text(path) as stream:
         value = parse_json(stream.read(), source=str(path))
-    articles = value.get("data") if isinstance(value, dict) else None
-    if not isinstance(articles, list):
-        raise FormatError('expected SQuAD JSON, an object with a list "data"', source=str(path))
-    for article in articles:
-        for number, paragraph in enumerate(article.get("paragraphs", []), start=1):
-            if "context" not in paragraph:
-                raise FormatError(
-                    f"expected a context in paragraph {number} of {article.get('title')!r}", source=str(path)
-                )
-            yield paragraph, f"{article.get('title')}, paragraph {number}"
-
-
-_CONTEXTS = ("positive_ctxs", "hard_negative_ctxs", "negative_ctxs", "ctxs")
-
-
-def _contexts(row: Mapping[str, Any], source: str, line: int) -> Iterator[Passage]:
-    """Yield the passages of a row: its own, or those that a question of DPR or NQ-open comes with."""
-    if not any(name in row for name in _CONTEXTS):
-        if "text" not in row and "contents" not in row:
-            raise FormatError(
-                f"expected a passage with text, or a question with passages, found {shorten(', '.join(row))}",
-                source=source,
-                line=line,
-            )
-        yield _passage(row)
-    for name in _CONTEXTS:
-        for context in row.get(name) or ():
-            yield _passage(context)
-
-
-def _passage(row: Mapping[str, Any]) -> Passage:
-    text = str(row.get("text", row.get("contents", "")))
-    known = next(
-        (row[name] for name in ("_id", "id", "passage_id", "psg_id", "docid") if row.get(name)), None
-    )
-    return Passage(str(known) if known is not None else premise_key(text), text, str(row.get("title") or ""))
-
-
-def _with_contexts(row: Mapping[str, Any], place: str, source: str, line: int) -> Question:
-    text = next((row[name] for name in ("question", "query", "text") if isinstance(row.get(name), str)), None)
-    if text is None:
-        found = shorten(", ".join(row))
-        raise FormatError(f"expected a question, found only the fields {found}", source=source, line=line)
-    answers = row.get("answers", row.get("answer", ()))
-    given = [answers] if isinstance(answers, str) else list(answers or ())
-    positive = list(row.get("positive_ctxs") or ())
-    positive += [one for one in row.get("ctxs") or () if one.get("isgold")]
-    known = next((row[name] for name in ("_id", "id", "qid") if name in row), place)
-    return Question(
-        str(known),
-        text.strip(),
-        tuple(map(str, given)),
-        tuple(dict.fromkeys(_passage(one).id for one in positive)),
-        tuple(dict.fromkeys(_passage(one).id for one in row.get("hard_negative_ctxs") or ())),
-    )
+    return squad_paragraphs(value, str(path))
 
 
 def _beir_questions(folder: Path, split: str, unknown: list[str]) -> Iterator[Question]:
@@ -326,8 +242,9 @@ def _beir_questions(folder: Path, split: str, unknown: list[str]) -> Iterator[Qu
     gold: dict[str, list[str]] = {}
     for question, passage in read_qrels(qrels):
         gold.setdefault(question, []).append(passage)
-    for line, row in json_lines(_one_of(folder, "queries.jsonl")):
-        asked = _with_contexts(row, str(line), str(folder), line)
+    file = _one_of(folder, "queries.jsonl")
+    for line, row in json_lines(file):
+        asked = question_of(row, str(line), Place(str(file), line))
         if asked.id in gold:
             yield Question(asked.id, asked.text, asked.answers, tuple(gold.pop(asked.id)))
     unknown.extend(gold)

@@ -247,7 +247,7 @@ def test_a_file_brings_passages_and_questions_with_gold(app: AppTest, tmp_path: 
     [
         ('[{"question": "Who?", "positive_ctxs": [{"text": "a b", "passage_id": "1"}]}, {"que', "line 1"),
         ("\n\n", "expected passages to search, found none"),
-        ('{"data": [{"title": "T", "paragraphs": [{}]}]}', "expected a context in paragraph 1"),
+        ('{"data": [{"title": "T", "paragraphs": [{}]}]}', "'data[0].paragraphs[0].context': expected text"),
     ],
 )
 def test_a_bad_file_is_named_with_its_place(app: AppTest, tmp_path: Path, content: str, message: str) -> None:
