@@ -18,8 +18,11 @@ All are streamed: 21 million passages are never in memory.
 from __future__ import annotations
 
 import ast
+import json
+import math
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -42,6 +45,9 @@ from entail.errors import FormatError
 __all__ = ["Passage", "PassageTally", "Question", "read_passages", "read_qrels", "read_questions"]
 
 Format = Literal["squad", "dpr", "jsonl", "table", "beir", "text"]
+
+_ID = re.compile(r"\S*\d\S*")
+_SQUAD = re.compile(r'"(?:data|paragraphs)"\s*:\s*\[')
 
 
 @dataclass
@@ -128,14 +134,18 @@ def read_qrels(file: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
         parts = line.split()
         if not parts or (number == 1 and parts[-1].lower() in {"score", "rel", "relevance"}):
             continue
-        if len(parts) not in (3, 4) or not parts[-1].lstrip("-").isdigit():
+        try:
+            grade = float(parts[-1])  # some write 1.0
+        except ValueError:
+            grade = math.nan
+        if len(parts) not in (3, 4) or not math.isfinite(grade):
             raise FormatError(
                 "expected question id, passage id and a number (or with a 0 between, as TREC writes it), "
                 f"found {shorten(line)!r}",
                 source=str(file),
                 line=number,
             )
-        if int(parts[-1]) > 0:
+        if grade > 0:
             yield parts[0], parts[-2]
 
 
@@ -152,9 +162,18 @@ def _format(path: Path) -> Format:
     if head.startswith("["):
         return "dpr"
     if head.startswith("{"):
-        first = head.split("\n", 1)[0]
-        return "squad" if '"paragraphs"' in first or '"data"' in first or first.strip() == "{" else "jsonl"
+        return "squad" if _is_squad(head) else "jsonl"
     return "table" if "\t" in head.split("\n", 1)[0] else "text"
+
+
+def _is_squad(head: str) -> bool:
+    """Return whether a file that begins so is one object over all its lines rather than one a line."""
+    first = head.split("\n", 1)[0].strip()
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):  # an object goes on: over further lines, or beyond the head
+        return first == "{" or bool(_SQUAD.search(head))
+    return isinstance(row, dict) and "data" in row and not {"question", "query", "text"} & row.keys()
 
 
 def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
@@ -214,18 +233,29 @@ def _question_lines(path: Path) -> Iterator[Question]:
             continue
         if len(parts) == 1:
             yield Question(str(number), parts[0])
-        elif parts[-1].startswith("["):
-            try:
-                answers = ast.literal_eval(parts[-1])
-            except (ValueError, SyntaxError) as error:
-                raise FormatError(
-                    f"expected a list of answers such as ['one'], found {shorten(parts[-1])}",
-                    source=str(path),
-                    line=number,
-                ) from error
+        elif parts[-1].startswith("[") and (answers := _answers(parts, str(path), number)) is not None:
             yield Question(str(number), parts[-2], tuple(map(str, answers)))
         else:
             yield Question(parts[0], parts[1])
+
+
+def _answers(parts: Sequence[str], source: str, line: int) -> list[Any] | None:
+    """Return the list of answers in the last column; None where it is a query after its id."""
+    try:
+        found = ast.literal_eval(parts[-1])
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        found = None
+    known = len(parts) == 2 and _ID.fullmatch(parts[0])
+    if isinstance(found, list) and not (known and parts[0].isdigit()):
+        return found
+    if known:
+        return None
+    raise FormatError(
+        f"expected a list of answers such as ['one'], found {shorten(parts[-1])}; a query that begins with [ "
+        "needs an id with a digit before it",
+        source=source,
+        line=line,
+    )
 
 
 def _squad(path: Path) -> Iterator[tuple[Mapping[str, Any], str, Place]]:

@@ -187,6 +187,36 @@ def test_questions_one_a_line(tmp_path: Path) -> None:
     assert list(read_questions(file)) == [Question("1", "who won"), Question("3", "when")]
 
 
+@pytest.mark.parametrize("gap", ["\n", "\n  ", ""])
+def test_squad_is_known_however_its_lines_are_broken(tmp_path: Path, gap: str) -> None:
+    text = f'{{"version": "v2.0",{gap}"data": {json.dumps(SQUAD["data"])}}}'
+    assert [one.id for one in read_questions(written(tmp_path, "v2.json", text))] == ["a", "b"]
+
+
+def test_a_row_that_speaks_of_data_is_no_squad(tmp_path: Path) -> None:
+    row = json.dumps({"question": "what is it", "answer": ["data"], "meta": {"data": [1]}})
+    long = json.dumps({"question": "which word", "answer": ["paragraphs", "x" * 70_000]})
+    for content in (row, long):
+        assert len(list(read_questions(written(tmp_path, "nq.jsonl", content)))) == 1
+
+
+def test_a_query_may_begin_with_a_bracket(tmp_path: Path) -> None:
+    asked = written(tmp_path, "queries.tsv", "100\twhen\n101\t[what] is ice\n102\t[1, 2]\nq3\t[x\n")
+    assert [(one.id, one.text) for one in read_questions(asked)] == [
+        ("100", "when"),
+        ("101", "[what] is ice"),
+        ("102", "[1, 2]"),
+        ("q3", "[x"),
+    ]
+
+
+def test_judgements_may_be_decimal(tmp_path: Path) -> None:
+    file = written(tmp_path, "qrels.tsv", "1\t0\t7\t1.0\n1\t0\t8\t0.0\n2\t0\t9\t-1\n")
+    assert list(read_qrels(file)) == [("1", "7")]
+    with pytest.raises(FormatError, match=r"line 1: expected question id"):
+        list(read_qrels(written(tmp_path, "bad.tsv", "1 0 7 nan\n")))
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
