@@ -49,6 +49,7 @@ def passages(
 ) -> Report:
     """Measure R@1, 5, 20, 100 and MRR@100 over a pool, by gold passage and by answer (DPR's match).
 
+    A question whose gold passage is not in the pool counts as not found; one without any is left out by gold.
     Passages are encoded in shards that lie on disk; what was cut off goes on where it was.
     """
     from datetime import UTC, datetime
@@ -81,9 +82,16 @@ def _text(data: dict[str, Any]) -> str:
         if data[by]
     ]
     parts = [
-        f"{data['retriever']}: {data['questions']:,} questions, {data['passages']:,} passages",
+        f"{data['retriever']}: {data['asked']:,} questions, {data['passages']:,} passages",
         table(["by", *names, "questions"], rows),
     ]
+    if data["gold"] and data["without_gold"]:
+        parts.append(f"{data['without_gold']:,} questions have no gold passage and are left out by gold")
+    if data["gold_not_in_pool"]:
+        parts.append(
+            f"{data['gold_not_in_pool']:,} questions have no gold passage in the pool"
+            + (": they count as not found" if data["gold"] else "; no figures by gold")
+        )
     for key, what in (
         ("unknown_passages", "gold ids are no passages of the pool"),
         ("unknown_questions", "judged ids are no questions"),

@@ -3,6 +3,9 @@
 R@k is the share of questions with a hit among the k first (the papers' top-k accuracy); MRR counts the rank
 of the first hit, 0 beyond the last rank looked at (MRR@100). A hit is an annotated passage (*gold*), or one
 that holds an answer (*answer*, DPR's rule, see `entail.evaluation.passages_answers`).
+
+A question whose gold passages are not in the pool counts as not found, as in the evaluations of DPR and BEIR;
+only one that has no gold passage at all is left out. Else wrong ids would raise the figures.
 """
 
 from __future__ import annotations
@@ -50,11 +53,12 @@ class PassageEvaluation:
         retriever: How a person calls it.
         revision: Which weights.
         passages: Passages searched.
-        gold: R@k, MRR by gold passage; None where no question has one in the pool.
-        answer: The same by answer; None where no question has one.
+        gold: R@k, MRR by gold passage, over `with_gold` questions; None where no gold passage is in the pool.
+        answer: The same by answer, over `with_answer` questions; None where there is none.
         questions: Questions that were looked up.
-        with_gold: Questions whose gold passage is in the pool.
+        with_gold: Questions with a gold passage, wherever it is.
         with_answer: Questions with an answer.
+        gold_not_in_pool: Questions with gold passages, none of them in the pool: they count as not found.
         unknown_passages: Gold ids that are no passages of the pool.
         unknown_questions: See `Judged`.
         first_hits: For each question the rank of its first gold passage, from 1; 0 where none was found.
@@ -68,12 +72,16 @@ class PassageEvaluation:
     questions: int
     with_gold: int
     with_answer: int
+    gold_not_in_pool: int = 0
     unknown_passages: tuple[str, ...] = ()
     unknown_questions: tuple[str, ...] = ()
     first_hits: tuple[int, ...] = field(default=(), repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures; those at the top are by gold passage, by answer where there is none."""
+        """Return the figures; those at the top are by gold passage, by answer where there is none.
+
+        `questions` beside figures are those over which they are taken; `asked` are all that were looked up.
+        """
         wrong = {
             name: {"count": len(ids), "first": list(ids[:NAMED])}
             for name, ids in (
@@ -84,7 +92,10 @@ class PassageEvaluation:
         return {
             **(self.gold or self.answer or {}),
             "by": "gold" if self.gold else "answer",
-            "questions": self.questions,
+            "questions": self.with_gold if self.gold else self.with_answer,
+            "asked": self.questions,
+            "without_gold": self.questions - self.with_gold,
+            "gold_not_in_pool": self.gold_not_in_pool,
             "passages": self.passages,
             "retriever": self.retriever,
             "revision": self.revision,
@@ -144,6 +155,11 @@ def evaluate_passages(
     unknown = tuple(dict.fromkeys(known for one in questions for known in one.gold if known not in where))
     gold = [{where[known] for known in one.gold if known in where} for one in questions]
     answers = [[found for text in one.answers if (found := answer_tokens(text))] for one in questions]
+    if not any(one.gold for one in questions) and not any(answers):
+        raise EvaluationError(
+            f"expected questions with an answer or a gold passage, found none of {len(questions):,}; give "
+            "the judgements that come with them, a file of question and passage ids: --qrels FILE"
+        )
     if not any(gold) and not any(answers):
         named = f" (such as {', '.join(unknown[:NAMED])})" if unknown else ""
         raise EvaluationError(
@@ -163,11 +179,14 @@ def evaluate_passages(
         retriever=search.name,
         revision=search.revision,
         passages=len(store),
-        gold=_figures([rank for rank, ids in zip(by_gold, gold, strict=True) if ids], ks),
+        gold=_figures([rank for rank, one in zip(by_gold, questions, strict=True) if one.gold], ks)
+        if any(gold)
+        else None,
         answer=_figures([rank for rank, texts in zip(by_answer, answers, strict=True) if texts], ks),
         questions=len(questions),
-        with_gold=sum(map(bool, gold)),
+        with_gold=sum(bool(one.gold) for one in questions),
         with_answer=sum(map(bool, answers)),
+        gold_not_in_pool=sum(bool(one.gold) and not ids for one, ids in zip(questions, gold, strict=True)),
         unknown_passages=unknown,
         unknown_questions=judged.unknown_questions,
         first_hits=tuple(by_gold),

@@ -50,9 +50,29 @@ def test_figures_by_gold_and_by_answer(store: PassageStore) -> None:
     assert found.answer == pytest.approx({"R@1": 0.5, "R@5": 0.5, "R@20": 0.5, "R@100": 0.5, "MRR": 0.5})
     assert (found.with_gold, found.with_answer, found.first_hits) == (4, 4, (1, 2, 0, 0, 1))
     data = found.to_json()
-    assert (data["R@1"], data["by"], data["questions"], data["passages"]) == (0.5, "gold", 5, 4)
+    assert (data["R@1"], data["by"], data["questions"], data["passages"]) == (0.5, "gold", 4, 4)
+    assert (data["asked"], data["without_gold"], data["gold_not_in_pool"]) == (5, 1, 0)
     assert data["unknown_passages"] == {"count": 1, "first": ["p9"]}
     assert data["unknown_questions"] == {"count": 1, "first": ["q7"]}
+
+
+def test_wrong_ids_do_not_raise_the_figures(store: PassageStore) -> None:
+    right = Question("a", "what is cold and hard", (), ("p1",))
+    wrong = Question("b", "fire burns hot", ("fire",), ("p9",))
+    found = evaluate_passages(store, Judged((right, wrong, Question("c", "tea"))))
+    assert found.gold is not None
+    assert (found.gold["R@1"], found.gold["MRR"]) == (0.5, 0.5)
+    data = found.to_json()
+    assert (data["R@1"], data["questions"], data["gold"]["questions"]) == (0.5, 2, 2)
+    assert (data["asked"], data["without_gold"], data["gold_not_in_pool"]) == (3, 1, 1)
+    assert data["answer"]["questions"] == 1
+    alone = evaluate_passages(store, Judged((wrong,)))  # gold passages of another release: by answer
+    assert (alone.gold, alone.with_gold, alone.to_json()["questions"]) == (None, 1, 1)
+
+
+def test_questions_without_judgements_are_told_where_to_give_them(store: PassageStore) -> None:
+    with pytest.raises(EvaluationError, match=r"found none of 1; give the judgements .*--qrels"):
+        evaluate_passages(store, Judged((Question("a", "ice"),)))
 
 
 def test_wrong_ids_alone_are_an_error_that_names_them(store: PassageStore) -> None:
