@@ -38,6 +38,12 @@ def passages(
         Path | None, typer.Option(help="Judgements of MS MARCO or TREC.", metavar="FILE")
     ] = None,
     split: Annotated[str, typer.Option(help="Judgements of a BEIR folder: qrels/SPLIT.tsv.")] = "test",
+    cutoffs: Annotated[
+        str, typer.Option(help="Where R@k is read; MRR looks as far as the greatest.", metavar="K,K,...")
+    ] = "1,5,20,100",
+    mrr_at: Annotated[
+        str, typer.Option(help="Also MRR as far as these: 10 for MS MARCO's MRR@10.", metavar="K,K,...")
+    ] = "",
     limit: Annotated[int | None, typer.Option(min=1, help="Take only the first questions.")] = None,
     keep: Annotated[
         Path | None,
@@ -47,7 +53,7 @@ def passages(
         Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")
     ] = None,
 ) -> Report:
-    """Measure R@1, 5, 20, 100 and MRR@100 over a pool, by gold passage and by answer (DPR's match).
+    """Measure R@k and MRR over a pool, by gold passage and by answer (DPR's match).
 
     A question whose gold passage is not in the pool counts as not found; one without any is left out by gold.
     Passages are encoded in shards that lie on disk; what was cut off goes on where it was.
@@ -58,6 +64,9 @@ def passages(
     from entail.evaluation.passages_store import store_key, store_passages
 
     started = datetime.now(UTC)
+    ks, mrrs = _ranks(cutoffs, "--cutoffs"), _ranks(mrr_at, "--mrr-at")
+    if not ks:
+        raise typer.BadParameter("expected at least one rank, such as 1,5,20", param_hint="--cutoffs")
     judged = judged_questions(questions, qrels=qrels, split=split, limit=limit)
     if keep is None:
         from entail.settings import load_settings
@@ -65,13 +74,27 @@ def passages(
         keep = load_settings().data_dir / "passages" / store_key(passages)
     with progress_bar() as progress:
         store = store_passages(passages, keep, progress=progress)
-        found = evaluate_passages(store, judged, encoder=encoder, precision=precision, progress=progress)
+        found = evaluate_passages(
+            store, judged, encoder=encoder, precision=precision, ks=ks, mrr_at=mrrs, progress=progress
+        )
         data = {**found.to_json(), "pool": store.about}
     if out is not None:
         from entail.results import write_result
 
         write_result(out, figures=data, seed=None, started=started)
     return Report(data=data, text=_text(data))
+
+
+def _ranks(text: str, option: str) -> tuple[int, ...]:
+    """Return the ranks of an option, in order, each once."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    wrong = [part for part in parts if not (part.isascii() and part.isdigit() and int(part))]
+    if wrong:
+        raise typer.BadParameter(
+            f"expected whole numbers from 1 with commas between, such as 1,5,20, found {wrong[0]!r}",
+            param_hint=option,
+        )
+    return tuple(sorted({int(part) for part in parts}))
 
 
 def _text(data: dict[str, Any]) -> str:

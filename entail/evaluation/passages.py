@@ -131,6 +131,7 @@ def evaluate_passages(
     encoder: str = "bm25",
     precision: Precision = "auto",
     ks: Sequence[int] = KS,
+    mrr_at: Sequence[int] = (),
     progress: ProgressCallback | None = None,
 ) -> PassageEvaluation:
     """Look every question up and count the hits.
@@ -141,11 +142,15 @@ def evaluate_passages(
         encoder: `bm25`, or what `entail.load` takes.
         precision: Of the encoder, as `entail.load` takes it.
         ks: Where R@k is read; MRR looks as far as the last of them.
+        mrr_at: Other ranks as far as which MRR looks: 10 for the `MRR@10` of MS MARCO.
         progress: See `Meter`.
 
     Raises:
-        EvaluationError: If there is no question, or none with an answer or a gold passage of the pool.
+        EvaluationError: If there is no question, or none with an answer or a gold passage of the pool; if a
+            rank is none, or there is no R@k.
     """
+    if not ks or min(*ks, *mrr_at, 1) < 1:
+        raise EvaluationError(f"expected ranks from 1, such as 1, 5, 20, found {[*ks, *mrr_at]}")
     questions = judged.questions
     if not questions:
         named = ", ".join(judged.unknown_questions[:NAMED])
@@ -167,7 +172,7 @@ def evaluate_passages(
             f"{named} are no passages of the pool; are questions and passages of the same release?"
         )
     search = search_passages(store, encoder, precision=precision, progress=progress)
-    hits = search([one.text for one in questions], max(ks), progress=progress)
+    hits = search([one.text for one in questions], max(*ks, *mrr_at, 1), progress=progress)
 
     @lru_cache(maxsize=1 << 15)  # the same passages are found for many questions
     def tokens(position: int) -> tuple[str, ...]:
@@ -179,10 +184,10 @@ def evaluate_passages(
         retriever=search.name,
         revision=search.revision,
         passages=len(store),
-        gold=_figures([rank for rank, one in zip(by_gold, questions, strict=True) if one.gold], ks)
+        gold=_figures([rank for rank, one in zip(by_gold, questions, strict=True) if one.gold], ks, mrr_at)
         if any(gold)
         else None,
-        answer=_figures([rank for rank, texts in zip(by_answer, answers, strict=True) if texts], ks),
+        answer=_figures([rank for rank, texts in zip(by_answer, answers, strict=True) if texts], ks, mrr_at),
         questions=len(questions),
         with_gold=sum(bool(one.gold) for one in questions),
         with_answer=sum(map(bool, answers)),
@@ -260,13 +265,17 @@ def _ranks(found: NDArray[np.int64], wanted: Iterable[Any], hit: Callable[[int, 
     ]
 
 
-def _figures(ranks: Sequence[int], ks: Sequence[int]) -> dict[str, float] | None:
+def _figures(ranks: Sequence[int], ks: Sequence[int], mrr_at: Sequence[int]) -> dict[str, float] | None:
     """Return R@k and MRR of ranks, 0 standing for none.
 
-    >>> _figures([1, 2, 0, 4], (1, 5))
-    {'R@1': 0.25, 'R@5': 0.75, 'MRR': 0.4375}
+    >>> _figures([1, 2, 0, 4], (1, 5), (2,))
+    {'R@1': 0.25, 'R@5': 0.75, 'MRR': 0.4375, 'MRR@2': 0.375}
     """
     if not ranks:
         return None
+
+    def mrr(last: int) -> float:
+        return sum(1 / rank for rank in ranks if 0 < rank <= last) / len(ranks)
+
     figures = {f"R@{k}": sum(0 < rank <= k for rank in ranks) / len(ranks) for k in ks}
-    return {**figures, "MRR": sum(1 / rank for rank in ranks if rank) / len(ranks)}
+    return {**figures, "MRR": mrr(max(ks)), **{f"MRR@{k}": mrr(k) for k in mrr_at}}

@@ -75,6 +75,17 @@ def test_questions_without_judgements_are_told_where_to_give_them(store: Passage
         evaluate_passages(store, Judged((Question("a", "ice"),)))
 
 
+def test_figures_at_other_ranks(store: PassageStore) -> None:
+    asked = (Question("a", "ice is cold", (), ("p4",)), Question("b", "fire", (), ("p2",)))  # p4 is second
+    found = evaluate_passages(store, Judged(asked), ks=(1, 3), mrr_at=(1, 10))
+    assert found.gold == {"R@1": 0.5, "R@3": 1.0, "MRR": 0.75, "MRR@1": 0.5, "MRR@10": 0.75}
+    shallow = evaluate_passages(store, Judged(asked), ks=(1,), mrr_at=(10,))
+    assert shallow.gold == {"R@1": 0.5, "MRR": 0.5, "MRR@10": 0.75}
+    for ks in ((), (0, 5)):
+        with pytest.raises(EvaluationError, match=r"expected ranks from 1"):
+            evaluate_passages(store, Judged(asked), ks=ks)
+
+
 def test_wrong_ids_alone_are_an_error_that_names_them(store: PassageStore) -> None:
     with pytest.raises(EvaluationError, match=r"1 gold ids \(such as p9\) are no passages"):
         evaluate_passages(store, Judged((Question("a", "ice", (), ("p9",)),)))
@@ -171,5 +182,10 @@ def test_the_command_line_says_it_all(
     assert (tmp_path / "data" / "passages").is_dir()
     assert main(arguments) == 0
     assert "bm25: 1 questions, 4 passages" in capsys.readouterr().out
+    assert main([*arguments, "--cutoffs", "50, 1,1000", "--mrr-at", "10", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out))[:5] == ["R@1", "R@50", "R@1000", "MRR", "MRR@10"]
+    for wrong in ("0", "1;5", ","):
+        assert main([*arguments, "--cutoffs", wrong]) == 2
+        assert "such as 1,5,20" in capsys.readouterr().err
     assert main([*arguments[:-1], str(tmp_path / "none")]) == 1
     assert "none" in capsys.readouterr().err
