@@ -28,6 +28,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
+from entail.data.passages_html import without_tags
 from entail.data.passages_rows import (
     Passage,
     Place,
@@ -37,7 +38,7 @@ from entail.data.passages_rows import (
     squad_paragraphs,
     squad_questions,
 )
-from entail.data.passages_stream import json_array, json_lines, lines, open_text, without_tags
+from entail.data.passages_stream import json_array, json_lines, lines, open_text
 from entail.data.reading import parse_json, shorten
 from entail.data.text import premise_key
 from entail.errors import FormatError
@@ -90,7 +91,8 @@ def read_passages(file: str | os.PathLike[str], *, tally: PassageTally | None = 
                 counts.first_empty.append(place)
             continue
         counts.read += 1
-        yield passage if not html else Passage(passage.id, text, passage.title)
+        title, _ = without_tags(passage.title)
+        yield Passage(passage.id, text, title)
 
 
 def read_questions(

@@ -8,7 +8,6 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,9 +16,6 @@ from entail.errors import FormatError
 
 _BLOCK = 1 << 20
 _GZIP = b"\x1f\x8b"
-_TAG = re.compile(
-    r"</?(?:p|br|div|span|table|t[rdh]|ul|ol|li|a|b|i|em|strong|h[1-6]|html|body|script|style)\b[^<>]*>", re.I
-)
 
 
 def open_text(file: str | os.PathLike[str]) -> IO[str]:
@@ -141,39 +137,3 @@ def _block(stream: IO[str], source: str, line: int) -> str:
         raise FormatError("expected text in UTF-8, found other bytes", source=source, line=line) from error
     except (EOFError, OSError, zlib.error):
         return ""  # a cut archive is told as a cut array, with the element
-
-
-class _Text(HTMLParser):
-    """Collects what a reader of a page would see."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._hidden += tag in {"script", "style"}
-        self.parts.append(" ")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden -= tag in {"script", "style"} and self._hidden > 0
-        self.parts.append(" ")
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.parts.append(data)
-
-
-def without_tags(text: str) -> tuple[str, bool]:
-    """Return a passage's text without HTML, and whether there was any.
-
-    >>> without_tags("<p>Ice is <b>cold</b> &amp; hard.</p>"), without_tags("2 < 3 and 5 > 4")
-    (('Ice is cold & hard.', True), ('2 < 3 and 5 > 4', False))
-    """
-    if not _TAG.search(text):
-        return text, False
-    parser = _Text()
-    parser.feed(text)
-    parser.close()
-    seen = " ".join("".join(parser.parts).split())
-    return re.sub(r"\s+([.,;:!?])", r"\1", seen), True
