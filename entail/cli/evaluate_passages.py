@@ -121,4 +121,6 @@ def _text(data: dict[str, Any]) -> str:
     ):
         if data[key]["count"]:
             parts.append(f"{data[key]['count']:,} {what}: {', '.join(data[key]['first'])} ...")
+    if data["pool"]["repeated"]:
+        parts.append(f"{data['pool']['repeated']:,} passages of an id that was there before were left out")
     return "\n\n".join(parts)

@@ -153,6 +153,16 @@ def test_other_files_are_another_pool(pool: Path, tmp_path: Path) -> None:
     assert both.positions(["p5", "p3", "x"]) == {"p3": 2, "p5": 4}
 
 
+def test_the_first_passage_of_an_id_counts_in_one_file_too(tmp_path: Path) -> None:
+    pool = tmp_path / "pool.tsv"
+    pool.write_text("1\tfirst\n1\tsecond\n2\tthird\n1\tfourth\n3\tlast\n2\tmore\n", encoding="utf-8")
+    kept = store_passages([pool], tmp_path / "kept")
+    assert [(one.id, one.text) for one in kept] == [("1", "first"), ("2", "third"), ("3", "last")]
+    assert [kept[place].text for place in range(len(kept))] == ["first", "third", "last"]
+    assert (kept.about["passages"], kept.about["repeated"]) == (3, 3)
+    assert {file.name for file in kept.folder.iterdir()} == {"texts.jsonl", "offsets.i64", "passages.json"}
+
+
 def test_answers_match_word_by_word_as_dpr_has_it() -> None:
     passage = answer_tokens("The Caf\u00e9 in New York's centre, 1,000 km away.")
     for answer, expected in {
