@@ -18,6 +18,7 @@ All are streamed: 21 million passages are never in memory.
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import math
 import os
@@ -38,7 +39,7 @@ from entail.data.passages_rows import (
     squad_paragraphs,
     squad_questions,
 )
-from entail.data.passages_stream import json_array, json_lines, lines, open_text
+from entail.data.passages_stream import json_array, json_lines, lines, pieces
 from entail.data.reading import parse_json, shorten
 from entail.data.text import premise_key
 from entail.errors import FormatError
@@ -47,6 +48,7 @@ __all__ = ["Passage", "PassageTally", "Question", "read_passages", "read_qrels",
 
 Format = Literal["squad", "dpr", "jsonl", "table", "beir", "text"]
 
+_HEAD = 1 << 16
 _ID = re.compile(r"\S*\d\S*")
 _SQUAD = re.compile(r'"(?:data|paragraphs)"\s*:\s*\[')
 
@@ -154,18 +156,25 @@ def read_qrels(file: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
 def _format(path: Path) -> Format:
     if path.is_dir():
         return "beir"
-    with open_text(path) as stream:
-        try:
-            head = stream.read(1 << 16).lstrip("\ufeff \t\r\n")
-        except (UnicodeDecodeError, OSError, EOFError) as error:
-            raise FormatError(
-                f"expected text in UTF-8, found a damaged or binary file ({error})", source=str(path)
-            ) from error
+    head = _head(path)
     if head.startswith("["):
         return "dpr"
     if head.startswith("{"):
         return "squad" if _is_squad(head) else "jsonl"
     return "table" if "\t" in head.split("\n", 1)[0] else "text"
+
+
+def _head(path: Path) -> str:
+    """Return how a file begins; of one that is cut, what there is: reading it names the line."""
+    head = ""
+    with contextlib.closing(pieces(path)) as stream:
+        try:
+            while len(head) < _HEAD and (piece := next(stream, "")):
+                head = (head + piece).lstrip("\ufeff \t\r\n")
+        except FormatError:
+            if not head:
+                raise
+    return head[:_HEAD]
 
 
 def _is_squad(head: str) -> bool:
@@ -261,9 +270,8 @@ def _answers(parts: Sequence[str], source: str, line: int) -> list[Any] | None:
 
 
 def _squad(path: Path) -> Iterator[tuple[Mapping[str, Any], str, Place]]:
-    with open_text(path) as stream:
-        value = parse_json(stream.read(), source=str(path))
-    return squad_paragraphs(value, str(path))
+    text = "".join(pieces(path)).removeprefix("\ufeff")
+    return squad_paragraphs(parse_json(text, source=str(path)), str(path))
 
 
 def _beir_questions(folder: Path, split: str, unknown: list[str]) -> Iterator[Question]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import gzip
+import io
 import json
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, cast
 
 from entail.data.reading import parse_json, shorten
 from entail.errors import FormatError
@@ -18,7 +21,7 @@ _BLOCK = 1 << 20
 _GZIP = b"\x1f\x8b"
 
 
-def open_text(file: str | os.PathLike[str]) -> IO[str]:
+def open_text(file: str | os.PathLike[str]) -> io.TextIOWrapper:
     """Open a file for reading as UTF-8, gzipped or not; line ends stay as they are.
 
     Raises:
@@ -34,6 +37,46 @@ def open_text(file: str | os.PathLike[str]) -> IO[str]:
     except OSError as error:
         found = error.strerror or str(error)
         raise FormatError(f"expected a file that can be read, found: {found}", source=str(file)) from error
+
+
+def pieces(file: str | os.PathLike[str]) -> Generator[str]:
+    """Yield a file's text piece by piece; of a cut archive all that can be unpacked.
+
+    Raises:
+        FormatError: With the line, where the file is no UTF-8, damaged or cut; what came before was yielded.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line, ended = 1, False
+    with open_text(file) as stream:
+        packed = cast("io.BufferedReader | gzip.GzipFile", stream.buffer)
+        while not ended:
+            try:
+                data = packed.read1(_BLOCK)
+            except (EOFError, OSError, zlib.error) as error:
+                raise _cut(error, file, line) from error
+            ended = not data
+            try:
+                piece = decoder.decode(data, final=ended)
+            except UnicodeDecodeError as error:
+                before = error.object[: error.start].decode()
+                if before:
+                    yield before
+                raise FormatError(
+                    "expected text in UTF-8, found a binary file or other bytes; save the file as UTF-8",
+                    source=str(file),
+                    line=line + before.count("\n"),
+                ) from error
+            line += piece.count("\n")
+            if piece:
+                yield piece
+
+
+def _cut(error: Exception, file: str | os.PathLike[str], line: int) -> FormatError:
+    return FormatError(
+        f"expected a whole file, found a damaged or cut one ({error}); what came before it was read",
+        source=str(file),
+        line=line,
+    )
 
 
 def lines(file: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
@@ -54,11 +97,7 @@ def lines(file: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
                 line=number + 1,
             ) from error
         except (EOFError, OSError, zlib.error) as error:
-            raise FormatError(
-                f"expected a whole file, found a damaged or cut one ({error}); what came before it was read",
-                source=str(file),
-                line=number + 1,
-            ) from error
+            raise _cut(error, file, number + 1) from error
 
 
 def json_lines(file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -90,7 +129,7 @@ def json_array(file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
     decoder = json.JSONDecoder()
     source = str(file)
     buffer, place, line, count, opened = "", 0, 1, 0, False
-    with open_text(file) as stream:
+    with contextlib.closing(pieces(file)) as stream:
         ended = False
         while True:
             gap = re.compile(r"[\s,\ufeff]*").match(buffer, place)
@@ -109,7 +148,12 @@ def json_array(file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
                     raise json.JSONDecodeError("end", buffer, place)
                 value, end = decoder.raw_decode(buffer, place)
             except (json.JSONDecodeError, RecursionError) as error:
-                more = "" if ended else _block(stream, source, line)
+                try:
+                    more = "" if ended else next(stream, "")
+                except FormatError as caught:
+                    if isinstance(caught.__cause__, UnicodeDecodeError):
+                        raise
+                    more = ""  # a cut archive is told as a cut array, with the element
                 ended = not more
                 if more:
                     buffer, place = buffer[place:] + more, 0
@@ -128,12 +172,3 @@ def json_array(file: str | os.PathLike[str]) -> Iterator[tuple[int, dict[str, An
             yield line, value
             line += buffer.count("\n", place, end)
             count, place = count + 1, end
-
-
-def _block(stream: IO[str], source: str, line: int) -> str:
-    try:
-        return stream.read(_BLOCK)
-    except UnicodeDecodeError as error:
-        raise FormatError("expected text in UTF-8, found other bytes", source=source, line=line) from error
-    except (EOFError, OSError, zlib.error):
-        return ""  # a cut archive is told as a cut array, with the element

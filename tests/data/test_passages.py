@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,30 @@ def test_a_dpr_file_cut_in_the_middle_gives_what_is_whole_and_names_the_line(tmp
     packed.write_bytes(gzip.compress(whole.encode())[:-30])
     with pytest.raises(FormatError, match=r"cut"):
         list(read_questions(packed))
+
+
+@pytest.mark.parametrize("kind", ["dpr", "jsonl", "tsv", "squad"])
+def test_a_small_archive_that_is_cut_gives_what_is_whole_and_names_the_line(
+    tmp_path: Path, kind: str
+) -> None:
+    words = [" ".join(sha256(f"{row} {word}".encode()).hexdigest() for word in range(5)) for row in range(30)]
+    text = {
+        "dpr": json.dumps([{"question": one} for one in words], indent=1),
+        "jsonl": "".join(json.dumps({"question": one}) + "\n" for one in words),
+        "tsv": "".join(f"{row}\t{one}\n" for row, one in enumerate(words)),
+        "squad": json.dumps(SQUAD | {"words": words}, indent=1),
+    }[kind]
+    packed = gzip.compress(text.encode())
+    file = tmp_path / "cut.gz"
+    file.write_bytes(packed[: len(packed) * 2 // 3])
+    found: list[str] = []
+    with pytest.raises(FormatError, match=r"cut") as caught:
+        found.extend(one.text for one in read_questions(file))
+    assert caught.value.line is not None
+    assert caught.value.line > 15
+    if kind != "squad":
+        assert found == words[: len(found)]
+        assert len(found) >= 15
 
 
 def test_an_array_larger_than_a_block_is_read(tmp_path: Path) -> None:
@@ -240,3 +265,8 @@ def test_a_file_that_is_not_there_or_binary(tmp_path: Path) -> None:
     (tmp_path / "bin").write_bytes(b"\xff\xfe\x00\x01" * 100)
     with pytest.raises(FormatError, match=r"UTF-8"):
         list(read_passages(tmp_path / "bin"))
+    (tmp_path / "half.json").write_bytes(b'[{"question": "q"},\n\n{"question": "\xff"}]')
+    found = read_questions(tmp_path / "half.json")
+    assert next(found).text == "q"
+    with pytest.raises(FormatError, match=r"line 3: expected text in UTF-8"):
+        next(found)
