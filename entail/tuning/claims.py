@@ -227,12 +227,21 @@ def _claim(sentence: str) -> tuple[str, str]:
         inner = asked(words)
         if inner is None or inner.placed is False or not inner.before:
             words[0] = replace(first, text=first.text.lower())
-            return f"It is known whether {adjunct(words, complete=True).text}", "whether"
+            return _whether(words)
     parts = asked(words)
     if parts is None:
         return _after_comma(words) or completed(words) or _no_question(words)
     said, rule = _said(parts)
     return with_before(said, replace(parts, before=()) if rule == "in place" else parts), rule
+
+
+def _whether(words: Words) -> tuple[str, str]:
+    """Claim what "is", "does", "can" ask; of what shows no end of its subject only that it is known."""
+    clause = adjunct(words, complete=True)
+    if clause.sure:
+        return f"It is known whether {clause.text}", "whether"
+    about = words[1:] if len(words) > 1 and not words[0].low.endswith("n't") else words
+    return f"There exists something known about {text_of(about)}", "topic"
 
 
 _AT_END = {
@@ -356,7 +365,8 @@ def _after_comma(words: Words) -> tuple[str, str] | None:
     tail = words[cut:]
     before = Asked("", before=tuple(words[:cut]))
     if is_auxiliary(tail[0]) and words[0].low in PREPOSITIONS | SUBORDINATORS:
-        return with_before(f"It is known whether {adjunct(tail, complete=True).text}", before), "whether"
+        said, rule = _whether(tail)
+        return with_before(said, before), rule
     if tail[0].low in _ASKED_FOR and len(tail) > 1:
         found = _imperative(tail)
         return (with_before(found, before), "imperative") if found else None

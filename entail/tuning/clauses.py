@@ -9,7 +9,7 @@ from typing import Literal
 
 from entail.tuning import lexicon
 from entail.tuning.gaps import begins_predicate, object_gap
-from entail.tuning.predicates import SUPERLATIVE, base_verb, participle, predicate
+from entail.tuning.predicates import SUPERLATIVE, base_verb, of_quality, participle, predicate
 from entail.tuning.words import (
     AUXILIARIES,
     BE,
@@ -17,6 +17,7 @@ from entail.tuning.words import (
     DETERMINERS,
     DO,
     HAVE,
+    NEGATIONS,
     PREPOSITIONS,
     PRONOUNS,
     STRANDED,
@@ -139,6 +140,9 @@ def core(
         if own or place is None or rest[0].low in {"their", "his", "her", "its"}:
             return Clause(text_of(words), "subject")
         return _join(rest[:place], aux, rest[place:], "object")
+    negated = rest[1:] if rest[0].low in NEGATIONS else rest if aux.low.endswith("n't") else ()
+    if kind == "do" and _verb_next(negated):
+        return Clause(text_of(words), "subject")
     first = 0 if kind == "modal" or rest[0].low in {"not"} else 1
     if kind == "modal" and rest[0].low in {"be", "have", "not", "also"}:
         return Clause(text_of(words), "subject")
@@ -151,12 +155,21 @@ def core(
     return _ordered(aux, rest, gap="object")
 
 
+def _verb_next(words: Words) -> bool:
+    """Whether a verb follows, adverbs aside: "did not (formally) sign"."""
+    first = next((word for word in words if not is_adverb(word)), None)
+    return first is not None and not first.name and lexicon.verb_share(first.low) > 0.1
+
+
 def _ordered(aux: Word, rest: Words, *, gap: Gap, complete: bool = False) -> Clause:
+    aux, rest = _negated(aux, rest)
     kind = _kind(aux)
     if not rest:
         return Clause(aux.text, gap, sure=False)
     if kind == "be":
         place = predicate(rest, nominal=True)
+        if place is None and complete:
+            place = of_quality(rest)
         either = next((at for at, word in enumerate(rest) if word.low == "or" and at > 1), None)
         if either and (place is None or place > either):
             place = either - 1
@@ -171,13 +184,15 @@ def _ordered(aux: Word, rest: Words, *, gap: Gap, complete: bool = False) -> Cla
         place = participle(rest)
         return _last(aux, rest, gap) if place is None else _join(rest[:place], aux, rest[place:], gap)
     place = base_verb(rest)
+    if place is None and rest[0].low in PRONOUNS - _COUNTED and rest[0].name == (rest[0].low == "i"):
+        place = next((at for at in range(1, len(rest)) if not is_adverb(rest[at])), None)
     if place is None:
-        if kind == "do" and aux.low in DO:
-            inflected = any(
-                is_finite(word) and lexicon.base_of_past(word.low) != word.low and ends_phrase(rest[at])
-                for at, word in enumerate(rest[1:])
-            )
-            return Clause(text_of(rest), gap, _stranded(rest)) if inflected else _unknown_verb(aux, rest, gap)
+        place = _slip(rest)
+        if place is not None and aux.low in DO:
+            return Clause(text_of(rest), gap, _stranded(rest))
+    if place is None:
+        place = _unknown_verb(rest)
+    if place is None:
         return _last(aux, rest, gap)
     if kind == "modal" or aux.low.endswith("n't"):
         return _join(rest[:place], aux, rest[place:], gap)
@@ -192,6 +207,18 @@ def _ordered(aux: Word, rest: Words, *, gap: Gap, complete: bool = False) -> Cla
         else:
             forms.append(word.text)
     return Clause(" ".join([text_of(subject), *forms]), gap, _stranded(rest))
+
+
+_COUNTED = frozenset({"one", "people", "there"})
+"""Pronouns that other words may belong to, so that the verb need not follow."""
+
+
+def _negated(aux: Word, rest: Words) -> tuple[Word, Words]:
+    """Join "not" to its auxiliary, for a subject follows: "did not he go", but not "is not eating bad"."""
+    follows = rest[1] if len(rest) > 1 else None
+    if follows is None or rest[0].low != "not" or lexicon.is_ing(follows.low) or aux.low.endswith("n't"):
+        return aux, rest
+    return Word(f"{aux.text} {rest[0].text}", f"{aux.low}n't"), rest[1:]
 
 
 def _inflected(aux: Word, verb: Word) -> str:
@@ -250,25 +277,39 @@ def _of_relative(words: Words, place: int) -> bool:
     return not between and is_finite(words[place])
 
 
-def _unknown_verb(aux: Word, rest: Words, gap: Gap) -> Clause:
+def _slip(rest: Words) -> int | None:
+    """Return where the verb stands that was given a tense of its own: "did the king died"."""
+    return next(
+        (
+            at
+            for at in range(1, len(rest))
+            if is_finite(rest[at])
+            and lexicon.base_of_past(rest[at].low) != rest[at].low
+            and ends_phrase(rest[at - 1])
+        ),
+        None,
+    )
+
+
+_NO_VERBS = PREPOSITIONS | PRONOUNS | DETERMINERS | CONJUNCTIONS | TIME_ADVERBS | {"here", "there"}
+
+
+def _unknown_verb(rest: Words) -> int | None:
     """Take for the verb what no list knows: the first such word before another phrase, else the last one."""
     fitting = [
         place
         for place in range(1, len(rest))
         if ends_phrase(rest[place - 1])
         and not (rest[place].name or rest[place].sealed or is_adverb(rest[place]))
-        and rest[place].low not in PREPOSITIONS | PRONOUNS | DETERMINERS | CONJUNCTIONS
+        and rest[place].low not in _NO_VERBS
         and rest[place].low.isalpha()
         and not rest[place].low.endswith("s")
     ]
-    if not fitting:
-        return _last(aux, rest, gap)
     opening = PREPOSITIONS | DETERMINERS | PRONOUNS
-    place = next(
-        (at for at in fitting if at + 1 < len(rest) and rest[at + 1].low in opening - {"of"}), fitting[-1]
+    return next(
+        (at for at in fitting if at + 1 < len(rest) and rest[at + 1].low in opening - {"of"}),
+        fitting[-1] if fitting else None,
     )
-    forms = [text_of(rest[:place]), _inflected(aux, rest[place]), text_of(rest[place + 1 :])]
-    return Clause(" ".join(form for form in forms if form), gap, _stranded(rest))
 
 
 def _stranded(words: Sequence[Word]) -> bool:

@@ -74,6 +74,8 @@ def _cleft(parts: Asked) -> Asked:
 
 
 def _whose(parts: Asked) -> tuple[str, str]:
+    if not parts.noun:
+        return f"There exists a known person whose {adjunct(parts.rest).text}", "whose"
     clause = core(parts.rest)
     return f"There exists a known person whose {text_of(parts.noun)} {clause.text}", "whose"
 
@@ -102,6 +104,8 @@ def _what(parts: Asked) -> tuple[str, str]:
         kindred=head in KINDS,
         adjoined=preposition is not None or head in PLACES,
     )
+    if clause.gap == "subject":
+        said = known(parts.noun, parts.rest[0].low)
     return f"{said} {_link(clause, head, preposition, parts)} {_clause_text(clause, head, parts)}", rule
 
 

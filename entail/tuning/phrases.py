@@ -31,19 +31,29 @@ KINDS = lexicon.word_class("kinds")
 PARTICLES = lexicon.word_class("particles")
 
 
-def known(noun: Words) -> str:
+_INVARIANT = lexicon.word_class("invariant")
+_PLURAL_VERBS = frozenset({"are", "were", "do", "have", "aren't", "weren't", "don't", "haven't"})
+
+
+def known(noun: Words, verb: str = "") -> str:
     """Say that what a noun phrase names exists and is known.
+
+    Args:
+        noun: The noun phrase.
+        verb: The verb whose subject it is: it tells the number of "species" and the like.
 
     >>> from entail.tuning.words import words_of
     >>> known(words_of("two countries")), known(words_of("other team"))
     ('There exist two known countries', 'There exists another known team')
+    >>> known(words_of("species"), "are"), known(words_of("species"), "is")
+    ('There exist known species', 'There exists a known species')
     """
-    phrase, many = named(noun)
+    phrase, many = named(noun, many=verb in _PLURAL_VERBS and head_of(noun) in _INVARIANT)
     return f"There {'exist' if many else 'exists'} {phrase}"
 
 
-def named(noun: Words) -> tuple[str, bool]:
-    """Return a noun phrase as something known, and whether it is plural."""
+def named(noun: Words, *, many: bool = False) -> tuple[str, bool]:
+    """Return a noun phrase as something known, and whether it is plural: `many` where that is sure."""
     words = list(noun)
     while len(words) > 1 and words[0].low in {"the", "a", "an"}:
         words = words[1:]
@@ -54,7 +64,7 @@ def named(noun: Words) -> tuple[str, bool]:
     other = [word for word in words[:2] if word.low == "other"]
     number = [word for word in words[:2] if word.low in NUMBERS]
     tail = [word for at, word in enumerate(words) if at > 1 or (word not in other and word not in number)]
-    many = bool(number) or is_plural(words)
+    many = many or bool(number) or is_plural(words)
     if not tail:
         return f"a known {text_of(words)}", False
     said = text_of(tail)

@@ -31,6 +31,7 @@ NAMING = lexicon.word_class("naming")
 _BEFORE_VERB = lexicon.word_class("before_verb")
 _AFTER_THIS = lexicon.word_class("after_this")
 _OBJECT = lexicon.word_class("object")
+_QUALITIES = lexicon.word_class("qualities")
 SUPERLATIVE = lexicon.word_class("superlative")
 
 
@@ -171,6 +172,28 @@ def predicate(words: Sequence[Word], *, nominal: bool = False, locative: bool = 
     return next(place for place, score in scores.items() if score == best)
 
 
+def of_quality(words: Sequence[Word]) -> int | None:
+    """Return where "of" begins the predicate, None where it belongs to the subject.
+
+    >>> from entail.tuning.words import words_of
+    >>> of_quality(words_of("x cats and dogs of the same family")[1:])
+    3
+    >>> of_quality(words_of("the king of France of noble birth"))
+    4
+    >>> of_quality(words_of("the capital of France")) is None
+    True
+    """
+    for place in range(len(words) - 2, 0, -1):
+        if words[place].low == "of" and not words[place].sealed and ends_phrase(words[place - 1]):
+            same = [word.low for word in words[place + 1 : place + 3]] in (
+                ["the", "same"],
+                ["the", "opposite"],
+            )
+            if same or any(word.low in _QUALITIES and not word.name for word in words[place + 1 :]):
+                return place
+    return None
+
+
 def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locative: bool) -> float | None:
     word, before = words[place], words[place - 1]
     if word.sealed or not may_follow(words, place):
@@ -250,6 +273,8 @@ def may_follow(words: Sequence[Word], place: int) -> bool:
         before = words[place - 1]
     if before.low in {"this", "these", "those"}:  # "did this happen", but not "did this man"
         return place == 1 and word.low in _AFTER_THIS
+    if before.possessive and word.low in {"have", "do"}:  # a slip of the plural: "do the Hindu's have"
+        return True
     if before.possessive and not word.name:  # "the first McDonald's built"
         known = lexicon.base_of_participle(word.low) and not lexicon.is_regular_guess(word.low)
         return bool(known) and (place + 1 == len(words) or words[place + 1].low in PREPOSITIONS)

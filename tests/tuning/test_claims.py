@@ -212,6 +212,54 @@ def test_the_verb_takes_the_tense_of_did_and_does(question: str, expected: str) 
     assert claim(question).text == expected
 
 
+NEGATED = {
+    "Which countries did not sign the treaty?": "There exist known countries that did not sign the treaty.",
+    "Which country did not Hitler invade?": "There exists a known country that Hitler did not invade.",
+    "What did not change?": "There exists a known thing that did not change.",
+    "Who did not vote?": "There exists a known person who did not vote.",
+    "Why did not Hitler invade Switzerland?": (
+        "There exists a known reason why Hitler did not invade Switzerland."
+    ),
+    "Is not the sky blue?": "It is known whether the sky is not blue.",
+    "Is not eating harmful?": "It is known whether not eating is harmful.",
+    "Could not the engineers repair it?": "It is known whether the engineers could not repair it.",
+    "What type of steam engine doesn't need valves to direct steam?": (
+        "There exists a known type of steam engine that doesn't need valves to direct steam."
+    ),
+    "Why would a person chose civil disobedience against specific laws?": (
+        "There exists a known reason why a person would chose civil disobedience against specific laws."
+    ),
+    "Has not the council voted?": "It is known whether the council has not voted.",
+    "What analyst did not agree with the ruling of the incomplete pass?": (
+        "There exists a known analyst that did not agree with the ruling of the incomplete pass."
+    ),
+}
+
+UNMARKED = {  # nothing but its place says where the predicate begins, or how many there are
+    "Should I water my cactus every day?": "It is known whether I should water my cactus every day.",
+    "Can people chat here?": "It is known whether people can chat here.",
+    "Were Ann Smith and Bo Lee of the same nationality?": (
+        "It is known whether Ann Smith and Bo Lee were of the same nationality."
+    ),
+    "Are cats and dogs of the same family?": "It is known whether cats and dogs are of the same family.",
+    "Was Einstein of Jewish descent?": "It is known whether Einstein was of Jewish descent.",
+    "Is the king of France of noble birth?": "It is known whether the king of France is of noble birth.",
+    "Is the capital of France Paris?": "It is known whether the capital of France is Paris.",
+    "Which species do not migrate?": "There exist known species that do not migrate.",
+    "Which species does not migrate?": "There exists a known species that does not migrate.",
+    "Whose is this car?": "There exists a known person whose this car is.",
+    "How many gods do the Hindu's have?": "There exists a known number of gods that the Hindu's have.",
+}
+
+
+@pytest.mark.parametrize(("question", "expected"), (NEGATED | UNMARKED).items())
+def test_not_stays_with_its_verb_and_a_predicate_is_found_where_it_has_no_mark(
+    question: str, expected: str
+) -> None:
+    assert claim(question).text == expected
+    assert not _lost(question, expected)
+
+
 @pytest.mark.parametrize(
     "question",
     [
