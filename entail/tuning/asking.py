@@ -9,6 +9,8 @@ from entail.tuning import lexicon
 from entail.tuning.clauses import is_auxiliary
 from entail.tuning.predicates import finite_verb
 from entail.tuning.words import (
+    AUXILIARIES,
+    CONJUNCTIONS,
     DETERMINERS,
     DO,
     PREPOSITIONS,
@@ -26,6 +28,15 @@ _SLIPS = {
     "whe": "when", "hwo": "how",
     "wheich": "which", "whcich": "which", "whath": "what", "whta": "what", "wherre": "where", "hoe": "how",
 }  # fmt: skip
+_GRAMMAR = (
+    WH
+    | AUXILIARIES
+    | CONJUNCTIONS
+    | DETERMINERS
+    | PREPOSITIONS
+    | PRONOUNS
+    | frozenset({"to", "many", "much", "not"})
+)
 _DEGREES = lexicon.word_class("degrees")
 _BEFORE_WH = PREPOSITIONS | lexicon.word_class("before_wh")
 
@@ -55,9 +66,16 @@ class Asked:
 
 
 def expanded(words: Sequence[Word]) -> list[Word]:
-    """Write contractions with "is" and slips of the question word out: "who's", "whats"."""
+    """Write contractions with "is" and slips of the question word out: "who's", "whats".
+
+    Of a question all in capitals the words of its grammar are made small: what is a name nothing shows.
+    """
     out: list[Word] = []
+    shouted = len(words) > 1 and all(word.text.isupper() or not word.low.isalpha() for word in words)
     for word in words:
+        if shouted and word.low in _GRAMMAR:
+            out.append(replace(word, text=word.text.lower(), name=False))
+            continue
         low = _SLIPS.get(word.low, word.low) if not word.name and not word.sealed else word.low
         stem, _, tail = low.partition("'")
         if stem in WH and tail in {"s", "re", "d", "ll", "ve"} and not word.sealed and not word.name:
@@ -86,7 +104,9 @@ def asked(words: Sequence[Word]) -> Asked | None:
     if not head:
         return found
     if head[-1].low in {"and", "or"} and head[0].low not in PREPOSITIONS:
-        return replace(found, before=tuple(head), placed=True)
+        inverted = found.rest and is_auxiliary(found.rest[0]) and not found.noun
+        apart = inverted and (found.wh in {"when", "where", "why", "how"} or found.rest[0].low in DO)
+        return replace(found, before=tuple(head), placed=not (apart and _has_verb(head)))
     comma = max((at for at, word in enumerate(head) if word.comma), default=-1)
     near = head[comma + 1 :]
     if all(word.low in _BEFORE_WH and not word.name for word in near):
@@ -100,7 +120,7 @@ def asked(words: Sequence[Word]) -> Asked | None:
     if not _verbal(found.rest):
         return replace(found, front=tuple(front), before=tuple(clause), placed=True)
     opening = clause[0].low if clause else ""
-    verbal = any(is_auxiliary(word) or is_finite(word) for word in near[:cut])
+    verbal = _has_verb(near[:cut])
     bound = front and near[:cut] and not verbal and front[0].low in {"of", "to", "in", "for"}
     if bound and comma < 0 and (opening not in _ADVERBIAL or near[0].low in {"at", "by", "in", "on", "the"}):
         return replace(found, front=tuple(near), before=tuple(head[: comma + 1]))
@@ -119,6 +139,10 @@ def asked(words: Sequence[Word]) -> Asked | None:
 
 
 _ADVERBIAL = PREPOSITIONS | lexicon.word_class("adverbial")
+
+
+def _has_verb(words: Sequence[Word]) -> bool:
+    return any(is_auxiliary(word) or is_finite(word) for word in words)
 
 
 def _verbal(rest: Sequence[Word]) -> bool:

@@ -16,6 +16,7 @@ from entail.tuning.asking import WH, Asked, asked, expanded
 from entail.tuning.clauses import adjunct, core, is_auxiliary
 from entail.tuning.existence import BY_WORD, fronted
 from entail.tuning.in_place import completed, in_place, is_base
+from entail.tuning.joined import OPENINGS, opening, second
 from entail.tuning.kept import lost
 from entail.tuning.phrases import NUMBERS, known, lowered
 from entail.tuning.words import (
@@ -195,7 +196,11 @@ def _claim(sentence: str) -> tuple[str, str]:
         found = _imperative(words)
         if found:
             return found, "imperative"
-    two = _two(words)
+    start = opening(words)
+    if start:
+        said, rule = _claim(text_of(words[start:]))
+        return f"{text_of(words[:start])} {said[:1].lower()}{said[1:]}", rule
+    two = second(words)
     if two:
         said, rule = _claim(text_of(words[:two]).rstrip(","))
         other, _ = _claim(text_of(words[two + 1 :]))
@@ -252,21 +257,6 @@ _AT_END = {
 }
 
 
-def _two(words: Words) -> int | None:
-    """Return where a second question begins: "what is the capital and where is it"."""
-    return next(
-        (
-            at
-            for at in range(3, len(words) - 2)
-            if words[at].low == "and"
-            and words[at + 1].low in WH
-            and is_auxiliary(words[at + 2])
-            and (words[0].low in WH or is_auxiliary(words[0]))
-        ),
-        None,
-    )
-
-
 APPROXIMATE = lexicon.word_class("approximate")
 
 
@@ -310,6 +300,9 @@ def with_before(said: str, parts: Asked) -> str:
     second = parts.before[1].low if len(parts.before) > 1 else ""
     if first in _NO_PREFIX_MOVE or (first == "in" and second == "addition"):
         return f"{text}, {said[:1].lower()}{said[1:]}"
+    last, verbal = parts.before[-1].low, any(is_auxiliary(one) or is_finite(one) for one in parts.before)
+    if last in {"but", "so", "yet"} or (last in OPENINGS and verbal):
+        return f"{text} {said[:1].lower()}{said[1:]}"
     moving = first in PREPOSITIONS | SUBORDINATORS | TIME_ADVERBS | {
         "as",
         "once",

@@ -10,6 +10,7 @@ from entail.tuning.words import (
     PREPOSITIONS,
     PRONOUNS,
     SUBORDINATORS,
+    Word,
     Words,
     is_adverb,
     is_plural,
@@ -52,9 +53,22 @@ def known(noun: Words, verb: str = "") -> str:
     return f"There {'exist' if many else 'exists'} {phrase}"
 
 
+def _asked_once(noun: Words) -> list[Word]:
+    """Take a second question word out of a phrase: "year and (in what) month"."""
+    words: list[Word] = []
+    for word in noun:
+        if word.low in {"what", "which"} and not word.sealed and words:
+            bound = len(words) > 1 and words[-1].low in PREPOSITIONS
+            if words[-1 - bound].low in {"and", "or"}:
+                words = words[:-1] if bound else words
+                continue
+        words.append(word)
+    return words
+
+
 def named(noun: Words, *, many: bool = False) -> tuple[str, bool]:
     """Return a noun phrase as something known, and whether it is plural: `many` where that is sure."""
-    words = list(noun)
+    words = _asked_once(noun)
     while len(words) > 1 and words[0].low in {"the", "a", "an"}:
         words = words[1:]
     if words[0].low in {"of", "among"}:

@@ -28,6 +28,8 @@ ADVERBS = lexicon.word_class("adverbs")
 TIME_ADVERBS = frozenset({"today", "now", "currently", "nowadays", "yesterday", "tonight", "tomorrow"})
 POSSESSIVE = re.compile(r"(?:['\u2019]s|s['\u2019])$")
 _EDGE = '"“”„«»()[]{}…,.;:!?¿¡-\u2013\u2014*'
+_SMALL = (AUXILIARIES - {"am"}) | DETERMINERS | {"who", "whom", "when", "where", "why", "how"}
+"""In capitals these show that all is written so: "10 AM" and "NBC NEWS" have none of them."""
 _LY = re.compile(r"[a-z]{3,}ly$")
 _NO_LY = lexicon.word_class("no_ly")
 
@@ -75,7 +77,10 @@ def words_of(text: str) -> list[Word]:
         for index, (part, low) in enumerate(zip(raw, lows, strict=True))
     ]
     small = sum(part[:1].islower() for part in raw[1:])
-    if len(raw) > 3 and small <= 0.2 * len(raw):  # Every Word Has One, or NONE IS SMALL: capitals say nothing
+    shouted = len(raw) > 2 and text.isupper() and not _SMALL.isdisjoint(lows)
+    if shouted or (
+        len(raw) > 3 and small <= 0.2 * len(raw)
+    ):  # Every Word Has One, or NONE IS SMALL: capitals say nothing
         names = [False] * len(raw)
     for at, low in enumerate(lows[:-1]):
         if low == "united" and lows[at + 1] in {"states", "kingdom", "nations"}:

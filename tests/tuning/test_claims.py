@@ -252,6 +252,54 @@ UNMARKED = {  # nothing but its place says where the predicate begins, or how ma
 }
 
 
+JOINED = {
+    "So what is a quark?": "So there exists a known thing that is a quark.",
+    "But why did he leave?": "But there exists a known reason why he left.",
+    "So, is the whale a fish?": "So, it is known whether the whale is a fish.",
+    "He mostly sings in English, but what other language has he sung in?": (
+        "He mostly sings in English, but there exists another known language that he has sung in."
+    ),
+    "Europe first colonized the Americas, then Asia, but what continent was third?": (
+        "Europe first colonized the Americas, then Asia, but there exists a known continent that was third."
+    ),
+    "He was born in Graz, and when did he die?": (
+        "He was born in Graz, and there exists a known time when he died."
+    ),
+    "When did she marry and how many children did she have?": (
+        "There exists a known time when she married. There exists a known number of children that she had."
+    ),
+    "Who was born first and how many siblings did he have?": (
+        "There exists a known person who was born first. There exists a known number of siblings that he had."
+    ),
+    "In what year did he die and in what town was he buried?": (
+        "There exists a known year in which he died. There exists a known town in which he was buried."
+    ),
+    "Was he rich and how much did he own?": (
+        "It is known whether he was rich. There exists a known amount that he owned."
+    ),
+    "What is the difference between what he said and what he did?": (
+        "There exists a known thing that is the difference between what he said and what he did."
+    ),
+    "Which famous poet and which painter did he meet?": (
+        "There exists a known famous poet and painter that he met."
+    ),
+    "In what year and in what month did he die?": "There exists a known year and month in which he died.",
+}
+
+SHOUTED = {
+    "WHAT IS DNA": "There exists a known thing that is DNA.",
+    "WHERE IS PARIS?": "There exists a known place where PARIS is.",
+    "WHEN DID TESLA DIE?": "There exists a known time when TESLA died.",
+    "IS THE WHALE A FISH?": "It is known whether the WHALE is a FISH.",
+}
+
+
+@pytest.mark.parametrize(("question", "expected"), (JOINED | SHOUTED).items())
+def test_joined_questions_are_all_claimed_and_shouted_ones_have_grammar(question: str, expected: str) -> None:
+    assert claim(question).text == expected
+    assert not _lost(question, expected)
+
+
 @pytest.mark.parametrize(("question", "expected"), (NEGATED | UNMARKED).items())
 def test_not_stays_with_its_verb_and_a_predicate_is_found_where_it_has_no_mark(
     question: str, expected: str
