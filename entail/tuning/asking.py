@@ -28,6 +28,7 @@ _SLIPS = {
     "whe": "when", "hwo": "how",
     "wheich": "which", "whcich": "which", "whath": "what", "whta": "what", "wherre": "where", "hoe": "how",
 }  # fmt: skip
+_PRECISELY = frozenset({"exactly", "precisely", "specifically", "actually"})
 _GRAMMAR = (
     WH
     | AUXILIARIES
@@ -265,7 +266,7 @@ def _phrase(words: Sequence[Word]) -> Asked:
     if wh in {"when", "where", "whence", "why", "who", "whom"}:
         if tail and tail[0].low == "else":
             return Asked(wh, noun=(tail[0],), rest=tuple(tail[1:]))
-        if tail and wh in {"when", "where", "why"} and (is_preposition(tail[0]) or tail[0].low == "exactly"):
+        if tail and wh in {"when", "where", "why"} and (is_preposition(tail[0]) or tail[0].low in _PRECISELY):
             verb = next((at for at, word in enumerate(tail) if is_auxiliary(word)), None)
             if verb:
                 return Asked(wh, noun=tuple(tail[:verb]), rest=tuple(tail[verb:]))
@@ -282,7 +283,7 @@ def _how(tail: Sequence[Word]) -> Asked:
     if not tail:
         return Asked("how")
     low = tail[0].low
-    if low == "else":
+    if low == "else" or (low in _PRECISELY and len(tail) > 1 and is_auxiliary(tail[1])):
         return Asked("how", noun=(tail[0],), rest=tuple(tail[1:]))
     if low == "may" and len(tail) > 2 and any(word.low in DO for word in tail[2:]):  # a slip for "many"
         noun, rest = _noun(tail[1:])

@@ -136,11 +136,11 @@ _NO_PREFIX_MOVE = lexicon.word_class("no_prefix_move")
 
 
 POLITE = re.compile(
-    r"""^(?:please
-      | (?:can|could|would)[ ](?:you|someone|anyone|anybody)[ ](?:please[ ])?
+    r"""^(?:(?:can|could|would)[ ](?:you|someone|anyone|anybody)[ ](?:please[ ])?
         (?:tell[ ](?:me|us)|explain|describe|say)
       | do[ ]you[ ]know | does[ ]any(?:one|body)[ ]know | (?:please[ ])?tell[ ](?:me|us)
-      | i(?:[ ]would|'d)?[ ](?:like|want)[ ]to[ ]know)[ ]""",
+      | i(?:[ ]would|'d)?[ ](?:like|want)[ ]to[ ]know
+      | please)[ ]""",
     re.IGNORECASE | re.VERBOSE,
 )
 """How a question begins that is asked politely: no part of what it asks."""
@@ -262,6 +262,10 @@ APPROXIMATE = lexicon.word_class("approximate")
 
 def _said(parts: Asked) -> tuple[str, str]:
     """Return the claim of the asking part, and the rule."""
+    if parts.wh in {"what", "how"} and not (parts.noun or parts.front or parts.placed):
+        verbal = any(is_auxiliary(word) or is_finite(word) for word in parts.rest)
+        if len(parts.rest) > 1 and parts.rest[0].low == "about" and not verbal:
+            return f"There exists something known {text_of(parts.rest)}", "topic"
     if parts.placed:
         return in_place(parts), "in place"
     if len(parts.rest) > 1 and parts.rest[0].low == "to" and not parts.front and is_base(parts.rest[1]):
@@ -378,4 +382,5 @@ def _no_question(words: Words) -> tuple[str, str]:
         return known(
             [replace(words[0], text=words[0].text[:1].lower() + words[0].text[1:]), *words[1:]]
         ), "topic"
-    return f"There exists something known about {lowered(words)}", "topic"
+    about = words[1:] if words[0].low == "about" and len(words) > 1 else words
+    return f"There exists something known about {lowered(about)}", "topic"

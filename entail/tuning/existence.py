@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from entail.tuning import lexicon
 from entail.tuning.asking import Asked
-from entail.tuning.clauses import Clause, adjunct, core
+from entail.tuning.clauses import Clause, adjunct, core, is_auxiliary
 from entail.tuning.phrases import (
     ADJOINED,
     AT_A_PLACE,
@@ -19,7 +20,10 @@ from entail.tuning.phrases import (
     lowered,
     spaced,
 )
-from entail.tuning.words import ADVERBS, PREPOSITIONS, text_of
+from entail.tuning.words import ADVERBS, DETERMINERS, PREPOSITIONS, is_finite, text_of
+
+_OBJECTS = lexicon.word_class("object")
+_SAYING = lexicon.word_class("saying")
 
 
 def _when(parts: Asked) -> tuple[str, str]:
@@ -31,6 +35,9 @@ def _when(parts: Asked) -> tuple[str, str]:
         nouns, link = f"{nouns} and {kinds[other]}", f"{parts.wh} and {other}" if other != "how" else link
     if _names_a_time(parts):
         return f"There exists a known time that {text_of(parts.rest)}", parts.wh
+    bare = _without_verb(parts)
+    if bare:
+        return f"There exists a known {nouns} {bare}", parts.wh
     clause = adjunct(parts.rest, complete=parts.wh == "why")
     if parts.noun and parts.noun[0].low == "else":
         return f"There exists another known {nouns} {link} {clause.text}", parts.wh
@@ -38,6 +45,25 @@ def _when(parts: Asked) -> tuple[str, str]:
     if not clause.text:
         return f"There exists a known {nouns}{extra}", parts.wh
     return f"There exists a known {nouns}{extra} {link} {clause.text}", parts.wh
+
+
+def _without_verb(parts: Asked) -> str:
+    """Return what follows the noun in "why bother", "why not go", "where to"; nothing where a verb is."""
+    rest = list(parts.rest)
+    negated = bool(rest) and rest[0].low == "not"
+    rest = rest[1:] if negated else rest
+    if not rest or parts.noun or parts.joined or any(is_auxiliary(word) or is_finite(word) for word in rest):
+        return ""
+    if all(word.low in PREPOSITIONS | {"to"} for word in rest) and not negated:
+        return f"{text_of(rest)} which it is"
+    if parts.wh != "why":
+        return ""
+    first, no = rest[0], "not " if negated else ""
+    if lexicon.verb_share(first.low) > 0.1 and not first.name:
+        return f"{no}to {text_of(rest)}"
+    if first.low in DETERMINERS | _OBJECTS:
+        return f"for {no}{text_of(rest)}"
+    return f"{no}to be {text_of(rest)}" if len(rest) <= 3 else ""
 
 
 def _names_a_time(parts: Asked) -> bool:
@@ -62,8 +88,17 @@ def _who(parts: Asked) -> tuple[str, str]:
         said = "There exists another known person"
     elif clause.gap == "subject" and first in {"are", "were", "aren't", "weren't"}:
         said = "There exist known people"
-    link = "who" if clause.gap == "subject" and parts.wh == "who" else "whom"
+    subject = clause.gap == "subject" or _thought_to(parts)
+    link = "who" if subject and parts.wh == "who" else "whom"
     return f"{said} {link} {clause.text}".strip() if clause.text else said, "who"
+
+
+def _thought_to(parts: Asked) -> bool:
+    """Whether it asks for the subject of what is thought: "who do you think will win"."""
+    return any(
+        word.low in _SAYING and (is_auxiliary(after) or is_finite(after))
+        for word, after in pairwise(parts.rest)
+    )
 
 
 def _cleft(parts: Asked) -> Asked:
@@ -92,6 +127,11 @@ def _what(parts: Asked) -> tuple[str, str]:
         many = clause.gap == "subject" and first in {"are", "were"}
         said = "There exist known things" if many else "There exists a known thing"
         return f"{said} that {clause.text}" if clause.text else said, rule
+    if not parts.front and _apart(parts):
+        said = f"There exists a known thing {text_of(parts.noun)}"
+        return (f"{said} that {core(parts.rest).text}" if parts.rest else said), "what"
+    if parts.noun[0].low == "if" and parts.wh == "what" and not parts.front:
+        return f"There exists a known outcome {text_of([*parts.noun, *parts.rest])}", "what"
     said = known(parts.noun)
     if not parts.rest:
         return said, rule
@@ -107,6 +147,14 @@ def _what(parts: Asked) -> tuple[str, str]:
     if clause.gap == "subject":
         said = known(parts.noun, parts.rest[0].low)
     return f"{said} {_link(clause, head, preposition, parts)} {_clause_text(clause, head, parts)}", rule
+
+
+def _apart(parts: Asked) -> bool:
+    """Whether what follows "what" only says what it is not, or when: "what besides gold", "what next"."""
+    first, *more = (word.low for word in parts.noun)
+    if first in {"besides", "except", "beside", "apart", "aside", "next", "then"} and parts.wh == "what":
+        return bool(more) or not parts.rest
+    return first == "other" and more[:1] == ["than"]
 
 
 def _link(clause: Clause, head: str, preposition: str | None, parts: Asked) -> str:

@@ -81,7 +81,6 @@ def object_gap(words: Sequence[Word]) -> int | None:
             and (
                 place + 1 == len(words)
                 or word.low in {"called", "considered", "named", "termed", "nicknamed"}
-                or words[place + 1].low in {"as", "for"}
             )
         ),
         None,
@@ -96,9 +95,8 @@ def object_gap(words: Sequence[Word]) -> int | None:
         return None
     head = next((word for word in words[found:] if not is_adverb(word)), words[found])
     by_name = words[0].name and words[found - 1].name
-    if lexicon.is_ing(head.low) and (
-        by_name or found + 1 == len(words) or head.low in {"trying", "going", "doing", "planning"}
-    ):
+    doing = lexicon.is_ing(head.low) and not (lexicon.is_often_noun(head.low) and words[0].low in {"a", "an"})
+    if doing and (by_name or found + 1 == len(words) or head.low in {"trying", "going", "doing", "planning"}):
         return found
     if last.low in {"do", "be", "become"} and found < len(words) - 1:
         return found
@@ -106,6 +104,13 @@ def object_gap(words: Sequence[Word]) -> int | None:
         word.name or word.low in {"the", "of", "and"} for word in words[:found]
     )
     after = words[found + 1] if found + 1 < len(words) else None
+    if (
+        named
+        and doing
+        and after is not None
+        and after.low in TIME_ADVERBS | {"this", "next", "against", "with"}
+    ):
+        return found
     if named and not lexicon.is_adjective(head.low) and after is not None and after.low in {"to", "with"}:
         return found
     return None
@@ -124,6 +129,8 @@ def _stranded_at(words: Sequence[Word]) -> int | None:
             word.low in {"in", "on", "at"}
             and after.low in {"this", "last", "next", "until", "before", "after", "during", "when"}
         ):
+            return place
+        if word.low == "as" and after.low in {"which", "who"}:  # "the lake known as, which ..."
             return place
         if word.low in {"for", "of", "as", "with", "to", "from", "by", "about", "like"} and after.low in {
             "in", "on", "at", "during", "until", "after", "before", "when", "while", "because", "since", "by",
