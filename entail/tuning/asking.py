@@ -364,5 +364,5 @@ def _is_verb_after_what(tail: Sequence[Word]) -> bool:
     if lexicon.third_share(word.low) >= 0.45:
         return len(tail) > 1 and not is_auxiliary(tail[1]) and tail[1].low != "of"
     return word.low in DETERMINERS - {"other", "another", "all"} or (
-        is_adverb(word) and len(tail) > 1 and is_finite(tail[1])
+        is_adverb(word) and word.low != "all" and len(tail) > 1 and is_finite(tail[1])
     )

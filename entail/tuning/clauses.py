@@ -9,7 +9,7 @@ from typing import Literal
 
 from entail.tuning import lexicon
 from entail.tuning.gaps import begins_predicate, object_gap
-from entail.tuning.predicates import SUPERLATIVE, base_verb, of_quality, participle, predicate
+from entail.tuning.predicates import SUPERLATIVE, after_names, base_verb, of_quality, participle, predicate
 from entail.tuning.words import (
     AUXILIARIES,
     BE,
@@ -169,7 +169,7 @@ def _ordered(aux: Word, rest: Words, *, gap: Gap, complete: bool = False) -> Cla
     if kind == "be":
         place = predicate(rest, nominal=True)
         if place is None and complete:
-            place = of_quality(rest)
+            place = of_quality(rest) or after_names(rest)
         either = next((at for at, word in enumerate(rest) if word.low == "or" and at > 1), None)
         if either and (place is None or place > either):
             place = either - 1

@@ -127,6 +127,8 @@ def _what(parts: Asked) -> tuple[str, str]:
         many = clause.gap == "subject" and first in {"are", "were"}
         said = "There exist known things" if many else "There exists a known thing"
         return f"{said} that {clause.text}" if clause.text else said, rule
+    if [word.low for word in parts.noun] == ["all"] and parts.rest and not parts.front:
+        return f"There exists a known thing that is all that {core(parts.rest).text}", "what"
     if not parts.front and _apart(parts):
         said = f"There exists a known thing {text_of(parts.noun)}"
         return (f"{said} that {core(parts.rest).text}" if parts.rest else said), "what"

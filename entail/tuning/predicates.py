@@ -7,6 +7,7 @@ neighbours, and the best wins.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from entail.tuning import lexicon
@@ -170,6 +171,26 @@ def predicate(words: Sequence[Word], *, nominal: bool = False, locative: bool = 
         return None
     best = max(scores.values())
     return next(place for place, score in scores.items() if score == best)
+
+
+_DEMONYM = re.compile(r"(?:[ai]an|ican|ish|ese)$|^(?:german|us|uk|french|dutch|greek)$")
+
+
+def after_names(words: Sequence[Word]) -> int | None:
+    """Return where small words follow the names of the subject: "Are Oasis and Blur | British bands".
+
+    >>> from entail.tuning.words import words_of
+    >>> after_names(words_of("are Oasis and Blur British rock bands")[1:])
+    3
+    """
+    cut = len(words)
+    while cut > 1 and not (words[cut - 1].name or words[cut - 1].sealed):
+        cut -= 1
+    if cut == len(words) or any(word.low in SUBORDINATORS | CONJUNCTIONS for word in words[cut:]):
+        return None
+    if cut > 1 and _DEMONYM.search(words[cut - 1].low) and ends_phrase(words[cut - 2]):
+        cut -= 1
+    return cut if words[cut - 1].name and not words[cut - 1].possessive else None
 
 
 def of_quality(words: Sequence[Word]) -> int | None:

@@ -40,6 +40,12 @@ UNMARKED = {  # nothing but its place says where the predicate begins, or how ma
     "Was Einstein of Jewish descent?": "It is known whether Einstein was of Jewish descent.",
     "Is the king of France of noble birth?": "It is known whether the king of France is of noble birth.",
     "Is the capital of France Paris?": "It is known whether the capital of France is Paris.",
+    "Are Oasis and Blur British rock bands?": "It is known whether Oasis and Blur are British rock bands.",
+    "Are both Kings of Leon and Wilco American rock bands?": (
+        "It is known whether both Kings of Leon and Wilco are American rock bands."
+    ),
+    "Are both Ann Lee and Bo Cox singers?": "It is known whether both Ann Lee and Bo Cox are singers.",
+    "What all did Newton invent?": "There exists a known thing that is all that Newton invented.",
     "Which species do not migrate?": "There exist known species that do not migrate.",
     "Which species does not migrate?": "There exists a known species that does not migrate.",
     "Whose is this car?": "There exists a known person whose this car is.",
