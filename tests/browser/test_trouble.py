@@ -66,6 +66,8 @@ def test_a_locked_database_says_so_and_what_was_done_is_kept(
     say_name(page, "Ada")
     # The script that hears keys is fetched on its own: a slow machine draws the rows before it is there.
     expect(page.locator("[data-listens]")).to_have_count(1)
+    # Nor is the page at rest before the arrows have come, and what comes then may take a key with it.
+    expect(rows(page).nth(0).get_by_text(re.compile("ways?|entail"))).to_be_visible(timeout=90_000)
     with locked(folder):
         page.locator("body").press("1")
         expect(page.get_by_text("Not saved yet, because somebody else is writing")).to_be_visible()
