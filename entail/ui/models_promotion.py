@@ -11,9 +11,8 @@ from entail.errors import EntailError
 from entail.evaluation.measured import Beside
 from entail.pointers import Pointer
 from entail.promotion import Active, active, beneath, moves, roll_back
-from entail.settings import is_demo
-from entail.ui.author import asks_who
 from entail.ui.demo import closed
+from entail.ui.models_promote_button import draw_back
 from entail.ui.resources import Workspace, retriever_label
 from entail.ui.words import label
 
@@ -71,15 +70,13 @@ def _draw_line(title: str, now: Active, corpus: str | None, author: str | None) 
     earlier = beneath(own)
     without = PACKAGED if corpus is None else active().encoder
     to = str(earlier.encoder) if earlier is not None else without
-    back.button(
+    draw_back(
+        back,
         f"Back to {label(retriever_label(to), longest=40)}",
-        icon=":material/undo:",
+        number=own.number,
+        author=author,
         on_click=_back,
         args=(corpus, author, own.number),
-        disabled=author is None or is_demo(),
-        key=f"back-{own.number}",
-        width="stretch",
-        help="Takes the last promotion back, for everybody." if author is not None else asks_who(),
     )
 
 

@@ -9,18 +9,17 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
-from entail.errors import EntailError, PromotionError
+from entail.errors import EntailError
 from entail.evaluation.measured import Beside
 from entail.pointers import Pointer
 from entail.progress import ProgressCallback
 from entail.promotion import Active, active, pointers, promote, require_passed
 from entail.settings import is_demo
 from entail.trees.corpus_versions import CorpusInfo
-from entail.ui.author import asks_who
 from entail.ui.authoring import draw_progress
-from entail.ui.demo import closed
 from entail.ui.models_encoder_list import Row
 from entail.ui.models_measure import encoder_works
+from entail.ui.models_promote_button import draw_promote
 from entail.ui.models_promotion import NOTICE, clock
 from entail.ui.models_promotion_splits import Split, candidate_of, splits
 from entail.ui.resources import Workspace, retriever_label
@@ -211,29 +210,15 @@ def _p(value: float) -> str:
 def _draw_button(
     row: Row, corpus: CorpusInfo | None, now: Active, beside: Beside | None, author: str | None
 ) -> None:
-    refused = None
-    try:
-        require_passed(beside, str(row.entry.revision), now.revision)
-    except PromotionError as error:
-        refused = str(error)
-    name = retriever_label(row.name)
-    st.markdown(f"**What promoting does.** {what_it_does(row, corpus, now)}")
-    anyway = False
-    if refused is not None:
-        st.warning(label(refused[:1].upper() + refused[1:] + "."), icon=":material/front_hand:")
-        anyway = st.checkbox("I know. Promote it anyway.", key=f"anyway-{row.entry.revision}-{now.number}")
-    if closed("nothing can be promoted"):
-        return
-    if author is None:
-        st.caption(f":material/person: {asks_who()}")
-    st.button(
-        f"Promote {label(name)}" + (f" for {label(corpus.name)}" if corpus is not None else ""),
-        icon=":material/publish:",
-        type="primary",
-        disabled=author is None or (refused is not None and not anyway),
-        on_click=_promote,
-        args=(row.name, corpus, author, beside, anyway, now.number),
+    whom = f" for {label(corpus.name)}" if corpus is not None else ""
+    draw_promote(
+        f"Promote {label(retriever_label(row.name))}{whom}",
+        does=what_it_does(row, corpus, now),
+        check=lambda: require_passed(beside, str(row.entry.revision), now.revision),
+        promote=lambda anyway: _promote(row.name, corpus, str(author), beside, anyway, now.number),
+        author=author,
         key=f"promote-{row.name}",
+        stands=(str(row.entry.revision), now.number),
     )
 
 

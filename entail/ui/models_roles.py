@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from entail.cards.known import OWN_DEV, KnownBeside
-from entail.errors import EntailError, PromotionError
+from entail.errors import EntailError
 from entail.evaluation.measured import Beside
 from entail.pointers import Pointer
 from entail.roles import (
@@ -23,10 +23,8 @@ from entail.roles import (
     take_back,
     usable,
 )
-from entail.settings import is_demo
-from entail.ui.author import asks_who
-from entail.ui.demo import closed
 from entail.ui.models_job import figures_table
+from entail.ui.models_promote_button import draw_back, draw_promote
 from entail.ui.models_promotion import NOTICE, clock
 from entail.ui.models_promotion_splits import candidate_of
 from entail.ui.resources import retriever_label
@@ -121,15 +119,13 @@ def _draw_line(role: OwnRole, author: str | None) -> None:
         which.warning(label(now.notice))
     if now.pointer is None:
         return
-    back.button(
+    draw_back(
+        back,
         "Back to what was before",
-        icon=":material/undo:",
+        number=now.number,
+        author=author,
         on_click=_back,
         args=(role, author, now.number),
-        disabled=author is None or is_demo(),
-        key=f"back-{now.number}",
-        width="stretch",
-        help="Takes the last promotion back, for everybody." if author is not None else asks_who(),
     )
 
 
@@ -189,31 +185,15 @@ def known_table(rows: list[KnownBeside], names: tuple[str, str]) -> pd.DataFrame
 def _draw_button(
     role: OwnRole, name: str, revision: str, now: InUse, beside: Beside | None, author: str | None
 ) -> None:
-    refused = None
-    try:
-        require_no_worse(name, revision, now, beside)
-    except PromotionError as error:
-        refused = str(error)
-    st.markdown(
-        f"**What promoting does.** **{label(retriever_label(name))}** {_DOES[role]} for everybody, from "
-        f"their next look on: {_WHERE[role]}. One click above takes it back."
-    )
-    anyway = False
-    if refused is not None:
-        st.warning(label(refused[:1].upper() + refused[1:] + "."), icon=":material/front_hand:")
-        anyway = st.checkbox("I know. Promote it anyway.", key=f"anyway-{revision}-{now.number}")
-    if closed("nothing can be promoted"):
-        return
-    if author is None:
-        st.caption(f":material/person: {asks_who()}")
-    st.button(
+    draw_promote(
         f"Promote {label(retriever_label(name))}",
-        icon=":material/publish:",
-        type="primary",
-        disabled=author is None or (refused is not None and not anyway),
-        on_click=_put,
-        args=(role, name, author, beside, anyway, now.number),
+        does=f"**{label(retriever_label(name))}** {_DOES[role]} for everybody, from their next look on: "
+        f"{_WHERE[role]}. One click above takes it back.",
+        check=lambda: require_no_worse(name, revision, now, beside),
+        promote=lambda anyway: _put(role, name, str(author), beside, anyway, now.number),
+        author=author,
         key=f"promote-{name}",
+        stands=(revision, now.number),
     )
 
 

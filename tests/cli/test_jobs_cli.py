@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,9 @@ from entail.trees.acts import Accept, Create, Reject
 from entail.trees.corpora import CorpusStore
 from entail.trees.database import open_database
 from entail.trees.log import TreeLog
+from tests.cli.conftest import Told
 
 SMALL = ["--base", "tiny", "--rank", "4", "--epochs", "2", "--rounds", "0", "--precision", "fp32"]
-
-Told = Callable[..., dict[str, Any]]
 
 
 @dataclass
@@ -52,19 +50,6 @@ def accept_and_reject(log: TreeLog, corpus_id: str, rows: list[Any]) -> None:
             Reject(node="n1", premise=Premise(other["meta"]["triples"]["sent3"])),
         ):
             log.act(tree, act, author="Ann", base=log.history(tree).seq)
-
-
-@pytest.fixture
-def told(tiny_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Told:
-    monkeypatch.setenv("ENTAIL_WORKER", "none")
-
-    def run(*arguments: str, code: int = 0) -> dict[str, Any]:
-        capsys.readouterr()
-        assert main([*arguments, "--json"]) == code
-        data: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return data
-
-    return run
 
 
 def test_from_what_a_team_decided_to_the_encoder_it_ranks_with(

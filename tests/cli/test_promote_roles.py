@@ -4,7 +4,6 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,22 +12,8 @@ from entail.jobs.jobs import Jobs
 from entail.jobs.supervision import run_job
 from entail.promotion import active
 from entail.roles import in_use
+from tests.cli.conftest import Told
 from tests.cli.test_jobs_cli import train_here
-
-Told = Callable[..., dict[str, Any]]
-
-
-@pytest.fixture
-def told(tiny_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Told:
-    monkeypatch.setenv("ENTAIL_WORKER", "none")
-
-    def run(*arguments: str, code: int = 0) -> dict[str, Any]:
-        capsys.readouterr()
-        assert main([*arguments, "--json"]) == code
-        data: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return data
-
-    return run
 
 
 @pytest.fixture
