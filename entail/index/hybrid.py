@@ -3,7 +3,8 @@ r"""Two retrievers as one: what the first says, and a share of what the second s
 .. math:: s(q, p) = s_1(q, p) + w \, s_2(q, p)
 
 An encoder knows what words mean, a lexical index which rare ones are shared: each finds what the other
-misses. Both scores have to be of one kind, such as cosines.
+misses. Both scores have to be of one kind, such as cosines; BM25's, which have no bounds, are divided by the
+highest of their query first (`relative`).
 """
 
 from __future__ import annotations
@@ -27,13 +28,21 @@ class HybridIndex:
         first: Whose scores count whole.
         second: Whose scores are added.
         weight: w.
+        relative: Whether the second's scores are divided by the highest of their query.
 
     Raises:
         ManifestMismatchError: If the two hold different corpora.
         RetrievalError: If the weight is below 0.
     """
 
-    def __init__(self, first: PremiseIndex, second: PremiseIndex, *, weight: float = LEXICAL_WEIGHT) -> None:
+    def __init__(
+        self,
+        first: PremiseIndex,
+        second: PremiseIndex,
+        *,
+        weight: float = LEXICAL_WEIGHT,
+        relative: bool = False,
+    ) -> None:
         one, two = first.manifest, second.manifest
         if one.corpus_hash != two.corpus_hash:
             raise ManifestMismatchError(
@@ -42,9 +51,10 @@ class HybridIndex:
             )
         if not weight >= 0:
             raise RetrievalError(f"expected a weight of 0 or more, found {weight:g}")
-        self.first, self.second, self.weight = first, second, weight
+        self.first, self.second, self.weight, self.relative = first, second, weight, relative
+        of_best = "/best" if relative else ""
         self._manifest = Manifest(
-            f"{one.revision}+{weight:g}*{two.revision}", 0, "hybrid", one.count, one.corpus_hash
+            f"{one.revision}+{weight:g}*{two.revision}{of_best}", 0, "hybrid", one.count, one.corpus_hash
         )
 
     def __repr__(self) -> str:
@@ -70,4 +80,8 @@ class HybridIndex:
 
     def scores(self, queries: Sequence[str]) -> Floats:
         """Return s of every query and every premise, shape (queries, premises)."""
-        return self.first.scores(queries) + np.float32(self.weight) * self.second.scores(queries)
+        second = self.second.scores(queries)
+        if self.relative and second.size:
+            best = second.max(axis=1, keepdims=True)
+            second = np.divide(second, best, out=np.zeros_like(second), where=best > 0)
+        return self.first.scores(queries) + np.float32(self.weight) * second

@@ -24,6 +24,20 @@ def test_scores_are_added_by_weight() -> None:
     np.testing.assert_array_equal(HybridIndex(one, two, weight=0).scores(queries), one.scores(queries))
 
 
+def test_scores_without_bounds_are_shares_of_the_best_of_their_query() -> None:
+    one, two = TfidfIndex(CORPUS), Bm25Index(CORPUS)
+    hybrid = HybridIndex(one, two, weight=0.5, relative=True)
+    queries = ["what melts wax", "nothing known"]
+    lexical = two.scores(queries)
+    assert lexical[0].max() != pytest.approx(1)
+    assert not lexical[1].any()  # no share of nothing, and no NaN
+    expected = one.scores(queries)
+    expected[0] += 0.5 * lexical[0] / lexical[0].max()
+    np.testing.assert_allclose(hybrid.scores(queries), expected, rtol=1e-6)
+    assert hybrid.manifest.revision != HybridIndex(one, two, weight=0.5).manifest.revision
+    assert hybrid.scores([]).shape == (0, 4)
+
+
 def test_it_says_what_it_is_made_of() -> None:
     hybrid = HybridIndex(TfidfIndex(CORPUS), Bm25Index(CORPUS), weight=0.25)
     assert isinstance(hybrid, PremiseIndex)

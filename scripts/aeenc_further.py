@@ -1,0 +1,295 @@
+"""What carries AE-Enc further on dev, and what does not: one thing changed at a time; figures and a page.
+
+::
+
+    python scripts/aeenc_further.py --corpus premises.txt.gz --train train.jsonl.gz --dev dev.jsonl.gz
+    python scripts/aeenc_further.py ... --only K hybrid   # some of the questions
+    python scripts/aeenc_further.py ... --missing         # what the file does not hold
+    python scripts/aeenc_further.py --table               # only the page
+
+Trainings start from the base on a fixed subset of the training trees (the first 300), so that many fit on
+two cores; hybrids and what a cross-encoder adds are measured on top of what ships. Everything is looked at
+on dev. What was trained stays in `--work`; several processes may write one file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from filelock import FileLock
+
+from entail.aeenc.config import AeencConfig
+from entail.aeenc.training import train_aeenc
+from entail.cli.console import progress_bar
+from entail.data.corpora import read_corpus
+from entail.data.entailment_bank import read_trees
+from entail.data.records import Corpus, ExplanationTree
+from entail.errors import EntailError
+from entail.evaluation.premises import evaluate_premises
+from entail.index.hybrid import HybridIndex
+from entail.index.lexical import Bm25Index, NgramIndex
+from entail.index.protocol import PremiseIndex
+from entail.index.retriever import retriever
+from entail.progress import ProgressCallback
+from entail.results import provenance, write_result
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from aeenc_cross import cross_encoder
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = ROOT / "docs" / "results" / "aeenc_further.json"
+SHIPPED = "aeenc-minilm"
+SUBSET = 300
+WEIGHTS = (0.05, 0.1, 0.15, 0.25)
+SHOWN = ("MAP", "Hit@10", "Hit@50")
+PROTOCOLS = {"query_excluded": "query excluded", "paper": "paper's protocol"}
+
+ITERATIVE = AeencConfig(
+    learning_rate=5e-4, alpha=0.02, margin=0.2, reduction="sum", epochs=3, rounds=4, live_k=0, k=30
+)
+"""The row "Iterative AE-Enc single" of Table 1 (`scripts/reproduce_aeenc.py`)."""
+
+BEGUN = "as in Table 1"
+LIVE = replace(ITERATIVE, gold=False, rounds=0, live_k=100, epochs=12)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A training that is compared: the question it belongs to, what is changed."""
+
+    question: str
+    name: str
+    config: AeencConfig
+    seeds: tuple[int, ...] = (0,)
+
+
+TRAINED = (
+    Trained("K", f"30, {BEGUN}", ITERATIVE, (0, 1, 2)),
+    Trained("K", "10", replace(ITERATIVE, k=10)),
+    Trained("K", "20, as the paper", replace(ITERATIVE, k=20)),
+    Trained("K", "60", replace(ITERATIVE, k=60)),
+    Trained("K", "100", replace(ITERATIVE, k=100)),
+    Trained("rounds", "eight", replace(ITERATIVE, rounds=8)),
+    Trained(
+        "negatives",
+        "four rounds, then positives alone (the paper's restart)",
+        replace(ITERATIVE, restart=True),
+    ),
+    Trained("negatives", "and premises of the other queries of a batch", replace(ITERATIVE, in_batch=True)),
+    Trained("negatives", "from hypotheses down, not every parent", replace(ITERATIVE, start="hypotheses")),
+    Trained("negatives", "at every step, the 100 nearest of that moment", LIVE, (0, 1, 2)),
+    Trained("negatives", "at every step, 400", replace(LIVE, live_k=400)),
+    Trained(
+        "negatives",
+        "at every step, softmax over all premises of the trees",
+        replace(LIVE, loss="softmax", live_k=20_000, pool="trees", learning_rate=1e-3),
+    ),
+)
+QUESTIONS = {
+    "K": "How many premises are looked up a query (K)",
+    "rounds": "How many rounds",
+    "negatives": "Where hard negatives come from, and when",
+    "hybrid": "What ships, and a share w of a lexical score (BM25 as a share of the query's best)",
+    "cross-encoder": "What ships, and a cross-encoder that reads query and premise together",
+}
+
+
+@dataclass(frozen=True)
+class Data:
+    """What is learnt from and measured on."""
+
+    corpus: Corpus
+    train: tuple[ExplanationTree, ...]
+    dev: tuple[ExplanationTree, ...]
+
+    def figures(self, index: PremiseIndex, *, progress: ProgressCallback | None = None) -> dict[str, Any]:
+        """Measure an index on dev."""
+        return dict(evaluate_premises(self.corpus, self.dev, index, progress=progress).figures())
+
+
+def trained(one: Trained, seed: int, data: Data, *, work: Path) -> dict[str, Any]:
+    """Train on the subset and measure on dev."""
+    config = replace(one.config, seed=seed)
+    slug = "".join(c if c.isalnum() else "-" for c in f"{one.question} {one.name}".lower())
+    folder = work.resolve() / f"{slug}-{seed}"
+    with progress_bar() as progress:
+        training = train_aeenc(
+            data.corpus, config, trees=data.train[:SUBSET], dev=data.dev, out=folder, progress=progress
+        )
+        index = retriever(str(folder), data.corpus, progress=progress)
+        figures = data.figures(index, progress=progress)
+    fitted = training.fitted
+    assert fitted.best is not None
+    return {
+        **figures,
+        "config": asdict(config),
+        "seconds": fitted.seconds,
+        "best epoch": fitted.best.epoch,
+        "evaluations": [{"epoch": e.epoch, "MAP": e.score} for e in fitted.evaluations],
+    }
+
+
+def hybrids(data: Data) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what ships alone, and with every share of both lexical indexes."""
+    first = retriever(SHIPPED, data.corpus)
+    yield "alone", data.figures(first)
+    for name, second, relative in (
+        ("BM25", Bm25Index(data.corpus), True),
+        ("parts of words", NgramIndex(data.corpus), False),
+    ):
+        for weight in WEIGHTS:
+            index = HybridIndex(first, second, weight=weight, relative=relative)
+            yield f"{name}, w = {weight:g}", data.figures(index)
+
+
+Runs = dict[str, dict[str, dict[str, Any]]]
+
+
+def run(given: argparse.Namespace, data: Data) -> None:
+    """Answer the questions asked, writing after each figure."""
+    started = datetime.now(UTC)
+    given.work.mkdir(parents=True, exist_ok=True)
+    asked = set(given.only or QUESTIONS)
+
+    def kept() -> dict[str, Runs]:
+        if not given.result.is_file():
+            return {}
+        questions: dict[str, Runs] = json.loads(given.result.read_text(encoding="utf-8"))["figures"][
+            "questions"
+        ]
+        return questions
+
+    def write(question: str, name: str, seed: int, found: Mapping[str, Any]) -> None:
+        with FileLock(given.work / "result.lock"):
+            questions = kept()
+            questions.setdefault(question, {}).setdefault(name, {})[str(seed)] = {
+                **found,
+                "run": provenance(),
+            }
+            figures = {
+                "trees": len(data.dev),
+                "learnt from": SUBSET,
+                "premises": len(data.corpus),
+                "questions": {
+                    question: questions[question] for question in QUESTIONS if question in questions
+                },
+            }
+            write_result(given.result, figures=figures, seed=None, started=started)
+
+    for one in (one for one in TRAINED if one.question in asked):
+        for seed in one.seeds:
+            if given.missing and str(seed) in kept().get(one.question, {}).get(one.name, {}):
+                continue
+            print(f"{one.question}: {one.name}, seed {seed}", file=sys.stderr)
+            write(one.question, one.name, seed, trained(one, seed, data, work=given.work))
+    measured: dict[str, Callable[[], Iterator[tuple[str, dict[str, Any]]]]] = {
+        "hybrid": lambda: hybrids(data),
+        "cross-encoder": lambda: cross_encoder(
+            SHIPPED, data.corpus, data.train, measure=data.figures, dev=data.dev, work=given.work.resolve()
+        ),
+    }
+    for question in (question for question in measured if question in asked):
+        if given.missing and question in kept():
+            continue
+        for name, found in measured[question]():
+            print(f"{question}: {name}", file=sys.stderr)
+            write(question, name, 0, found)
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if len(values) > 1 else "")
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    figures = result["figures"]
+    yield "<!-- Made from aeenc_further.json by `python scripts/aeenc_further.py --table`; do not edit. -->"
+    yield from ("# AE-Enc: what carries it further on dev", "")
+    yield f"{figures['trees']} dev trees, {figures['premises']:,} candidate premises. Trainings are of the"
+    yield f"query tower alone, of {figures['learnt from']} training trees, with the settings of Iterative"
+    yield "AE-Enc single of Table 1 but for what a row says; weights chosen on dev; one seed, or mean ± standard"
+    yield "deviation."
+    yield "Rows of one table differ in one thing. Siamese and dual stand in [Table 1](aeenc.md), further"
+    yield "members, generations and their mean in [the making of such an encoder](aeenc_minilm.md)."
+    yield from ("", "The last command:", "", f"    {result['command']}", "")
+    for question, runs in figures["questions"].items():
+        yield from (f"## {QUESTIONS[question]}", "")
+        measures = [f"{m}, {words}" for words in PROTOCOLS.values() for m in SHOWN]
+        some = [run for seeds in runs.values() for run in seeds.values()]
+        also = any("seconds" in run for run in some)
+        yield f"| | {' | '.join(measures)} |{' best epoch | training, s |' if also else ''}"
+        yield "| --- |" + " ---: |" * (len(measures) + 2 * also)
+        for name, seeds in runs.items():
+            each = list(seeds.values())
+            cells = [_spread([run[p][m] for run in each]) for p in PROTOCOLS for m in SHOWN]
+            if also:
+                cells.append(
+                    ", ".join(f"{run['best epoch']:g}" if "best epoch" in run else "" for run in each)
+                )
+                seconds = [run["seconds"] for run in each if "seconds" in run]
+                cells.append(f"{mean(seconds):,.0f}" if seconds else "")
+            yield f"| {name} | {' | '.join(cells)} |"
+        yield ""
+        if question == "rounds":
+            yield from _rounds(some[0])
+        places = sorted({(run["run"]["commit"][:12], run["run"]["cpu"]) for run in some})
+        yield from (f"Measured at {'; '.join(f'commit `{at}`, {cpu}' for at, cpu in places)}.", "")
+
+
+def _rounds(run: Mapping[str, Any]) -> Iterator[str]:
+    per, rounds = run["config"]["epochs"], run["config"]["rounds"]
+    at = {one["epoch"]: one["MAP"] for one in run["evaluations"]}
+    ends = [number for number in range(rounds + 1) if number * per in at]
+    yield "MAP on dev, query excluded, of the weights at the end of each round (0: untrained):"
+    yield from ("", f"| {' | '.join(map(str, ends))} |", "|" + " ---: |" * len(ends))
+    yield from (f"| {' | '.join(f'{at[number * per]:.3f}' for number in ends)} |", "")
+
+
+def write_table(path: Path) -> Path:
+    """Write the page beside the result file."""
+    page = path.with_suffix(".md")
+    lines = markdown(json.loads(path.read_text(encoding="utf-8")))
+    page.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    return page
+
+
+def main() -> int:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpus", type=Path, help="candidate premises")
+    parser.add_argument("--train", type=Path, help="trees to learn from")
+    parser.add_argument("--dev", type=Path, help="trees to choose and measure on")
+    parser.add_argument("--only", nargs="+", choices=list(QUESTIONS), help="only these questions")
+    parser.add_argument("--missing", action="store_true", help="only what is not measured yet")
+    parser.add_argument("--work", type=Path, default=Path("build/aeenc-further"), help="folder for weights")
+    parser.add_argument("--result", type=Path, default=RESULT, help="where the figures go")
+    parser.add_argument("--table", action="store_true", help="measure nothing, only write the page again")
+    given = parser.parse_args()
+    if not given.table:
+        if None in (given.corpus, given.train, given.dev):
+            parser.error("--corpus, --train and --dev are needed, or --table")
+        try:
+            data = Data(
+                read_corpus(given.corpus).corpus,
+                tuple(read_trees(given.train)),
+                tuple(read_trees(given.dev)),
+            )
+            run(given, data)
+        except EntailError as error:
+            sys.exit(f"Error: {error}")
+    print(f"wrote {write_table(given.result)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
