@@ -2,8 +2,8 @@ r"""What a cross-encoder adds to an encoder that ships: its ranking read anew, a
 
 The cross-encoder is a judge (`entail.tuning`) that learns from training trees: a child entails its parent,
 a neighbour that is no child is neutral to it. Where reading the nearest premises anew does not rank them
-better, there is nothing to distil. Distilled, the scores move what the encoder makes of a sentence that nobody
-judged one step down the gradient of their cross-entropy with the encoder's own ranking,
+better, there is nothing to distil. Distilled, the scores move what the encoder makes of a sentence that
+nobody judged one step down the gradient of their cross-entropy with the encoder's own ranking,
 
 .. math:: t' \propto t + w \, (\sum_p P_{cross}(p) \, p - \sum_p P_{cos}(p) \, p)
 

@@ -215,8 +215,8 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield from ("# AE-Enc: what carries it further on dev", "")
     yield f"{figures['trees']} dev trees, {figures['premises']:,} candidate premises. Trainings are of the"
     yield f"query tower alone, of {figures['learnt from']} training trees, with the settings of Iterative"
-    yield "AE-Enc single of Table 1 but for what a row says; weights chosen on dev; one seed, or mean ± standard"
-    yield "deviation."
+    yield "AE-Enc single of Table 1 but for what a row says; weights chosen on dev; one seed, or mean ±"
+    yield "standard deviation."
     yield "Rows of one table differ in one thing. Siamese and dual stand in [Table 1](aeenc.md), further"
     yield "members, generations and their mean in [the making of such an encoder](aeenc_minilm.md)."
     yield from ("", "The last command:", "", f"    {result['command']}", "")

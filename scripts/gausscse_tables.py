@@ -150,7 +150,12 @@ def markdown(result: Mapping[str, Any], *, file: str, papers: Path) -> Iterator[
     head = ["", "seed", "epochs", "batch", "rate", "seconds", "on", "commit"]
     yield from _table(head, _trainings(figures))
     if figures.get("grid"):
-        yield from ("Batch size and learning rate, AUPRC on dev while training (Table 5):", "")
+        counts = {one["triplets"] for one in figures["grid"].values()}
+        said = " or ".join(f"{count:,}" for count in sorted(counts))
+        yield from (
+            f"Batch size and learning rate, AUPRC on dev while training, {said} triplets (Table 5):",
+            "",
+        )
         cells = [[f"{b}", *(_cell(figures["grid"], f"{b}/{rate:g}") for rate in RATES)] for b in BATCHES]
         yield from _table(["batch", *(f"{rate:g}" for rate in RATES)], cells, words=0)
     yield from ("Premise over hypothesis in characters, entailment pairs (Figure 2):", "")

@@ -7,7 +7,7 @@
     python scripts/reproduce_gausscse.py ... --rows ent+con+rev kl_per_dim   # some rows alone
     python scripts/reproduce_gausscse.py ... --epochs 1 --seeds 1 &          # several processes, one file
     python scripts/reproduce_gausscse.py ... --rows ent+con+rev --seeds 0 1 2 --mean 40  # and of their mean
-    python scripts/reproduce_gausscse.py ... --grid --seeds 0                # Table 5: batch size and rate
+    python scripts/reproduce_gausscse.py ... --rows --grid 4000              # Table 5 alone, of 4,000
     python scripts/reproduce_gausscse.py --table                             # only the tables
 
 Weights, thresholds and curves are chosen on `--dev` alone; `--on` names what is measured, any number of
@@ -311,7 +311,7 @@ def _run(given: argparse.Namespace) -> None:
             }
             write_result(path, figures=figures, seed=None, started=started)
 
-    for row in (row for row in ROWS if not given.rows or row.name in given.rows):
+    for row in (row for row in ROWS if given.rows is None or row.name in given.rows):
         for seed in given.seeds:
             print(f"{row.name}, seed {seed}", file=sys.stderr)
             told = _as_told(row, given)
@@ -326,15 +326,17 @@ def _run(given: argparse.Namespace) -> None:
             print(name, file=sys.stderr)
             rows.setdefault(name, {})["mean"] = run_mean(folders, runs, dev, on, rank=given.mean)
             write()
-    if given.grid:
+    if given.grid is not None:
+        some = triplets.part(given.grid or len(triplets), seed=0)
         for batch in BATCHES:
             for rate in RATES:
                 name = f"{batch}/{rate:g}"
                 print(f"batch {batch}, rate {rate:g}", file=sys.stderr)
                 one = Row(f"grid {name}", replace(OURS, batch_size=batch, learning_rate=rate))
                 one = _as_told(one, given)
-                run = run_row(one, triplets, dev, (), base=given.base, seed=given.seeds[0], work=given.work)
-                grid[name] = {name: run[name] for name in ("config", "seconds", "run")} | run["dev"]
+                run = run_row(one, some, dev, (), base=given.base, seed=given.seeds[0], work=given.work)
+                kept = {name: run[name] for name in ("config", "seconds", "run")}
+                grid[name] = {**kept, "triplets": len(some), **run["dev"]}
                 write()
 
 
@@ -358,14 +360,21 @@ def main() -> int:
     parser.add_argument("--dev-split", help="part of these, for data sets of the Hub")
     parser.add_argument("--on", nargs="+", default=[], metavar="NAME=FILE[:SPLIT]", help="what is measured")
     parser.add_argument("--base", default="minilm", help="encoder to start from, or a Hub id (minilm)")
-    parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these rows")
+    parser.add_argument("--rows", nargs="*", metavar="NAME", help="only these rows; without a name: none")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")
     parser.add_argument("--epochs", type=int, help="of every row, where there is no GPU (3, as the paper)")
     parser.add_argument("--dropout", type=float, help="of every row (as the base has it)")
     parser.add_argument(
         "--mean", type=int, metavar="RANK", help="also the mean of a row's seeds, as one adapter of this rank"
     )
-    parser.add_argument("--grid", action="store_true", help="also batch sizes and learning rates")
+    parser.add_argument(
+        "--grid",
+        nargs="?",
+        type=int,
+        const=0,
+        metavar="N",
+        help="also batch sizes and learning rates; on N triplets, the same each time (all)",
+    )
     parser.add_argument("--work", type=Path, default=Path("build/gausscse"), help="folder for weights")
     parser.add_argument("--name", default="gausscse", help="of the result file and its page (gausscse)")
     parser.add_argument("--table", action="store_true", help="measure nothing, only write the tables again")

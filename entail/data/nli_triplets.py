@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,16 @@ class NliTriplets:
         for pair in self.unentailed:
             digest.update("\0".join([*pair, "\n"]).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:12]
+
+    def part(self, count: int, *, seed: int) -> NliTriplets:
+        """Draw some of the triplets, in their order; of one seed a smaller part lies within a larger one.
+
+        The pairs that do not entail stay as they are.
+        """
+        if count >= len(self):
+            return self
+        places = np.random.default_rng(seed).permutation(len(self))[:count]
+        return replace(self, triplets=tuple(self.triplets[place] for place in sorted(places)))
 
     def to_json(self) -> Mapping[str, Any]:
         """Return the counts, of JSON's types."""

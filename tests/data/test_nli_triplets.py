@@ -121,3 +121,15 @@ def test_every_entailment_pair_is_accounted_for(some: list[NliPair]) -> None:
         assert (triplet.premise, triplet.entailed, "entailment") in told
         assert triplet.entailed not in triplet.contradicted
         assert all((triplet.premise, text, "contradiction") in told for text in triplet.contradicted)
+
+
+def test_a_part_is_the_same_each_time_and_lies_within_a_larger_one() -> None:
+    whole = nli_triplets(pairs(*((f"p{n}", f"e{n}", "e") for n in range(20)), ("p0", "n", "n")))
+    few, more = whole.part(5, seed=1), whole.part(9, seed=1)
+    assert len(few) == 5
+    assert few == whole.part(5, seed=1)
+    assert set(few.triplets) < set(more.triplets)
+    assert [t for t in whole.triplets if t in few.triplets] == list(few.triplets)
+    assert few.unentailed == whole.unentailed
+    assert few.digest != whole.part(5, seed=2).digest
+    assert whole.part(99, seed=1) is whole

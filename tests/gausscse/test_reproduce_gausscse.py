@@ -140,3 +140,15 @@ def test_a_data_set_of_the_hub_is_taken_by_its_name(
     with pytest.raises(SystemExit, match="asked"):
         run("--train", "snli")
     assert asked == [("snli", None)]
+
+
+def test_the_grid_may_be_asked_for_alone_and_on_some_of_the_triplets(
+    run: Callable[..., dict[str, Any]], script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "BATCHES", (8, 16))
+    monkeypatch.setattr(script, "RATES", (1e-4,))
+    figures = run("--rows", "--grid", "12")
+    assert figures["rows"] == {}
+    assert list(figures["grid"]) == ["8/0.0001", "16/0.0001"]
+    assert all(one["triplets"] == 12 < figures["data"]["triplets"] for one in figures["grid"].values())
+    assert "while training, 12 triplets (Table 5)" in (tmp_path / "results" / "gausscse.md").read_text()
