@@ -1,11 +1,12 @@
-r"""What a cross-encoder adds to an encoder that ships: its ranking read anew, and its scores distilled.
+r"""What others than its own vectors add to an encoder that ships: read anew by them, or taught by them.
 
 The cross-encoder is a judge (`entail.tuning`) that learns from training trees: a child entails its parent,
 a neighbour that is no child is neutral to it. Where reading the nearest premises anew does not rank them
-better, there is nothing to distil. Distilled, the scores move what the encoder makes of a sentence that
-nobody judged one step down the gradient of their cross-entropy with the encoder's own ranking,
+better, there is nothing to distil. Distilled, its scores, or those of a hybrid with BM25, move what the
+encoder makes of a sentence that nobody judged a step down the gradient of their cross-entropy with the
+encoder's own ranking,
 
-.. math:: t' \propto t + w \, (\sum_p P_{cross}(p) \, p - \sum_p P_{cos}(p) \, p)
+.. math:: t' \propto t + w \, (\sum_p P_{theirs}(p) \, p - \sum_p P_{cos}(p) \, p)
 
 over the nearest premises p, and the encoder learns t' (`entail.training.distillation`).
 """
@@ -13,8 +14,8 @@ over the nearest premises p, and the encoder learns t' (`entail.training.distill
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import fold
 from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import resolve
+from entail.index.hybrid import HybridIndex
+from entail.index.lexical import Bm25Index
 from entail.index.protocol import Floats, Hits, Ints, Manifest, PremiseIndex
 from entail.index.ranking import search_by_scores
 from entail.index.retriever import retriever
@@ -41,7 +44,8 @@ from entail.tuning.judge_training import train_judge
 READ, NEGATIVES, NEAREST = 50, 5, 30
 SENTENCES, SHARP = 2000, 0.05
 SHARES = (0.05, 0.1, 0.2, 10.0)
-STEPS = (0.0, 0.3, 0.6)
+STEPS = (0.3, 0.6)
+HYBRIDS = ((0.1, 0.5), (0.1, 1.0), (0.25, 1.0))
 JUDGE = JudgeConfig(epochs=2, longest=96, evaluate_every=0)
 FURTHER = AeencConfig(
     gold=False,
@@ -124,69 +128,140 @@ def said_of(
     return {query: (places[at], rows[at]) for at, query in enumerate(queries)}
 
 
-def distilled(
-    vectors: Floats, premises: Floats, said: Sequence[tuple[Ints, Floats]], *, step: float
-) -> Floats:
-    """Move unit vectors towards what a cross-encoder prefers of their nearest premises; see the module."""
-    moved = np.empty_like(vectors)
-    for at, (places, probabilities) in enumerate(said):
-        near = premises[places]
+def preferred(said: Mapping[str, tuple[Ints, Floats]]) -> Iterator[tuple[Ints, Floats]]:
+    """Yield of each query its nearest premises and P_cross: softmax of log-odds."""
+    for places, probabilities in said.values():
         likely = np.clip(probabilities, 1e-4, 1 - 1e-4)
-        theirs = likely / (1 - likely)  # softmax of log-odds
+        odds = likely / (1 - likely)
+        yield places, odds / odds.sum()
+
+
+def preferred_by_index(index: PremiseIndex, sentences: Sequence[str]) -> Iterator[tuple[Ints, Floats]]:
+    """Yield of each sentence its nearest premises by an index, and the softmax of its scores."""
+    hits = index.search(sentences, k=NEAREST)
+    for places, scores in zip(hits.positions, hits.scores, strict=True):
+        weights = np.exp((scores - scores.max()) / SHARP)
+        yield places, weights / weights.sum()
+
+
+def distilled(
+    vectors: Floats, premises: Floats, told: Iterable[tuple[Ints, Floats]], *, step: float
+) -> Floats:
+    """Move unit vectors towards what is preferred of their nearest premises; see the module.
+
+    Args:
+        vectors: Shape (sentences, d).
+        premises: Unit vectors of the corpus.
+        told: Of each sentence, premises and P of each.
+        step: w.
+    """
+    moved = np.empty_like(vectors)
+    for at, (places, theirs) in enumerate(told):
+        near = premises[places]
         ours = np.exp((near @ vectors[at] - 1) / SHARP)
-        t = vectors[at] + step * (theirs @ near / theirs.sum() - ours @ near / ours.sum())
+        t = vectors[at] + step * (theirs @ near - ours @ near / ours.sum())
         moved[at] = t / np.linalg.norm(t)
     return moved
 
 
-def cross_encoder(
-    shipped: str,
-    corpus: Corpus,
-    train: Sequence[ExplanationTree],
-    *,
-    measure: Callable[[PremiseIndex], dict[str, Any]],
-    dev: Sequence[ExplanationTree],
-    work: Path,
-) -> Iterator[tuple[str, dict[str, Any]]]:
+@dataclass(frozen=True)
+class Further:
+    """Trains what ships further, held to vectors of sentences that nobody judged.
+
+    Attributes:
+        shipped: Its name.
+        corpus: Candidates, and where the sentences come from.
+        train: Trees that it learns from.
+        dev: Trees to choose the weights on.
+        measure: Takes the figures of an index.
+        work: Folder for weights.
+    """
+
+    shipped: str
+    corpus: Corpus
+    train: Sequence[ExplanationTree]
+    dev: Sequence[ExplanationTree]
+    measure: Callable[[PremiseIndex], dict[str, Any]]
+    work: Path
+
+    def sentences(self, count: int) -> tuple[str, ...]:
+        """Draw sentences of the corpus that no tree asks for."""
+        known = gold_children((*self.train, *self.dev))
+        free = [text for text in self.corpus.texts if fold(text) not in known]
+        drawn = np.random.default_rng(0).permutation(len(free))[:count]
+        return tuple(free[place] for place in sorted(drawn))
+
+    def held_to(
+        self,
+        sentences: tuple[str, ...],
+        told: Iterable[tuple[Ints, Floats]] | None,
+        *,
+        step: float,
+        name: str,
+    ) -> dict[str, Any]:
+        """Train and measure; held to its own vectors where nothing is told."""
+        encoder = BiEncoder(self.shipped)
+        vectors = encoder.encode_queries(sentences)
+        if told is not None:
+            premises = premise_vectors(self.corpus, encoder, cache_dir=load_settings().vectors_dir)
+            vectors = distilled(vectors, premises, told, step=step)
+        with progress_bar() as progress:
+            fitted = train_aeenc(
+                self.corpus,
+                replace(FURTHER, initial=str(resolve(self.shipped).path)),
+                trees=self.train,
+                dev=self.dev,
+                teaching=Teaching(tuple(map(fold, sentences)), vectors, (self.shipped, name)),
+                out=self.work / name,
+                progress=progress,
+            ).fitted
+        assert fitted.best is not None
+        figures = self.measure(retriever(str(self.work / name), self.corpus))
+        return {**figures, "seconds": fitted.seconds, "best epoch": fitted.best.epoch}
+
+
+def from_hybrid(further: Further) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what ships trained on as it is, and taught by its own hybrid with BM25: name, figures on dev."""
+    corpus = further.corpus
+    sentences = further.sentences(len(corpus))
+    yield "trained on as long, held to itself", further.held_to(sentences, None, step=0, name="itself")
+    first = retriever(further.shipped, corpus)
+    for weight, step in HYBRIDS:
+        index = HybridIndex(first, Bm25Index(corpus), weight=weight, relative=True)
+        told = preferred_by_index(index, sentences)
+        name = f"hybrid-{weight:g}-{step:g}"
+        yield (
+            f"held to itself a step of {step:g} towards its hybrid with BM25, w = {weight:g}",
+            further.held_to(sentences, told, step=step, name=name),
+        )
+
+
+def cross_encoder(further: Further) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield what ships alone, read anew, and taught by a cross-encoder: name, figures on dev."""
-    index = retriever(shipped, corpus)
-    yield "alone", measure(index)
+    corpus, work = further.corpus, further.work
+    index = retriever(further.shipped, corpus)
+    yield "alone", further.measure(index)
     out = work / "judge"
     if not (out / "entail.json").is_file():
-        pairs = examples(corpus, train, [retriever("minilm", corpus), index])
+        pairs = examples(corpus, further.train, [retriever("minilm", corpus), index])
         with progress_bar() as progress:
             training = train_judge(pairs, JUDGE, data=["entailment_bank"], out=out, progress=progress)
         (work / "judge.json").write_text(json.dumps(training.fitted.seconds), encoding="utf-8")
     seconds = json.loads((work / "judge.json").read_text(encoding="utf-8"))
     judge = NliJudge(out)
-    said = said_of(judge, corpus, index, list(gold_children(dev)), k=READ)
+    said = said_of(judge, corpus, index, list(gold_children(further.dev)), k=READ)
     for share in SHARES:
         told = f"w = {share:g}" if share < 1 else "by the cross-encoder alone"
-        figures = measure(ReadAnew(index, said, share=share))
+        figures = further.measure(ReadAnew(index, said, share=share))
         yield f"the nearest {READ} read anew, {told}", {**figures, "seconds": seconds}
-    known = gold_children((*train, *dev))
-    free = [text for text in corpus.texts if fold(text) not in known]
-    drawn = np.random.default_rng(0).permutation(len(free))[:SENTENCES]
-    sentences = tuple(free[place] for place in sorted(drawn))
-    encoder = BiEncoder(shipped)
-    vectors = encoder.encode_queries(sentences)
-    premises = premise_vectors(corpus, encoder, cache_dir=load_settings().vectors_dir)
+    sentences = further.sentences(SENTENCES)
     of_sentences = said_of(judge, corpus, index, sentences, k=NEAREST)
-    in_order = [of_sentences[sentence] for sentence in sentences]
+    yield (
+        f"trained on as long, held to itself on {SENTENCES:,} sentences",
+        further.held_to(sentences, None, step=0, name="itself-on-some"),
+    )
     for step in STEPS:
-        moved = distilled(vectors, premises, in_order, step=step)
-        folder = work / f"distilled-{step:g}"
-        with progress_bar() as progress:
-            fitted = train_aeenc(
-                corpus,
-                replace(FURTHER, initial=str(resolve(shipped).path)),
-                trees=train,
-                dev=dev,
-                teaching=Teaching(sentences, moved, (shipped, "judge")),
-                out=folder,
-                progress=progress,
-            ).fitted
-        assert fitted.best is not None
-        told = f"distilled, w = {step:g}" if step else "trained on as long without it"
-        figures = measure(retriever(str(folder), corpus))
-        yield told, {**figures, "seconds": fitted.seconds, "best epoch": fitted.best.epoch}
+        yield (
+            f"held to itself a step of {step:g} towards the cross-encoder",
+            further.held_to(sentences, preferred(of_sentences), step=step, name=f"cross-{step:g}"),
+        )
