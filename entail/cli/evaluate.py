@@ -36,8 +36,8 @@ def premises(
     retriever: Annotated[
         list[str] | None,
         typer.Option(
-            help="tfidf, bm25, ngrams, minilm, a folder under models/, or a Hub id; NAME+ngrams: a hybrid. "
-            "Say it again to compare others with the first.  [default: minilm]",
+            help="tfidf, bm25, ngrams, minilm, a folder under models/, or a Hub id; NAME+ngrams, NAME+bm25: "
+            "a hybrid. Say it again to compare others with the first.  [default: minilm]",
             metavar="NAME",
             show_default=False,
         ),

@@ -20,6 +20,9 @@ from entail.index.ranking import search_by_scores
 LEXICAL_WEIGHT = 0.15
 """w of shared parts of words beside an encoder; chosen on EntailmentBank dev."""
 
+BM25_WEIGHT = 0.1
+"""w of BM25, as a share of the query's best, beside an encoder; chosen there, too."""
+
 
 class HybridIndex:
     """A `PremiseIndex` over two others of one corpus.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from entail.data.records import Corpus
@@ -13,7 +13,7 @@ from entail.encoders.gaussians import EncodesGaussians
 from entail.errors import RetrievalError, UnknownEncoderError
 from entail.index.dense import DenseIndex
 from entail.index.gaussian import GaussianIndex, premise_gaussians
-from entail.index.hybrid import HybridIndex
+from entail.index.hybrid import BM25_WEIGHT, HybridIndex
 from entail.index.lexical import Bm25Index, NgramIndex, TfidfIndex
 from entail.index.protocol import PremiseIndex
 from entail.index.queries import QueryVectors
@@ -28,7 +28,10 @@ LEXICAL: Mapping[str, type[TfidfIndex | Bm25Index]] = {
 }
 """Retrievers that need no encoder."""
 
-_HYBRID = "+ngrams"
+_HYBRIDS: Mapping[str, Callable[[PremiseIndex, Corpus], HybridIndex]] = {
+    "+ngrams": lambda first, corpus: HybridIndex(first, NgramIndex(corpus)),
+    "+bm25": lambda first, corpus: HybridIndex(first, Bm25Index(corpus), weight=BM25_WEIGHT, relative=True),
+}
 
 
 def retriever_names() -> list[str]:
@@ -56,8 +59,8 @@ def retriever(
 
     Args:
         name: `tfidf`, `bm25`, `ngrams`, `minilm`, a folder under `models/`, another folder, or a Hub id; with
-            `+ngrams` behind it, a `HybridIndex` of both. An encoder of Gaussians ranks by how much a premise
-            entails the query (`GaussianIndex`).
+            `+ngrams` or `+bm25` behind it, a `HybridIndex` of both. An encoder of Gaussians ranks by how much
+            a premise entails the query (`GaussianIndex`).
         corpus: The premises.
         encoder: The encoder behind `name`, where there is one in memory already; a name of a lexical
             retriever needs none.
@@ -76,9 +79,11 @@ def retriever(
     """
     if name in LEXICAL:
         return LEXICAL[name](corpus)
-    if name.endswith(_HYBRID):
+    for ending, hybrid in _HYBRIDS.items():
+        if not name.endswith(ending):
+            continue
         first = retriever(
-            name.removesuffix(_HYBRID),
+            name.removesuffix(ending),
             corpus,
             encoder=encoder,
             queries=queries,
@@ -87,7 +92,7 @@ def retriever(
             progress=progress,
             device=device,
         )
-        return HybridIndex(first, NgramIndex(corpus))
+        return hybrid(first, corpus)
     folder = load_settings().vectors_dir if cache_dir is None else cache_dir
     if encoder is None and is_gaussian(name):
         encoder = GaussianEncoder(name, device=device)

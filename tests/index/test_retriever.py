@@ -11,7 +11,7 @@ import pytest
 from entail.data.bundled import sample_corpus, sample_trees
 from entail.data.records import Corpus
 from entail.errors import CorpusError, EncoderError, RetrievalError
-from entail.index.hybrid import LEXICAL_WEIGHT
+from entail.index.hybrid import BM25_WEIGHT, LEXICAL_WEIGHT
 from entail.index.protocol import PremiseIndex
 from entail.index.retriever import retriever, retriever_names
 
@@ -64,8 +64,17 @@ def test_a_hybrid_is_asked_for_by_name(encoder: Any, cache_dir: Path) -> None:
     np.testing.assert_allclose(
         hybrid.scores(["cold ice"]), alone.scores(["cold ice"]) + np.float32(LEXICAL_WEIGHT) * words
     )
-    with pytest.raises(RetrievalError, match="no retriever is called 'word2vec'"):
-        retriever("word2vec+ngrams", CORPUS)
+    by_words = retriever("stub+bm25", CORPUS, encoder=encoder, cache_dir=cache_dir)
+    assert by_words.name == "stub+bm25"
+    bm25 = retriever("bm25", CORPUS).scores(["cold ice"])
+    np.testing.assert_allclose(
+        by_words.scores(["cold ice"]),
+        alone.scores(["cold ice"]) + np.float32(BM25_WEIGHT) * bm25 / bm25.max(),
+        rtol=1e-6,
+    )
+    for name in ("word2vec+ngrams", "word2vec+bm25"):
+        with pytest.raises(RetrievalError, match="no retriever is called 'word2vec'"):
+            retriever(name, CORPUS)
 
 
 @pytest.mark.parametrize("name", ["word2vec", "", "../minilm/x", "TF-IDF"])
