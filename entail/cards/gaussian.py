@@ -15,8 +15,8 @@ _SIMILARITY = {
 
 
 def about_gaussians(form: GaussianForm, *, dimension: int | None) -> str:
-    """Return what an encoder makes of a sentence, and how two are compared."""
-    d = f"{dimension // 2}" if dimension else "d"
+    """Return what an encoder makes of a sentence, a Gaussian of that dimension, and how two are compared."""
+    d = f"{dimension}" if dimension else "d"
     formula = {
         "kl": "1 / (1 + KL(a || b))",
         "kl_mean": f"1 / (1 + KL(a || b) / {d})",

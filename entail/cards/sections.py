@@ -46,7 +46,7 @@ def about(facts: Facts) -> Iterator[str]:
     on = f" on {code(facts.base_place)}" if facts.base_place else ""
     kind = "an adapter" if facts.form == "adapter" else "a whole model"
     if facts.entry.gaussian is not None:
-        made = gaussian.about_gaussians(facts.entry.gaussian, dimension=facts.entry.dimension)
+        made = gaussian.about_gaussians(facts.entry.gaussian, dimension=facts.entry.space_dimension)
         by = f"{escaped(facts.method.title)}{on}"
         yield (
             f"A sentence encoder trained by {by}: it {facts.method.idea}. {made} "

@@ -79,6 +79,14 @@ class EncoderEntry:
     gaussian: GaussianForm | None = None
     problem: str | None = None
 
+    @property
+    def space_dimension(self) -> int | None:
+        """Dimensions of the space that sentences lie in, as points or as Gaussians; None if not known.
+
+        It is what a person is told: d for Gaussians, whose vectors hold d means and d log variances.
+        """
+        return self.dimension and self.dimension // (1 if self.gaussian is None else 2)
+
     def adapter(self, tower: Tower) -> Path | None:
         """Return the folder of the adapter that is on a tower, None where there is none."""
         if self.base is None or self.path is None or (tower == "premise" and self.towers == "single"):

@@ -33,8 +33,7 @@ def _info(service: Service) -> Info:
                 revision=held.revision if held else entry.revision,
                 method=entry.method,
                 gaussian=entry.gaussian is not None,
-                # Of a Gaussian the entry counts mean and log variance.
-                dimension=entry.dimension and entry.dimension // (1 if entry.gaussian is None else 2),
+                dimension=entry.space_dimension,
                 symmetric=entry.symmetric,
                 licence=entry.licence,
                 loaded=held is not None and held.encoder.loaded,

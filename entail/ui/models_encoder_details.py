@@ -9,6 +9,7 @@ import streamlit as st
 
 from entail.cards.measured_pairs import MeasuredPairs
 from entail.cards.model_card import model_card
+from entail.encoders.catalogue import EncoderEntry
 from entail.errors import EncoderError
 from entail.ui.models_encoder_figures import PROTOCOL_NAMES, Known
 from entail.ui.models_encoder_list import Row, card_text, megabytes
@@ -40,9 +41,7 @@ def draw_about(row: Row) -> None:
         "Method": row.method,
         "Base": f"{entry.base.name} ({entry.base.revision})" if entry.base else "none: it is a whole model",
         "Encodes": _TOWERS[entry.towers] if entry.base else "claims and premises by one model",
-        "Vectors": f"{entry.dimension:,} numbers"
-        if entry.dimension
-        else "as long as the model says once loaded",
+        "A sentence becomes": _sentence(entry),
         "Learnt from": _learnt_from(row),
         "Licence": row.licence,
         "Ranks for": ", ".join(row.ranks) or "nobody as the active encoder",
@@ -54,6 +53,15 @@ def draw_about(row: Row) -> None:
     )
     if facts is not None and facts.entry.base is not None:
         st.caption("An adapter: the base is in memory once, for every encoder on it.")
+
+
+def _sentence(entry: EncoderEntry) -> str:
+    what = "a vector" if entry.gaussian is None else "a Gaussian"
+    d = entry.space_dimension
+    if d is None:
+        return f"{what} of as many dimensions as the model says once loaded"
+    made = f"{what} of {d:,} dimensions"
+    return made if entry.gaussian is None else f"{made}: {d:,} means and {d:,} log variances"
 
 
 def _learnt_from(row: Row) -> str:

@@ -85,7 +85,7 @@ def test_what_was_saved_is_an_encoder_among_the_others(tiny_home: Path, trained:
     assert not is_gaussian("nothing-of-this-name")
     entry = next(entry for entry in catalogue() if entry.name == "mine")
     assert entry.problem is None
-    assert entry.dimension == 32
+    assert (entry.dimension, entry.space_dimension) == (32, 16)
     assert entry.method == "gausscse"
     assert (tiny_home / "mine" / "README.md").is_file()
     with pytest.raises(EncoderError, match="expected an encoder of points, found one of Gaussians"):

@@ -104,6 +104,17 @@ def test_figures_of_an_encoder_of_gaussians_are_those_on_pairs(
     assert row["longer entailed"] == 0.74
 
 
+def test_the_dimension_of_gaussians_is_that_of_their_means_everywhere(
+    app: AppTest, shared: Workspace, gaussian: str
+) -> None:
+    app = opened(app, gaussian)
+    rows = app.dataframe[0].value.set_index("encoder")
+    assert (rows.loc[gaussian, "dimension"], rows.loc["tiny", "dimension"]) == (16, 16)
+    assert "a Gaussian of 16 dimensions: 16 means and 16 log variances" in said(app)
+    assert "a Gaussian of 16 dimensions: 16 means" in said(opened(app, gaussian, "Card"))
+    assert "a vector of 16 dimensions" in said(opened(app, "tiny"))
+
+
 def test_a_card_is_drawn_without_fetching_its_pictures(app: AppTest, models: Path) -> None:
     text = said(opened(app, "mine", "Card"))
     assert "#### Mine\n[spy](https://spy.example/x.png)" in text
