@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Literal
 
+import numpy as np
+
 from entail.data.text import fold
 from entail.encoders.gaussian import GaussianEncoder
 from entail.encoders.gaussian_form import GaussianForm
-from entail.encoders.gaussians import Gaussians, similarity
+from entail.encoders.gaussians import Floats64, Gaussians, similarity
 from entail.gausscse.calibration import logits, probability
 from entail.progress import ProgressCallback
 
@@ -33,9 +35,10 @@ class Verdict:
         backward: sim(first || second): how much the second entails the first.
         says: What the first does to the second: each similarity above the threshold is an entailment.
         margin: logit(forward) - logit(backward): above 0 where, if one entails the other, it is the first.
-        sure: Probability of what it says, fitted on dev; None if none was fitted.
-        direction: Probability that an entailment between the two runs from the first to the second; None
-            likewise.
+        sure: Probability of what it says, by the curve fitted on dev, and at least one half: see
+            `confidence`; None if none was fitted.
+        direction: Probability that an entailment between the two runs from the first to the second, on the
+            margin's side of one half; None likewise.
         truncated: Which of the two are longer than what the encoder reads: only their beginning was judged.
     """
 
@@ -107,14 +110,12 @@ def judged(
         two: Those of the second.
         longer: Sentences that are longer than what was read of them; see `longer_than_read`.
     """
-    threshold = NO_THRESHOLD if form.threshold is None else form.threshold
+    threshold = threshold_of(form)
     forward = similarity(two, one, kind=form.similarity)
     backward = similarity(one, two, kind=form.similarity)
     margins = logits(forward) - logits(backward)
-    sure = None
-    if form.entailment is not None:
-        sure = [probability(form.entailment, logits(some)) for some in (forward, backward)]
-    directions = None if form.direction is None else probability(form.direction, margins)
+    sure = [confidence(form, some) for some in (forward, backward)]
+    directions = direction_confidence(form, margins)
     found = []
     for i, (a, b) in enumerate(zip(first, second, strict=True)):
         both: tuple[tuple[Which, str], ...] = (("first", a), ("second", b))
@@ -126,14 +127,10 @@ def judged(
         how_sure = None
         if same:
             how_sure = 1.0
-        elif sure is not None:
+        elif sure[0] is not None and sure[1] is not None:
             there, and_back = float(sure[0][i]), float(sure[1][i])
-            how_sure = {
-                "entails": there,
-                "is entailed by": and_back,
-                "both ways": min(there, and_back),
-                "neither": 1 - max(there, and_back),
-            }[says]
+            # Of two claims, that both ways are or none is, the one less sure decides.
+            how_sure = {"entails": there, "is entailed by": and_back}.get(says, min(there, and_back))
         found.append(
             Verdict(
                 first=a,
@@ -148,3 +145,34 @@ def judged(
             )
         )
     return found
+
+
+def threshold_of(form: GaussianForm) -> float:
+    """Return above which similarity a premise is said to entail: what dev fitted, or `NO_THRESHOLD`."""
+    return NO_THRESHOLD if form.threshold is None else form.threshold
+
+
+def confidence(form: GaussianForm, similarities: Floats64) -> Floats64 | None:
+    """Return how sure the threshold's answer to each sim(h || p) is, yes or no; None without a curve.
+
+    It is the curve's probability of that answer, and at least one half. The threshold is where most pairs of
+    dev come out right, and the curve fits all of them: its middle lies elsewhere, and between the two it
+    speaks against the answer. Nothing better is known there than that both are as likely.
+    """
+    if form.entailment is None:
+        return None
+    yes = probability(form.entailment, logits(similarities))
+    found: Floats64 = np.maximum(np.where(similarities > threshold_of(form), yes, 1 - yes), 0.5)
+    return found
+
+
+def direction_confidence(form: GaussianForm, margins: Floats64) -> Floats64 | None:
+    """Return the probability that an entailment runs from the first to the second; None without a curve.
+
+    It lies on the margin's side of one half, and is one half where there is no margin.
+    """
+    if form.direction is None:
+        return None
+    found = probability(form.direction, margins)
+    below, above = np.minimum(found, 0.5), np.maximum(found, 0.5)
+    return np.where(margins > 0, above, np.where(margins < 0, below, 0.5))

@@ -184,9 +184,12 @@ class PairDirection(Message):
     margin: float = Field(
         description="logit(forward) - logit(backward): above 0 where the first rather entails the second."
     )
-    sure: float | None = Field(description="Probability of what it says; null where none was fitted.")
+    sure: float | None = Field(
+        description="Probability of what it says, at least one half; null where none was fitted."
+    )
     direction: float | None = Field(
-        description="Probability that an entailment between the two runs from the first to the second."
+        description="Probability that an entailment between the two runs from the first to the second: above "
+        "one half only where the margin is above 0."
     )
     truncated: tuple[Literal["first", "second"], ...] = Field(
         description="Which of the two were longer than what the encoder reads: only the beginning was judged."

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from entail.encoders.gaussian import GaussianEncoder
+    from entail.encoders.gaussian_form import GaussianForm
     from entail.encoders.gaussians import Gaussians
     from entail.gausscse.verdict import Verdict
 
@@ -56,7 +57,7 @@ def draw_pair(encoder: GaussianEncoder) -> None:
     with st.spinner("Encoding …", show_time=True):
         (verdict,) = judge(encoder, [first], [second])
         one, two = encoder.encode_pairs([first], [second])
-    draw_verdict(verdict, threshold=encoder.threshold)
+    draw_verdict(verdict, encoder.form)
     for which in verdict.truncated:
         st.warning(
             f"The {which} sentence is longer than what the encoder reads: it was truncated, and only its "
@@ -66,9 +67,9 @@ def draw_pair(encoder: GaussianEncoder) -> None:
     draw_gaussians(one, two)
 
 
-def draw_verdict(verdict: Verdict, *, threshold: float | None) -> None:
+def draw_verdict(verdict: Verdict, form: GaussianForm) -> None:
     """Draw what is said of two sentences, with its figures."""
-    from entail.gausscse.verdict import NO_THRESHOLD
+    from entail.gausscse.verdict import threshold_of
 
     sure = f", {certainty(verdict.sure)} sure" if verdict.sure is not None else ""
     words = {
@@ -88,9 +89,13 @@ def draw_verdict(verdict: Verdict, *, threshold: float | None) -> None:
     figures[2].metric("Margin", f"{verdict.margin:+.2f}", help="Difference of the two, in logits")
     figures[3].metric(
         "Threshold",
-        f"{NO_THRESHOLD if threshold is None else threshold:.3f}",
+        f"{threshold_of(form):.3f}",
         help="A similarity above it is an entailment. "
-        + ("Fitted on dev." if threshold is not None else "Taken as it is: the encoder was never fitted."),
+        + (
+            "Fitted on dev."
+            if form.threshold is not None
+            else "Taken as it is: the encoder was never fitted."
+        ),
     )
     if verdict.direction is not None and verdict.margin != 0:
         first = verdict.margin > 0

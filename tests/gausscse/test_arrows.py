@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from entail.encoders.gaussian import GaussianEncoder
+from entail.encoders.gaussian_form import Calibration
 from entail.encoders.gaussians import Gaussians
 from entail.gausscse.arrows import Arrows, Only, Order, arranged, joined
 from entail.gausscse.verdict import Says, Verdict, judge
@@ -46,10 +47,13 @@ def arrows(counting: Any) -> Arrows:
 
 def test_an_arrow_is_the_verdict_on_premise_and_sentence(arrows: Arrows, untrained: GaussianEncoder) -> None:
     sentence = "ba be"
+    untrained.form = replace(untrained.form, entailment=Calibration(slope=1.0, intercept=-9.0))
     found = arrows.between(PREMISES, sentence)
     expected = judge(untrained, PREMISES, [sentence] * 4)
     assert [(v.first, v.second, v.says) for v in found] == [(v.first, v.second, v.says) for v in expected]
     np.testing.assert_allclose([v.margin for v in found], [v.margin for v in expected], atol=1e-5)
+    np.testing.assert_allclose([v.sure for v in found], [v.sure for v in expected], atol=1e-5)
+    assert all(v.sure is not None and v.sure >= 0.5 for v in found)
     assert found[2].says == "both ways", "it is the very sentence"
     assert arrows.between([], sentence) == []
 

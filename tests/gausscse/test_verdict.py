@@ -11,13 +11,14 @@ import pytest
 from entail.data.nli import NliPair
 from entail.data.nli_triplets import NliTriplets
 from entail.encoders.gaussian import GaussianEncoder
-from entail.encoders.gaussian_form import Calibration
+from entail.encoders.gaussian_form import Calibration, GaussianForm
 from entail.encoders.gaussians import Gaussians
 from entail.errors import EncoderError
+from entail.gausscse.calibration import logits
 from entail.gausscse.config import GausscseConfig
 from entail.gausscse.projection import ellipse, project
 from entail.gausscse.training import train_gausscse
-from entail.gausscse.verdict import judge
+from entail.gausscse.verdict import Verdict, judge, judged, threshold_of
 
 
 @pytest.fixture
@@ -66,6 +67,73 @@ def test_how_sure_it_is_comes_from_dev(encoder: GaussianEncoder) -> None:
     assert str(found) == "each entails the other (50% sure)"
     encoder.form = replace(encoder.form, threshold=None, entailment=None)
     assert judge(encoder, ["ba be bi"], ["ba"])[0].sure is None
+
+
+SHIPPED = GaussianForm(
+    similarity="kl",
+    threshold=0.639,
+    entailment=Calibration(slope=2.388, intercept=-1.559),
+    direction=Calibration(slope=5.764, intercept=0.0),
+)
+"""The threshold and curves of `gausscse-minilm`: the threshold is .639, the curve's middle lies at .658."""
+
+
+def of_one_dimension(form: GaussianForm, rows: list[tuple[float, float]]) -> list[Verdict]:
+    """Judge pairs of Gaussians: the first of mean 0 and that log variance, the second standard at a mean."""
+    one = Gaussians.of(np.array([[0, width] for _, width in rows], dtype=np.float32))
+    two = Gaussians.of(np.array([[mean, 0] for mean, _ in rows], dtype=np.float32))
+    names = [str(row) for row in range(len(rows))]
+    return judged(form, names, [f"{name} b" for name in names], one, two, longer=())
+
+
+@pytest.mark.parametrize(
+    ("squared", "forward", "backward", "says", "sure"),
+    [
+        # KL(second || first) = (e^-.5 - .5 + m^2 e^-.5) / 2, the other way (e^.5 - 1.5 + m^2) / 2.
+        (1.6004, 0.650, 0.533, "entails", 0.5),  # the curve gives .480 to what the threshold says
+        (1.2003, 0.706, 0.597, "entails", 0.629),  # logit .874; 2.388 * .874 - 1.559 = .528 -> .629
+        (0.6489, 0.800, 0.715, "both ways", 0.654),  # the less sure one: logit .920 -> .637 -> .654
+        (2.4, 0.562, 0.440, "neither", 0.725),  # the likelier of the two: logit .247 -> -.969 -> .275
+    ],
+)
+def test_the_confidence_is_that_of_the_verdict_by_hand(
+    squared: float, forward: float, backward: float, says: str, sure: float
+) -> None:
+    (found,) = of_one_dimension(SHIPPED, [(squared**0.5, 0.5)])
+    assert (found.forward, found.backward) == pytest.approx((forward, backward), abs=2e-3)
+    assert (found.says, found.sure) == (says, pytest.approx(sure, abs=2e-3))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_confidence_is_against_its_verdict(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    rows = [(float(mean), float(width)) for mean, width in draw.normal(size=(300, 2)) * 1.5]
+    forms = [SHIPPED, replace(SHIPPED, threshold=None)]
+    for _ in range(20):  # curves that fall or lie far from the threshold are nobody's wish, but can be
+        entailment, direction = (Calibration(slope=a, intercept=b) for a, b in draw.normal(size=(2, 2)) * 4)
+        threshold = float(draw.choice([-1.0, 0.0, draw.random(), 1.0]))
+        forms.append(replace(SHIPPED, threshold=threshold, entailment=entailment, direction=direction))
+    for form in forms:
+        threshold = threshold_of(form)
+        for one in of_one_dimension(form, rows):
+            yes, back = one.forward > threshold, one.backward > threshold
+            assert (one.says in ("entails", "both ways")) == yes
+            assert (one.says in ("is entailed by", "both ways")) == back
+            assert one.sure is not None
+            assert one.direction is not None
+            assert 0.5 <= one.sure <= 1
+            assert (one.direction - 0.5) * one.margin >= 0
+            if one.says in ("entails", "is entailed by"):
+                assert (one.direction >= 0.5) == (one.says == "entails") or one.direction == 0.5
+
+
+def test_within_its_side_the_confidence_is_the_curves_own() -> None:
+    rows = [(float(mean), 0.0) for mean in np.linspace(0.01, 3, 200)]  # both similarities are alike
+    for one in of_one_dimension(SHIPPED, rows):
+        curve = 1 / (1 + np.exp(-(2.388 * logits(one.forward) - 1.559)))
+        own = curve if one.says == "both ways" else 1 - curve
+        assert one.sure == pytest.approx(max(own, 0.5))
+        assert one.direction == 0.5
 
 
 def test_equal_sentences_entail_each_other(encoder: GaussianEncoder) -> None:

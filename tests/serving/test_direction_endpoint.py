@@ -43,6 +43,21 @@ def test_the_answer_is_what_the_library_says(gaussian: str, serve: Callable[...,
         assert listed == {"tiny": (False, 16), gaussian: (True, 16)}
 
 
+def test_a_curve_that_speaks_against_the_threshold_takes_no_confidence_below_one_half(
+    gaussian: str, serve: Callable[..., Served]
+) -> None:
+    path = resolve(gaussian).path / "entail.json"
+    about = json.loads(path.read_text(encoding="utf-8"))
+    about["gaussian"] |= {"threshold": 0.1, "entailment": {"slope": 1.0, "intercept": -9.0}}
+    path.write_text(json.dumps(about), encoding="utf-8")
+    served = serve(others=[gaussian])
+    first, second = ["ba be bi", "ba"], ["ba", "si so su"]
+    (one, two) = served.post("/direction", first=first, second=second).json["pairs"]
+    assert [pair["says"] for pair in (one, two)] == ["both ways"] * 2
+    assert [pair["sure"] for pair in (one, two)] == [0.5, 0.5]
+    assert [v.sure for v in judge(GaussianEncoder(gaussian), first, second)] == [0.5, 0.5]
+
+
 def test_means_and_log_variances_are_the_encoders(gaussian: str, serve: Callable[..., Served]) -> None:
     served = serve(others=[gaussian])
     texts = ["ba be bi", "fo fu", "ba be bi"]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.data.sentence_pairs import read_pairs
+from entail.encoders.catalogue import resolve
 from entail.encoders.gaussian import GaussianEncoder
 from entail.gausscse.verdict import Verdict
 from entail.index.protocol import Hits
@@ -61,6 +63,21 @@ def test_two_sentences_are_judged_drawn_and_swapped(app: AppTest, gaussian: str)
     assert app.text_area(key="direction_first").value == "ba be"
     assert after["First → second"] == before["Second → first"] != before["First → second"]
     assert float(after["Margin"]) == -float(before["Margin"]) != 0
+
+
+def test_the_confidence_beside_a_verdict_is_never_below_one_half(app: AppTest, gaussian: str) -> None:
+    path = resolve(gaussian).path
+    assert path is not None
+    about = json.loads((path / "entail.json").read_text(encoding="utf-8"))
+    about["gaussian"] |= {"threshold": 0.1, "entailment": {"slope": 1.0, "intercept": -9.0}}
+    (path / "entail.json").write_text(json.dumps(about), encoding="utf-8")
+    app = opened(app)
+    app.text_area(key="direction_first").set_value("ba be bi")
+    app = settled(app.text_area(key="direction_second").set_value("si so").run())
+    assert "Each entails the other, 50% sure" in said(app)
+    table = read_pairs(b"first,second\nba be bi,si so\n", name="pairs.csv", most=10)
+    (row,) = csv.DictReader(io.StringIO(verdicts_csv(table, judge_table(GaussianEncoder(gaussian), table))))
+    assert (row["says"], float(row["sure"])) == ("both ways", 0.5)
 
 
 def test_sentences_that_are_equal_long_or_empty(app: AppTest, gaussian: str) -> None:
