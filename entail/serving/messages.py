@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from entail.data.text import is_blank
 from entail.encoders.gaussians import Gaussians
 from entail.errors import ServingError
 from entail.serving.packing import Floats, Packed, pack, unpack
@@ -24,8 +25,9 @@ def _whole(text: str) -> str:
 
 
 def _says_something(text: str) -> str:
-    if not text.strip():
-        raise ValueError("expected words, found an empty text; leave it out")
+    if is_blank(text):
+        found = "a text of which nothing can be seen" if text.strip() else "an empty text"
+        raise ValueError(f"expected words, found {found}; leave it out")
     return text
 
 

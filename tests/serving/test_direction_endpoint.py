@@ -130,6 +130,8 @@ def test_where_none_is_named_it_is_the_one_in_use(
     [
         ({"first": ["ba"], "second": ["ba", "be"]}, 422, "second"),
         ({"first": ["ba"], "second": [""]}, 422, "second.0"),
+        ({"first": ["\u200b"], "second": ["\u200b"]}, 422, "first.0"),
+        ({"first": ["ba"], "second": [" \u2060\u00ad"]}, 422, "second.0"),
         ({"first": ["ba"]}, 422, "second"),
         ({"first": ["ba"], "second": ["be"], "encoder": "tiny"}, 422, "encoder"),
         ({"first": ["ba"], "second": ["be"], "encoder": "nowhere"}, 404, None),
