@@ -8,6 +8,7 @@ What is `positive` (p entails h, say) should score high; it is called so where i
 `best_threshold`       the threshold with the most right decisions
 `wilson_interval`      of a share of right decisions
 `mcnemar`              do two classifiers differ in which cases they decide rightly?
+`reliability`          how often decisions are right that are so sure, and the expected calibration error
 =====================  =================================================================================
 
 The first two are None where no case is positive. Equal scores are decided alike: order never matters.
@@ -16,7 +17,7 @@ The first two are None where no case is positive. Equal scores are decided alike
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,96 @@ def wilson_interval(right: int, cases: int, *, level: float = 0.95) -> tuple[flo
 
     low, high = binomtest(right, cases).proportion_ci(confidence_level=level, method="wilson")
     return float(low), float(high)
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Decisions of one range of confidence.
+
+    Attributes:
+        low: Least confidence of the range.
+        high: Where the next one begins; the last has 1 in it.
+        n: How many decisions lie in it.
+        confidence: Their mean confidence; None without any.
+        right: Share of them that is right; None likewise.
+        interval: Of that share, 95 %; None likewise.
+    """
+
+    low: float
+    high: float
+    n: int
+    confidence: float | None
+    right: float | None
+    interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """How well confidences of decisions between two classes keep what they promise.
+
+    Attributes:
+        n: Decisions.
+        bins: Ranges of confidence from one half to 1, of equal width.
+        error: Expected calibration error: mean over all decisions of how far the share right of their bin
+            lies from its mean confidence.
+        confidence: Mean confidence of all.
+        right: Share right of all.
+        log_loss: Mean -log of the probability given to what is true.
+    """
+
+    n: int
+    bins: tuple[Bin, ...]
+    error: float
+    confidence: float
+    right: float
+    log_loss: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types."""
+        return asdict(self)
+
+
+def reliability(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> Reliability:
+    """Compare how sure decisions are with how often they are right.
+
+    >>> reliability([0.75, 0.75, 0.875, 0.875], [True, False, True, True], bins=4).error
+    0.1875
+
+    Args:
+        confidences: Of each decision the probability that it is right, from one half to 1.
+        right: Whether it is.
+        bins: How many ranges.
+
+    Raises:
+        EvaluationError: If there is no decision, the lengths differ, a confidence is out of range, or no
+            bin is asked for.
+    """
+    values, truth = _checked(confidences, right)
+    if bins < 1 or values.min() < 0.5 or values.max() > 1:
+        raise EvaluationError(
+            f"expected confidences from 0.5 to 1 and at least one bin, found some from {values.min():g} to "
+            f"{values.max():g} and {bins} bins"
+        )
+    edges = np.linspace(0.5, 1, bins + 1)
+    places = np.minimum(np.searchsorted(edges, values, side="right") - 1, bins - 1)
+    found, off = [], 0.0
+    for place in range(bins):
+        here = places == place
+        count, mean, share = int(here.sum()), None, None
+        if count:
+            mean, share = float(values[here].mean()), float(truth[here].mean())
+            off += count * abs(share - mean)
+        interval = wilson_interval(int(truth[here].sum()), count)
+        found.append(Bin(float(edges[place]), float(edges[place + 1]), count, mean, share, interval))
+    given = np.maximum(np.where(truth, values, 1 - values), np.finfo(np.float64).tiny)
+    return Reliability(
+        n=len(values),
+        bins=tuple(found),
+        error=off / len(values),
+        confidence=float(values.mean()),
+        right=float(truth.mean()),
+        log_loss=float(-np.log(given).mean()),
+    )
 
 
 @dataclass(frozen=True, slots=True)

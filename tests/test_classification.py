@@ -10,6 +10,7 @@ from entail.classification import (
     auprc_stepped,
     best_threshold,
     mcnemar,
+    reliability,
     wilson_interval,
 )
 from entail.errors import EvaluationError
@@ -191,3 +192,40 @@ def test_further_bad_input() -> None:
         auprc_stepped([1.0], [True], steps=0)
     with pytest.raises(EvaluationError, match="shapes"):
         mcnemar([True], [True, False])
+
+
+# --- how well confidences keep what they promise -----------------------------------------------------------
+
+
+def test_reliability_by_hand() -> None:
+    found = reliability([0.5, 0.55, 0.6, 0.75, 1.0], [True, False, True, True, True], bins=2)
+    low, high = found.bins
+    # .5, .55 and .6 lie below .75, of which two thirds are right; an edge belongs to the bin that it begins.
+    assert (low.low, low.high, low.n, high.low, high.high, high.n) == (0.5, 0.75, 3, 0.75, 1.0, 2)
+    assert (low.confidence, low.right) == (pytest.approx(0.55), pytest.approx(2 / 3))
+    assert (high.confidence, high.right) == (0.875, 1.0)
+    assert found.error == pytest.approx((3 * (2 / 3 - 0.55) + 2 * 0.125) / 5)
+    assert (found.n, found.confidence, found.right) == (5, pytest.approx(0.68), 0.8)
+    losses = [math.log(p) for p in (0.5, 0.45, 0.6, 0.75, 1)]
+    assert found.log_loss == pytest.approx(-sum(losses) / 5)
+    assert low.interval == wilson_interval(2, 3)
+    empty = reliability([0.9], [True], bins=2).to_json()["bins"][0]
+    assert (empty["n"], empty["confidence"], empty["right"], empty["interval"]) == (0, None, None, None)
+    assert reliability([1.0], [False]).log_loss < math.inf
+
+
+@given(st.lists(st.tuples(st.floats(0.5, 1), st.booleans()), min_size=1, max_size=30), st.integers(1, 12))
+def test_every_decision_is_in_one_bin_and_the_error_is_at_most_one(
+    cases: list[tuple[float, bool]], bins: int
+) -> None:
+    found = reliability([c for c, _ in cases], [r for _, r in cases], bins=bins)
+    assert sum(one.n for one in found.bins) == len(cases)
+    assert abs(found.confidence - found.right) - 1e-9 <= found.error <= 1
+    for one in found.bins:
+        assert one.confidence is None or one.low - 1e-9 <= one.confidence <= one.high + 1e-9
+
+
+@pytest.mark.parametrize(("confidences", "bins"), [([0.4], 10), ([1.1], 10), ([0.7], 0)])
+def test_what_is_no_confidence_is_refused(confidences: list[float], bins: int) -> None:
+    with pytest.raises(EvaluationError, match=r"expected confidences from 0\.5 to 1"):
+        reliability(confidences, [True], bins=bins)

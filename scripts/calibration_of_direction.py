@@ -1,0 +1,199 @@
+"""Measure what the confidences of an encoder of Gaussians are worth: figures and a page in docs/results/.
+
+::
+
+    python scripts/calibration_of_direction.py --on SNLI-dev=snli_dev.jsonl SICK-TRAIN=SICK.txt:TRAIN \
+        --fitted-on SNLI-dev
+    python scripts/calibration_of_direction.py --table   # only the page, from the figures that are there
+
+Two confidences: of the answer to "does the premise entail the hypothesis?", and of which of two sentences
+entails the other, asked of pairs of which one does. Of decisions that are 80 % sure, 80 % should be right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from entail.classification import reliability
+from entail.cli.console import progress_bar
+from entail.data.nli import NliPair
+from entail.encoders.gaussian import GaussianEncoder
+from entail.errors import EncoderError, EntailError
+from entail.evaluation.nli_sources import load_nli
+from entail.evaluation.pair_similarity import pair_similarities
+from entail.gausscse.calibration import fit_form, logits, one_way
+from entail.gausscse.verdict import confidence, direction_confidence, threshold_of
+from entail.progress import ProgressCallback
+from entail.results import write_result
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
+NAME = "gausscse_calibration"
+TITLES = {"nli": "Does the premise entail the hypothesis?", "direction": "Which of two entails the other?"}
+ROWS = {
+    "right": "right",
+    "mean confidence": "confidence",
+    "**expected calibration error**": "error",
+    "log loss": "log_loss",
+}
+
+
+def measure(
+    encoder: GaussianEncoder,
+    on: Mapping[str, Sequence[NliPair]],
+    fitted_on: str,
+    *,
+    progress: ProgressCallback | None = None,
+) -> dict[str, Any]:
+    """Measure both confidences on every set; what is fitted anew on the one named is told beside."""
+    form = encoder.form
+    if form.entailment is None or form.direction is None:
+        raise EncoderError(f"{encoder.name}: expected fitted curves, found none; fit them on dev first")
+    sets, again = {}, form
+    for name, pairs in on.items():
+        found = pair_similarities(pairs, encoder, progress=progress)
+        assert found.backward is not None, "Gaussians have both"
+        entailed = np.array([pair.label == "entailment" for pair in pairs])
+        sure = confidence(form, found.forward)
+        margins = (logits(found.forward) - logits(found.backward))[entailed & one_way(pairs)]
+        runs = direction_confidence(form, margins)
+        assert sure is not None
+        assert runs is not None
+        sets[name] = {
+            "nli": {
+                **reliability(sure, (found.forward > threshold_of(form)) == entailed).to_json(),
+                "at_half": int((sure == 0.5).sum()),
+            },
+            "direction": reliability(np.maximum(runs, 1 - runs), margins > 0).to_json(),
+        }
+        if name == fitted_on:
+            again = fit_form(form, (found.forward, found.backward), pairs)
+    return {
+        "encoder": encoder.name,
+        "revision": encoder.revision,
+        "stored": form.to_json(),
+        "fitted_on": fitted_on,
+        "fitted_again": again.to_json(),
+        "sets": sets,
+    }
+
+
+def markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page."""
+    figures = result["figures"]
+    sets, fitted_on = figures["sets"], figures["fitted_on"]
+    stored, again, fitted = figures["stored"], figures["fitted_again"], sets[fitted_on]
+    script = "scripts/calibration_of_direction.py"
+    yield f"<!-- Made from {NAME}.json by `python {script} --table`; do not edit. -->"
+    yield from ("# How well the confidences of directions are calibrated", "")
+    yield from _paragraph(
+        f"`{figures['encoder']}` (`{figures['revision']}`), as the Direction page, the arrows on the Trees "
+        f"page and `POST /direction` say how sure they are. Commit `{result['commit']}`:"
+    )
+    yield from ("", f"    {result['command']}", "")
+    yield from _paragraph(
+        f"Threshold and curves were fitted on {fitted_on}: threshold and NLI's curve on its "
+        f"{fitted['nli']['n']:,} pairs, direction's curve on the {fitted['direction']['n']:,} entailments "
+        "among them that run one way. There the figures flatter; the other sets were not fitted on. Fitted "
+        f"there again they come to: threshold {again['threshold']:.4f} (stored {stored['threshold']:.4f}), "
+        f"slopes {again['entailment']['slope']:.3f} ({stored['entailment']['slope']:.3f}) and "
+        f"{again['direction']['slope']:.3f} ({stored['direction']['slope']:.3f}), intercept "
+        f"{again['entailment']['intercept']:.3f} ({stored['entailment']['intercept']:.3f})."
+    )
+    for question, title in TITLES.items():
+        found = {name: told[question] for name, told in sets.items()}
+        names = [f"{name}{' (fitted on it)' if name == fitted_on else ''}" for name in found]
+        yield from ("", f"## {title}", "")
+        yield from _paragraph(answer(found, fitted_on))
+        rows = [[words, *(f"{one[key]:.3f}" for one in found.values())] for words, key in ROWS.items()]
+        for words, key in (("decisions", "n"), ("held at one half", "at_half")):
+            rows += [[words, *(f"{one[key]:,}" for one in found.values())]] if key in fitted[question] else []
+        yield from ("", *_table(["", *names], rows), "", "Share right by confidence (decisions):", "")
+        ranges = zip(*(one["bins"] for one in found.values()), strict=True)
+        bins = [[f"from {some[0]['low']:.2f}", *map(_cell, some)] for some in ranges]
+        yield from _table(["confidence", *names], bins)
+    yield ""
+    yield from _paragraph(
+        "The expected calibration error is the mean over all decisions of how far the share right lies from "
+        "the mean confidence, in bins of .05. Held at one half are answers that the threshold gives and the "
+        "curve speaks against."
+    )
+
+
+def answer(found: Mapping[str, Mapping[str, Any]], fitted_on: str) -> str:
+    """Return how far the confidence is off on each set that was not fitted on, and which way in all."""
+    told = []
+    for name, one in found.items():
+        gap = 100 * (one["confidence"] - one["right"])
+        way = f"{abs(gap):.1f} {'above' if gap > 0 else 'below'} the share right"
+        told += (
+            [f"{100 * one['error']:.1f} points on {name} (in the mean {way})"] if name != fitted_on else []
+        )
+    return f"On pairs that it was not fitted on the confidence is off by {'; '.join(told) or '?'}."
+
+
+def _cell(one: Mapping[str, Any]) -> str:
+    return "-" if not one["n"] else f"{one['right']:.3f} ({one['n']:,})"
+
+
+def _paragraph(text: str) -> list[str]:
+    return textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(header)} |"
+    yield f"| --- |{' ---: |' * (len(header) - 1)}"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def _set(told: str) -> tuple[str, tuple[NliPair, ...]]:
+    name, _, place = told.partition("=")
+    path, _, split = place.partition(":")
+    if not path:
+        sys.exit(f"Error: expected NAME=FILE or NAME=FILE:SPLIT, found {told!r}")
+    return name, tuple(load_nli(path, split=split or None).pairs)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the command line and do what it says."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--on", nargs="+", metavar="NAME=FILE[:SPLIT]", help="pairs to measure on")
+    parser.add_argument("--fitted-on", metavar="NAME", help="which of them threshold and curves come from")
+    parser.add_argument("--encoder", default="gausscse-minilm", help="an encoder of Gaussians")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the result")
+    parser.add_argument("--table", action="store_true", help="measure nothing, only write the page again")
+    given = parser.parse_args(arguments)
+    file = given.results / f"{NAME}.json"
+    if not given.table:
+        names = [told.partition("=")[0] for told in given.on or ()]
+        if given.fitted_on not in names:
+            parser.error("--on and --fitted-on, one of its names, are needed, or --table")
+        started = datetime.now(UTC)
+        try:
+            with progress_bar() as progress:
+                encoder = GaussianEncoder(given.encoder)
+                figures = measure(encoder, dict(map(_set, given.on)), given.fitted_on, progress=progress)
+        except EntailError as error:
+            sys.exit(f"Error: {error}")
+        write_result(file, figures=figures, seed=None, started=started)
+    elif not file.is_file():
+        sys.exit(f"Error: expected figures in {file}, found none; measure first")
+    page = file.with_suffix(".md")
+    lines = markdown(json.loads(file.read_text(encoding="utf-8")))
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"wrote {page}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
