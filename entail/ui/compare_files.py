@@ -12,6 +12,7 @@ import streamlit as st
 
 from entail.evaluation.comparison import Comparison
 from entail.evaluation.split_comparison import PROTOCOLS, SplitComparison
+from entail.evaluation.tour import Stop, headline, tell
 from entail.trees.formats.escaping import cell
 
 CSV, JSON = "text/csv", "application/json"
@@ -98,6 +99,56 @@ def queries_csv(split: SplitComparison) -> str:
 def split_json(split: SplitComparison) -> str:
     """Return every figure with its intervals, and the author's effort."""
     return _json(split.to_json())
+
+
+def tour_csv(stops: Sequence[Stop], names: tuple[str, str]) -> str:
+    """Return the examples of a tour in its order, each with its sentence; texts stand as `cell` guards them.
+
+    Args:
+        stops: The examples.
+        names: What a reader calls the two retrievers.
+    """
+    columns = [f"{what} {name}" for what in ("place", "AP") for name in names]
+    return _csv(
+        ["example", "claim", "told", "premise", *columns, "better", "before it", "alike", "first alike"],
+        (
+            [
+                number,
+                *map(cell, (stop.change.query, tell(stop, names), stop.premise)),
+                *stop.ranks,
+                *(f"{ap:.6f}" for ap in stop.change.ap),
+                cell(names[stop.better]),
+                stop.before,
+                stop.alike,
+                cell(stop.first_alike or ""),
+            ]
+            for number, stop in enumerate(stops, start=1)
+        ),
+    )
+
+
+def tour_json(split: SplitComparison, stops: Sequence[Stop], names: tuple[str, str]) -> str:
+    """Return a tour: its examples with their sentences, and what the whole comparison comes to."""
+    return _json(
+        {
+            "retrievers": list(names),
+            "examples": [
+                {
+                    "claim": stop.change.query,
+                    "told": tell(stop, names),
+                    "premise": stop.premise,
+                    "places": list(stop.ranks),
+                    "average_precision": list(stop.change.ap),
+                    "better": names[stop.better],
+                    "before": stop.before,
+                    "alike": stop.alike,
+                    "first_alike": stop.first_alike,
+                }
+                for stop in stops
+            ],
+            "comes_to": list(headline(split, names)),
+        }
+    )
 
 
 def rows_csv(rows: Iterable[dict[str, Any]]) -> str:

@@ -7,6 +7,7 @@ import streamlit as st
 from entail.evaluation.split_comparison import SplitComparison
 from entail.evaluation.tour import Stop, choose_stops, headline, tell
 from entail.ui.authoring import draw_progress
+from entail.ui.compare_files import CSV, JSON, offer, tour_csv, tour_json
 from entail.ui.compare_link import begin
 from entail.ui.compare_pair import Pair
 from entail.ui.compare_seen import draw_seen
@@ -43,6 +44,7 @@ def draw_tour(pair: Pair, source: Source, *, k: int) -> None:
             st.markdown(label(tell(stop, pair.names)))
         if card in (0, last):
             draw_seen(split.gold.texts, split.names)
+            _draw_files(split, pair, stops)
         _draw_steps(key, card, last)
     if 0 < card < last:
         draw_change(pair, split, stops[card - 1].change, k=k, heading=False)
@@ -102,6 +104,14 @@ def _draw_closing(split: SplitComparison, pair: Pair, stops: tuple[Stop, ...]) -
     for sentence in headline(split, pair.names):
         st.markdown(f"- {label(sentence)}")
     _draw_headline(split, pair)
+
+
+def _draw_files(split: SplitComparison, pair: Pair, stops: tuple[Stop, ...]) -> None:
+    if not stops:
+        return
+    with st.container(horizontal=True):
+        offer("Examples (CSV)", lambda: tour_csv(stops, pair.names), name="tour.csv", kind=CSV)
+        offer("Examples (JSON)", lambda: tour_json(split, stops, pair.names), name="tour.json", kind=JSON)
 
 
 def _draw_headline(split: SplitComparison, pair: Pair) -> None:

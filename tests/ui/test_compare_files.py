@@ -11,6 +11,7 @@ from entail.aeenc.bias import bias
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.evaluation.comparison import compare
 from entail.evaluation.split_comparison import SplitComparison, compare_split
+from entail.evaluation.tour import choose_stops, headline, tell
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.ui.compare_files import (
     comparison_csv,
@@ -18,7 +19,10 @@ from entail.ui.compare_files import (
     queries_csv,
     rows_csv,
     split_json,
+    tour_csv,
+    tour_json,
 )
+from tests.evaluation.conftest import ListedIndex
 
 ODD = Corpus.of("odd", ["=HYPERLINK(0) ice", "ice is cold, snow too"])
 
@@ -87,3 +91,25 @@ def test_bias_of_lexical_retrievers_is_refused_by_the_library_too() -> None:
 
     with pytest.raises(RetrievalError, match="no vectors"):
         bias(ODD, [], [TfidfIndex(ODD)])
+
+
+def test_a_tour_is_taken_along_with_its_sentences() -> None:
+    claim, gold, other = "=ice and water", "ice ice ice water", "=ice and water too"
+    facts = Corpus.of("facts", [other, gold, "snow is cold"])
+    tree = ExplanationTree("t", claim, {"sent1": gold}, steps=(Step(("sent1",), "hypothesis"),))
+    indexes = ListedIndex(facts, {claim: [gold]}), ListedIndex(facts, {claim: [other, gold]})
+    split = compare_split(facts, [tree], indexes, ks=(1, 10))
+    stops, names = choose_stops(split, indexes), ("+one", "two")
+    (stop,) = stops
+    (row,) = rows_of(tour_csv(stops, names))
+    assert (row["example"], row["claim"], row["premise"]) == ("1", f"'{claim}", gold)
+    assert row["told"] == tell(stop, names)
+    assert (row["place +one"], row["place two"], row["better"]) == ("1", "2", "'+one")
+    assert (row["AP +one"], row["AP two"]) == ("1.000000", "0.500000")
+    assert (row["before it"], row["first alike"]) == ("1", f"'{other}")
+    told = json.loads(tour_json(split, stops, names))
+    assert told["retrievers"] == ["+one", "two"]
+    (example,) = told["examples"]
+    assert (example["claim"], example["told"]) == (claim, tell(stop, names))
+    assert (example["places"], example["better"], example["first_alike"]) == ([1, 2], "+one", other)
+    assert told["comes_to"] == list(headline(split, names))

@@ -186,6 +186,8 @@ def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
     app = opened(app, mode="tour", left="tfidf", right="bm25")
     assert "TF\\-IDF and BM25, in 7 examples" in words(app)
     assert app.button(key="tour_back").disabled
+    offered = ["Examples (CSV)", "Examples (JSON)"]
+    assert [button.label for button in app.get("download_button")] == offered
     seen = []
     for _ in range(7):
         app = settled(app.button(key="tour_next").click().run())
@@ -195,6 +197,7 @@ def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
     assert all("at place" in text for text in seen)
     app = settled(app.button(key="tour_next").click().run())
     assert "What it comes to" in words(app)
+    assert [button.label for button in app.get("download_button")] == offered
     app = settled(app.button(key="tour_back").click().run())
     assert "7 of 7" in words(app)
 
