@@ -82,6 +82,27 @@ def test_a_data_set_of_the_hub_is_previewed_and_queued_by_its_name(
     assert job.spec.about == "snli"
 
 
+def test_nothing_is_fetched_when_the_page_opens(
+    form: AppTest,
+    view: Callable[..., AppTest],
+    asked: list[tuple[str, str | None]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse() -> None:
+        raise AssertionError("the Hub was asked")
+
+    monkeypatch.setattr(hub, "hub_api", refuse)
+    app = choose(choose(form, "Pairs", "snli"), "Dev", "snli")
+    named(app.button, "Start training").click().run()
+    (job,) = jobs().jobs()
+    assert job.spec.source["pairs"] == "snli"
+    for address in ({}, {"job": "new"}, {"job": job.id}, {"job": "new", "like": job.id}):
+        opened = view(**address)
+        assert "snli" in said(opened) or address == {"job": "new"}
+    assert "As for" in str([control.options for control in opened.segmented_control])
+    assert asked == []
+
+
 def test_a_judge_learns_from_pairs_of_every_label(view: Callable[..., AppTest], asked: Any) -> None:
     app = view()
     named(app.selectbox, "Method").set_value("judge").run()
