@@ -79,7 +79,7 @@ def answer(
     from entail.answering.answers import answer_figures, answer_questions
     from entail.answering.prompt import TEMPLATE, read_template
     from entail.data.passages import Question, read_questions
-    from entail.evaluation.passages_store import store_key, store_passages
+    from entail.evaluation.passages_store import store_name, store_passages
     from entail.settings import load_settings
 
     started = datetime.now(UTC)
@@ -108,7 +108,7 @@ def answer(
         precision=precision,
     )
     with progress_bar() as progress:
-        pool = load_settings().data_dir / "passages" / store_key(passages)
+        pool = load_settings().data_dir / "passages" / store_name(passages)
         store = store_passages(passages, pool, progress=progress)
         find = passages_of(store, encoder=encoder, k=k, progress=progress)
         answers, before = answer_questions(

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from entail.cli.console import Report, progress_bar, reports, table
+from entail.errors import EncoderError, FormatError
+
+if TYPE_CHECKING:
+    from entail.encoders.device import Precision
+    from entail.evaluation.passages_store import PassageStore
+    from entail.progress import ProgressCallback
 
 app = typer.Typer()
 
@@ -56,24 +63,34 @@ def passages(
     """Measure R@k and MRR over a pool, by gold passage and by answer (DPR's match).
 
     A question whose gold passage is not in the pool counts as not found; one without any is left out by gold.
-    Passages are encoded in shards that lie on disk; what was cut off goes on where it was.
+    Passages are encoded in shards that lie on disk; what was cut off goes on where it was. Of a file that is
+    cut the line is named, and what came before it is encoded: given whole, it goes on from there.
     """
     from datetime import UTC, datetime
 
     from entail.evaluation.passages import evaluate_passages, judged_questions
-    from entail.evaluation.passages_store import store_key, store_passages
+    from entail.evaluation.passages_store import store_name, store_passages
 
     started = datetime.now(UTC)
     ks, mrrs = _ranks(cutoffs, "--cutoffs"), _ranks(mrr_at, "--mrr-at")
     if not ks:
         raise typer.BadParameter("expected at least one rank, such as 1,5,20", param_hint="--cutoffs")
-    judged = judged_questions(questions, qrels=qrels, split=split, limit=limit)
     if keep is None:
         from entail.settings import load_settings
 
-        keep = load_settings().data_dir / "passages" / store_key(passages)
+        keep = load_settings().data_dir / "passages" / store_name(passages)
     with progress_bar() as progress:
-        store = store_passages(passages, keep, progress=progress)
+
+        def encode_before_cut(store: PassageStore) -> None:
+            _encode_before_cut(store, encoder, precision=precision, progress=progress)
+
+        try:
+            judged = judged_questions(questions, qrels=qrels, split=split, limit=limit)
+        except FormatError:
+            if questions in passages:  # the same mistake ends the pool
+                store_passages(passages, keep, on_cut=encode_before_cut, progress=progress)
+            raise
+        store = store_passages(passages, keep, on_cut=encode_before_cut, progress=progress)
         found = evaluate_passages(
             store, judged, encoder=encoder, precision=precision, ks=ks, mrr_at=mrrs, progress=progress
         )
@@ -83,6 +100,21 @@ def passages(
 
         write_result(out, figures=data, seed=None, started=started)
     return Report(data=data, text=_text(data))
+
+
+def _encode_before_cut(
+    store: PassageStore, encoder: str, *, precision: Precision, progress: ProgressCallback | None
+) -> None:
+    """Encode what was read of a file that is cut, so that only the rest is left when it is given whole."""
+    from entail.encoders.biencoder import load
+    from entail.evaluation.passages_store import encode_store
+
+    if encoder == "bm25":
+        return
+    typer.echo(f"{store.about['cut']}\nEncoding the {len(store):,} passages before it.", err=True)
+    with contextlib.suppress(EncoderError):  # the file is what has to be told
+        encode_store(store, load(encoder, precision=precision), progress=progress)
+        typer.echo("They stay: give the file whole, and they are not encoded again.", err=True)
 
 
 def _ranks(text: str, option: str) -> tuple[int, ...]:

@@ -3,7 +3,10 @@
 A folder holds `texts.jsonl` (id, title, text), `offsets.i64` (where each line begins) and, for each encoder,
 `vectors-<revision>/00000-<hash of its texts>.npy` ...: float32, shape (passages of the shard, d). A shard is
 there whole or not at all, so encoding goes on where it was cut off, and what was encoded of the same texts is
-not encoded again. Nothing but one shard is ever in memory.
+not encoded again, even where more texts follow them now. Nothing but one shard is ever in memory.
+
+A file that is cut, or wrong in the middle, leaves what came before it as a pool (`cut` in `passages.json`),
+which is read again from its files the next time.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import hashlib
 import json
 import os
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +24,7 @@ from numpy.typing import NDArray
 
 from entail.data.passages import Passage, PassageTally, read_passages
 from entail.data.writing import replacing, write_text
-from entail.errors import EvaluationError
+from entail.errors import EvaluationError, FormatError
 from entail.index.vectors import slug
 from entail.progress import Meter, ProgressCallback
 
@@ -81,58 +84,81 @@ class PassageStore:
 
 
 def store_passages(
-    files: Sequence[Path], folder: Path, *, progress: ProgressCallback | None = None
+    files: Sequence[Path],
+    folder: Path,
+    *,
+    on_cut: Callable[[PassageStore], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> PassageStore:
     """Write the passages of files into a folder, or open what was written of the same files before.
 
     Two passages of one id are one passage; the first counts.
 
+    Args:
+        files: In the order in which their passages get their places.
+        folder: Where they go. What is there stays as it is until something was read.
+        on_cut: Given the pool of what was read before a mistake in a file; then the error is raised.
+        progress: See `Meter`.
+
     Raises:
-        FormatError: If a file is not what it should be.
+        FormatError: If a file is not what it should be; what came before is the pool of the folder.
         EvaluationError: If no passage is in them.
     """
-    key = f"{store_key(files)}-{_READING}"
+    key = f"{_content_key(files)}-{_READING}"
     about_file = folder / "passages.json"
     if about_file.is_file() and json.loads(about_file.read_text(encoding="utf-8")).get("key") == key:
         return PassageStore(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    about_file.unlink(missing_ok=True)
     total = sum(path.stat().st_size for file in files for path in _parts(file))
     meter = Meter(total, "reading passages", unit="bytes", report=progress)
     tallies = [PassageTally() for _ in files]
-    ids = array("Q")  # a hash of each: 168 MB of 21 million
-    place = 0
-    with (
-        replacing(folder / "texts.jsonl") as texts,
-        replacing(folder / "offsets.i64") as offsets,
-        texts.open("wb") as file,
-        offsets.open("wb") as places,
-    ):
-        places.write(np.int64(0).tobytes())
-        for path, tally in zip(files, tallies, strict=True):
-            for passage in read_passages(path, tally=tally):
-                row = json.dumps([passage.id, passage.text, passage.title]).encode() + b"\n"
-                file.write(row)
-                place += len(row)
-                ids.append(_hash(passage.id))
-                places.write(np.int64(place).tobytes())
-                meter.add(len(row))
-        file.close()
-        places.close()
+    with replacing(folder / "texts.jsonl") as texts, replacing(folder / "offsets.i64") as offsets:
+        ids, mistake = _write(files, tallies, texts, offsets, meter)
+        if mistake is not None and not ids:
+            raise mistake
         repeated = _repeated(ids)
         if len(repeated):
             _leave_out(repeated, texts, offsets)
-    count = len(ids) - len(repeated)
-    if not count:
-        raise EvaluationError("expected passages to search, found none in " + ", ".join(map(str, files)))
+        count = len(ids) - len(repeated)
+        if not count:
+            raise EvaluationError("expected passages to search, found none in " + ", ".join(map(str, files)))
+        about_file.unlink(missing_ok=True)  # it would belong to other texts
     about = {
-        "key": key,
+        "key": key if mistake is None else "",  # a cut pool is that of no files: they are read again
         "passages": count,
         "repeated": len(repeated),
         "files": [{"name": path.name, **tally.to_json()} for path, tally in zip(files, tallies, strict=True)],
+        **({"cut": str(mistake)} if mistake is not None else {}),
     }
     write_text(about_file, json.dumps(about, indent=2) + "\n")
-    return PassageStore(folder)
+    store = PassageStore(folder)
+    if mistake is not None:
+        if on_cut is not None:
+            on_cut(store)
+        raise mistake
+    return store
+
+
+def _write(
+    files: Sequence[Path], tallies: Sequence[PassageTally], texts: Path, offsets: Path, meter: Meter
+) -> tuple[array[int], FormatError | None]:
+    """Write passages and their places; return a hash of each id, and the mistake that ended the reading."""
+    ids = array("Q")  # 168 MB of 21 million
+    place = 0
+    with texts.open("wb") as file, offsets.open("wb") as places:
+        places.write(np.int64(0).tobytes())
+        try:
+            for path, tally in zip(files, tallies, strict=True):
+                for passage in read_passages(path, tally=tally):
+                    row = json.dumps([passage.id, passage.text, passage.title]).encode() + b"\n"
+                    file.write(row)
+                    place += len(row)
+                    ids.append(_hash(passage.id))
+                    places.write(np.int64(place).tobytes())
+                    meter.add(len(row))
+        except FormatError as error:
+            return ids, error
+    return ids, None
 
 
 def _hash(known: str) -> int:
@@ -168,14 +194,27 @@ def _leave_out(repeated: NDArray[np.int64], texts: Path, offsets: Path) -> None:
     kept[1].replace(offsets)
 
 
-def store_key(files: Sequence[Path]) -> str:
-    """Return what names the store of some files: their paths, sizes and times of change, hashed."""
-    stamps = [
-        (str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns)
-        for file in files
-        for path in _parts(file)
-    ]
-    return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16]
+def store_name(files: Sequence[Path]) -> str:
+    """Return what names the store of some files: where they are, hashed.
+
+    It stays when a file changes, so that what was encoded of texts that did not is found again.
+    """
+    return _hashed([str(file.resolve()) for file in files])
+
+
+def _content_key(files: Sequence[Path]) -> str:
+    """Return what changes with some files: their paths, sizes and times of change, hashed."""
+    return _hashed(
+        [
+            (str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns)
+            for file in files
+            for path in _parts(file)
+        ]
+    )
+
+
+def _hashed(told: object) -> str:
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
 
 
 def encode_store(
@@ -187,7 +226,8 @@ def encode_store(
 ) -> list[Path]:
     """Encode all passages by an encoder's premise tower, and return the files of their vectors, in order.
 
-    Shards that are there already are not encoded again.
+    Shards that are there already are not encoded again, nor what one holds of the first passages of another:
+    a pool that goes on where it was cut.
 
     Raises:
         EncoderError: If the weights cannot be loaded or make no vectors.
@@ -207,7 +247,10 @@ def encode_store(
             vectors = np.lib.format.open_memmap(
                 partial, mode="w+", dtype=np.float32, shape=(size, encoder.dimension)
             )
-            for at in range(0, size, _PIECE):
+            known = _beginning(folder, number, store, start, vectors.shape)
+            vectors[: len(known)] = known
+            meter.add(len(known))
+            for at in range(len(known), size, _PIECE):
                 texts = [store[start + place].whole for place in range(at, min(at + _PIECE, size))]
                 vectors[at : at + len(texts)] = encoder.encode_premises(texts)
                 meter.add(len(texts))
@@ -221,6 +264,21 @@ def _is_whole(file: Path, shape: tuple[int, int]) -> bool:
         return bool(np.load(file, mmap_mode="r").shape == shape)
     except (OSError, ValueError):
         return False
+
+
+def _beginning(folder: Path, number: int, store: PassageStore, start: int, shape: tuple[int, ...]) -> Floats:
+    """Return the vectors of a shard's first passages that were encoded when fewer were there."""
+    longest: Floats = np.empty((0, shape[1]), dtype=np.float32)
+    for file in folder.glob(f"{number:05}-*.npy"):
+        try:
+            found = np.load(file, mmap_mode="r")
+        except (OSError, ValueError):
+            continue
+        if found.shape[1:] != shape[1:] or not len(longest) < len(found) < shape[0]:
+            continue
+        if store.digest(start, start + len(found)) == file.stem.partition("-")[2]:
+            longest = found
+    return longest
 
 
 def _parts(path: Path) -> list[Path]:

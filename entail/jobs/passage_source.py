@@ -93,12 +93,12 @@ class PassageSource:
             EntailError: If a file or a data set cannot be read, or no passage is in the pool.
         """
         from entail.evaluation.passages import judged_questions
-        from entail.evaluation.passages_store import store_key, store_passages
+        from entail.evaluation.passages_store import store_name, store_passages
         from entail.settings import load_settings
         from entail.tuning.examples import examples_of
 
         assert self.questions is not None
-        place = load_settings().data_dir / "passages" / store_key(self.pool)
+        place = load_settings().data_dir / "passages" / store_name(self.pool)
         store = store_passages(self.pool, place, progress=progress)
         asked = judged_questions(self.questions, qrels=self.qrels, split="train").questions
         dev = judged_questions(self.dev, split="dev").questions if self.dev else ()

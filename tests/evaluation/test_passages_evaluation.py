@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +13,9 @@ import pytest
 
 from entail.cli import main
 from entail.data.passages import Question
+from entail.data.passages_stream import pieces
 from entail.encoders.biencoder import load
-from entail.errors import EvaluationError
+from entail.errors import EvaluationError, FormatError
 from entail.evaluation import passages_store
 from entail.evaluation.passages import Judged, evaluate_passages, judged_questions
 from entail.evaluation.passages_answers import answer_tokens, has_answer
@@ -141,6 +145,115 @@ def test_encoding_goes_on_where_it_was_cut_off(
     found = evaluate_passages(store, Judged((Question("a", store[1].text, (), ("p2",)),)), encoder="tiny")
     assert found.gold is not None
     assert found.gold["R@1"] == 1.0
+
+
+@pytest.fixture
+def dpr(tmp_path: Path) -> tuple[Path, str, str]:
+    """A DPR file's place, the whole of it, and what a broken download left: two questions of three."""
+    rows = [
+        {
+            "question": f"q{at}",
+            "answers": [word],
+            "positive_ctxs": [{"title": "", "text": f"{word} ba", "passage_id": f"g{at}"}],
+            "hard_negative_ctxs": [{"title": "", "text": f"{word} bo", "passage_id": f"n{at}"}],
+        }
+        for at, word in enumerate(("be", "bi", "bu"))
+    ]
+    text = json.dumps(rows, indent=1)
+    return tmp_path / "dpr.json", text, text[: text.index("q2") + 20]
+
+
+@pytest.fixture
+def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What an encoder was given as premises."""
+    from entail.encoders.biencoder import BiEncoder
+
+    texts: list[str] = []
+    right = BiEncoder.encode_premises
+
+    def seen(self: BiEncoder, given: list[str], **options: object) -> object:
+        texts.extend(given)
+        return right(self, given, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(BiEncoder, "encode_premises", seen)
+    return texts
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("packed", [True, False])
+def test_what_came_before_a_cut_stays_encoded(
+    *,
+    kept: bool,
+    packed: bool,
+    tiny_home: Path,
+    tmp_path: Path,
+    dpr: tuple[Path, str, str],
+    encoded: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file, whole, cut = dpr
+    arguments = ["evaluate", "passages", "--passages", str(file), "--questions", str(file)]
+    arguments += ["--encoder", "tiny", *(["--keep", str(tmp_path / "kept")] if kept else [])]
+    file.write_bytes(gzip.compress(whole.encode())[:-12] if packed else cut.encode())
+    if packed:  # an archive that is cut may hold a little more or less of the text
+        cut = "".join(pieces_before_the_end(file))
+    assert main(arguments) == 1
+    said = capsys.readouterr().err
+    assert f"{file}, line {cut.count(chr(10)) + 1}: expected a whole JSON array" in said
+    first = ["be ba", "be bo", "bi ba", "bi bo"]
+    assert encoded[:4] == first
+    before = list(encoded)
+    encoded.clear()
+    assert main(arguments) == 1  # cut as it was: nothing new
+    assert encoded == []
+    capsys.readouterr()
+    file.write_bytes(gzip.compress(whole.encode()) if packed else whole.encode())
+    assert main([*arguments, "--json"]) == 0
+    assert before + encoded == [*first, "bu ba", "bu bo"]
+    data = json.loads(capsys.readouterr().out)
+    assert (data["passages"], data["questions"]) == (6, 3)
+    assert "cut" not in data["pool"]
+    (store,) = [PassageStore(found.parent) for found in tmp_path.rglob("passages.json")]
+    vectors = np.load(max(store.folder.glob("vectors-*/*.npy"), key=lambda found: found.stat().st_size))
+    expected = load("tiny").encode_premises([passage.whole for passage in store])
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
+def pieces_before_the_end(file: Path) -> Iterator[str]:
+    with contextlib.suppress(FormatError):
+        yield from pieces(file)
+
+
+def test_a_kept_pool_can_be_read_after_a_read_that_failed(
+    pool: Path, tmp_path: Path, dpr: tuple[Path, str, str]
+) -> None:
+    store_passages([pool], tmp_path / "kept")
+    with pytest.raises(FormatError, match="none"):  # nothing was read: what is there stays
+        store_passages([tmp_path / "none.tsv"], tmp_path / "kept")
+    assert [one.id for one in PassageStore(tmp_path / "kept")] == ["p1", "p2", "p3", "p4"]
+    file, whole, cut = dpr
+    file.write_text(cut, encoding="utf-8")
+    told: list[int] = []
+    with pytest.raises(FormatError, match="line 45"):
+        store_passages([pool, file], tmp_path / "kept", on_cut=lambda store: told.append(len(store)))
+    kept = PassageStore(tmp_path / "kept")
+    assert [one.id for one in kept] == ["p1", "p2", "p3", "p4", "g0", "n0", "g1", "n1"]
+    assert (kept[7].text, told) == ("bi bo", [8])
+    assert "line 45" in str(kept.about["cut"])
+    file.write_text(whole, encoding="utf-8")
+    assert len(store_passages([pool, file], tmp_path / "kept")) == 10
+
+
+def test_vectors_of_other_texts_are_not_taken_for_the_beginning(
+    tiny_home: Path, tmp_path: Path, encoded: list[str]
+) -> None:
+    pool, encoder = tmp_path / "pool.tsv", load("tiny")
+    pool.write_text("1\tba\n2\tbe\n", encoding="utf-8")
+    encode_store(store_passages([pool], tmp_path / "kept"), encoder)
+    pool.write_text("1\tba\n2\tbi\n3\tbo\n", encoding="utf-8")
+    encoded.clear()
+    encode_store(store_passages([pool], tmp_path / "kept"), encoder)
+    assert encoded == ["ba", "bi", "bo"]
 
 
 def test_other_files_are_another_pool(pool: Path, tmp_path: Path) -> None:
