@@ -42,7 +42,7 @@ from entail.jobs.passage_source import evenly
 from entail.results import commit, hardware, write_result
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.dpr import train_dpr
-from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_hard_negatives
+from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_missing_negatives
 from entail.tuning.training import train_tuning
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
@@ -118,7 +118,7 @@ class Bench:
         asked = evenly(tuple(read_questions(self.given.train)), self.given.questions)
         with progress_bar() as progress:
             depth = self.contrast(seed=0).depth
-            return with_hard_negatives(examples_of(self.store, asked), depth=depth, progress=progress)
+            return with_missing_negatives(examples_of(self.store, asked), depth=depth, progress=progress)
 
     @cached_property
     def entailments(self) -> tuple[NliPair, ...]:

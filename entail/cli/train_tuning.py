@@ -84,8 +84,9 @@ def dpr(
     source: PassageSource,
     config: DprConfig,
 ) -> Report:
-    """Train a retriever of passages on in-batch negatives and hard ones that BM25 brings (DPR).
+    """Train a retriever of passages on in-batch negatives and hard ones (DPR).
 
+    Hard negatives that a file gives are taken as they are; BM25 brings some for questions that have none.
     Several processes: `torchrun --nproc-per-node 2 -m entail train dpr ...`.
     """
     from entail.cli.train import evaluations

@@ -44,7 +44,8 @@ class Question:
         text: The question.
         answers: Texts that answer it, any of them.
         gold: Ids of the passages that answer it.
-        hard_negatives: Ids of passages that look as if they did.
+        hard_negatives: Ids of passages that look as if they did; in a DPR file that has no hard ones, its
+            other negatives, as DPR takes them.
     """
 
     id: str
@@ -178,13 +179,14 @@ def question_of(row: Mapping[str, Any], number: str, place: Place) -> Question:
             raise place.at(name).wrong("a text or a list of texts", given)
     positive = list(_contexts(row, "positive_ctxs", place))
     positive += [one for one in _contexts(row, "ctxs", place) if one[0].get("isgold")]
+    negative = list(_contexts(row, "hard_negative_ctxs", place)) or _contexts(row, "negative_ctxs", place)
     known = next((row[name] for name in ("_id", "id", "qid") if row.get(name) is not None), number)
     return Question(
         str(known),
         text.strip(),
         tuple(map(str, given)),
         tuple(dict.fromkeys(_passage(*one).id for one in positive)),
-        tuple(dict.fromkeys(_passage(*one).id for one in _contexts(row, "hard_negative_ctxs", place))),
+        tuple(dict.fromkeys(_passage(*one).id for one in negative)),
     )
 
 

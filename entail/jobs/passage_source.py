@@ -137,9 +137,18 @@ def evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:
 
 
 def with_mined(data: PassageData, *, depth: int, progress: ProgressCallback | None = None) -> PassageData:
-    """Add hard negatives to the questions, those of dev among them: their pool is otherwise an easy one."""
-    from entail.tuning.examples import with_hard_negatives
+    """Add hard negatives to questions that have none, those of dev too: their pool is otherwise an easy one.
 
-    dev = data.dev and with_hard_negatives(data.dev, depth=depth, progress=progress)
-    examples = with_hard_negatives(data.examples, depth=depth, progress=progress)
-    return replace(data, examples=examples, dev=dev)
+    Raises:
+        EvaluationError: If some have none, and the pool is too large for BM25 in memory.
+    """
+    from entail.tuning.examples import with_missing_negatives
+
+    learnt, dev = data.examples.examples, data.dev.examples if data.dev else ()
+    every = replace(data.examples, examples=(*learnt, *dev))  # over one pool: its words are indexed once
+    found = with_missing_negatives(every, depth=depth, progress=progress).examples
+    return replace(
+        data,
+        examples=replace(data.examples, examples=found[: len(learnt)]),
+        dev=data.dev and replace(data.dev, examples=found[len(learnt) :]),
+    )

@@ -106,7 +106,11 @@ class DprConfig:
     tuning: Annotated[Tuning, _TUNING] = "lora"
     rank: Annotated[int, _RANK] = 32
     negatives: Annotated[int, "hard negatives of a question a step, beside the batch's; 0: these alone"] = 1
-    depth: Annotated[int, "first passages of BM25 among which hard negatives are looked for"] = 20
+    depth: Annotated[
+        int,
+        "first passages of BM25 among which a question that comes with no hard negative gets some; "
+        "0: those that are given alone",
+    ] = 20
     temperature: Annotated[
         float, "what cosines are divided by; the paper's inner products are of any length"
     ] = 0.05
@@ -130,7 +134,7 @@ class DprConfig:
         """Check every value."""
         check_values(
             self,
-            at_least={**_LOWEST, "negatives": 0, "depth": 1},
+            at_least={**_LOWEST, "negatives": 0, "depth": 0},
             above_zero={
                 "learning_rate": self.highest_rate,
                 "temperature": self.temperature,

@@ -14,6 +14,7 @@ from typing import Any
 from entail.data.nli import NliPair
 from entail.data.passages import Question
 from entail.data.text import fold, premise_key
+from entail.errors import EvaluationError
 from entail.evaluation.passages_answers import answer_tokens, has_answer
 from entail.evaluation.passages_search import search_words
 from entail.evaluation.passages_store import PassageStore
@@ -133,6 +134,37 @@ def with_hard_negatives(
                 mined.append(at)
         found.append(replace(one, negatives=(*one.negatives, *mined)))
     return replace(examples, examples=tuple(found))
+
+
+def with_missing_negatives(
+    examples: Examples, *, depth: int, progress: ProgressCallback | None = None
+) -> Examples:
+    """Add what BM25 brings to the questions that come with no hard negative; given ones stay as they are.
+
+    Where every question has some, nothing is searched, and the pool may be of any size.
+
+    Args:
+        examples: The questions; their pool is searched.
+        depth: Passages looked at for each; 0 looks for none.
+        progress: Told how far it is.
+
+    Raises:
+        EvaluationError: If questions have none, and the pool is too large for BM25 in memory.
+    """
+    alone = tuple(one for one in examples.examples if not one.negatives)
+    if not alone or not depth:
+        return examples
+    try:
+        mined = with_hard_negatives(replace(examples, examples=alone), depth=depth, progress=progress)
+    except EvaluationError as error:
+        raise EvaluationError(
+            f"{len(alone):,} of {len(examples):,} questions come with no hard negative in the pool, and are "
+            f"looked up by BM25: {error}; depth 0 looks for none"
+        ) from error
+    found = iter(mined.examples)
+    return replace(
+        examples, examples=tuple(one if one.negatives else next(found) for one in examples.examples)
+    )
 
 
 def entailed_pairs(

@@ -83,6 +83,13 @@ def test_dpr_questions_come_with_their_passages(tmp_path: Path, indent: int | No
     assert found[2] == Question("3", "who won cup 2", ("Rome",), ("p2",), ("h",))
 
 
+def test_other_negatives_stand_in_where_a_dpr_file_has_no_hard_ones(tmp_path: Path) -> None:
+    other = [{"text": "A cup of tea.", "passage_id": "n"}]
+    rows = [{**DPR[0], "negative_ctxs": other}, {**DPR[1], "hard_negative_ctxs": [], "negative_ctxs": other}]
+    found = list(read_questions(written(tmp_path, "dpr.json", rows)))
+    assert [one.hard_negatives for one in found] == [("h",), ("n",)]
+
+
 def test_a_dpr_file_cut_in_the_middle_gives_what_is_whole_and_names_the_line(tmp_path: Path) -> None:
     whole = json.dumps(DPR, indent=1)
     cut = whole[: whole.index("who won cup 2") + 4]

@@ -1,5 +1,6 @@
 """Questions beside their passages: gold, hard negatives, claims, and what of a long passage is read."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,16 @@ from hypothesis import strategies as st
 
 from entail.data.nli import NliPair
 from entail.data.passages import Question
+from entail.errors import EvaluationError
+from entail.evaluation import passages_search
 from entail.evaluation.passages_store import PassageStore, store_passages
-from entail.tuning.examples import entailed_pairs, examples_of, excerpt, with_hard_negatives
+from entail.tuning.examples import (
+    entailed_pairs,
+    examples_of,
+    excerpt,
+    with_hard_negatives,
+    with_missing_negatives,
+)
 
 POOL = (
     "p0\tIce melts at 0 degrees and water freezes there\n"
@@ -47,6 +56,27 @@ def test_what_holds_the_answer_is_no_negative(store: PassageStore) -> None:
     assert found.examples[0].negatives[0] == 3
     assert found.digest != before.digest
     assert set(with_hard_negatives(before, depth=1).examples[0].negatives) <= {3, 1, 2}
+
+
+def test_given_negatives_stay_and_bm25_serves_those_that_have_none(store: PassageStore) -> None:
+    alone = replace(ASKED, id="b", hard_negatives=())
+    before = examples_of(store, [ASKED, alone, replace(ASKED, id="c")])
+    given, found, also = with_missing_negatives(before, depth=5).examples
+    assert (given.negatives, also.negatives) == ((3,), (3,))
+    assert set(found.negatives) == {1, 2}
+    assert with_missing_negatives(before, depth=0) == before
+
+
+def test_the_pools_size_matters_only_where_bm25_is_needed(
+    store: PassageStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passages_search, "MOST_BM25", 3)
+    given = examples_of(store, [ASKED])
+    assert with_missing_negatives(given, depth=5) == given
+    alone = examples_of(store, [ASKED, replace(ASKED, id="b", hard_negatives=("nowhere",))])
+    with pytest.raises(EvaluationError, match=r"1 of 2 questions .* at most 3 passages .*; depth 0"):
+        with_missing_negatives(alone, depth=5)
+    assert with_missing_negatives(alone, depth=0) == alone
 
 
 def test_a_claim_stands_beside_its_passage_and_false_pairs_are_left_out(store: PassageStore) -> None:

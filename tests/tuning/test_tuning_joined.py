@@ -13,6 +13,7 @@ from entail.cards.measured_passages import MeasuredPassages
 from entail.cli import main
 from entail.encoders.catalogue import resolve
 from entail.errors import SettingsError
+from entail.evaluation import passages_search
 from entail.jobs.fields import values_of
 from entail.jobs.given import absolute
 from entail.jobs.method import Run, method
@@ -43,6 +44,36 @@ def test_both_stages_from_the_command_line(
     assert main(["evaluate", "passages", *pool, *asked]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["questions"], found["passages"]) == (12, 48)
+
+
+def test_negatives_that_a_file_gives_need_no_bm25(
+    tiny_home: Path,
+    tmp_path: Path,
+    passages_and_questions: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(passages_search, "MOST_BM25", 3)
+    texts, asked = passages_and_questions
+    rows = [
+        {
+            "question": one.text,
+            "answers": list(one.answers),
+            "positive_ctxs": [{"text": texts[at], "passage_id": f"p{at}"}],
+            "hard_negative_ctxs": [{"text": texts[at + 1], "passage_id": f"p{at + 1}"}],
+        }
+        for at, one in enumerate(asked[:16])
+    ]
+    file = tmp_path / "dpr.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    run = ["train", "dpr", "--questions", str(file), *SMALL, "--out", str(tiny_home / "mine")]
+    assert main(run) == 0
+    assert "learnt from 16 questions over 17 passages, with 16 hard negatives" in capsys.readouterr().out
+    file.write_text(json.dumps([*rows, {**rows[0], "hard_negative_ctxs": []}]), encoding="utf-8")
+    assert main([*run, "--no-resume"]) == 1
+    assert "1 of 17 questions come with no hard negative" in capsys.readouterr().err
+    assert main([*run, "--no-resume", "--depth", "0"]) == 0
+    assert "from 17 questions over 17 passages, with 16 hard negatives" in capsys.readouterr().out
 
 
 def test_its_card_tells_what_was_measured_over_passages(
