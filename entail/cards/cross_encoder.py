@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from entail.cards.licences import OTHER, proposed_licence
-from entail.cards.markdown import code, escaped, shown, table
+from entail.cards.markdown import code, escaped, settings, shown, table
 from entail.cards.methods import method_text
 from entail.cards.sources import data_source
 from entail.encoders.cross import ADAPTER, HEAD, WHOLE
@@ -85,7 +85,7 @@ def cross_encoder_card(
         *(escaped(source.note) for source in sources if source.note),
         table(["of them", "count"], [[key, shown(value)] for key, value in trained.items() if key != "data"]),
         "## How it was trained",
-        table(["setting", "value"], [[escaped(k.replace("_", " ")), shown(v)] for k, v in config.items()]),
+        table(["setting", "value"], settings(method.used(config))),
         "## Figures",
     ]
     dev = (told.get("figures") or {}).get("dev") or {}

@@ -186,7 +186,7 @@ def _read(folder: Path, name: str) -> tuple[EncoderEntry, Mapping[str, Any]]:
         raise EncoderError(
             f"{name}: expected an encoder with an entail.json, found none; its own README.md is its card"
         )
-    parts = ("config", "figures", "trained_on", "averaged")
+    parts = ("config", "figures", "trained_on", "averaged", "tuned")
     return entry, {**told, **{part: _object(told.get(part), part, name) for part in parts}}
 
 

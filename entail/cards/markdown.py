@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
@@ -58,6 +58,15 @@ def shown(value: object) -> str:
         if kind(text).is_absolute() or text.startswith("~"):
             return code(f".../{kind(text).name}")
     return code(text) if re.fullmatch(r"[\w./@:+-]+", text) else escaped(text)
+
+
+def settings(config: Mapping[str, object]) -> list[list[str]]:
+    """Return settings as rows of a table.
+
+    >>> settings({"batch_size": 128})
+    [['batch size', '128']]
+    """
+    return [[escaped(name.replace("_", " ")), shown(value)] for name, value in config.items()]
 
 
 def section(text: str, title: str) -> str:

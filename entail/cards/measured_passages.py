@@ -26,6 +26,8 @@ class MeasuredPassages:
         answer: The same, a hit being any passage that holds an answer.
         base: As `gold`, of the untrained base; empty where it was not measured.
         words: As `gold`, of BM25.
+        untuned: As `gold`, of the same training of the same seed without entailment tuning before it; empty
+            where there was none before this one, or it was not measured.
         precision: What vectors were computed in, where it was asked for, such as `bf16`; empty for the usual.
         about: Commit, seed, hardware, command and time of the measurement.
     """
@@ -37,6 +39,7 @@ class MeasuredPassages:
     answer: Figures = field(default_factory=dict)
     base: Figures = field(default_factory=dict)
     words: Figures = field(default_factory=dict)
+    untuned: Figures = field(default_factory=dict)
     precision: str = ""
     about: Mapping[str, Any] = field(default_factory=dict)
 
@@ -59,6 +62,7 @@ class MeasuredPassages:
             answer=_figures(told.get("answer")),
             base=_figures(told.get("base")),
             words=_figures(told.get("words")),
+            untuned=_figures(told.get("untuned")),
             precision=str(told.get("precision") or ""),
             about=dict(told.get("about") or {}),
         )
@@ -102,6 +106,7 @@ def passage_figures(
         base=gold(next((one for one in found if beside(one) and one["retriever"] != "bm25"), None)),
         precision=precision,
         words=gold(next((one for one in found if one["retriever"] == "bm25" and beside(one)), None)),
+        untuned=gold(next((one for one in found if _is_without_tuning(one, ours)), None)),
         about={**about, **{name: ours[name] for name in ("commit", "seed", "hardware") if name in ours}},
     )
 
@@ -109,6 +114,19 @@ def passage_figures(
 def passage_revisions(figures: Mapping[str, Any]) -> list[str]:
     """Return whose figures stand there."""
     return list(dict.fromkeys(str(one["revision"]) for one in _evaluations(figures)))
+
+
+def _is_without_tuning(other: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
+    """Return whether a row of `scripts/reproduce_tuning.py` is the second stage of another one alone."""
+    budget, whole = other.get("budget"), ours.get("budget")
+    return (
+        other is not ours
+        and other.get("arm") == "none"
+        and other.get("seed") == ours.get("seed")
+        and isinstance(budget, dict)
+        and isinstance(whole, dict)
+        and budget.items() <= whole.items()
+    )
 
 
 def _evaluations(told: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - JSON is of any type

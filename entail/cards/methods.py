@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from entail.errors import SettingsError
+
+Defaults = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +23,7 @@ class MethodText:
         tags: Of the Hub, beside those that every encoder has.
         losses: Value of the setting `loss` -> what is minimised.
         judged_on: What its weights are chosen on.
+        defaults: Setting -> another setting -> value of that -> what the first is where nobody said.
     """
 
     name: str
@@ -29,6 +33,20 @@ class MethodText:
     tags: tuple[str, ...] = ()
     losses: Mapping[str, str] = field(default_factory=dict)
     judged_on: str = "trees"
+    defaults: Defaults = field(default_factory=dict)
+
+    def used(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Return settings with the values that were used where nobody said one.
+
+        >>> method_text("dpr").used({"tuning": "full", "learning_rate": None, "seed": 0})
+        {'tuning': 'full', 'learning_rate': 1e-05, 'seed': 0}
+        """
+        found = dict(config)
+        for name, by in self.defaults.items():
+            if name in config and config[name] is None:
+                values = (known.get(str(config.get(other))) for other, known in by.items())
+                found[name] = next((value for value in values if value is not None), None)
+        return found
 
 
 _METHODS: dict[str, MethodText] = {}
@@ -62,9 +80,14 @@ def method_text(name: str | None) -> MethodText:
     )
 
 
+def _rates(*, lora: float, full: float) -> Defaults:
+    return {"learning_rate": {"tuning": {"lora": lora, "full": full}}}
+
+
 register_method(
     MethodText(
         name="gausscse",
+        defaults=_rates(lora=5e-4, full=5e-5),
         title="Gaussian sentence embedding (GaussCSE)",
         idea="says which of two sentences entails the other",
         citation=r"""@misc{yoda2023sentence,
@@ -80,6 +103,7 @@ register_method(
 register_method(
     MethodText(
         name="aeenc",
+        defaults=_rates(lora=5e-4, full=1e-5),
         title="Active entailment encoding (AE-Enc)",
         idea="ranks the premises that *explain* a claim above those that merely resemble it",
         citation=r"""@misc{bogatu2022active,
@@ -101,6 +125,7 @@ register_method(
 register_method(
     MethodText(
         name="judge",
+        defaults=_rates(lora=5e-4, full=5e-5),
         title="A judge of entailment (natural language inference)",
         idea="says whether a premise entails a hypothesis, contradicts it, or neither",
         judged_on="pairs",
@@ -122,6 +147,10 @@ _DPR = r"""@inproceedings{karpukhin2020dense,
 register_method(
     MethodText(
         name="tuning",
+        defaults={
+            **_rates(lora=5e-4, full=2e-5),
+            "beta": {"prompt": {"hypothesis": 0.8, "full": 0.8, "question": 0.8, "plain": 0.15}},
+        },
         title="Entailment tuning",
         idea="predicts what a passage entails, as a start for training a retriever of passages",
         citation=_DAI,
@@ -132,7 +161,8 @@ register_method(
 register_method(
     MethodText(
         name="dpr",
-        title="Dense passage retrieval (DPR), siamese, after entailment tuning where its settings say so",
+        defaults=_rates(lora=2e-4, full=1e-5),
+        title="Dense passage retrieval (DPR)",
         idea="ranks the passages that answer a question above the others",
         citation=f"{_DPR}\n\n{_DAI}",
         tags=("passage-retrieval", "hard-negatives"),
@@ -142,6 +172,7 @@ register_method(
 register_method(
     MethodText(
         name="arcf",
+        defaults=_rates(lora=5e-4, full=2e-5),
         title="Autoregressive reasoning over chains of facts (ARCF)",
         idea="chooses the facts that explain an answer one after another, each in the light of those before",
         citation=r"""@inproceedings{cartuyvels2020autoregressive,

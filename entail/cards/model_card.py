@@ -14,6 +14,7 @@ from entail.cards import sections
 from entail.cards.facts import Facts, read_facts, replace_text
 from entail.cards.licences import OTHER
 from entail.cards.markdown import code, escaped
+from entail.cards.methods import method_text
 from entail.cards.sources import TEAM, hub_id
 
 CARD = "README.md"
@@ -85,6 +86,7 @@ def _header(facts: Facts) -> str:
     base = hub_id(facts.base) if facts.base else None
     adapter = facts.form == "adapter"
     tags = ["sentence-transformers", "sentence-similarity", "feature-extraction", "entailment"]
+    before = method_text("tuning").tags if facts.told["tuned"] else ()
     known = _plain(source.name for source in facts.sources or () if source.name != TEAM)
     data = ModelCardData(
         language="en",
@@ -94,7 +96,11 @@ def _header(facts: Facts) -> str:
         base_model_relation=("adapter" if adapter else "finetune") if base else None,
         library_name="peft" if adapter else "sentence-transformers",
         pipeline_tag="sentence-similarity",
-        tags=[*tags, *_plain([facts.method.name, *facts.method.tags]), *(["lora"] if adapter else [])],
+        tags=[
+            *tags,
+            *_plain([facts.method.name, *facts.method.tags, *before]),
+            *(["lora"] if adapter else []),
+        ],
         datasets=known or None,
     )
     return data.to_yaml(line_break="\n").rstrip()

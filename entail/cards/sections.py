@@ -8,10 +8,11 @@ from typing import Any
 from entail.cards import gaussian, usage
 from entail.cards.facts import Facts
 from entail.cards.licences import OTHER
-from entail.cards.markdown import code, escaped, shown, table
+from entail.cards.markdown import code, escaped, settings, shown, table
 from entail.cards.measured import PROTOCOLS, Measured
 from entail.cards.measured_pairs import MeasuredPairs, PairFigures
 from entail.cards.measured_passages import MeasuredPassages
+from entail.cards.methods import method_text
 from entail.cards.sources import TEAM, base_citation
 
 _MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
@@ -45,6 +46,7 @@ def about(facts: Facts) -> Iterator[str]:
     size = f"{facts.entry.dimension}-dimensional " if facts.entry.dimension else ""
     on = f" on {code(facts.base_place)}" if facts.base_place else ""
     kind = "an adapter" if facts.form == "adapter" else "a whole model"
+    tuned = "It went on from what entailment tuning had made. " if facts.told["tuned"] else ""
     if facts.entry.gaussian is not None:
         made = gaussian.about_gaussians(facts.entry.gaussian, dimension=facts.entry.space_dimension)
         by = f"{escaped(facts.method.title)}{on}"
@@ -55,7 +57,8 @@ def about(facts: Facts) -> Iterator[str]:
         return
     yield (
         f"A sentence encoder trained by {escaped(facts.method.title)}{on}: it {facts.method.idea}, by the "
-        f"cosine of {size}vectors. {towers} It is {kind} that any user of sentence-transformers can load."
+        f"cosine of {size}vectors. {towers} {tuned}"
+        f"It is {kind} that any user of sentence-transformers can load."
     )
 
 
@@ -114,11 +117,12 @@ def training(facts: Facts) -> Iterator[str]:
     loss = facts.method.losses.get(str(config.get("loss")))
     if loss:
         rows.append(["loss in full", code(loss)])
-    rows += [[escaped(name.replace("_", " ")), shown(value)] for name, value in config.items()]
+    rows += settings(facts.method.used(config))
     epoch = facts.told["figures"].get("epoch")
     if epoch is not None:
         rows.append(["epoch whose weights were kept", shown(epoch)])
     yield table(["setting", "value"], rows, numbers_from=2)
+    yield from _first_stage(facts)
     encoders = averaged.get("encoders") or ()
     if encoders:
         lines = [f"{code(str(one.get('name')))} ({shown(one.get('weight'))})" for one in encoders]
@@ -126,6 +130,21 @@ def training(facts: Facts) -> Iterator[str]:
             f"Its weights are the mean of {len(encoders)} trainings (in brackets the weight of each), scaled "
             f"by {shown(averaged.get('scale', 1.0))}: {', '.join(lines)}."
         )
+
+
+def _first_stage(facts: Facts) -> Iterator[str]:
+    """What it went on from, where that was trained, too."""
+    tuned = facts.told["tuned"]
+    if not tuned:
+        return
+    first = method_text("tuning")
+    yield (
+        f"That is its second stage. It went on from {code(str(tuned.get('revision')))}, which "
+        f"{first.title.lower()} had made: an encoder that learnt to predict masked words of claims from the "
+        "passages that entail them, with these settings:"
+    )
+    rows = settings(first.used(tuned.get("config") or {}))
+    yield table(["setting of the first stage", "value"], rows, numbers_from=2)
 
 
 def _shared(encoders: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -194,6 +213,7 @@ def _measured_passages(measured: MeasuredPassages, *, base: str | None) -> Itera
     columns = {
         "BM25": measured.words,
         f"untrained base, {code(base or 'base')}": measured.base,
+        "the same training without tuning before it": measured.untuned,
         "this encoder": measured.gold,
         "this encoder, by answer": measured.answer,
     }
@@ -201,7 +221,25 @@ def _measured_passages(measured: MeasuredPassages, *, base: str | None) -> Itera
     names = list(dict.fromkeys(name for figures in there.values() for name in figures))
     rows = [[escaped(name), *(_number(figures.get(name)) for figures in there.values())] for name in names]
     yield table(["measure", *there], rows)
+    if measured.untuned:
+        yield _worth_of_tuning(measured)
     yield from _about_measurement(measured.about)
+
+
+def _worth_of_tuning(measured: MeasuredPassages) -> str:
+    """Say whether the first stage brought anything, measure by measure."""
+    with_it, without = measured.gold, measured.untuned
+    both = [name for name in with_it if name in without]
+    lost = [name for name in both if with_it[name] < without[name]]
+    won = [name for name in both if with_it[name] > without[name]]
+    told = ", ".join(
+        f"{name} {_number(with_it[name])} with it and {_number(without[name])} without" for name in both[:1]
+    )
+    said = {
+        (True, False): "Entailment tuning cost more than it brought: the second stage alone measured better",
+        (False, True): "Entailment tuning paid: the second stage alone measured worse",
+    }.get((bool(lost), bool(won)), "Whether the second stage alone is better depends on the measure")
+    return f"{said} ({told}; of the same questions, hard negatives, steps and seed)."
 
 
 def _shares(figures: PairFigures) -> list[str]:

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,18 @@ import pytest
 import yaml
 
 import entail
+from entail.aeenc.config import AeencConfig
+from entail.arcf.config import ArcfConfig
 from entail.cards import methods, sources
 from entail.cards.facts import remember
-from entail.cards.methods import MethodText, register_method
+from entail.cards.methods import MethodText, method_text, register_method
 from entail.cards.model_card import model_card, write_card
 from entail.cards.sources import DataSource, register_source
 from entail.cli import main
 from entail.errors import EncoderError, SettingsError
+from entail.gausscse.config import GausscseConfig
+from entail.tuning.config import DprConfig, TuningConfig
+from entail.tuning.judge_config import JudgeConfig
 
 Write = Callable[..., Path]
 
@@ -127,6 +133,26 @@ def test_counts_settings_and_loss_are_told(encoder: Write) -> None:
     assert "triplet margin, max(cos(h, p-) - cos(h, p+) + m, 0)" in card
     assert "It proves nothing" in card
     assert "elementary science" in card
+
+
+def test_the_values_that_were_used_are_those_of_the_settings() -> None:
+    configs: dict[str, tuple[type[Any], dict[str, str]]] = {
+        "aeenc": (AeencConfig, {"learning_rate": "highest_rate"}),
+        "gausscse": (GausscseConfig, {"learning_rate": "highest_rate"}),
+        "arcf": (ArcfConfig, {"learning_rate": "highest_rate"}),
+        "judge": (JudgeConfig, {"learning_rate": "highest_rate"}),
+        "dpr": (DprConfig, {"learning_rate": "highest_rate"}),
+        "tuning": (TuningConfig, {"learning_rate": "highest_rate", "beta": "share"}),
+    }
+    for name, (config, read) in configs.items():
+        method = method_text(name)
+        assert set(method.defaults) == set(read)
+        for setting, effective in read.items():
+            ((other, values),) = method.defaults[setting].items()
+            for value in values:
+                made = config(**{other: value})
+                assert method.used(asdict(made))[setting] == getattr(made, effective), (name, setting, value)
+                assert method.used({**asdict(made), setting: 0.3})[setting] == 0.3
 
 
 def test_notes_on_its_making_stand_above_the_settings_as_plain_words(encoder: Write) -> None:

@@ -128,6 +128,60 @@ def test_its_card_tells_what_was_measured_over_passages(
     assert "entail evaluate passages --passages FILE --questions FILE --encoder mine" in said
 
 
+def test_a_card_tells_what_the_first_stage_was_and_what_it_brought(
+    tiny_home: Path, tmp_path: Path, trained: Callable[..., Path]
+) -> None:
+    first = {"tuning": "lora", "prompt": "plain", "beta": None, "learning_rate": None, "epochs": 7}
+    tuned = {"revision": "start@abc", "config": first}
+    config = {"tuning": "full", "learning_rate": None}
+    place = str(trained("mine", towers="siamese", method="dpr", tuned=tuned, config=config))
+    budget = {"base": "tiny", "epochs": 2}
+
+    def row(arm: str, revision: str, first: float, seed: int = 0, **told: Any) -> dict[str, Any]:
+        return {
+            **{"arm": arm, "retriever": arm, "revision": revision, "questions": 12, "passages": 48},
+            **{
+                "gold": {"R@1": first, "MRR": 0.5},
+                "answer": None,
+                "seed": seed,
+                "budget": {**budget, **told},
+            },
+        }
+
+    rows = [
+        row("none", "n@1", 0.91, seed=1),
+        row("none", "n@2", 0.92, epochs=9),
+        row("none", "n@3", 0.44),
+        row("0.8/H", str(resolve("mine").revision), 0.33, tuning_epochs=1),
+    ]
+    file = tmp_path / "tuning.json"
+
+    def card() -> str:
+        file.write_text(json.dumps({"figures": {"rows": rows}}), encoding="utf-8")
+        assert main(["card", place, "--results", str(file)]) == 0
+        return (tiny_home / "mine" / "README.md").read_text(encoding="utf-8")
+
+    said = card()
+    assert "It went on from `start@abc`, which entailment tuning had made" in said
+    for line in (
+        "| beta | 0.15 |",
+        "| epochs | 7 |",
+        "| learning rate | 0.0005 |",
+        "| learning rate | 1e-05 |",
+    ):
+        assert line in said
+    assert "- entailment-tuning" in said
+    assert "| R@1 | 0.440 | 0.330 |" in said
+    assert "cost more than it brought" in said
+    assert "R@1 0.330 with it and 0.440 without" in said
+    rows[2]["gold"]["R@1"] = 0.22
+    assert "Entailment tuning paid: " in card()
+    rows[2]["gold"]["MRR"] = 0.9
+    assert "depends on the measure" in card()
+    del rows[2]
+    assert "without" not in card().partition("## Figures")[2].partition("## Limits")[0]
+
+
 @pytest.mark.parametrize("name", ["tuning", "dpr"])
 def test_a_job_trains_and_measures(
     tiny_home: Path, tmp_path: Path, squad: dict[str, Path], name: str
