@@ -39,7 +39,7 @@ from entail.errors import EntailError
 from entail.evaluation.passages import Judged, evaluate_passages
 from entail.evaluation.passages_store import PassageStore, store_passages
 from entail.jobs.passage_source import evenly
-from entail.results import commit, hardware, write_result
+from entail.results import hardware, provenance, write_result
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.dpr import train_dpr
 from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_missing_negatives
@@ -175,8 +175,10 @@ _TUNING = ("tuning_epochs", "tuning_rate", "warmup", "nli_pairs")
 
 
 def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
-    """Train an arm, both stages, and measure it."""
-    started = time.perf_counter()
+    """Train an arm, both stages, and measure it; seconds are those of all processes that it took.
+
+    A search that was broken off is begun anew: only the last is counted.
+    """
     stages: dict[str, Any] = {}
     configs: dict[str, Any] = {}
     encoder = arm.retriever or ""
@@ -205,7 +207,10 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
                     "seconds": tuning.fitted.seconds,
                     "steps": tuning.fitted.steps,
                     "counts": dict(tuning.counts),
-                    "loss": [mean(losses[:10]), mean(losses[-10:])] if losses else None,
+                    # Of a training that was resumed only the last part is seen here.
+                    "loss": [mean(losses[:10]), mean(losses[-10:])]
+                    if losses and not tuning.fitted.resumed
+                    else None,
                 }
                 configs["tuning"] = asdict(config)
                 start = {"base": str(out)} if bench.given.every_weight else {"initial": str(out)}
@@ -218,6 +223,7 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
         }
         configs["contrast"] = asdict(bench.contrast(seed=seed))
         encoder = str(place)
+    clock = time.perf_counter()
     with progress_bar() as progress:
         found = evaluate_passages(
             bench.store,
@@ -227,10 +233,11 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
             ks=KS,
             progress=progress,
         )
+    stages["measuring"] = {"seconds": time.perf_counter() - clock}
     if arm.retriever is None:  # 32 MB of vectors that nobody searches again
         for vectors in bench.store.folder.glob(f"vectors-{Path(encoder).name}*"):
             shutil.rmtree(vectors, ignore_errors=True)
-    told_of = found.to_json()
+    told_of, run = found.to_json(), provenance()
     return {
         "arm": arm.name,
         "seed": None if arm.retriever else seed,
@@ -241,10 +248,10 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
             for name in ("retriever", "revision", "questions", "passages", "gold", "answer")
         },
         "stages": stages,
-        "seconds": round(time.perf_counter() - started, 1),
-        "commit": commit(),
+        "seconds": round(sum(stage["seconds"] for stage in stages.values()), 1),
         "hardware": hardware(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "run": run,
+        **{name: run[name] for name in ("commit", "finished")},
     }
 
 
@@ -349,6 +356,9 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield "Per cent, mean ± standard deviation over seeds; what was run stands in `tuning.json`, row by row,"
     yield "with its commit, settings, hardware and seconds. The paper's figures are those of BERT-base on"
     yield "Natural Questions (21,015,324 passages): compare them with ours in their order, not their height."
+    before = sum("run" not in row for row in result["figures"]["rows"])
+    yield "A row's command stands there too (`run`), and its seconds are those of all processes that it took"
+    yield f"({before} rows are from before: those have no command, and seconds of their last process alone)."
     for budget, some in groups(result["figures"]["rows"]):
         yield from ("", *_group_lines(budget, some))
 

@@ -87,7 +87,7 @@ def passage_figures(
     )
     if ours is None:
         return None
-    precision = _precision(ours, entry) or ""
+    precision, run = _precision(ours, entry) or "", ours.get("run") or {}
 
     def beside(other: Mapping[str, Any]) -> bool:
         alike = entry.base is not None and _precision(other, entry.base) == precision
@@ -107,7 +107,11 @@ def passage_figures(
         precision=precision,
         words=gold(next((one for one in found if one["retriever"] == "bm25" and beside(one)), None)),
         untuned=gold(next((one for one in found if _is_without_tuning(one, ours)), None)),
-        about={**about, **{name: ours[name] for name in ("commit", "seed", "hardware") if name in ours}},
+        about={
+            **about,
+            **{name: ours[name] for name in ("commit", "seed", "hardware") if name in ours},
+            **{name: run[name] for name in ("commit", "command", "finished") if name in run},
+        },
     )
 
 

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -51,6 +52,39 @@ def test_a_row_is_run_once_and_all_are_told(
     assert "| DPR without tuning | 1 |" in page
     assert "beta 0.8, hypothesis: entailment tuning | 48.53 | 70.08 | 80.94" in page
     assert "with tuning R@1 at least 1 point above without" in page
+
+
+def test_a_row_bears_its_command_and_the_seconds_of_a_run_that_was_broken_off(
+    tiny_home: Path, tmp_path: Path, squad: dict[str, Path], program: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ["--train", str(squad["train"]), "--dev", str(squad["dev"]), "--work", str(tmp_path / "work")]
+    given += ["--questions", "30", "--base", "tiny", "--rows", "0.8/H"]
+    given += ["--tuning-epochs", "1", "--epochs", "1", "--batch-size", "8", "--longest", "32"]
+    train = program.train_tuning
+
+    def slowly(*some: Any, watch: Any, **options: Any) -> Any:
+        asked = iter(range(100))
+
+        def step(event: Any) -> None:
+            time.sleep(0.5)
+            watch(event)
+
+        return train(*some, watch=step, stop=lambda: next(asked) == 1, **options)
+
+    monkeypatch.setattr(program, "train_tuning", slowly)
+    with pytest.raises(SystemExit, match="stopped on request after step 2"):
+        program.main(given)
+    monkeypatch.setattr(program, "train_tuning", train)
+    monkeypatch.setattr(sys, "orig_argv", ["python", "reproduce_tuning.py", "--rows", "0.8/H"])
+    assert program.main(given) == 0
+    (found,) = program._rows(tmp_path / "results" / "tuning.json")
+    stages = found["stages"]
+    assert stages["tuning"]["seconds"] > 1
+    assert stages["tuning"]["loss"] is None  # it would be that of the last part
+    assert found["seconds"] == pytest.approx(sum(one["seconds"] for one in stages.values()), abs=0.1)
+    assert found["seconds"] > 1
+    assert found["run"]["command"] == "python reproduce_tuning.py --rows 0.8/H"
+    assert found["run"]["commit"] == found["commit"]
 
 
 def row(arm: str, seed: int | None, first: float, **budget: Any) -> dict[str, Any]:

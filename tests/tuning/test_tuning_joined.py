@@ -157,11 +157,13 @@ def test_a_card_tells_what_the_first_stage_was_and_what_it_brought(
     file = tmp_path / "tuning.json"
 
     def card() -> str:
-        file.write_text(json.dumps({"figures": {"rows": rows}}), encoding="utf-8")
+        file.write_text(json.dumps({"figures": {"rows": rows}, "command": "the last"}), encoding="utf-8")
         assert main(["card", place, "--results", str(file)]) == 0
         return (tiny_home / "mine" / "README.md").read_text(encoding="utf-8")
 
+    rows[3]["run"] = {"command": "python of.this.row", "commit": "c"}
     said = card()
+    assert "python of.this.row" in said  # not that of the file's last row
     assert "It went on from `start@abc`, which entailment tuning had made" in said
     for line in (
         "| beta | 0.15 |",
