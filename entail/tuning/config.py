@@ -12,6 +12,7 @@ from entail.training.settings import check_values
 Prompt = Literal["hypothesis", "full", "question", "plain"]
 Tuning = Literal["lora", "full"]
 Precision = Literal["auto", "fp32", "bf16"]
+Pooled = Literal["base", "mean", "cls"]
 
 _BASE = "encoder to start from: minilm, a folder under models/ or a Hub id"
 _TUNING = "train a low-rank adapter (LoRA), or every weight"
@@ -105,6 +106,11 @@ class DprConfig:
     ] = ""
     tuning: Annotated[Tuning, _TUNING] = "lora"
     rank: Annotated[int, _RANK] = 32
+    pooling: Annotated[
+        Pooled,
+        "vector of a text: as the base makes it; mean of its tokens, or [CLS] as the paper, in place of what "
+        "the base has behind its transformer, which needs tuning=full",
+    ] = "base"
     negatives: Annotated[int, "hard negatives of a question a step, beside the batch's; 0: these alone"] = 1
     depth: Annotated[
         int,
@@ -141,8 +147,13 @@ class DprConfig:
                 "max_gradient_norm": self.max_gradient_norm,
             },
             not_negative=("weight_decay",),
-            choices={"tuning": Tuning, "precision": Precision},
+            choices={"tuning": Tuning, "pooling": Pooled, "precision": Precision},
         )
+        if self.pooling != "base" and self.tuning != "full":
+            raise TrainingError(
+                f"pooling={self.pooling} needs tuning=full, found tuning={self.tuning}: an adapter is loaded "
+                "onto its base, whose pooling stays"
+            )
         if self.initial and self.tuning != "lora":
             raise TrainingError(
                 "an adapter to go on from (initial) needs tuning=lora; a model that was tuned whole is a base"

@@ -91,6 +91,7 @@ def train_dpr(
         precision=cast_precision(config.precision, place),
         dropout=config.dropout,
         initial=initial.path if initial else None,
+        pooling=config.pooling,
     )
     chosen = None
     if dev is not None:

@@ -10,8 +10,10 @@ import numpy as np
 
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.row_batches import token_batches
+from entail.encoders.stock import without_head
 from entail.errors import TrainingError
 from entail.training.tower import Lora, Precision, Tower
+from entail.tuning.config import Pooled
 from entail.tuning.head import hasten, masked_head
 
 if TYPE_CHECKING:
@@ -40,9 +42,10 @@ class PassageTower(Tower):
         precision: bf16 computes under autocast; the weights stay fp32.
         dropout: Of hidden states and attention while training; None leaves it as the base has it.
         initial: Folder of an adapter on this base to start from, cut to the rank of `lora`.
+        pooling: How a text's vector is made; `base` leaves what stands behind the base's transformer.
 
     Raises:
-        EncoderError: If the base cannot be loaded.
+        EncoderError: If the base cannot be loaded, or with a pooling of its own begins with no transformer.
         TrainingError: As `Tower`.
     """
 
@@ -56,10 +59,19 @@ class PassageTower(Tower):
         precision: Precision = "fp32",
         dropout: float | None = None,
         initial: Path | None = None,
+        pooling: Pooled = "base",
     ) -> None:
         super().__init__(
             base, lora=lora, device=device, precision=precision, dropout=dropout, initial=initial
         )
+        if pooling != "base":
+            from sentence_transformers.sentence_transformer.modules import Normalize
+
+            self.model = without_head(self.model, pooling=pooling)
+            self.model.append(Normalize())
+            self.model.train()
+            left = {name for name, _ in self.model.named_parameters()}
+            self.parameters = {name: one for name, one in self.parameters.items() if name in left}
         self._reads = self.model.max_seq_length
         self.model.max_seq_length = min(longest, self._reads or longest)
 

@@ -150,6 +150,26 @@ def test_it_learns_which_passage_answers(tiny_home: Path, examples: Examples, tu
     assert (1 / ranks).mean() == pytest.approx(done.fitted.best.figures["MRR"], abs=0.02)
 
 
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_a_pooling_of_its_own_is_kept_with_the_weights(
+    tiny_home: Path, examples: Examples, pooling: Any
+) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    config = replace(SETTINGS, tuning="full", pooling=pooling, epochs=1)
+    train_dpr(examples, config, out=tiny_home / "mine")
+    asked = ["ba be bi", "bo bu"]
+    stock = SentenceTransformer(str(tiny_home / "mine"), device="cpu")
+    features = stock.preprocess(asked)
+    tokens = stock[0](features)["token_embeddings"]
+    there = features["attention_mask"][:, :, None]
+    expected = tokens[:, 0] if pooling == "cls" else (tokens * there).sum(1) / there.sum(1)
+    expected = (expected / expected.norm(dim=1, keepdim=True)).detach().numpy()
+    np.testing.assert_allclose(load("mine").encode_queries(asked), expected, atol=1e-5)
+    with pytest.raises(TrainingError, match=f"pooling={pooling} needs tuning=full"):
+        replace(SETTINGS, pooling=pooling)
+
+
 def test_one_adapter_goes_through_both_stages(tiny_home: Path, examples: Examples, pairs: Pairs) -> None:
     tuning = TuningConfig(
         base="tiny", rank=4, epochs=2, batch_size=16, longest=32, learning_rate=0.01, precision="fp32"
