@@ -60,7 +60,11 @@ class PassageSource:
         Path | None,
         "entailment pairs to mix in while tuning: a file, or the name of a data set on the Hub such as snli",
     ] = None
+    nli_second: Annotated[Path | None, "a second file or data set of them"] = None
+    nli_third: Annotated[Path | None, "a third one"] = None
     nli_limit: Annotated[int | None, "so many of these entailments, evenly from all; default: all"] = None
+    split: Annotated[str, "judgements of a BEIR folder to learn from: qrels/SPLIT.tsv"] = "train"
+    dev_split: Annotated[str, "those of a BEIR folder that is given as dev"] = "dev"
     limit: Annotated[int | None, "so many of the questions, evenly from all; default: all"] = None
 
     def __post_init__(self) -> None:
@@ -69,6 +73,8 @@ class PassageSource:
             raise SettingsError("expected --questions FILE; give questions with gold passages to learn from")
         if self.more is not None and self.passages is None:
             raise SettingsError("expected --passages FILE before --more; give the pool")
+        if self.nli is None and self.nli_files:
+            raise SettingsError("expected --nli FILE before --nli-second and --nli-third; give the first")
         for name in ("limit", "nli_limit"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -80,11 +86,16 @@ class PassageSource:
         given = (self.passages, self.more) if self.passages is not None else (self.questions, self.dev)
         return tuple(dict.fromkeys(file for file in given if file is not None))
 
+    @property
+    def nli_files(self) -> tuple[Path, ...]:
+        """The files and data sets of entailments."""
+        return tuple(one for one in (self.nli, self.nli_second, self.nli_third) if one is not None)
+
     def is_elsewhere(self, given: Path) -> bool:
         """Say whether this is no file but the name of a data set on the Hub."""
         from entail.evaluation.nli_sources import is_on_hub
 
-        return given == self.nli and is_on_hub(str(given))
+        return given in self.nli_files and is_on_hub(str(given))
 
     def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
         """Return the data; passages are kept in the data folder, files are taken as they are.
@@ -100,8 +111,8 @@ class PassageSource:
         assert self.questions is not None
         place = load_settings().data_dir / "passages" / store_name(self.pool)
         store = store_passages(self.pool, place, progress=progress)
-        asked = judged_questions(self.questions, qrels=self.qrels, split="train").questions
-        dev = judged_questions(self.dev, split="dev").questions if self.dev else ()
+        asked = judged_questions(self.questions, qrels=self.qrels, split=self.split).questions
+        dev = judged_questions(self.dev, split=self.dev_split).questions if self.dev else ()
         return PassageData(
             examples=examples_of(store, evenly(asked, self.limit)),
             dev=examples_of(store, dev) if dev else None,
@@ -115,14 +126,18 @@ class PassageSource:
             return ()
         from entail.evaluation.nli_sources import load_nli
 
-        on_hub = self.is_elsewhere(self.nli)
-        pairs = load_nli(str(self.nli) if on_hub else self.nli, split="train" if on_hub else None).pairs
-        return evenly([pair for pair in pairs if pair.label == "entailment"], self.nli_limit)
+        found: list[NliPair] = []
+        for one in self.nli_files:
+            on_hub = self.is_elsewhere(one)
+            pairs = load_nli(str(one) if on_hub else one, split="train" if on_hub else None).pairs
+            found += (pair for pair in pairs if pair.label == "entailment")
+        return evenly(found, self.nli_limit)
 
     def __str__(self) -> str:
         assert self.questions is not None
         some = f"{self.limit:,} questions of " if self.limit else ""
-        return f"{some}{self.questions.name}" + (f", and entailments of {self.nli.name}" if self.nli else "")
+        nli = ", ".join(one.name for one in self.nli_files)
+        return f"{some}{self.questions.name}" + (f", and entailments of {nli}" if nli else "")
 
 
 def evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:

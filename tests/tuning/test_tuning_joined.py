@@ -236,6 +236,46 @@ def test_what_would_be_trained_on_is_shown_first(tiny_home: Path, squad: dict[st
     assert "entailments of other pairs" not in preview(source, method("dpr").configured({})).counts
 
 
+def test_entailments_of_several_files_are_mixed_in(
+    tiny_home: Path, tmp_path: Path, squad: dict[str, Path]
+) -> None:
+    more = []
+    for name, said in (("more", "bu"), ("most", "de")):
+        more.append(tmp_path / f"{name}.jsonl")
+        row = {"premise": f"ba {said}", "hypothesis": said, "label": "entailment"}
+        more[-1].write_text(json.dumps(row), encoding="utf-8")
+    given: dict[str, Any] = {
+        "questions": squad["train"],
+        "nli": squad["nli"],
+        "nli_second": more[0],
+        "nli_third": more[1],
+    }
+    source = PassageSource(**given)
+    assert [pair.hypothesis for pair in source.read().nli] == ["ba", "bi", "bu", "de"]
+    assert str(source) == "train.json, and entailments of nli.jsonl, more.jsonl, most.jsonl"
+    assert [pair.hypothesis for pair in PassageSource(**given, nli_limit=2).read().nli] == ["ba", "bu"]
+
+
+def test_other_judgements_of_a_beir_folder_are_learnt(tiny_home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "beir"
+    (folder / "qrels").mkdir(parents=True)
+    texts = {"p1": "ba be", "p2": "bi bo", "p3": "bu da"}
+    rows = [json.dumps({"_id": key, "title": "", "text": text}) for key, text in texts.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    rows = [json.dumps({"_id": f"q{at}", "text": f"ba {at}"}) for at in (1, 2, 3)]
+    (folder / "queries.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    for at, split in enumerate(("train", "dev", "test"), start=1):
+        (folder / "qrels" / f"{split}.tsv").write_text(f"q{at}\tp{at}\t1\n", encoding="utf-8")
+
+    def learnt(**given: Any) -> tuple[list[str], list[str]]:
+        found = PassageSource(questions=folder, dev=folder, **given).read()
+        assert found.dev is not None
+        return [one.question for one in found.examples.examples], [one.question for one in found.dev.examples]
+
+    assert learnt() == (["ba 1"], ["ba 2"])
+    assert learnt(split="test", dev_split="train") == (["ba 3"], ["ba 1"])
+
+
 def test_names_of_data_sets_are_no_files(squad: dict[str, Path]) -> None:
     source = PassageSource(questions=squad["train"], nli=Path("snli"))
     assert absolute(source)["nli"] == "snli"
@@ -248,6 +288,7 @@ def test_names_of_data_sets_are_no_files(squad: dict[str, Path]) -> None:
     [
         ({}, "expected --questions FILE"),
         ({"questions": Path("q"), "more": Path("m")}, "expected --passages FILE before --more"),
+        ({"questions": Path("q"), "nli_third": Path("n")}, "expected --nli FILE before --nli-second"),
         ({"questions": Path("q"), "limit": 0}, "limit: expected at least 1"),
     ],
 )
