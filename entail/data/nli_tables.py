@@ -56,7 +56,13 @@ class Table:
 
 
 def read_rows(
-    source: Source, *, name: str | None, encoding: str | None, max_bytes: int, parses: bool = False
+    source: Source,
+    *,
+    name: str | None,
+    encoding: str | None,
+    max_bytes: int,
+    parses: bool = False,
+    delimiter: str | None = None,
 ) -> Table:
     """Return the rows of a file by the reader of its format, which its content tells.
 
@@ -66,6 +72,7 @@ def read_rows(
         encoding: See `read_text`.
         max_bytes: See `read_text`.
         parses: Take of Parquet the columns of parses, too: half the file, and no evaluation reads them.
+        delimiter: Between the cells of a table; default: what stands most often in its header.
 
     Raises:
         FormatError: If the file cannot be read or is empty.
@@ -86,7 +93,7 @@ def read_rows(
         return _unquoted(text, shown, "sick")
     if _PARSES in names:
         return _unquoted(text, shown, "official_text")
-    return _quoted(text, first, shown)
+    return _quoted(text, first, shown, delimiter)
 
 
 def named_columns(names: Iterable[str], usual: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
@@ -167,13 +174,13 @@ def _unquoted(text: str, shown: str, kind: NliFormat) -> Table:
     return _with_header(lines, shown, kind)
 
 
-def _quoted(text: str, first: str, shown: str) -> Table:
+def _quoted(text: str, first: str, shown: str, delimiter: str | None) -> Table:
     """Take cells as spreadsheets write them; between tabs no cell has more than one line.
 
     So a quotation mark that is never closed costs one line of a TSV; in a CSV, where cells may have several
     lines, it costs the rest of the file, which is then said.
     """
-    delimiter = max(",;\t|", key=first.count)
+    delimiter = delimiter or max(",;\t|", key=first.count)
     csv.field_size_limit(_LONGEST_CELL)
     if delimiter != _TAB:
         return _with_header(_records(text, delimiter, shown), shown, "table")

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from entail.data.nli_tables import read_rows
 from entail.data.passages import read_questions
-from entail.data.reading import read_text
+from entail.data.reading import MAX_BYTES
 from entail.errors import EvaluationError, FormatError
 from entail.progress import Meter, ProgressCallback
 from entail.trees.formats.escaping import cell
@@ -95,8 +96,9 @@ def claim_table(table: QuestionTable, *, progress: ProgressCallback | None = Non
 def read_table(content: bytes, *, name: str) -> QuestionTable:
     """Return the questions of a file, known by its suffix; rows without one are left out.
 
-    CSV and TSV have a header with a column of `QUESTION_COLUMNS`, else the first column is taken. Other files
-    are read as `entail.data.passages.read_questions` reads them: one a line, JSONL, SQuAD or DPR JSON.
+    CSV and TSV have a header with a column of `QUESTION_COLUMNS`, else the first column is taken; they are
+    read as tables of sentence pairs are (`entail.data.nli_tables.read_rows`). Other files are read as
+    `entail.data.passages.read_questions` reads them: one a line, JSONL, SQuAD or DPR JSON.
 
     Raises:
         FormatError: If it cannot be read.
@@ -104,9 +106,7 @@ def read_table(content: bytes, *, name: str) -> QuestionTable:
     """
     low = name.lower().removesuffix(".gz")
     if low.endswith((".csv", ".tsv")):
-        return _checked(
-            _csv(read_text(content, name=name), "\t" if low.endswith(".tsv") else ",", name), name
-        )
+        return _checked(_cells(content, "\t" if low.endswith(".tsv") else None, name), name)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "questions"
         place.write_bytes(content)
@@ -193,23 +193,22 @@ def merged(
     return found
 
 
-def _csv(text: str, delimiter: str, name: str) -> QuestionTable:
-    try:
-        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
-    except csv.Error as error:
-        raise FormatError(f"{name}: expected a table, found one that cannot be read: {error}") from error
-    header = tuple(rows[0]) if rows else ()
-    titles = [title.strip().lower() for title in header]
-    if not titles:
+def _cells(content: bytes, delimiter: str | None, name: str) -> QuestionTable:
+    if not content.strip():
         raise FormatError(f"{name}: expected a header with a column of questions, found nothing")
+    table = read_rows(content, name=name, encoding=None, max_bytes=MAX_BYTES, delimiter=delimiter)
+    titles = [title.strip().lower() for title in table.columns]
     question = next((titles.index(one) for one in QUESTION_COLUMNS if one in titles), 0)
     answer = next((titles.index(one) for one in ANSWER_COLUMNS if one in titles), None)
-    whole = (tuple(row[: len(header)]) + ("",) * (len(header) - len(row)) for row in rows[1:])
+    rows = []
+    for _, row in table.rows:
+        if isinstance(row, FormatError):
+            raise row
+        cells = tuple(str(row.get(column, "")) for column in table.columns)
+        if cells[question].strip():
+            rows.append(cells)
     return QuestionTable(
-        header,
-        tuple(row for row in whole if row[question].strip()),
-        question,
-        answer if answer != question else None,
+        table.header or table.columns, tuple(rows), question, answer if answer != question else None
     )
 
 

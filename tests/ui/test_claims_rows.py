@@ -33,6 +33,14 @@ def test_a_csv_is_read_by_the_names_of_its_columns() -> None:
     ("name", "content", "questions", "answers"),
     [
         ("a.tsv", b"anything\tanswers\nWho?\tItaly\nWhy?\n", ["Who?", "Why?"], ["Italy", ""]),
+        ("a.tsv", b"question\nWho, or what?\n", ["Who, or what?"], [""]),
+        (
+            "a.csv",
+            b"id;question;answer\n1;Who, or what?;Italy\n2;Why?\n",
+            ["Who, or what?", "Why?"],
+            ["Italy", ""],
+        ),
+        ("a.csv", b'question\n"Who won, ""Italy""?"\n', ['Who won, "Italy"?'], [""]),
         ("a.txt", b"Who won?\n\nWhy?\n", ["Who won?", "Why?"], ["", ""]),
         ("a.txt.gz", gzip.compress(b"Who won?\n", mtime=0), ["Who won?"], [""]),
         ("a.jsonl", b'{"question": "Who?", "answer": ["Italy", "it"]}\n', ["Who?"], ["Italy"]),
@@ -76,6 +84,8 @@ def test_questions_of_every_kind_of_file(
     [
         ("a.csv", b"question\n", EvaluationError, "a.csv: expected 1 to 50,000 questions, found 0"),
         ("a.csv", b"", FormatError, "expected a header"),
+        ("a.csv", b"question\nWhy?\nWho, or what?\n", FormatError, "a.csv, line 3: expected as many cells"),
+        ("a.csv", b'question\n"Why?\n', FormatError, "a.csv, line 2: expected a text with quotation marks"),
         ("a.jsonl", b'{"question": "Who?"}\n{"x"', FormatError, "a.jsonl, line 2"),
         ("a.txt", b"why " * 6000, EvaluationError, "found question 1 of 23,999"),
     ],
