@@ -17,6 +17,9 @@ from entail.ui.start_question import open_start
 from entail.ui.words import label
 
 QUESTION, ANSWER, PICK = "claims_question", "claims_answer", "claims_pick"
+_CAME = "claims_came"
+"""A question and the answer that came with it, neither typed."""
+
 _LISTED = 200
 _OWN = ""
 
@@ -49,13 +52,16 @@ def draw_question(examples: Iterable[Known]) -> Asked | None:
     """Draw the fields; None, explained, while nothing is asked or claimed."""
     known = list(islice(examples, _LISTED))
     first = known[0] if known else Known("When did the first person walk on the Moon?", ("1969",))
+    if QUESTION not in st.session_state and wanted("question") is None:
+        st.session_state[_CAME] = (first.question, first.answer)
     key = begin_text("question", first.question)
     answer_key = begin_text("answer", first.answer if wanted("question") is None else "")
     left, right = st.columns(2, gap="large")
     with left:
         if known:
             _pick(known)
-        question = " ".join(st.text_area("Question", key=key, max_chars=LONGEST, height=80).split())
+        typed = st.text_area("Question", key=key, max_chars=LONGEST, height=80, on_change=_forget)
+        question = " ".join(typed.split())
         answer = st.text_input(
             "Its answer, where you know it",
             key=answer_key,
@@ -72,6 +78,13 @@ def draw_question(examples: Iterable[Known]) -> Asked | None:
     return asked
 
 
+def _forget() -> None:
+    """Take an answer away that came with another question; one that a person typed stays."""
+    question, answer = st.session_state.get(_CAME, ("", ""))
+    if st.session_state[QUESTION].strip() != question and st.session_state.get(ANSWER) == answer:
+        st.session_state[ANSWER] = ""
+
+
 def _pick(known: list[Known]) -> None:
     by_question = {one.question: one for one in known}
 
@@ -79,6 +92,7 @@ def _pick(known: list[Known]) -> None:
         picked = by_question.get(str(st.session_state.get(PICK)))
         if picked is not None:
             st.session_state[QUESTION], st.session_state[ANSWER] = picked.question, picked.answer
+            st.session_state[_CAME] = (picked.question, picked.answer)
 
     # It follows what is typed: the list stands at a question only as long as that is asked.
     now = str(st.session_state.get(QUESTION, "")).strip()

@@ -56,6 +56,21 @@ def five(shared: Workspace) -> dict[str, str]:
     return {"over": f"corpus-{info.id}", "left": "tfidf", "right": "bm25"}
 
 
+def test_an_answer_goes_with_the_question_that_it_came_with(app: AppTest) -> None:
+    app = opened(app, left="tfidf", right="bm25")
+    assert app.text_input(key="claims_answer").value == EXAMPLES[0].answer
+    app = settled(app.text_area(key="claims_question").set_value("Who wrote Faust?").run())
+    assert app.text_input(key="claims_answer").value == ""
+    assert "**With the answer:**" not in said(app)
+    app = settled(app.text_input(key="claims_answer").set_value("Goethe").run())
+    app = settled(app.text_area(key="claims_question").set_value("Who wrote Faust then?").run())
+    assert app.text_input(key="claims_answer").value == "Goethe"  # typed: it stays
+    app = settled(app.selectbox(key="claims_pick").set_value(EXAMPLES[1].question).run())
+    assert app.text_input(key="claims_answer").value == EXAMPLES[1].answer
+    app = settled(app.text_area(key="claims_question").set_value("Why?").run())
+    assert app.text_input(key="claims_answer").value == ""
+
+
 def test_the_first_visit_asks_an_example_and_says_what_is_missing(app: AppTest) -> None:
     app = opened(app, left="tfidf", right="bm25")
     first = EXAMPLES[0]
