@@ -25,6 +25,7 @@ from entail.errors import EvaluationError
 from entail.evaluation.passages_answers import answer_tokens, has_answer
 from entail.evaluation.passages_search import PassageWords, Positions, search_vectors
 from entail.evaluation.passages_store import PassageStore, encode_store
+from entail.index.lexical import load_bm25s
 from entail.progress import ProgressCallback
 
 KS = (1, 5, 20, 100)
@@ -236,12 +237,10 @@ def search_passages(
         EvaluationError: If the pool is too large for BM25 in memory.
     """
     if encoder == "bm25":
-        import bm25s
-
         ranker = PassageWords(store)
         return PassageSearch(
             "bm25",
-            f"bm25s-{bm25s.__version__}",
+            f"bm25s-{load_bm25s().__version__}",
             lambda questions, k, told: ranker.search(questions, k=k, progress=told),
         )
     from entail.encoders.biencoder import load

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from entail.errors import EvaluationError
 from entail.index.dense import faiss_alone
+from entail.index.lexical import load_bm25s
 from entail.progress import Meter, ProgressCallback
 
 if TYPE_CHECKING:
@@ -72,7 +73,6 @@ class PassageWords:
     """
 
     def __init__(self, store: PassageStore) -> None:
-        import bm25s
         import Stemmer
 
         if len(store) > MOST_BM25:
@@ -84,7 +84,7 @@ class PassageWords:
         passages = self._words([passage.whole for passage in store])
         self._ranker: Any = None
         if any(passages):
-            self._ranker = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
+            self._ranker = load_bm25s().BM25(k1=0.9, b=0.4, method="lucene")
             self._ranker.index(passages, show_progress=False)
 
     def search(
@@ -108,9 +108,7 @@ class PassageWords:
         return found
 
     def _words(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - bm25s's own
-        import bm25s
-
-        return bm25s.tokenize(
+        return load_bm25s().tokenize(
             list(texts), stopwords="en", stemmer=self._stemmer, return_ids=False, show_progress=False
         )
 

@@ -5,6 +5,7 @@ They see words only, so texts need not be folded: white space never joins or par
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from abc import ABC, abstractmethod
@@ -127,6 +128,14 @@ class NgramIndex(TfidfIndex):
     }
 
 
+def load_bm25s() -> Any:  # noqa: ANN401 - a module without types
+    """Import bm25s, whose logger otherwise says on stderr what it builds."""
+    import bm25s
+
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # importing it sets DEBUG
+    return bm25s
+
+
 class Bm25Index(_LexicalIndex):
     """BM25 as Lucene counts it (k1 1.5, b 0.75), words stemmed by Snowball, English stop words left out.
 
@@ -139,8 +148,7 @@ class Bm25Index(_LexicalIndex):
     """
 
     def __init__(self, corpus: Corpus) -> None:
-        import bm25s
-
+        bm25s = load_bm25s()
         super().__init__(corpus, name="bm25", revision=f"bm25@bm25s-{bm25s.__version__}", metric="bm25")
         import Stemmer
 
@@ -166,8 +174,7 @@ class Bm25Index(_LexicalIndex):
         return found
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
-        import bm25s
-
+        bm25s = load_bm25s()
         with self._lock:
             words: list[list[str]] = bm25s.tokenize(
                 list(texts),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from entail.cli import main
 from entail.data.passages import Question
 from entail.data.passages_stream import pieces
+from entail.data.records import Corpus
 from entail.encoders.biencoder import load
 from entail.errors import EvaluationError, FormatError
 from entail.evaluation import passages_store
@@ -21,6 +23,7 @@ from entail.evaluation.passages import Judged, evaluate_passages, judged_questio
 from entail.evaluation.passages_answers import answer_tokens, has_answer
 from entail.evaluation.passages_search import search_vectors
 from entail.evaluation.passages_store import PassageStore, encode_store, store_passages
+from entail.index.lexical import Bm25Index
 from entail.progress import Progress
 
 POOL = "p1\tice is cold and hard\np2\tfire burns hot\np3\trome won the war\np4\tcold tea\n"
@@ -58,6 +61,16 @@ def test_figures_by_gold_and_by_answer(store: PassageStore) -> None:
     assert (data["asked"], data["without_gold"], data["gold_not_in_pool"]) == (5, 1, 0)
     assert data["unknown_passages"] == {"count": 1, "first": ["p9"]}
     assert data["unknown_questions"] == {"count": 1, "first": ["q7"]}
+
+
+def test_bm25_says_nothing_of_what_it_builds(store: PassageStore, caplog: pytest.LogCaptureFixture) -> None:
+    import bm25s
+
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger(bm25s.__name__).setLevel(logging.DEBUG)  # as importing it for the first time does
+    evaluate_passages(store, Judged((Question("a", "ice", (), ("p1",)),)))
+    Bm25Index(Corpus.of("c", ["ice is cold", "fire burns"])).scores(["ice"])
+    assert not [record for record in caplog.records if record.name == "bm25s"]
 
 
 def test_wrong_ids_do_not_raise_the_figures(store: PassageStore) -> None:
