@@ -173,7 +173,9 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
     yield "<!-- Made from nli_minilm.json by `python scripts/make_nli_minilm.py --table`; do not edit. -->"
     yield from ("# The judge of entailment that ships, on dev", "")
     yield f"`{figures['judge']}` (`{figures['revision']}`), {figures['bytes'] / 1e6:.1f} MB, seed"
-    yield f"{figures['shipped']} of {', '.join(figures['seeds'])}. Learnt from"
+    seeds = list(figures["seeds"])
+    among = f"the best of {', '.join(seeds)}" if len(seeds) > 1 else "the only one"
+    yield f"{figures['shipped']}, {among}. Learnt from"
     yield f"{figures['learnt']['pairs']:,} pairs;"
     yield f"weights chosen on {figures['chosen']:,} pairs of dev, figures on the others. Commit"
     yield f"`{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores:"

@@ -86,6 +86,12 @@ def test_the_judge_that_ships_is_made_and_measured(
     (tmp_path / "nli.md").unlink()
     run(script.main, ["--table", "--result", str(tmp_path / "nli.json")])
     assert (tmp_path / "nli.md").read_text(encoding="utf-8") == page
+    assert f"seed\n{told['shipped']}, the best of 0, 1." in page
+    result = json.loads((tmp_path / "nli.json").read_text(encoding="utf-8"))
+    result["figures"]["seeds"] = {str(told["shipped"]): best}
+    (tmp_path / "nli.json").write_text(json.dumps(result), encoding="utf-8")
+    run(script.main, ["--table", "--result", str(tmp_path / "nli.json")])
+    assert f"{told['shipped']}, the only one." in (tmp_path / "nli.md").read_text(encoding="utf-8")
     capsys.readouterr()
 
 
