@@ -146,8 +146,11 @@ def train_judge(
     there = [label for label in LABELS if learnt.counts[label]]
     if len(there) < 2:
         raise TrainingError(
-            f"expected pairs of entailment and of other labels to learn from, found {len(learnt.pairs)} of "
-            f"{', '.join(there) or 'no label'}; give another file"
+            f"expected pairs of at least two labels to learn from, found {len(learnt.pairs)} of "
+            f"{', '.join(there) or 'no label'}. Of {len(pairs):,} that were given "
+            f"{learnt.counts['pairs of dev']:,} stand in dev, too, {learnt.counts['repeated']:,} were there "
+            f"before and {learnt.counts['with two labels']:,} have two labels: those are left out; give "
+            "other pairs, or another dev"
         )
     if out is not None:
         require_place(out, method=METHOD)

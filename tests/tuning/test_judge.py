@@ -229,6 +229,13 @@ def test_what_is_no_judge_is_refused(tiny_home: Path, mine: Path) -> None:
 def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
     with pytest.raises(TrainingError, match="found 4 of neutral"):
         train_judge([NliPair(f"a{i}", "b", "neutral") for i in range(4)], SETTINGS)
+    given = pairs(6)
+    left_out = (
+        r"found 0 of no label. Of 8 that were given 6 stand in dev, too, 1 were there before and 1 have two"
+    )
+    torn = [NliPair("a", "b", "neutral"), NliPair("a", "b", "entailment")]
+    with pytest.raises(TrainingError, match=left_out):
+        train_judge([*given, *torn], SETTINGS, dev=given)
     with pytest.raises(TrainingError, match="found something else in 'tiny'"):
         train_judge(pairs(6), SETTINGS, out=tiny_home / "tiny")
     with pytest.raises(TrainingError, match="smoothing"):
