@@ -111,7 +111,11 @@ class DprConfig:
         "vector of a text: as the base makes it; mean of its tokens, or [CLS] as the paper, in place of what "
         "the base has behind its transformer, which needs tuning=full",
     ] = "base"
-    negatives: Annotated[int, "hard negatives of a question a step, beside the batch's; 0: these alone"] = 1
+    negatives: Annotated[
+        int,
+        "hard negatives of a question a step, beside those of the batch; 0: the batch's alone, even where a "
+        "file gives hard ones",
+    ] = 1
     depth: Annotated[
         int,
         "first passages of BM25 among which a question that comes with no hard negative gets some; "
