@@ -18,6 +18,9 @@ UNVERIFIED = ":gray[unverified]"
 VERIFIED = ":material/verified_user:"
 """Stands beside a name that somebody signed in under."""
 
+SIDEBAR, DIALOG = FIELDS = ("sidebar_name", "dialog_name")
+"""Keys of the fields that ask for the name."""
+
 
 @dataclass
 class Visitor:
@@ -40,6 +43,10 @@ _REMEMBER = """
 export default function (component) {
   const { data, setStateValue } = component;
   const place = "entail.author";
+  // Streamlit keeps the field, and the focus in it, until the run that goes without it ends: keys meant for
+  // the page would be typed into it meanwhile.
+  const field = document.activeElement;
+  if (data.name && data.fields.some((key) => field?.closest(`.st-key-${key}`))) field.blur();
   try {
     if (data.name) localStorage.setItem(place, data.name);
     else if (data.forget) localStorage.removeItem(place);
@@ -87,7 +94,7 @@ def draw_author(authors: Authors) -> str | None:
     """Draw who is at work, or what it takes to be; return the author."""
     author = current_author(authors)
     if author is None:
-        ask_name(authors, key="sidebar_name")
+        ask_name(authors, key=SIDEBAR)
         return None
     signed_in = sign_in.wanted()
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -112,7 +119,12 @@ def asks_who() -> str:
 
 
 def ask_name(authors: Authors, *, key: str) -> None:
-    """Draw what asks who is at work: the buttons to sign in, or the field for a name."""
+    """Draw what asks who is at work: the buttons to sign in, or the field for a name.
+
+    Args:
+        authors: Those known.
+        key: One of `FIELDS`.
+    """
     if sign_in.wanted():
         if sign_in.claims() is None:
             sign_in.draw_sign_in(key=key)
@@ -120,7 +132,8 @@ def ask_name(authors: Authors, *, key: str) -> None:
 
     def take() -> None:
         typed = str(st.session_state.get(key, ""))
-        if typed.strip():
+        # A field that is on its way out, since it was answered, has no more to say.
+        if typed.strip() and st.session_state.get("author") is None:
             enter(authors, typed)
 
     st.text_input(
@@ -140,7 +153,7 @@ def _remember(name: str | None, forget: bool) -> str | None:
     component = st.components.v2.component("entail_author", js=_REMEMBER)
     result = component(
         key="author_memory",
-        data={"name": name, "forget": forget},
+        data={"name": name, "forget": forget, "fields": FIELDS},
         on_name_change=lambda: None,
         height="content",
     )

@@ -56,6 +56,19 @@ def locked(folder: Path) -> Iterator[None]:
         other.close()
 
 
+def test_a_key_pressed_as_soon_as_the_name_is_taken_is_heard(
+    page: Page, start_app: Any, folder: Path
+) -> None:
+    """The field for the name stays, and has the focus, until the run ends that goes without it."""
+    tree_id = log_of(folder).create(Create(hypothesis="the sun is hot"), author="Ada", corpus_id=SAMPLE_ID)
+    page.goto(f"{start_app(ROOT / 'streamlit_app.py', data_dir=folder)}/Trees?tree={tree_id}")
+    expect(rows(page)).to_have_count(10)
+    expect(page.locator("[data-listens]")).to_have_count(1)
+    say_name(page, "Ada")
+    page.locator("body").press("1")
+    expect(rows(page).nth(0)).to_contain_text("accepted here")
+
+
 def test_a_locked_database_says_so_and_what_was_done_is_kept(
     page: Page, start_app: Any, folder: Path
 ) -> None:
