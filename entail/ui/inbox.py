@@ -88,7 +88,9 @@ def receiver(key: str, handle: Callable[[Iterator[Mapping[str, Any]]], None] | N
     box = inbox(key)
 
     def receive() -> None:
-        sent = st.session_state.get(key)
+        # As a whole, for there Streamlit breaks nothing off: where one key is read, a run that waits would
+        # take the place of this one, and what was sent would come again only after seconds.
+        sent = st.session_state.to_dict().get(key)
         with box.turn:
             box.take(sent.get("sent") if isinstance(sent, Mapping) else None)
             if handle is not None:

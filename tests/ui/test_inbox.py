@@ -87,6 +87,29 @@ def test_callback_fills_the_inbox_before_it_calls_on() -> None:
     assert ran.text[0].value == "['u']"
 
 
+def test_what_was_sent_is_taken_although_the_next_run_waits_already() -> None:
+    def script() -> None:
+        import streamlit as st
+        from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
+
+        from entail.ui.inbox import receiver
+
+        done = st.session_state.setdefault("done", [])
+        first = "mounted" not in st.session_state
+        sent = {"mount": "a", "messages": [{"number": 1, "key": "u"}]}
+        st.session_state["mounted"] = {"sent": sent} if first else {}
+        receive = receiver("mounted", lambda messages: done.extend(m["key"] for m in messages))
+        context = get_script_run_ctx()
+        if first and context is not None and context.script_requests is not None:
+            context.script_requests.request_rerun(RerunData())
+        receive()
+        st.text(str(done))
+
+    ran = AppTest.from_function(script).run()
+    assert not ran.exception
+    assert [text.value for text in ran.text] == ["['u']"]
+
+
 def test_what_a_broken_off_run_did_not_come_to_waits_for_the_next() -> None:
     box = Inbox()
     box.take(sent("a", 1, 2, 3))
