@@ -28,6 +28,11 @@ def world() -> tuple[int, int]:
     import torch.distributed as dist
 
     if not dist.is_initialized():
+        # Its functions have the group of the moment of the import as a default argument. An optimizer imports
+        # it: after the start, a group that is destroyed would live on, and its threads into the shutdown of
+        # the interpreter, where they abort the process.
+        import torch.distributed.nn.functional
+
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
         dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")

@@ -13,6 +13,7 @@ import torch
 from entail.training.distributed import average, from_first, world
 
 RANKS = Path(__file__).with_name("ranks.py")
+LEAVES = RANKS.with_name("leaves.py")
 
 
 def torchrun(*arguments: str, home: Path, models: Path) -> subprocess.CompletedProcess[str]:
@@ -68,6 +69,12 @@ def test_two_processes_train_one_encoder_and_resume(files: Path, tiny_models: Pa
     assert second["whole"]["there"]
     assert first["said"] == second["said"] == "stopped on request after step 5; resume to go on"
     assert first["resumed"]["resumed"] == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="only Linux tells the names of threads")
+def test_who_leaves_takes_the_threads_of_the_group_along(tmp_path: Path) -> None:
+    done = torchrun(str(LEAVES), home=tmp_path, models=tmp_path)
+    assert done.returncode == 0, said(done)
 
 
 def test_the_command_line_speaks_once(files: Path, tiny_models: Path, tmp_path: Path) -> None:
