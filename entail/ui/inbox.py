@@ -26,13 +26,15 @@ class Inbox:
 
     Attributes:
         mount: Name that the browser gave itself when it drew the component; numbers begin anew with each.
-        seen: Number of the last message taken.
+        seen: Number of the last message taken of it.
+        before: Mount -> that number, of mounts before: what one of them still sends again is not taken twice.
         waiting: Messages taken and not yet handed over.
         turn: Held by the run whose turn it is to take or to act.
     """
 
     mount: str = ""
     seen: int = 0
+    before: dict[str, int] = field(default_factory=dict)
     waiting: list[Mapping[str, Any]] = field(default_factory=list)
     turn: RLock = field(default_factory=RLock, repr=False, compare=False)
 
@@ -52,7 +54,8 @@ class Inbox:
             return
         with self.turn:
             if mount != self.mount:
-                self.mount, self.seen = mount, 0
+                self.before[self.mount] = self.seen
+                self.mount, self.seen = mount, self.before.get(mount, 0)
             for message in messages:
                 number = message.get("number") if isinstance(message, Mapping) else None
                 if isinstance(number, int) and number > self.seen:

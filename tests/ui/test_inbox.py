@@ -35,6 +35,17 @@ def test_numbers_begin_anew_when_the_component_is_drawn_anew() -> None:
     assert box.acknowledged == {"mount": "b", "seen": 1}
 
 
+def test_what_a_mount_sends_again_after_another_is_not_taken_twice() -> None:
+    box = Inbox()
+    box.take(sent("a", 1, 2))
+    box.take(sent("b", 1))
+    box.take(sent("a", 1, 2, 3))  # it has not heard yet that it is gone
+    assert drained(box) == [1, 2, 1, 3]
+    assert box.acknowledged == {"mount": "a", "seen": 3}
+    box.take(sent("b", 1, 2))
+    assert drained(box) == [2]
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
