@@ -6,6 +6,7 @@
     python scripts/reproduce_tuning.py ... --nli snli.jsonl.gz mnli.jsonl.gz --nli-pairs 8000
     python scripts/reproduce_tuning.py ... --rows none 0.8/H plain      # some arms alone
     python scripts/reproduce_tuning.py ... --every-weight               # instead of an adapter
+    python scripts/reproduce_tuning.py ... --every-weight --pooling cls # a pooling that was never trained
     python scripts/reproduce_tuning.py ... --base bert-base             # a folder under models/, or a Hub id
     python scripts/reproduce_tuning.py --table                          # only the table
 
@@ -148,6 +149,7 @@ class Bench:
         return DprConfig(
             base=given.base,
             tuning="full" if given.every_weight else "lora",
+            pooling=given.pooling,
             epochs=given.epochs,
             batch_size=given.batch_size,
             longest=given.longest,
@@ -164,6 +166,8 @@ class Bench:
         if arm.retriever == "bm25":
             return on
         told = {name: getattr(self.given, name) for some in taken for name in some}
+        if len(taken) > 1 and self.given.pooling != "base":
+            told["pooling"] = self.given.pooling
         if told.get("nli_pairs"):
             told["nli_pairs"] = len(self.entailments)
         return {**on, **told}
@@ -290,11 +294,16 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def groups(rows: Sequence[Mapping[str, Any]]) -> list[tuple[dict[str, Any], list[Mapping[str, Any]]]]:
     """Return budgets, and the rows that are compared under each: all that it holds of a row's own budget."""
+
+    def bound(row: Mapping[str, Any]) -> dict[str, Any]:
+        # Where a row was trained and says nothing of a pooling, it is the base's.
+        return {**({"pooling": "base"} if "epochs" in row["budget"] else {}), **row["budget"]}
+
     budgets: list[dict[str, Any]] = []
-    for row in sorted(rows, key=lambda row: -len(row["budget"])):
-        if not any(row["budget"].items() <= known.items() for known in budgets):
-            budgets.append(row["budget"])
-    return [(known, [row for row in rows if row["budget"].items() <= known.items()]) for known in budgets]
+    for row in sorted(rows, key=lambda row: -len(bound(row))):
+        if not any(bound(row).items() <= known.items() for known in budgets):
+            budgets.append(bound(row))
+    return [(known, [row for row in rows if bound(row).items() <= known.items()]) for known in budgets]
 
 
 def _spread(values: Sequence[float], *, signed: bool = False) -> str:
@@ -421,6 +430,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--dev-questions", type=int, metavar="N", help="of dev (all)")
     parser.add_argument("--base", default="minilm", help="encoder to start from (minilm)")
     parser.add_argument("--every-weight", action="store_true", help="tune every weight, not an adapter")
+    parser.add_argument(
+        "--pooling",
+        choices=("base", "mean", "cls"),
+        default="base",
+        help="of the contrastive stage; other than the base's it needs --every-weight (base)",
+    )
     parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these arms")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="N", help="(0)")
     parser.add_argument("--tuning-epochs", type=int, default=2, help="of the first stage (2; the paper: 10)")
