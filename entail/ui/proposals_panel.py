@@ -115,7 +115,7 @@ def _draw_next(desk: Desk, offer: Offer, scorer: str, retriever: str) -> None:
             f"{best:.2f}.",
             icon=":material/flag:",
         )
-    _draw_unread(told.dropped)
+    _draw_unread(told.dropped, cut=len(told.cut))
 
 
 def _draw_draft(desk: Desk, offer: Offer, draft: Draft, scorer: str) -> None:
@@ -152,7 +152,7 @@ def why_it_ended(draft: Draft) -> str:
     return "It ended at its greatest length."
 
 
-def _draw_unread(dropped: int) -> None:
+def _draw_unread(dropped: int, *, cut: int = 0) -> None:
     if dropped < 0:
         st.caption(
             ":material/content_cut: The sentence is longer than the scorer reads: its beginning was left out."
@@ -161,6 +161,12 @@ def _draw_unread(dropped: int) -> None:
         st.caption(
             f":material/content_cut: Sentence and premises are longer than the scorer reads: the oldest "
             f"{_premises(dropped)} {'was' if dropped == 1 else 'were'} left out."
+        )
+    if cut:
+        candidates = "1 candidate is" if cut == 1 else f"{cut} candidates are"
+        st.caption(
+            f":material/content_cut: {candidates} longer than half of what the scorer reads: the end was "
+            "left out, and sentence and premises have the other half."
         )
 
 

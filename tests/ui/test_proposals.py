@@ -364,7 +364,7 @@ def test_keys_of_lists_mean_nothing_without_a_scorer(place: Place) -> None:
 def with_scorer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return what puts scorers in reach of the app."""
 
-    def put(*listed: ListedScorer, score: Any = by) -> None:
+    def put(*listed: ListedScorer, score: Any = by, longest: int = 1000) -> None:
         monkeypatch.setattr("entail.ui.direction_arrows.gaussian_names", dict)
         monkeypatch.setattr(suggester_module, "WARM_AFTER", 0)
         monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
@@ -372,7 +372,7 @@ def with_scorer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setattr("entail.arcf.listing.scorer_revisions", lambda: here)
         monkeypatch.setattr(
             "entail.arcf.scorer.load_scorer",
-            lambda name, **told: Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(score)),
+            lambda name, **told: Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(score, longest=longest)),
         )
 
     return put
@@ -459,6 +459,34 @@ def test_proposals_on_the_page(
     app = turn(app, tree, "draft", "retrieved")
     assert len(rows(app)) == len(retrieved)
     assert len(shared.log.history(tree).tree.root.children) == 2
+
+
+def test_the_page_says_what_a_scorer_did_not_read(
+    app: AppTest, shared: Workspace, tree: str, with_scorer: Callable[..., None]
+) -> None:
+    """A row of 14 has room for a sentence of 4, a candidate and one premise: of two the older goes."""
+    with_scorer(LISTED, longest=14)
+    app = turn(told(on_tree(app, tree)), tree, "retrieved", "next")
+    assert "content_cut" not in said(app)
+    for _ in range(2):
+        app = told(next(b for b in app.button if str(b.key).startswith("accept-")).click())
+    assert "longer than the scorer reads: the oldest 1 premise was left out" in said(app)
+    app = turn(app, tree, "next", "draft")
+    app = told(app.button(key=f"draft-{tree}-n1").click())
+    assert "longer than the scorer reads: the oldest 4 premises were left out" in said(app)
+
+
+@pytest.mark.parametrize(("ends", "says"), [(1, "1 candidate is longer"), (2, "2 candidates are longer")])
+def test_the_page_says_which_candidates_a_scorer_did_not_read_whole(
+    app: AppTest, shared: Workspace, with_scorer: Callable[..., None], ends: int, says: str
+) -> None:
+    with_scorer(LISTED, longest=24)
+    long = [f"{'snow ' * 20}{number}" for number in range(ends)]
+    info = shared.corpora.add_corpus(Corpus.of("long", [*TEXTS, *long]), author="Ada")
+    tree = shared.log.create(Create(hypothesis=CLAIM), author="Ada", corpus_id=info.id)
+    app = turn(told(on_tree(app, tree)), tree, "retrieved", "next")
+    assert f"{says} than half of what the scorer reads: the end was left out" in said(app)
+    assert "oldest" not in said(app)
 
 
 def test_a_scorer_that_fails_is_told_and_the_page_goes_on(
