@@ -42,7 +42,8 @@ MEANS: Mapping[OwnRole, str] = {
 
 _MEASURED_BY: Mapping[OwnRole, str] = {
     "direction": "measure both: entail evaluate direction --out FILE, then entail card --results FILE",
-    "chains": "compare them: entail evaluate chains --scorer NAME",
+    "chains": "measure both: entail evaluate chains --scorer NAME --out FILE, then entail card models/NAME "
+    "--results FILE",
 }
 
 _log = logging.getLogger(__name__)

@@ -51,6 +51,12 @@ def chains(value: float, **told: Any) -> dict[str, Any]:
     return {"MAP": value, "questions": 100, "source": "dev.tsv", "k": 60} | told
 
 
+def ranked(value: float, *, method: str = "arcf", digest: str = "a1", **settings: str) -> dict[str, Any]:
+    """What `entail card --results` writes of a scorer."""
+    one = {"source": "s", "method": method, "data": "ours.tsv", "digest": digest, "questions": 9, "facts": 40}
+    return one | {"map": value, "interval": [value, value], "settings": {"k": "60"} | settings}
+
+
 def put(name: str) -> Any:
     return put_in_use(name, by="Ann", anyway=True)
 
@@ -220,6 +226,24 @@ def test_what_was_not_measured_on_the_same_or_does_worse_is_refused(
     assert put_in_use(mine, by="Ann").number == 2, "what is in use is no worse than itself"
     scorer_folder("only")
     assert put_in_use("only", by="Ann").role == "chains"
+
+
+def test_scorers_are_compared_by_what_their_cards_say_of_chains(
+    scorer_folder: Scorer, tiny_home: Path
+) -> None:
+    scorer_folder("arcf-minilm", chains=chains(0.9), measured_chains=[ranked(0.5)])
+    for found in (ranked(0.6, digest="b2"), ranked(0.6, k="180"), ranked(0.6, method="single-fact")):
+        mine = scorer_folder("mine", measured_chains=[found])
+        with pytest.raises(PromotionError, match="on the same data, found none; measure both"):
+            put_in_use("mine", by="Ann")
+        shutil.rmtree(mine)
+    scorer_folder("worse", measured_chains=[ranked(0.4, metric="tfidf")])
+    with pytest.raises(
+        PromotionError, match=r"ours.tsv \(a1\), 9 questions, k = 60: 0.400 against 0.500\); promote it"
+    ):
+        put_in_use("worse", by="Ann")
+    scorer_folder("better", measured_chains=[ranked(0.6), ranked(0.1, digest="b2")])
+    assert put_in_use("better", by="Ann").encoder == "better"
 
 
 def test_a_comparison_on_the_same_pairs_counts_before_the_cards(

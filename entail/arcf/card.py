@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from entail.cards.cross_encoder import CrossEncoderWords, cross_encoder_card, read_told
+from entail.cards.markdown import code, escaped, table
+from entail.cards.measured_chains import MeasuredChains, measured_chains
 
 _SPLIT = (
     "To be fast it departs from the paper: question and facts never read the candidate, and the candidate "
@@ -69,10 +71,32 @@ def scorer_card(folder: Path, *, name: str, repo: str | None = None) -> str:
         "prove that a fact explains an answer; questions longer than it reads lose their beginning.",
         pipeline="text-ranking",
         tags=("explanation-regeneration",),
-        measured=[_measured(chains, alone=alone)] if chains else [],
+        measured=[
+            *([_measured(chains, alone=alone)] if chains else []),
+            *_measured_here(measured_chains(told, name=name)),
+        ],
         idea=_ALONE if alone else "",
     )
     return cross_encoder_card(told, words, name=name, repo=repo)
+
+
+def _measured_here(found: Sequence[MeasuredChains]) -> list[str]:
+    """Return what `entail card --results` brought; nobody says of it what weights were chosen on."""
+    if not found:
+        return []
+    head = ["measured on", "method", "facts", "MAP", "95 % interval", "commit"]
+    rows = [
+        [
+            escaped(one.place),
+            code(one.method),
+            f"{one.facts:,}",
+            f"{one.map:.3f}",
+            "{:.3f} to {:.3f}".format(*one.interval),
+            code(str(one.about.get("commit") or "unknown")),
+        ]
+        for one in found
+    ]
+    return ["Of rankings of all facts, as `entail evaluate chains` measured them:", table(head, rows)]
 
 
 def _measured(chains: Mapping[str, Any], *, alone: bool) -> str:

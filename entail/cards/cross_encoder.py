@@ -92,7 +92,7 @@ def cross_encoder_card(
     if dev:
         parts.append(words.figures)
         parts.append(table(["measure", "value"], [[escaped(k), f"{v:.3f}"] for k, v in dev.items()]))
-    else:
+    elif not words.measured:
         parts.append("It has not been measured.")
     parts += [
         *words.measured,

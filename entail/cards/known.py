@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from entail.cards.measured_chains import MeasuredChains
 from entail.cards.measured_pairs import MeasuredPairs
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError
@@ -103,6 +104,10 @@ def _figures(figures: Mapping[str, Any]) -> Iterator[KnownFigure]:
     if chains := figures.get("chains"):
         data = f"{chains['source']}, {chains['questions']:,} questions, k = {chains['k']}"
         yield KnownFigure("MAP of chains", data, float(chains["MAP"]))
+    for told in figures.get("measured_chains") or ():
+        ranked = MeasuredChains.from_json(told)
+        if ranked.method == "arcf":  # what it is in use for: single facts are another measure
+            yield KnownFigure("MAP of chains", ranked.place, ranked.map)
     for name, measure in _OF_TRAINING.items():
         value = (figures.get("dev") or {}).get(name)
         if isinstance(value, int | float):

@@ -20,8 +20,8 @@ def card(
     results: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Figures of it and its base, as `entail evaluate premises --out` writes them; may be said "
-            "again.",
+            help="Figures of it and its base, as `entail evaluate premises --out` writes them, or of a "
+            "scorer of facts as `entail evaluate chains --out` does; may be said again.",
             metavar="FILE",
         ),
     ] = None,
@@ -51,12 +51,13 @@ def card(
     """
     from entail.cards.facts import remember
     from entail.cards.model_card import write_card
-    from entail.hub.cross import find_cross, write_cross_card
+    from entail.hub.cross import find_cross, remember_cross, write_cross_card
 
     cross = find_cross(folder)
-    if cross is not None and (results or data or licence or note):
-        raise typer.BadParameter("a scorer or a judge has its figures, data and licence from its training")
+    if cross is not None and (data or licence or note):
+        raise typer.BadParameter("a scorer or a judge has its data and licence from its training")
     if cross is not None:
+        remember_cross(cross, results or ())
         written = write_cross_card(folder)
     else:
         remember(folder, results=results or (), data=data or (), licence=licence, notes=note or ())

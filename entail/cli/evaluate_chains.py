@@ -33,7 +33,12 @@ def chains(
     ] = None,
     resume: Annotated[bool, typer.Option(help="Go on with a file of predictions that is there.")] = True,
     out: Annotated[
-        Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")
+        Path | None,
+        typer.Option(
+            help="Also write the figures to a result file; `entail card FOLDER --results FILE` takes them to "
+            "the scorer's card, and `entail promote` compares by that.",
+            metavar="FILE",
+        ),
     ] = None,
     *,
     how: RankingOptions,
@@ -52,7 +57,7 @@ def chains(
     from entail.arcf.ranking import Ranked
     from entail.data.worldtree import read_questions
     from entail.data.worldtree_tables import read_fact_tables
-    from entail.evaluation.chains import evaluate_chains, with_gold
+    from entail.evaluation.chains import digest_of, evaluate_chains, with_gold
 
     started = datetime.now(UTC)
     facts, reading = read_fact_tables(tables), read_questions(questions)
@@ -96,6 +101,7 @@ def chains(
         "release": reading.release,
         "source": reading.source,
         "facts": len(facts),
+        "digest": digest_of(measured, facts),
         "settings": how.settings(loaded),
         "seconds_a_question": seconds / len(ranked) if ranked else None,
         "ranked_now": len(ranked),

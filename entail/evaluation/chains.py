@@ -7,6 +7,8 @@ the ranking first (Figure 2 of the ARCF paper).
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -99,6 +101,20 @@ def with_gold(questions: Sequence[Question]) -> tuple[Question, ...]:
             "not blind"
         )
     return found
+
+
+def digest_of(questions: Sequence[Question], facts: FactTables) -> str:
+    """Return what identifies what rankings are measured on, 12 hexadecimal digits, no text.
+
+    Two samples of one file, two releases, or other facts under the same uids have each their own; the order
+    of the questions is none of it.
+
+    Args:
+        questions: Those with an explanation, as `with_gold` returns them.
+        facts: All facts.
+    """
+    asked = sorted([one.id, one.stem, one.answer, *sorted(one.gold)] for one in questions)
+    return hashlib.sha256(json.dumps([facts.digest, asked]).encode()).hexdigest()[:12]
 
 
 def evaluate_chains(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from entail.arcf.card import scorer_card
 from entail.arcf.scorer_form import METHOD as SCORER
 from entail.cards.facts import replace_text
+from entail.cards.measured_chains import remember_chains
 from entail.cards.model_card import CARD
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import EncoderEntry, resolve
@@ -70,6 +71,23 @@ def write_cross_card(folder: Path, *, name: str | None = None, repo: str | None 
     made = _CARDS[str(read_json(folder / "entail.json")["method"])]
     replace_text(folder / CARD, made(folder, name=name or folder.resolve().name, repo=repo))
     return folder / CARD
+
+
+def remember_cross(parts: CrossParts, results: Sequence[Path]) -> None:
+    """Write figures of result files to a scorer's `entail.json`; none leave it as it is.
+
+    Raises:
+        EncoderError: If it is no scorer of facts, or a file does not hold its figures: nothing was changed.
+    """
+    if not results:
+        return
+    card = read_card(parts.folder, parts.name)
+    if card is None or card.method != SCORER:
+        raise EncoderError(
+            f"{parts.name}: expected a scorer of facts beside result files, found a judge, which has its "
+            "figures from its training; leave them out"
+        )
+    remember_chains(parts.folder, results, revision=parts.revision)
 
 
 def stage_cross(parts: CrossParts, place: Path, *, repo: str) -> Path:

@@ -97,7 +97,15 @@ def test_trained_measured_and_ranked_from_the_command_line(
     shutil.copytree(tiny_home / "mine", tiny_home / "arcf-minilm")
     unnamed = ["evaluate", "chains", *tables, *dev, "--k", "6", "--limit", "1"]
     assert told(capsys, *unnamed)["settings"]["scorer"].startswith("arcf-minilm@")
-    assert told(capsys, "promote", "mine", "--anyway")["role"] == "chains"
+    refused = told(capsys, "promote", "mine", code=1)["error"]["message"]
+    assert "on the same data, found none; measure both: entail evaluate chains" in refused
+    for name in ("mine", "arcf-minilm"):
+        card = told(capsys, "card", str(tiny_home / name), "--results", str(out))["card"]
+        assert f"| questions.dev.tsv ({chains['digest']}), 3 questions, k = 6 | `arcf` | 96 |" in card
+        assert f"| {chains['MAP']:.3f} |" in card
+    promoted = told(capsys, "promote", "mine")
+    assert promoted["role"] == "chains"
+    assert [row["second"] for row in promoted["known"] if row["same_data"]] == [chains["MAP"]]
     assert told(capsys, *unnamed)["settings"]["scorer"].startswith("mine@")
     shutil.move(tiny_home / "mine", tiny_home / "moved")
     capsys.readouterr()

@@ -11,6 +11,7 @@ from entail.errors import EvaluationError
 from entail.evaluation.chain_hops import gold_hops, overlap_hops
 from entail.evaluation.chains import (
     ap,
+    digest_of,
     evaluate_chains,
     fact_similarities,
     ranks_in,
@@ -40,6 +41,17 @@ TWO = asked("Q2", {"u3": "CENTRAL"}, level="Challenge")
 LOST = asked("Q3", {"u3": "CENTRAL", "gone": "LEXGLUE"})
 BLIND = asked("Q4", {})
 IN_ORDER = np.arange(6)
+
+
+def test_what_was_measured_on_is_known_again() -> None:
+    known = digest_of([ONE, TWO], FACTS)
+    assert digest_of([TWO, ONE], FACTS) == known
+    assert len(known) == 12
+    reworded = FactTables((*FACTS.facts[:-1], Fact("u5", "shapes have edges", "T")))
+    fewer = asked("Q1", {"u1": "CENTRAL", "u2": "GROUNDING"})
+    others = [([ONE], FACTS), ([ONE, TWO], reworded), ([fewer, TWO], FACTS), ([ONE, LOST], FACTS)]
+    otherwise = ([asked("Q1", dict(ONE.gold), stem="What freezes?"), TWO], FACTS)
+    assert len({known, *(digest_of(*one) for one in [*others, otherwise])}) == 6
 
 
 def test_average_precision_of_the_shared_task() -> None:
