@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from entail.data.text import premise_key
-from entail.data.worldtree import CENTRAL, GROUNDING, LEXICAL_GLUE
+from entail.data.worldtree import CENTRAL, GROUNDING
 
-STEM = "A snowman stands in a sunny garden on a warm morning. Why is it only a puddle at noon?"
-ANSWER = "because the heat of the sunlight melts the snow"
+# Of eighteen questions, written with their explanations before a scorer saw them, the one of which the scorer
+# that ships finds the largest share and stops by itself: to begin with, no figure of how good it is.
+STEM = "How does a trout get oxygen in a stream?"
+ANSWER = "it breathes water with its gills"
 
-_MELTING = "melting means matter / a substance changes from a solid into a liquid by increasing heat energy"
 _EXPLAINED = {
-    "snow is a kind of ice": GROUNDING,
-    "if something is outside during the day then that something will receive sunlight": GROUNDING,
-    "absorbing sunlight causes objects to heat": CENTRAL,
-    "heating means increasing heat energy": LEXICAL_GLUE,
-    _MELTING: CENTRAL,
-    "sunlight produces heat": CENTRAL,
+    "trout is a kind of fish": GROUNDING,
+    "a fish is a kind of aquatic animal": GROUNDING,
+    "gills are a part of trout": CENTRAL,
+    "gills are used for breathing water by aquatic animals": CENTRAL,
+    "water contains dissolved oxygen": CENTRAL,
 }
 
 GOLD = {premise_key(text): role for text, role in _EXPLAINED.items()}
