@@ -55,7 +55,7 @@ from entail.results import provenance, write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 REACH = (90, 130, 180, 290)
-KS, LENGTHS = (20, 40, 60, 90), (2, 4, 6, 8, 10)
+KS, LENGTHS = (20, 40, 60, 90, 180, 290), (2, 4, 6, 8, 10)
 
 
 @dataclass(frozen=True)
