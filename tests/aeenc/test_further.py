@@ -1,0 +1,132 @@
+"""The program that asks what carries AE-Enc further: its figures, its page, and what it distils."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.data.records import Corpus, ExplanationTree, Step
+from entail.index.lexical import TfidfIndex
+
+RESULT = Path(__file__).parent.parent.parent / "docs" / "results" / "aeenc_further.json"
+CORPUS = Corpus.of("tiny", ["ice is cold", "melting ice", "fire is hot", "the sun melts wax"])
+
+
+@pytest.fixture(scope="module")
+def further(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("aeenc_further")
+
+
+@pytest.fixture(scope="module")
+def cross(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("aeenc_cross")
+
+
+def unit(*rows: list[float]) -> Any:
+    found = np.array(rows, dtype=np.float32)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def test_a_vector_moves_towards_what_is_preferred_of_its_neighbours(cross: ModuleType) -> None:
+    premises = unit([1, 0, 0], [0.9, 0.4, 0], [0, 0, 1])
+    vectors = unit([1, 0.2, 0])
+    near = np.array([0, 1])
+    second = (near, np.array([0.0, 1.0]))
+    moved = cross.distilled(vectors, premises, [second], step=0.5)
+    assert np.linalg.norm(moved[0]) == pytest.approx(1)
+    assert moved[0] @ premises[1] > vectors[0] @ premises[1]
+    assert moved[0] @ premises[1] - moved[0] @ premises[0] > vectors[0] @ (premises[1] - premises[0])
+    cosines = premises[near] @ vectors[0]
+    own = np.exp((cosines - 1) / cross.SHARP)
+    as_it_is = cross.distilled(vectors, premises, [(near, own / own.sum())], step=0.5)
+    np.testing.assert_allclose(as_it_is, vectors, atol=1e-6)  # who agrees moves nothing
+
+
+def test_more_steps_lead_nearer_to_what_is_preferred(cross: ModuleType) -> None:
+    premises, vectors = unit([1, 0, 0], [0.9, 0.4, 0]), unit([1, 0.2, 0])
+    told = [(np.array([0, 1]), np.array([0.2, 0.8]))]
+    gaps = []
+    for steps in (1, 5, 50):
+        moved = cross.distilled(vectors, premises, told, step=0.3, steps=steps)[0]
+        ours = np.exp(premises @ moved / cross.SHARP)
+        gaps.append(abs(ours[1] / ours.sum() - 0.8))
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] < 0.01
+
+
+def test_what_is_preferred_is_by_both(cross: ModuleType) -> None:
+    first = TfidfIndex(CORPUS)
+    said = {"cold ice": (np.array([1, 2]), np.array([0.0, 1.0], dtype=np.float32))}
+    ((places, likely),) = cross.preferred(first, said, share=0.1)
+    assert places.tolist() == [1, 2]
+    scores = first.scores(["cold ice"])[0][[1, 2]] + [0, 0.1]
+    expected = np.exp(scores / cross.SHARP)
+    np.testing.assert_allclose(likely, expected / expected.sum(), rtol=1e-4)
+
+
+def test_the_nearest_alone_get_a_share_of_what_was_said(cross: ModuleType) -> None:
+    first = TfidfIndex(CORPUS)
+    said = {"cold ice": (np.array([1, 2]), np.array([0.0, 1.0], dtype=np.float32))}
+    index = cross.ReadAnew(first, said, share=10.0)
+    before = first.scores(["cold ice"])
+    np.testing.assert_allclose(index.scores(["cold ice"]) - before, [[0, 0, 10, 0]], atol=1e-6)
+    assert index.search(["cold ice"], k=1).positions.tolist() == [[2]]
+    np.testing.assert_array_equal(first.scores(["cold ice"]), before)
+
+
+def test_a_judge_learns_from_children_and_from_neighbours_that_are_none(cross: ModuleType) -> None:
+    tree = ExplanationTree(
+        id="t",
+        hypothesis="ice is cold",
+        sentences={"sent1": "melting ice"},
+        steps=(Step(premises=("sent1",), conclusion="hypothesis"),),
+    )
+    found = cross.examples(CORPUS, [tree], [TfidfIndex(CORPUS)])
+    assert [(pair.premise, pair.label) for pair in found if pair.label == "entailment"] == [
+        ("melting ice", "entailment")
+    ]
+    others = {pair.premise for pair in found if pair.label == "neutral"}
+    assert others == {"fire is hot", "the sun melts wax"}  # neither the child nor the parent itself
+    assert {pair.hypothesis for pair in found} == {"ice is cold"}
+
+
+def run(score: float, **more: Any) -> dict[str, Any]:
+    measures = {"MAP": score, "Hit@10": 0.7, "Hit@50": 0.9}
+    at = {"commit": "abcdef" * 6, "cpu": "some"}
+    return {"query_excluded": measures, "paper": measures, "run": at, **more}
+
+
+def test_a_page_says_what_was_measured(further: ModuleType) -> None:
+    ends = [{"epoch": epoch, "MAP": 0.4 + epoch / 100} for epoch in range(7)]
+    config = {"epochs": 3, "rounds": 2}
+    trained = run(0.5, seconds=61.2, config=config, evaluations=ends, **{"best epoch": 6})
+    result = {
+        "figures": {
+            "trees": 1,
+            "learnt from": 2,
+            "premises": 3,
+            "questions": {
+                "K": {"30": {"0": trained, "1": run(0.6, seconds=58.8, **{"best epoch": 3})}},
+                "rounds": {"two": {"0": trained}},
+                "hybrid": {"alone": {"0": run(0.58)}},
+            },
+        },
+        "command": "python scripts/aeenc_further.py",
+    }
+    page = "\n".join(further.markdown(result))
+    assert "| 30 | 0.550 ± 0.071 | 0.700 ± 0.000 | 0.900 ± 0.000 |" in page
+    assert "| 6, 3 | 60 |" in page
+    assert "| 0 | 1 | 2 |" in page
+    assert "| 0.400 | 0.430 | 0.460 |" in page
+    assert "| alone | 0.580 | 0.700 | 0.900 | 0.580 | 0.700 | 0.900 |" in page
+    assert "Measured at commit `abcdefabcdef`, some." in page
+
+
+def test_the_page_is_made_from_the_committed_figures(further: ModuleType) -> None:
+    page = RESULT.with_suffix(".md").read_text(encoding="utf-8")
+    told = "\n".join(further.markdown(json.loads(RESULT.read_text(encoding="utf-8"))))
+    assert page == told.rstrip() + "\n"
