@@ -64,6 +64,7 @@ class Row:
 OURS = GausscseConfig()
 RANKED = replace(OURS, ranking=1.0)
 SHIPPED = "ent+con+rev, ranked, directed, longer twice"
+_SHIPPED = replace(RANKED, direction=2.0, longer=2.0)
 ROWS = (
     Row("ent", replace(OURS, sets="ent")),
     Row("ent+con", replace(OURS, sets="ent+con")),
@@ -72,7 +73,8 @@ ROWS = (
     Row("ent+con, ranked", replace(RANKED, sets="ent+con")),
     Row("ent+con+rev, ranked", RANKED),
     Row("ent+con+rev, ranked, longer twice", replace(RANKED, longer=2.0)),
-    Row(SHIPPED, replace(RANKED, direction=2.0, longer=2.0)),
+    Row(SHIPPED, _SHIPPED),
+    Row(f"{SHIPPED}, reversed by premise", replace(_SHIPPED, reversal="by_premise")),
     Row("ent+con+rev, ranked, directed more, longer twice", replace(RANKED, direction=5.0, longer=2.0)),
     Row("kl", replace(OURS, similarity="kl")),
     Row("kl_per_dim", replace(OURS, similarity="kl_per_dim", tanh=True)),
