@@ -75,7 +75,9 @@ class AeencConfig:
         int, "siamese and dual: at most so many premises are encoded a step, a quarter of them negatives"
     ] = 128
     distil: Annotated[
-        float, "weight of 1 - cosine to what teachers make of sentences that nobody judged; 0 for none"
+        float,
+        "weight of 1 - cosine to what teachers make of sentences that nobody judged, or of how far the "
+        "ranking for them is from what a reader makes of it; 0 for none",
     ] = 0.0
     sentences: Annotated[int, "such sentences a step"] = 32
     contrast: Annotated[

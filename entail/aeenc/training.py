@@ -35,6 +35,7 @@ from entail.settings import load_settings
 from entail.training.distillation import Distilling
 from entail.training.distributed import from_first, world
 from entail.training.loop import Fitted
+from entail.training.reading import Reading
 from entail.training.saving import require_place
 from entail.training.stage import Training, fit_method, lora_of
 from entail.training.task import Event, Task, Watch
@@ -86,7 +87,7 @@ def train_aeenc(
     judgements: Judgements | None = None,
     dev: Sequence[ExplanationTree] = (),
     dev_corpus: Corpus | None = None,
-    teaching: Teaching | None = None,
+    teaching: Teaching | Reading | None = None,
     data: Sequence[str] = (),
     out: Path | None = None,
     work: Path | None = None,
@@ -110,8 +111,8 @@ def train_aeenc(
         judgements: What a team judged, instead of trees.
         dev: Trees to choose the best weights on (MAP, query excluded); without them the last are kept.
         dev_corpus: Candidates for `dev`; default: `corpus`.
-        teaching: Sentences that nobody judged and what teachers make of them, for `config.distil`; queries
-            of `trees`, `judgements` and `dev` among them are left out.
+        teaching: Sentences that nobody judged and what teachers, or a reader of pairs, make of them, for
+            `config.distil`; queries of `trees`, `judgements` and `dev` among them are left out.
         data: Names of the data sets for the card (`entail.cards.sources`), such as `entailment_bank`.
         out: Folder for the encoder; None keeps nothing. It is written whole at the end, over nothing but an
             encoder of this method.
@@ -139,6 +140,11 @@ def train_aeenc(
     if (config.distil > 0) != (teaching is not None):
         raise TrainingError(
             "expected both a teaching (teachers and sentences) and distil above 0, or neither"
+        )
+    if isinstance(teaching, Reading) and (config.contrast or config.towers != "single"):
+        raise TrainingError(
+            "what a reader says is learnt as a ranking of frozen premises: expected towers=single and "
+            f"contrast=0, found towers={config.towers} and contrast={config.contrast:g}"
         )
     rank, _ = world()
     progress = None if rank else progress
@@ -191,12 +197,13 @@ def train_aeenc(
     whole: Task = task
     if teaching is not None:
         teaching = teaching.without({*known.queries, *gold_children(dev)})
-        if config.contrast:
+        if config.contrast and isinstance(teaching, Teaching):
             teaching = teaching.apart(base_premises, weight=config.contrast)
         whole = Distilling(
             task,
             teaching,
             queries,
+            premises=task.base_premises,
             weight=config.distil,
             sentences=config.sentences,
             seed=config.seed,

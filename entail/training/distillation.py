@@ -1,9 +1,10 @@
 r"""Learning what teachers say of sentences that nobody judged, beside what a method learns from judgements.
 
-.. math:: L = L_{method} + \lambda \, (1 - \cos(E_h(x), t(x)))
+.. math:: L = L_{method} + \lambda \, D(E_h(x), t(x))
 
-A tower that is to learn its judgements by heart keeps to its teachers everywhere else (knowledge
-distillation, Hinton et al. 2015; of sentence vectors, Reimers and Gurevych 2020).
+D is 1 - cosine to the teachers' vector, or of a `Reading` how far the ranking of all premises is from what a
+reader of pairs makes of it. A tower that is to learn its judgements by heart keeps to its teachers everywhere
+else (knowledge distillation, Hinton et al. 2015; of sentence vectors, Reimers and Gurevych 2020).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from entail.errors import TrainingError
 from entail.index.protocol import Ints
 from entail.training.batches import batches
+from entail.training.reading import Reading
 from entail.training.task import Task
 from entail.training.teaching import Teaching
 from entail.training.tower import Tower
@@ -31,6 +33,7 @@ class Distilling:
         task: The method's own.
         teaching: What the teachers say.
         tower: What learns it.
+        premises: Unit vectors of the corpus, shape (premises, d).
         weight: lambda.
         sentences: So many a step.
         seed: Of the order in which they come.
@@ -40,10 +43,16 @@ class Distilling:
     """
 
     def __init__(
-        self, task: Task, teaching: Teaching, tower: Tower, *, weight: float, sentences: int, seed: int
+        self,
+        task: Task,
+        teaching: Teaching | Reading,
+        tower: Tower,
+        *,
+        premises: Tensor,
+        weight: float,
+        sentences: int,
+        seed: int,
     ) -> None:
-        import torch
-
         if teaching.vectors.shape[1] != tower.dimension or not teaching.sentences:
             raise TrainingError(
                 f"expected sentences with vectors of length {tower.dimension} from the teachers, found "
@@ -52,7 +61,7 @@ class Distilling:
         self.task, self.teaching, self.tower = task, teaching, tower
         self.weight, self._sentences, self._seed = weight, sentences, seed
         self._lengths = tower.lengths(teaching.sentences)
-        self._targets = torch.from_numpy(teaching.vectors).to(tower.device)
+        self._distance = teaching.distance(premises)
 
     def begin_epoch(self, epoch: int) -> None:
         """Prepare the method's epoch."""
@@ -85,8 +94,7 @@ class Distilling:
         own, taught = batch
         total, terms = self.task.loss(own)
         vectors = self.tower.vectors([self.teaching.sentences[i] for i in taught])  # (sentences, d)
-        targets = self._targets[torch.from_numpy(taught).to(vectors.device)]
-        distance = 1 - (vectors * targets).sum(dim=1).mean()
+        distance = self._distance(vectors, torch.from_numpy(taught).to(vectors.device))
         return total + self.weight * distance, {**terms, "distil": float(distance.detach())}
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:

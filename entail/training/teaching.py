@@ -8,9 +8,10 @@ The teachers E_i are several trainings; their mean ranks better than each, but c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +21,12 @@ from entail.encoders.catalogue import EncoderEntry
 from entail.errors import TrainingError
 from entail.index.protocol import Floats
 from entail.progress import ProgressCallback
+
+if TYPE_CHECKING:
+    import torch
+
+    Distance = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+    """Vectors that learn, shape (some, d), and which sentences they are of -> how far from what is taught."""
 
 _AT_ONCE = 256
 _LEFT_OUT = 0.2  # share of words
@@ -50,6 +57,21 @@ class Teaching:
         """Return the teaching without some sentences, such as the queries that will be measured on."""
         kept = [i for i, sentence in enumerate(self.sentences) if sentence not in texts]
         return Teaching(tuple(self.sentences[i] for i in kept), self.vectors[kept], self.teachers)
+
+    def distance(self, premises: torch.Tensor) -> Distance:
+        """Return what compares vectors of some sentences with the teachers': 1 - cosine, the mean over them.
+
+        Args:
+            premises: Unit vectors of the corpus, shape (premises, d), where the comparing is to be done.
+        """
+        import torch
+
+        targets = torch.from_numpy(self.vectors).to(premises.device)
+
+        def of(learning: torch.Tensor, which: torch.Tensor) -> torch.Tensor:
+            return 1 - (learning * targets[which]).sum(dim=1).mean()
+
+        return of
 
     def apart(self, premises: Floats, *, weight: float, temperature: float = 0.05) -> Teaching:
         r"""Return the teaching a step away from where premises crowd around its vectors.

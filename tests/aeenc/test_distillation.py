@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
@@ -169,7 +170,7 @@ def test_sentences_are_dealt_anew_each_epoch_and_shared_by_processes() -> None:
 
     teaching = Teaching(tuple("abcd"), np.ones((4, 2), dtype=np.float32), ("t",))
     both: Any = (Task(), teaching, Tower())
-    distilling = Distilling(*both, weight=1.0, sentences=2, seed=0)
+    distilling = Distilling(*both, premises=torch.eye(2), weight=1.0, sentences=2, seed=0)
     dealt = distilling.batches(0)
     assert len(dealt) == 3
     assert sorted(np.concatenate([taught for _, taught in dealt[:2]]).tolist()) == [0, 1, 2, 3]

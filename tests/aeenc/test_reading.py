@@ -1,0 +1,141 @@
+"""What a reader of pairs says of unjudged sentences is learnt as a ranking."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from entail.aeenc.config import AeencConfig
+from entail.aeenc.training import train_aeenc
+from entail.data.records import Corpus, ExplanationTree
+from entail.encoders.biencoder import BiEncoder
+from entail.errors import CheckpointError, TrainingError
+from entail.training.reading import Reading, read
+from entail.training.teaching import Teaching, teach
+
+Trees = Sequence[ExplanationTree]
+TEXTS = ("a", "b", "c", "d")
+PREMISES = np.eye(4, dtype=np.float32)
+
+
+SETTINGS: dict[str, Any] = {
+    "base": "tiny",
+    "rank": 4,
+    "batch_size": 8,
+    "learning_rate": 0.01,
+    "precision": "fp32",
+    "rounds": 0,
+    "alpha": 0.0,
+}
+
+
+def teaching() -> Teaching:
+    vectors = np.array([[0.8, 0.6, 0, 0], [0, 0, 0.6, 0.8]], dtype=np.float32)
+    return Teaching(("x", "d"), vectors, ("t",))
+
+
+def asked_of(said: dict[tuple[str, str], float]) -> Any:
+    def says(premises: Sequence[str], sentences: Sequence[str]) -> NDArray[np.float32]:
+        return np.array(
+            [said.get(pair, 0.0) for pair in zip(premises, sentences, strict=True)], dtype=np.float32
+        )
+
+    return says
+
+
+def test_the_nearest_are_read_and_of_itself_nothing_is_said() -> None:
+    says = asked_of({("b", "x"): 0.9, ("d", "d"): 1.0, ("c", "d"): 0.5})
+    found = read(teaching(), TEXTS, PREMISES, says, reader="judge", nearest=2)
+    assert found.places.tolist() == [[0, 1], [3, 2]]
+    np.testing.assert_allclose(found.said, [[0.0, 0.9], [0.0, 0.5]])
+    assert found.teachers == ("t", "judge")
+    left = found.without({"x"})
+    assert left.sentences == ("d",)
+    assert left.places.tolist() == [[3, 2]]
+    assert len({found.digest, left.digest, read(teaching(), TEXTS, PREMISES, says, reader="j").digest}) == 3
+    assert read(teaching(), TEXTS, PREMISES, says, reader="j", nearest=99).places.shape == (2, 4)
+
+
+def test_the_distance_is_that_of_two_rankings_by_hand() -> None:
+    places, said = np.array([[0, 1], [3, 2]]), np.array([[0.0, 1.0], [0.0, 0.0]], dtype=np.float32)
+    reading = Reading(teaching(), places, said, "judge", share=0.4, temperature=0.5)
+    distance = reading.distance(torch.from_numpy(PREMISES))
+    wanted = np.exp(np.array([0.8, 0.6 + 0.4, 0, 0]) / 0.5)
+    wanted /= wanted.sum()
+    ours = np.exp(np.array([0.8, 0.6, 0, 0]) / 0.5)
+    ours /= ours.sum()
+    expected = (wanted * np.log(wanted / ours)).sum()
+    first = torch.from_numpy(teaching().vectors[:1])
+    assert distance(first, torch.tensor([0])).item() == pytest.approx(expected, rel=1e-5)
+    second = torch.from_numpy(teaching().vectors[1:])
+    assert distance(second, torch.tensor([1])).item() == pytest.approx(
+        0, abs=1e-6
+    )  # who agrees learns nothing
+    both = distance(torch.from_numpy(teaching().vectors), torch.tensor([0, 1]))
+    assert both.item() == pytest.approx(expected / 2, rel=1e-5)
+
+
+def test_the_gradient_leads_to_what_the_reader_prefers() -> None:
+    places, said = np.array([[0, 1], [3, 2]]), np.array([[0.0, 1.0], [0.0, 0.0]], dtype=np.float32)
+    reading = Reading(teaching(), places, said, "judge", share=0.4, temperature=0.5)
+    learning = torch.from_numpy(teaching().vectors[:1]).clone().requires_grad_()
+    reading.distance(torch.from_numpy(PREMISES))(learning, torch.tensor([0])).backward()  # type: ignore[no-untyped-call]
+    assert learning.grad is not None
+    towards = -learning.grad[0]
+    assert towards[1] > 0 > towards[0]
+
+
+@pytest.mark.parametrize("wrong", ["places", "said", "temperature"])
+def test_what_does_not_fit_is_refused(wrong: str) -> None:
+    given: dict[str, Any] = {
+        "places": np.zeros((2, 3), dtype=np.int64),
+        "said": np.zeros((2, 3)),
+        "temperature": 1,
+    }
+    given[wrong] = {"temperature": 0.0}.get(wrong, np.zeros((1, 3), dtype=np.int64))
+    with pytest.raises(TrainingError, match="of shape"):
+        Reading(teaching(), reader="judge", share=0.1, **given)
+
+
+def test_nothing_to_read_is_refused() -> None:
+    with pytest.raises(TrainingError, match="expected premises to read"):
+        read(teaching(), (), np.empty((0, 4), dtype=np.float32), asked_of({}), reader="judge")
+
+
+def test_a_tower_learns_the_ranking(home: Path, facts: Corpus, trees: Trees) -> None:
+    teaching = teach(["tiny"], facts.texts)
+    premises = BiEncoder("tiny").encode_premises(facts.texts)
+
+    liked = set(facts.texts[::2])
+
+    def says(premises: Sequence[str], sentences: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([float(premise in liked) for premise in premises], dtype=np.float32)
+
+    reading = read(
+        teaching, facts.texts, premises, says, reader="judge", nearest=8, share=0.5, temperature=0.2
+    )
+
+    def far(encoder: str | Path) -> float:
+        vectors = BiEncoder(encoder).encode_queries(reading.sentences)
+        every = torch.arange(len(reading.sentences))
+        return float(reading.distance(torch.from_numpy(premises))(torch.from_numpy(vectors), every))
+
+    settings = AeencConfig(**SETTINGS, epochs=20, distil=100.0, sentences=16)
+    training = train_aeenc(facts, settings, trees=trees, out=home / "taught", teaching=reading)
+    assert training.teachers == ("tiny", "judge")
+    train_aeenc(facts, AeencConfig(**SETTINGS, epochs=12), trees=trees, out=home / "alone")
+    assert far(home / "taught") < 0.85 * min(far("tiny"), far(home / "alone"))
+    other = read(teaching, facts.texts, premises, says, reader="judge", nearest=8, share=0.4)
+    with pytest.raises(TrainingError, match="towers=single"):
+        train_aeenc(
+            facts, AeencConfig(**SETTINGS, distil=1.0, towers="siamese"), trees=trees, teaching=reading
+        )
+    stopped = home / "stopped"
+    with pytest.raises(TrainingError, match="stopped"):
+        train_aeenc(facts, settings, trees=trees, out=stopped, teaching=reading, stop=lambda: True)
+    with pytest.raises(CheckpointError, match="teaching"):
+        train_aeenc(facts, settings, trees=trees, out=stopped, teaching=other)
