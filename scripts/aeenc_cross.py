@@ -2,9 +2,9 @@ r"""What others than its own vectors add to an encoder that ships: read anew by 
 
 The cross-encoder is a judge (`entail.tuning`) that learns from training trees: a child entails its parent,
 a neighbour that is no child is neutral to it. Where reading the nearest premises anew does not rank them
-better, there is nothing to distil. Distilled, its scores, or those of a hybrid with BM25, move what the
-encoder makes of a sentence that nobody judged a step down the gradient of their cross-entropy with the
-encoder's own ranking,
+better, there is nothing to distil; what it says is learnt as a ranking (`entail.training.reading`). The
+scores of a hybrid with BM25 move what the encoder makes of a sentence that nobody judged a step down the
+gradient of their cross-entropy with the encoder's own ranking,
 
 .. math:: t' \propto t + w \, (\sum_p P_{theirs}(p) \, p - \sum_p P_{cos}(p) \, p)
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from entail.index.ranking import search_by_scores
 from entail.index.retriever import retriever
 from entail.index.vectors import premise_vectors
 from entail.settings import load_settings
+from entail.training.reading import Reading, read
 from entail.training.teaching import Teaching
 from entail.tuning.judge import NliJudge
 from entail.tuning.judge_config import JudgeConfig
@@ -44,7 +46,7 @@ from entail.tuning.judge_training import train_judge
 READ, NEGATIVES, NEAREST = 50, 5, 30
 SENTENCES, SHARP = 2000, 0.05
 SHARES = (0.05, 0.1, 0.2, 10.0)
-STEP, TOWARDS = 0.3, ((0.1, 10),)
+VECTORS, RANKING, LEARNT = 30.0, 3.0, (0.1, 0.2)
 HYBRIDS = ((0.1, 0.5), (0.1, 1.0), (0.25, 1.0))
 JUDGE = JudgeConfig(epochs=2, longest=96, evaluate_every=0)
 FURTHER = AeencConfig(
@@ -56,7 +58,6 @@ FURTHER = AeencConfig(
     margin=0.2,
     rank=46,
     dropout=0.0,
-    distil=30.0,
     learning_rate=4e-4,
     epochs=4,
 )
@@ -128,19 +129,6 @@ def said_of(
     return {query: (places[at], rows[at]) for at, query in enumerate(queries)}
 
 
-def preferred(
-    first: PremiseIndex, said: Mapping[str, tuple[Ints, Floats]], *, share: float
-) -> Iterator[tuple[Ints, Floats]]:
-    """Yield of each query its nearest premises, and the softmax of a score with its share of what was said.
-
-    Alone the cross-encoder ranks worse than what it reads anew; together they rank better than either.
-    """
-    scores = ReadAnew(first, said, share=share).scores(list(said))
-    for row, (places, _) in zip(scores, said.values(), strict=True):
-        weights = np.exp((row[places] - row[places].max()) / SHARP)
-        yield places, weights / weights.sum()
-
-
 def preferred_by_index(index: PremiseIndex, sentences: Sequence[str]) -> Iterator[tuple[Ints, Floats]]:
     """Yield of each sentence its nearest premises by an index, and the softmax of its scores."""
     hits = index.search(sentences, k=NEAREST)
@@ -150,7 +138,7 @@ def preferred_by_index(index: PremiseIndex, sentences: Sequence[str]) -> Iterato
 
 
 def distilled(
-    vectors: Floats, premises: Floats, told: Iterable[tuple[Ints, Floats]], *, step: float, steps: int = 1
+    vectors: Floats, premises: Floats, told: Iterable[tuple[Ints, Floats]], *, step: float
 ) -> Floats:
     """Move unit vectors towards what is preferred of their nearest premises; see the module.
 
@@ -159,16 +147,13 @@ def distilled(
         premises: Unit vectors of the corpus.
         told: Of each sentence, premises and P of each.
         step: w.
-        steps: How many, each from where the last one led.
     """
     moved = np.empty_like(vectors)
     for at, (places, theirs) in enumerate(told):
-        near, t = premises[places], vectors[at]
-        for _ in range(steps):
-            ours = np.exp((near @ t - 1) / SHARP)
-            t = t + step * (theirs @ near - ours @ near / ours.sum())
-            t /= np.linalg.norm(t)
-        moved[at] = t
+        near = premises[places]
+        ours = np.exp((near @ vectors[at] - 1) / SHARP)
+        t = vectors[at] + step * (theirs @ near - ours @ near / ours.sum())
+        moved[at] = t / np.linalg.norm(t)
     return moved
 
 
@@ -199,28 +184,24 @@ class Further:
         drawn = np.random.default_rng(0).permutation(len(free))[:count]
         return tuple(free[place] for place in sorted(drawn))
 
-    def held_to(
-        self,
-        sentences: tuple[str, ...],
-        told: Iterable[tuple[Ints, Floats]] | None,
-        *,
-        name: str,
-        step: float = 0.0,
-        steps: int = 1,
-    ) -> dict[str, Any]:
-        """Train and measure; held to its own vectors where nothing is told."""
-        encoder = BiEncoder(self.shipped)
-        vectors = encoder.encode_queries(sentences)
-        if told is not None:
-            premises = premise_vectors(self.corpus, encoder, cache_dir=load_settings().vectors_dir)
-            vectors = distilled(vectors, premises, told, step=step, steps=steps)
+    def teaching(self, sentences: tuple[str, ...]) -> Teaching:
+        """Return what ships makes of sentences itself."""
+        vectors = BiEncoder(self.shipped).encode_queries(sentences)
+        return Teaching(tuple(map(fold, sentences)), vectors, (self.shipped,))
+
+    def premises(self) -> Floats:
+        """Return the vectors of the premises."""
+        return premise_vectors(self.corpus, BiEncoder(self.shipped), cache_dir=load_settings().vectors_dir)
+
+    def taught(self, teaching: Teaching | Reading, *, name: str, weight: float) -> dict[str, Any]:
+        """Train and measure."""
         with progress_bar() as progress:
             fitted = train_aeenc(
                 self.corpus,
-                replace(FURTHER, initial=str(resolve(self.shipped).path)),
+                replace(FURTHER, initial=str(resolve(self.shipped).path), distil=weight),
                 trees=self.train,
                 dev=self.dev,
-                teaching=Teaching(tuple(map(fold, sentences)), vectors, (self.shipped, name)),
+                teaching=teaching,
                 out=self.work / name,
                 progress=progress,
             ).fitted
@@ -233,15 +214,16 @@ def from_hybrid(further: Further) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield what ships trained on as it is, and taught by its own hybrid with BM25: name, figures on dev."""
     corpus = further.corpus
     sentences = further.sentences(len(corpus))
-    yield "trained on as long, held to itself", further.held_to(sentences, None, name="itself")
-    first = retriever(further.shipped, corpus)
+    teaching = further.teaching(sentences)
+    yield "trained on as long, held to itself", further.taught(teaching, name="itself", weight=VECTORS)
+    first, premises = retriever(further.shipped, corpus), further.premises()
     for weight, step in HYBRIDS:
         index = HybridIndex(first, Bm25Index(corpus), weight=weight, relative=True)
         told = preferred_by_index(index, sentences)
-        name = f"hybrid-{weight:g}-{step:g}"
+        moved = replace(teaching, vectors=distilled(teaching.vectors, premises, told, step=step))
         yield (
             f"held to itself a step of {step:g} towards its hybrid with BM25, w = {weight:g}",
-            further.held_to(sentences, told, step=step, name=name),
+            further.taught(moved, name=f"hybrid-{weight:g}-{step:g}", weight=VECTORS),
         )
 
 
@@ -264,19 +246,23 @@ def cross_encoder(further: Further) -> Iterator[tuple[str, dict[str, Any]]]:
         figures = further.measure(ReadAnew(index, said, share=share))
         yield f"the nearest {READ} read anew, {told}", {**figures, "seconds": seconds}
     sentences = further.sentences(SENTENCES)
-    of_sentences = said_of(judge, corpus, index, sentences, k=NEAREST)
+    teaching = further.teaching(sentences)
     yield (
         f"trained on as long, held to itself on {SENTENCES:,} sentences",
-        further.held_to(sentences, None, name="itself-on-some"),
+        further.taught(teaching, name="itself-on-some", weight=VECTORS),
     )
-    for share, steps in TOWARDS:
+    with progress_bar() as progress:
+        reading = read(
+            teaching,
+            corpus.texts,
+            further.premises(),
+            partial(judge.entailment, progress=progress),
+            reader="judge",
+            nearest=NEAREST,
+            temperature=SHARP,
+        )
+    for share in LEARNT:
         yield (
-            f"held to itself {steps} steps of {STEP:g} towards both, w = {share:g}",
-            further.held_to(
-                sentences,
-                preferred(index, of_sentences, share=share),
-                step=STEP,
-                steps=steps,
-                name=f"cross-{share:g}-{steps}",
-            ),
+            f"taught the ranking that it makes of {SENTENCES:,} sentences, w = {share:g}",
+            further.taught(replace(reading, share=share), name=f"reading-{share:g}", weight=RANKING),
         )

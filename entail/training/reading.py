@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from entail.data.text import fold
 from entail.errors import TrainingError
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 256
 
-Says = Callable[[Sequence[str], Sequence[str]], Floats]
+Says = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 """Premises, and a sentence for each -> how much each premise explains it, 0 to 1, shape (pairs,)."""
 
 

@@ -46,28 +46,6 @@ def test_a_vector_moves_towards_what_is_preferred_of_its_neighbours(cross: Modul
     np.testing.assert_allclose(as_it_is, vectors, atol=1e-6)  # who agrees moves nothing
 
 
-def test_more_steps_lead_nearer_to_what_is_preferred(cross: ModuleType) -> None:
-    premises, vectors = unit([1, 0, 0], [0.9, 0.4, 0]), unit([1, 0.2, 0])
-    told = [(np.array([0, 1]), np.array([0.2, 0.8]))]
-    gaps = []
-    for steps in (1, 5, 50):
-        moved = cross.distilled(vectors, premises, told, step=0.3, steps=steps)[0]
-        ours = np.exp(premises @ moved / cross.SHARP)
-        gaps.append(abs(ours[1] / ours.sum() - 0.8))
-    assert gaps[0] > gaps[1] > gaps[2]
-    assert gaps[2] < 0.01
-
-
-def test_what_is_preferred_is_by_both(cross: ModuleType) -> None:
-    first = TfidfIndex(CORPUS)
-    said = {"cold ice": (np.array([1, 2]), np.array([0.0, 1.0], dtype=np.float32))}
-    ((places, likely),) = cross.preferred(first, said, share=0.1)
-    assert places.tolist() == [1, 2]
-    scores = first.scores(["cold ice"])[0][[1, 2]] + [0, 0.1]
-    expected = np.exp(scores / cross.SHARP)
-    np.testing.assert_allclose(likely, expected / expected.sum(), rtol=1e-4)
-
-
 def test_the_nearest_alone_get_a_share_of_what_was_said(cross: ModuleType) -> None:
     first = TfidfIndex(CORPUS)
     said = {"cold ice": (np.array([1, 2]), np.array([0.0, 1.0], dtype=np.float32))}
