@@ -254,7 +254,7 @@ def cross_encoder(further: Further) -> Iterator[tuple[str, dict[str, Any]]]:
     with progress_bar() as progress:
         reading = read(
             teaching,
-            corpus.texts,
+            corpus,
             further.premises(),
             partial(judge.entailment, progress=progress),
             reader="judge",

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from entail.data.text import fold
+from entail.data.records import Corpus
 from entail.errors import TrainingError
 from entail.index.protocol import Floats, Ints
+from entail.index.ranking import top_k
 from entail.training.teaching import Teaching
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class Reading:
 
 def read(
     teaching: Teaching,
-    texts: Sequence[str],
+    corpus: Corpus,
     premises: Floats,
     says: Says,
     *,
@@ -127,7 +128,7 @@ def read(
 
     Args:
         teaching: Sentences, and teachers' vectors that tell what is near.
-        texts: The premises.
+        corpus: The premises.
         premises: Their unit vectors, shape (premises, d).
         says: The reader, such as `NliJudge.entailment`.
         reader: Its name.
@@ -136,20 +137,17 @@ def read(
         temperature: tau.
 
     Raises:
-        TrainingError: If there is no premise, a count below 1, or a temperature of 0 or less.
+        RetrievalError: If fewer than one is to be read.
+        TrainingError: If there is no sentence, or a temperature of 0 or less.
     """
-    nearest = min(nearest, len(texts))
-    if nearest < 1:
-        raise TrainingError(f"expected premises to read and at least one a sentence, found {len(texts)}")
-    parts = []
-    for start in range(0, len(teaching.sentences), _AT_ONCE):
-        scores = teaching.vectors[start : start + _AT_ONCE] @ premises.T
-        parts.append(np.argsort(-scores, axis=1, kind="stable")[:, :nearest])
-    places: Ints = np.concatenate(parts).astype(np.int64)
-    asked = [sentence for sentence in teaching.sentences for _ in range(nearest)]
-    found = says([texts[place] for place in places.ravel().tolist()], asked)
-    said: Floats = np.asarray(found, dtype=np.float32).reshape(places.shape).copy()
-    own = {fold(text): place for place, text in enumerate(texts)}
-    itself = np.array([own.get(sentence, -1) for sentence in teaching.sentences])
-    said[places == itself[:, None]] = 0.0
+    if not teaching.sentences:
+        raise TrainingError("expected sentences to read premises for, found none")
+    starts = range(0, len(teaching.sentences), _AT_ONCE)
+    near = (top_k(teaching.vectors[start : start + _AT_ONCE] @ premises.T, nearest) for start in starts)
+    places = np.concatenate([hits.positions for hits in near])
+    asked = [sentence for sentence in teaching.sentences for _ in places[0]]
+    found = says([corpus.texts[place] for place in places.ravel().tolist()], asked)
+    said: Floats = np.array(found, dtype=np.float32).reshape(places.shape)
+    itself = [corpus.position(sentence) for sentence in teaching.sentences]
+    said[places == np.array([-1 if place is None else place for place in itself])[:, None]] = 0.0
     return Reading(teaching, places, said, reader, share, temperature)

@@ -186,7 +186,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def seen(self: BiEncoder, given: list[str], **options: object) -> object:
         texts.extend(given)
-        return right(self, given, **options)  # type: ignore[arg-type]
+        return right(self, given, **options)  # type: ignore[arg-type]  # handed on as they come
 
     monkeypatch.setattr(BiEncoder, "encode_premises", seen)
     return texts
