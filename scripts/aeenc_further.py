@@ -39,7 +39,7 @@ from entail.index.lexical import Bm25Index, NgramIndex
 from entail.index.protocol import PremiseIndex
 from entail.index.retriever import retriever
 from entail.progress import ProgressCallback
-from entail.results import provenance, write_result
+from entail.results import provenance, write_page, write_result
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from aeenc_cross import Further, cross_encoder, from_hybrid
@@ -254,14 +254,6 @@ def _rounds(run: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"| {' | '.join(f'{at[number * per]:.3f}' for number in ends)} |", "")
 
 
-def write_table(path: Path) -> Path:
-    """Write the page beside the result file."""
-    page = path.with_suffix(".md")
-    lines = markdown(json.loads(path.read_text(encoding="utf-8")))
-    page.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
-    return page
-
-
 def main() -> int:
     """Read the command line and do what it says."""
     parser = argparse.ArgumentParser(
@@ -288,7 +280,7 @@ def main() -> int:
             run(given, data)
         except EntailError as error:
             sys.exit(f"Error: {error}")
-    print(f"wrote {write_table(given.result)}")
+    print(f"wrote {write_page(given.result, markdown)}")
     return 0
 
 

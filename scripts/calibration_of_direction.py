@@ -13,7 +13,6 @@ entails the other, asked of pairs of which one does. Of decisions that are 80 % 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +32,7 @@ from entail.evaluation.pair_similarity import pair_similarities
 from entail.gausscse.calibration import fit_form, logits, one_way
 from entail.gausscse.verdict import confidence, direction_confidence, threshold_of
 from entail.progress import ProgressCallback
-from entail.results import write_result
+from entail.results import write_page, write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 NAME = "gausscse_calibration"
@@ -188,10 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_result(file, figures=figures, seed=None, started=started)
     elif not file.is_file():
         sys.exit(f"Error: expected figures in {file}, found none; measure first")
-    page = file.with_suffix(".md")
-    lines = markdown(json.loads(file.read_text(encoding="utf-8")))
-    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"wrote {page}")
+    print(f"wrote {write_page(file, markdown)}")
     return 0
 
 

@@ -13,7 +13,6 @@ cosine does? Does it tell a step from its reverse: the premises, joined, entail 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 from collections import Counter
@@ -36,7 +35,7 @@ from entail.index.gaussian import GaussianRows
 from entail.index.queries import QueryVectors
 from entail.index.retriever import retriever
 from entail.progress import ProgressCallback
-from entail.results import write_result
+from entail.results import write_page, write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 NAME = "gausscse_trees"
@@ -229,11 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write_result(file, figures=figures, seed=0, started=started)
     elif not file.is_file():
         sys.exit(f"Error: expected figures in {file}, found none; measure first")
-    page = file.with_suffix(".md")
-    page.write_text(
-        "\n".join(markdown(json.loads(file.read_text(encoding="utf-8")))) + "\n", encoding="utf-8"
-    )
-    print(f"wrote {page}")
+    print(f"wrote {write_page(file, markdown)}")
     return 0
 
 

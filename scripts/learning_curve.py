@@ -13,7 +13,6 @@ settings depend on the size alone.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -35,7 +34,7 @@ from entail.errors import EntailError
 from entail.evaluation.effort import measure_effort
 from entail.evaluation.premises import evaluate_premises
 from entail.index.retriever import retriever
-from entail.results import write_result
+from entail.results import write_page, write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 SIZES = (10, 30, 100, 300)
@@ -162,14 +161,6 @@ def _spread(values: Sequence[float]) -> str:
     return f"{mean(values):.3f}" + (f" ± {stdev(values):.3f}" if len(values) > 1 else "")
 
 
-def write_table(path: Path) -> Path:
-    """Write the table page from the result file."""
-    page = path.with_suffix(".md")
-    lines = markdown(json.loads(path.read_text(encoding="utf-8")))
-    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return page
-
-
 def _run(given: argparse.Namespace, path: Path) -> None:
     started = datetime.now(UTC)
     corpus = read_corpus(given.corpus).corpus
@@ -212,7 +203,7 @@ def main() -> int:
             _run(given, path)
         except EntailError as error:
             sys.exit(f"Error: {error}")
-    print(f"wrote {write_table(path)}")
+    print(f"wrote {write_page(path, markdown)}")
     return 0
 
 

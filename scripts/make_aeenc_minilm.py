@@ -51,7 +51,7 @@ from entail.evaluation.effort import measure_effort
 from entail.evaluation.premises import evaluate_premises
 from entail.index.retriever import retriever
 from entail.progress import ProgressCallback
-from entail.results import write_result
+from entail.results import write_page, write_result
 from entail.training.averaging import average_adapters
 from entail.training.teaching import Teaching, near, teach
 
@@ -316,11 +316,8 @@ def markdown(result: Mapping[str, Any], beside: Beside) -> Iterator[str]:
     yield "premises: the encoder knows those by heart, as a team's encoder knows what the team has decided."
 
 
-def write_page(result: Path) -> Path:
-    """Write the page beside a result file."""
-    page = result.with_suffix(".md")
-    page.write_text("\n".join(markdown(_read(result), Beside.read())) + "\n", encoding="utf-8")
-    return page
+def _markdown(result: Mapping[str, Any]) -> Iterator[str]:
+    return markdown(result, Beside.read())
 
 
 def write_notes(result: Path) -> Path:
@@ -374,7 +371,7 @@ def _run(given: argparse.Namespace) -> None:
             "seeds": runs,
         }
     write_result(given.result, figures=figures, seed=None, started=started)
-    write_page(given.result)
+    write_page(given.result, _markdown)
     for name in ("untrained", "shipped"):
         for protocol in ("query_excluded", "paper"):
             found = figures[name][protocol]
@@ -413,7 +410,7 @@ def main() -> int:
         parser.error("--corpus, --train and --dev are needed, or --table")
     try:
         if given.table:
-            print(f"wrote {write_page(given.result)} and {write_notes(given.result)}")
+            print(f"wrote {write_page(given.result, _markdown)} and {write_notes(given.result)}")
         else:
             _run(given)
     except EntailError as error:

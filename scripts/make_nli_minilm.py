@@ -30,7 +30,7 @@ from entail.cli.console import progress_bar
 from entail.data.nli import NliPair, read_nli
 from entail.errors import EntailError, TrainingError
 from entail.progress import ProgressCallback
-from entail.results import write_result
+from entail.results import write_page, write_result
 from entail.training.saving import require_place
 from entail.training.stage import drawn
 from entail.training.task import Event
@@ -233,14 +233,7 @@ def _run(given: argparse.Namespace) -> None:
         "seeds": seeds,
     }
     write_result(given.result, figures=figures, seed=shipped, started=started)
-    _write_page(given.result)
-
-
-def _write_page(file: Path) -> None:
-    page = file.with_suffix(".md")
-    result = json.loads(file.read_text(encoding="utf-8"))
-    page.write_text("\n".join(markdown(result)) + "\n", encoding="utf-8")
-    print(f"wrote {page}")
+    print(f"wrote {write_page(given.result, markdown)}")
 
 
 _SETTINGS = (
@@ -274,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.table:
             if not given.result.is_file():
                 sys.exit(f"Error: expected figures in {given.result}, found none; train first")
-            _write_page(given.result)
+            print(f"wrote {write_page(given.result, markdown)}")
         elif not given.train or not given.dev:
             parser.error("--train and --dev are needed, or --table")
         else:

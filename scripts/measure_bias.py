@@ -28,7 +28,7 @@ from entail.aeenc.bias import DEFAULT_K, bias, encoder_indexes
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank import read_trees
 from entail.encoders.catalogue import resolve
-from entail.results import write_result
+from entail.results import write_page, write_result
 
 RESULT = Path(__file__).parent.parent / "docs" / "results" / "aeenc_bias.json"
 TABLE = RESULT.with_name("aeenc_table1_dev.json")
@@ -71,7 +71,7 @@ def main() -> None:
         if given.corpus is None or given.trees is None:
             parser.error("give --corpus and --trees, or --table")
         measure(given.corpus, given.trees, given.retriever or ["minilm", "aeenc-minilm"], given.k, given.out)
-    print(write_page(given.out))
+    print(write_page(given.out, markdown))
 
 
 def measure(corpus: Path, trees: Path, names: Sequence[str], k: int, out: Path) -> None:
@@ -107,14 +107,6 @@ def training_of(name: str, table: Path) -> dict[str, Any] | None:
             if same and trained["fitted"]["best"]["figures"] == card.figures.get("dev"):
                 return {**told, "row": row, "seed": int(seed), "commit": run["run"]["commit"]}
     return told
-
-
-def write_page(result: Path) -> Path:
-    """Write the page beside its result file."""
-    page = result.with_suffix(".md")
-    lines = markdown(json.loads(result.read_text(encoding="utf-8")))
-    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return page
 
 
 def markdown(result: Mapping[str, Any]) -> Iterator[str]:

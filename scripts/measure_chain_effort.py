@@ -14,7 +14,6 @@ was accepted below the node so far. The time is that of the scorer alone, all or
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,7 +47,7 @@ from entail.evaluation.premises import score_batches
 from entail.index.protocol import Floats, Ints, PremiseIndex
 from entail.index.retriever import retriever
 from entail.progress import Meter, ProgressCallback
-from entail.results import write_result
+from entail.results import write_page, write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 NAME = "arcf_authoring"
@@ -249,10 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.exit(f"Error: {error}")
     elif not file.is_file():
         sys.exit(f"Error: expected figures in {file}, found none; measure first")
-    page = file.with_suffix(".md")
-    lines = markdown(json.loads(file.read_text(encoding="utf-8")))
-    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"wrote {page}")
+    print(f"wrote {write_page(file, markdown)}")
     return 0
 
 

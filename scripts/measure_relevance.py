@@ -15,7 +15,6 @@ finds hypotheses of NLI pairs to premises that entail them, to neutral ones, and
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -30,7 +29,7 @@ from entail.errors import EntailError
 from entail.evaluation.passages_store import store_passages
 from entail.jobs.passage_source import evenly
 from entail.progress import ProgressCallback
-from entail.results import write_result
+from entail.results import write_page, write_result
 from entail.tuning.examples import Examples, examples_of, with_hard_negatives
 from entail.tuning.judge import NliJudge
 from entail.tuning.relevance import claims_entailed, premises_told_apart
@@ -145,10 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.exit(f"Error: {error}")
     elif not file.is_file():
         sys.exit(f"Error: expected figures in {file}, found none; measure first")
-    page = file.with_suffix(".md")
-    result = json.loads(file.read_text(encoding="utf-8"))
-    page.write_text("\n".join(markdown(result)) + "\n", encoding="utf-8")
-    print(f"wrote {page}")
+    print(f"wrote {write_page(file, markdown)}")
     return 0
 
 

@@ -27,6 +27,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -51,7 +52,7 @@ from entail.data.worldtree_tables import FactTables, read_fact_tables
 from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
 from entail.index.protocol import Ints
-from entail.results import provenance, write_result
+from entail.results import provenance, write_page, write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 REACH = (90, 130, 180, 290)
@@ -329,10 +330,7 @@ def _terms(config: Mapping[str, Any]) -> str:
 
 def write_table(name: str) -> Path:
     """Write the page of tables from a result file."""
-    result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    page = RESULTS / f"{name}.md"
-    page.write_text("\n".join(markdown(result, file=name)).rstrip() + "\n", encoding="utf-8")
-    return page
+    return write_page(RESULTS / f"{name}.json", partial(markdown, file=name))
 
 
 def ship(out: Path, *, work: Path, name: str, arm: str = "ARCF RankNet") -> None:

@@ -25,6 +25,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ from entail.gausscse.calibration import calibrate
 from entail.gausscse.config import GausscseConfig
 from entail.gausscse.training import train_gausscse
 from entail.index.gaussian import GaussianIndex
-from entail.results import provenance, write_result
+from entail.results import provenance, write_page, write_result
 from entail.training.averaging import average_adapters
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -263,10 +264,7 @@ def significance(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def write_table(name: str) -> Path:
     """Write the page of tables from a result file."""
-    result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    page = RESULTS / f"{name}.md"
-    page.write_text("\n".join(markdown(result, file=name, papers=PAPERS)).rstrip() + "\n", encoding="utf-8")
-    return page
+    return write_page(RESULTS / f"{name}.json", partial(markdown, file=name, papers=PAPERS))
 
 
 def _run(given: argparse.Namespace) -> None:

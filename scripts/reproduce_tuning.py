@@ -40,7 +40,7 @@ from entail.errors import EntailError
 from entail.evaluation.passages import Judged, evaluate_passages
 from entail.evaluation.passages_store import PassageStore, store_passages
 from entail.jobs.passage_source import evenly
-from entail.results import hardware, provenance, write_result
+from entail.results import hardware, provenance, write_page, write_result
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.dpr import train_dpr
 from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_missing_negatives
@@ -409,10 +409,7 @@ def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -
 
 def write_table() -> Path:
     """Write the page of tables from the result file."""
-    result = json.loads((RESULTS / "tuning.json").read_text(encoding="utf-8"))
-    page = RESULTS / "tuning.md"
-    page.write_text("\n".join(markdown(result)).rstrip() + "\n", encoding="utf-8")
-    return page
+    return write_page(RESULTS / "tuning.json", markdown)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from entail import results
-from entail.results import commit, provenance, versions, write_result
+from entail.results import commit, provenance, versions, write_page, write_result
 
 
 def test_everything_needed_to_repeat_is_written(tmp_path: Path) -> None:
@@ -117,3 +117,14 @@ def test_a_figure_that_json_cannot_say_is_refused(tmp_path: Path, figure: float)
 def test_a_start_without_time_zone_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="time zone"):
         write_result(tmp_path / "r.json", figures={}, seed=None, started=datetime(2026, 1, 1))
+
+
+def test_a_page_stands_beside_its_figures_and_ends_with_one_line_end(tmp_path: Path) -> None:
+    result = tmp_path / "some.json"
+    write_result(result, figures={"MAP": 0.5}, seed=0, started=datetime.now(UTC))
+    page = write_page(result, lambda told: ["# Some", "", f"{told['figures']['MAP']:.3f}", "", ""])
+    assert page == tmp_path / "some.md"
+    assert page.read_text(encoding="utf-8") == "# Some\n\n0.500\n"
+    with pytest.raises(OSError, match=r"none\.json"):
+        write_page(tmp_path / "none.json", lambda told: [])
+    assert not (tmp_path / "none.md").exists()

@@ -100,7 +100,7 @@ def test_the_script_measures_and_writes(
     trees.write_text(json.dumps(row))
     out = tmp_path / "bias.json"
     script.measure(corpus, trees, ["aeiou", "stlr", "dnw", "gh"], 2, out)
-    page = script.write_page(out).read_text(encoding="utf-8").splitlines()
+    page = script.write_page(out, script.markdown).read_text(encoding="utf-8").splitlines()
     figures = json.loads(out.read_text(encoding="utf-8"))["figures"]
     assert figures["split"] == "dev"
     assert figures["retrievers"] == list(figures["trainings"]) == ["aeiou", "stlr", "dnw", "gh"]
