@@ -76,6 +76,7 @@ class Draft:
         bare: Where it stopped by itself: score of the explanation as it is.
         best: Where it stopped by itself: score of the best premise that was left.
         dropped: As in `Told`: premises that were no longer read at the end, -1 where the sentence was cut.
+        cut: Facts that were scored at some step and whose end was not read.
     """
 
     facts: tuple[int, ...]
@@ -84,6 +85,7 @@ class Draft:
     bare: float | None = None
     best: float | None = None
     dropped: int = 0
+    cut: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -173,16 +175,18 @@ def draft_chain(
         try:
             pairs = growth.send(compute(pairs))
         except StopIteration as end:
-            return _draft_of(end.value)
+            return _draft_of(end.value, cut=steps.inputs.cut)
 
 
-def _draft_of(chain: Chain) -> Draft:
+def _draft_of(chain: Chain, *, cut: frozenset[int]) -> Draft:
     own = [dict(zip(step.candidates, step.scores, strict=True)) for step in chain.steps]
     scores = tuple(own[number][fact] for number, fact in enumerate(chain.facts))
+    unread = cut.intersection(fact for step in own for fact in step)
+    draft = Draft(chain.facts, scores, chain.stopped, dropped=chain.dropped, cut=unread)
     if chain.stopped != "bare prefix":
-        return Draft(chain.facts, scores, chain.stopped, dropped=chain.dropped)
+        return draft
     last = chain.steps[-1]
-    return Draft(chain.facts, scores, chain.stopped, last.bare, max(last.scores), chain.dropped)
+    return replace(draft, bare=last.bare, best=max(last.scores))
 
 
 def _asked(sentence: str) -> Question:

@@ -128,7 +128,7 @@ def _draw_draft(desk: Desk, offer: Offer, draft: Draft, scorer: str) -> None:
         st.info(f"{who} proposes nothing{begun}. {why_it_ended(draft)}", icon=":material/flag:")
     else:
         st.caption(f"A chain drafted by {who}{begun}. {why_it_ended(draft)}")
-    _draw_unread(draft.dropped)
+    _draw_unread(draft.dropped, cut=len(draft.cut))
     if offer.departed:
         st.warning(
             f"The tree has changed since it was drafted: {label('; '.join(offer.departed))}.",

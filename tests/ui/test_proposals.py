@@ -487,6 +487,10 @@ def test_the_page_says_which_candidates_a_scorer_did_not_read_whole(
     app = turn(told(on_tree(app, tree)), tree, "retrieved", "next")
     assert f"{says} than half of what the scorer reads: the end was left out" in said(app)
     assert "oldest" not in said(app)
+    app = turn(app, tree, "next", "draft")
+    app = told(app.button(key=f"draft-{tree}-n1").click())
+    assert "A chain drafted by mine" in said(app)
+    assert f"{says} than half of what the scorer reads" in said(app)
 
 
 def test_a_scorer_that_fails_is_told_and_the_page_goes_on(
