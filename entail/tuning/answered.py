@@ -27,10 +27,12 @@ from entail.tuning.answer_phrases import (
     time_phrase,
 )
 from entail.tuning.asking import Asked, asked, expanded
+from entail.tuning.broken_off import BLANK, may_break_off
 from entail.tuning.claims import MAX_WORDS, POLITE, claim, sentence_of, sentences_of, with_before
 from entail.tuning.clauses import adjunct, core, is_auxiliary
 from entail.tuning.existence import bare_time
 from entail.tuning.gaps import begins_predicate
+from entail.tuning.joined import after_statements
 from entail.tuning.kept import lost
 from entail.tuning.phrases import ADJOINED, ATTRIBUTES, KINDS, PARTICLES, head_of, lowered
 from entail.tuning.words import (
@@ -70,15 +72,30 @@ class Statement:
     how: How
 
 
+_DASHES = " -\u2013\u2014"
+
+
 def statement(question: str, answer: str) -> Statement:
     """Return what a question says with its answer; without one, what its claim says.
 
     >>> statement("When did the Broncos win the Super Bowl?", "1998").text
     'The Broncos won the Super Bowl in 1998.'
+    >>> statement("Jo drops a ball. What makes it fall?", "gravity").text
+    'Jo drops a ball. Gravity makes it fall.'
+    >>> statement("Ice melts when it", "absorbs heat").text
+    'Ice melts when it absorbs heat.'
     >>> statement("How do plants make food?", "photosynthesis").text
     'There exists a known way in which plants make food: photosynthesis.'
     """
     said, told = claim(question), _plain(answer)
+    stated, rest = after_statements(question)
+    if told and stated and len(sentences_of(question)) == 1:
+        inner = statement(rest, answer)
+        return replace(inner, question=question, text=f"{sentence_of(stated)} {inner.text}")
+    if told and said.rule == "in place":
+        whole = _completed(question, told)
+        if whole is not None and not lost(question, whole):
+            return Statement(question, answer, whole, said.rule, "inserted")
     if not told:
         return Statement(question, answer, said.text, said.rule, "claim")
     text: str | None
@@ -87,7 +104,7 @@ def statement(question: str, answer: str) -> Statement:
     if is_clause(told) and not lost(question, told):
         return Statement(question, answer, sentence_of(told), said.rule, "answer")
     short = len(told.split()) <= MAX_ANSWER and not re.search(r"[.!?] [A-Z]|\n|[?:;]", told)
-    if short:
+    if short and not (said.rule in _FOR_A_NOUN and _is_sentence(answer)):
         text = _inserted(question, told, said.rule)
         if text is not None:
             return Statement(question, answer, text, said.rule, "inserted")
@@ -96,6 +113,20 @@ def statement(question: str, answer: str) -> Statement:
             return Statement(question, answer, text, said.rule, "identified")
     text = f"{said.text.rstrip('.!')}: {told}"
     return Statement(question, answer, sentence_of(text), said.rule, "beside")
+
+
+def _completed(question: str, answer: str) -> str | None:
+    """Put an answer into the one gap that is drawn, or behind a statement that breaks off."""
+    if len(BLANK.findall(question)) == 1:
+        return sentence_of(BLANK.sub(lambda _: answer, question))
+    if BLANK.search(question) or not may_break_off(question, words_of(question)):
+        return None
+    return sentence_of(f"{question.rstrip(_DASHES)} {answer}")
+
+
+def _is_sentence(answer: str) -> bool:
+    """Whether an answer is written as one: "It causes rain.", which cannot stand for a noun."""
+    return answer.lstrip()[:1].isupper() and answer.rstrip().endswith(".") and is_clause(answer)
 
 
 def _plain(answer: str) -> str:
@@ -131,7 +162,8 @@ def _identified(said: str, answer: str, rule: str) -> str | None:
         return None
     if found[3].startswith(("thing that is ", "person who is ", "thing that was ", "person who was ")):
         return None
-    verb = "are" if found[1] == "exist" or is_many(answer) else "is"
+    deed = answer.startswith("to ")
+    verb = "are" if found[1] == "exist" or (is_many(answer) and not deed) else "is"
     return sentence_of(f"{answer} {verb} the {found[2]}{found[3]}")
 
 

@@ -275,8 +275,25 @@ def _phrase(words: Sequence[Word]) -> Asked:
         return Asked(wh, rest=tuple(tail))
     if wh in {"what", "which"} and _is_verb_after_what(tail):
         return Asked(wh, rest=tuple(tail))
-    noun, rest = _noun(tail)
+    verb = _behind_these(tail) if wh == "which" else None
+    noun, rest = (tuple(tail[:verb]), tuple(tail[verb:])) if verb else _noun(tail)
     return Asked(wh, noun=noun, rest=rest)
+
+
+def _behind_these(tail: Sequence[Word]) -> int | None:
+    """Return where the verb stands in "which of these prevents ..."; None where a noun follows "these"."""
+    lows = [word.low for word in tail]
+    pointing = 3 if lows[:3] == ["of", "the", "following"] else 2
+    if pointing == 2 and (lows[:1] != ["of"] or lows[1:2] not in (["these"], ["those"], ["them"])):
+        return None
+    at = next((at for at in range(pointing, len(tail)) if not is_adverb(tail[at])), len(tail))
+    if at == len(tail) or tail[at].name or lexicon.third_share(tail[at].low) <= 0.1:
+        return None
+    clause = next((far for far in range(at + 1, len(tail)) if tail[far].low in _OF_CLAUSE), len(tail))
+    return None if _has_verb(tail[at + 1 : clause]) else pointing
+
+
+_OF_CLAUSE = WH | {"that", "if", "whether", "because", "as", "while"}
 
 
 def _how(tail: Sequence[Word]) -> Asked:
@@ -351,6 +368,8 @@ def _is_verb_after_what(tail: Sequence[Word]) -> bool:
         return False
     if word.low in {"happened", "happens", "happen", "caused", "causes", "made", "makes", "led"}:
         return True
+    if word.low in {"results", "resulted"} and len(tail) > 1 and tail[1].low in {"in", "from"}:
+        return True
     if lexicon.base_of_past(word.low) is not None and not lexicon.is_regular_guess(word.low):
         return len(tail) < 2 or tail[1].low not in {"of"}
     if lexicon.base_of_past(word.low) is not None:
@@ -363,6 +382,7 @@ def _is_verb_after_what(tail: Sequence[Word]) -> bool:
         return True
     if lexicon.third_share(word.low) >= 0.45:
         return len(tail) > 1 and not is_auxiliary(tail[1]) and tail[1].low != "of"
+    following = next((other for other in tail[1:] if not is_adverb(other)), None)
     return word.low in DETERMINERS - {"other", "another", "all"} or (
-        is_adverb(word) and word.low != "all" and len(tail) > 1 and is_finite(tail[1])
+        is_adverb(word) and word.low != "all" and following is not None and is_finite(following)
     )

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 from entail.tuning import lexicon
 from entail.tuning.asking import WH, Asked, asked, expanded
+from entail.tuning.broken_off import broken_off, completed, filled, may_break_off
 from entail.tuning.clauses import adjunct, core, is_auxiliary
 from entail.tuning.existence import BY_WORD, fronted
-from entail.tuning.in_place import completed, in_place, is_base
-from entail.tuning.joined import OPENINGS, opening, second
+from entail.tuning.in_place import in_place, is_base
+from entail.tuning.joined import ASKED_FOR, OPENINGS, after_statements, opening, second
 from entail.tuning.kept import lost
 from entail.tuning.phrases import NUMBERS, known, lowered
 from entail.tuning.words import (
@@ -157,8 +158,11 @@ def claim(question: str) -> Claim:
     rule = "topic"
     parts = []
     sentences = sentences_of(question)
-    for sentence in sentences if len(sentences) <= MAX_SENTENCES else [" ".join(sentences)]:
-        said, rule = _claim(sentence)
+    for piece in sentences if len(sentences) <= MAX_SENTENCES else [" ".join(sentences)]:
+        stated, sentence = after_statements(piece)
+        if stated:
+            parts.append(sentence_of(stated))
+        said, rule = _broken_off(sentence, of=question) or _claim(sentence)
         if rule == "statement" and question.rstrip(" \"'”").endswith(("?", "\uff1f")):
             said, rule = f"It is known whether {lowered(words_of(said))}", "whether"
         said = sentence_of(said)
@@ -166,6 +170,14 @@ def claim(question: str) -> Claim:
             said, rule = sentence_of(f"There exists something known about {sentence}"), "topic"
         parts.append(said)
     return Claim(question, " ".join(parts) or "There exists something known.", rule)
+
+
+def _broken_off(sentence: str, *, of: str) -> tuple[str, str] | None:
+    words = words_of(sentence)
+    if of.rstrip().endswith(sentence) and words[0].low not in ASKED_FOR and may_break_off(sentence, words):
+        said = filled(words) or broken_off(words)
+        return (said, "in place") if said else None
+    return None
 
 
 def sentences_of(question: str) -> list[str]:
@@ -192,7 +204,7 @@ def _claim(sentence: str) -> tuple[str, str]:
     words = expanded(words_of(sentence))
     if not words or len(words) > MAX_WORDS:
         return f"There exists something known about {sentence}", "topic"
-    if words[0].low in _ASKED_FOR:
+    if words[0].low in ASKED_FOR:
         found = _imperative(words)
         if found:
             return found, "imperative"
@@ -235,7 +247,8 @@ def _claim(sentence: str) -> tuple[str, str]:
             return _whether(words)
     parts = asked(words)
     if parts is None:
-        return _after_comma(words) or completed(words) or _no_question(words)
+        whole = filled(words) or completed(words)
+        return _after_comma(words) or ((whole, "in place") if whole else _no_question(words))
     said, rule = _said(parts)
     return with_before(said, replace(parts, before=()) if rule == "in place" else parts), rule
 
@@ -325,11 +338,6 @@ def with_before(said: str, parts: Asked) -> str:
     return f"Concerning {text}, {said[:1].lower()}{said[1:]}"
 
 
-_ASKED_FOR = frozenset(
-    {"name", "list", "give", "describe", "explain", "identify", "define", "state", "find", "tell", "provide"}
-)
-
-
 _INDEFINITE = frozenset({"something", "someone", "anything", "one", "somebody"})
 
 
@@ -364,7 +372,7 @@ def _after_comma(words: Words) -> tuple[str, str] | None:
     if is_auxiliary(tail[0]) and words[0].low in PREPOSITIONS | SUBORDINATORS:
         said, rule = _whether(tail)
         return with_before(said, before), rule
-    if tail[0].low in _ASKED_FOR and len(tail) > 1:
+    if tail[0].low in ASKED_FOR and len(tail) > 1:
         found = _imperative(tail)
         return (with_before(found, before), "imperative") if found else None
     return None

@@ -117,6 +117,8 @@ def core(
             return Clause(f"there {aux.text} {text_of(tail)}", "object")
         return Clause(text_of([aux, *tail]) if tail else f"there {aux.text}", "subject")
     if kind == "be":
+        if len(rest) == 1 and rest[0].low in {"they", "it", "these", "those", "this", "that"}:
+            return Clause(f"{rest[0].text} {aux.text}", "object")
         if begins_predicate(rest, person=person):
             return Clause(text_of(words), "subject")
         place = object_gap(rest)
@@ -148,6 +150,8 @@ def core(
         return Clause(text_of(words), "subject")
     verb = lexicon.verb_share(rest[0].low) > 0.1 and not rest[0].name
     if person and kind == "modal" and verb:
+        return Clause(text_of(words), "subject")
+    if kind == "modal" and is_adverb(rest[0]) and _verb_next(rest):  # "would most likely help"
         return Clause(text_of(words), "subject")
     place = base_verb(rest, first=first)
     if (kind == "modal" and place == 0) or (place is None and (person or kind == "modal" or len(rest) < 3)):

@@ -20,7 +20,7 @@ from entail.tuning.phrases import (
     lowered,
     spaced,
 )
-from entail.tuning.words import ADVERBS, DETERMINERS, PREPOSITIONS, is_finite, text_of
+from entail.tuning.words import ADVERBS, DETERMINERS, PREPOSITIONS, is_finite, is_plural, text_of
 
 _OBJECTS = lexicon.word_class("object")
 _SAYING = lexicon.word_class("saying")
@@ -64,6 +64,13 @@ def _without_verb(parts: Asked) -> str:
     if first.low in DETERMINERS | _OBJECTS:
         return f"for {no}{text_of(rest)}"
     return f"{no}to be {text_of(rest)}" if len(rest) <= 3 else ""
+
+
+def _of_others(parts: Asked) -> bool:
+    """Whether the verb is of more than the one that is asked for: "which tool are the girls using"."""
+    verb = parts.rest[0].low if parts.rest else ""
+    several = is_plural(parts.noun) or any(word.low in {"and", "or", "of"} for word in parts.noun)
+    return verb in {"are", "were"} and not several
 
 
 def _names_a_time(parts: Asked) -> bool:
@@ -144,7 +151,7 @@ def _what(parts: Asked) -> tuple[str, str]:
         parts.rest,
         attribute=head in ATTRIBUTES,
         kindred=head in KINDS,
-        adjoined=preposition is not None or head in PLACES,
+        adjoined=preposition is not None or head in PLACES or _of_others(parts),
     )
     if clause.gap == "subject":
         said = known(parts.noun, parts.rest[0].low)

@@ -1,16 +1,13 @@
-"""Questions that are statements with a gap: "Tesla was born in what year", "it is known as"."""
+"""Questions whose question word stands in the place of what is asked for: "Tesla was born in what year"."""
 
 from __future__ import annotations
-
-import re
 
 from entail.tuning import lexicon
 from entail.tuning.asking import Asked
 from entail.tuning.clauses import adjunct, is_auxiliary
-from entail.tuning.phrases import PARTICLES, lowered, named, spaced
-from entail.tuning.words import CONJUNCTIONS, PREPOSITIONS, STRANDED, Word, Words, is_finite, text_of
+from entail.tuning.phrases import lowered, named, spaced
+from entail.tuning.words import CONJUNCTIONS, PREPOSITIONS, Word, is_finite, text_of
 
-_BLANK = re.compile(r"_{2,}|\.{4,}|…+$")
 _SAYING = lexicon.word_class("saying")
 
 
@@ -59,25 +56,6 @@ def in_place(parts: Asked) -> str:
     if before and is_auxiliary(before[0]):
         return f"It is known whether {adjunct(before).text} {said}{spaced(rest)}"
     return f"{lowered(before)} {said}{spaced(rest)}".strip()
-
-
-def completed(words: Words) -> tuple[str, str] | None:
-    """Fill what was left open: "This type of system is known as", "____ helps"."""
-    if any(_BLANK.search(word.text) for word in words):
-        filled = [_BLANK.sub("something known", word.text) for word in words]
-        return " ".join(
-            [lowered(words[:1]) if filled[0] == words[0].text else filled[0], *filled[1:]]
-        ), "in place"
-    last = words[-1]
-    said = any(is_auxiliary(word) or is_finite(word) for word in words[1:])
-    article = last.low in {"the", "a", "an"}
-    open_end = article or last.low in {"is", "was", "are", "were", "called", "be", "named", "regarding"} | (
-        STRANDED - PARTICLES - {"in"}
-    )
-    if said and open_end and len(words) > 2:
-        words = words[:-1] if article else words
-        return f"{text_of(words)} something known", "in place"
-    return None
 
 
 def is_base(word: Word) -> bool:

@@ -1,13 +1,86 @@
-"""Questions that are joined: to another by "and", to what was said before by "so" or "but"."""
+"""Questions that are joined: to another by "and", to what was said before by "so", "but" or a full stop."""
 
 from __future__ import annotations
 
+import re
+
+from entail.tuning import lexicon
 from entail.tuning.asking import WH, asked
 from entail.tuning.clauses import is_auxiliary
-from entail.tuning.words import CONJUNCTIONS, PREPOSITIONS, Words, is_finite
+from entail.tuning.words import CONJUNCTIONS, PREPOSITIONS, SUBORDINATORS, Words, is_finite, words_of
 
 OPENINGS = (CONJUNCTIONS - {"nor", "&"}) | {"so", "yet", "well", "ok", "okay"}
 """How a question goes on from what was said before; none of them asks."""
+
+ASKED_FOR = lexicon.word_class("asked_for")
+"""How somebody is told to say something: "Name", "Explain"."""
+
+_STOPS = re.compile(r"[.!;][\"\u201d')]*\s+")
+_ABBREVIATIONS = lexicon.word_class("abbreviations")
+
+
+def after_statements(question: str) -> tuple[str, str]:
+    """Part what a question is asked about, statements before it, from the question.
+
+    >>> after_statements("A student drops a ball. Which force makes it fall")
+    ('A student drops a ball.', 'Which force makes it fall')
+    >>> after_statements("Who wrote to Dr. Watson")
+    ('', 'Who wrote to Dr. Watson')
+
+    Returns:
+        Statements, empty where there are none, and the question.
+    """
+    cased = question != question.lower()
+    for stop in _STOPS.finditer(question):
+        before, rest = question[: stop.end()].rstrip(), question[stop.end() :]
+        apart = stop[0][0] == ";"  # two clauses of one sentence
+        words, told = words_of(rest), words_of(before)
+        if not words or words[0].sealed or told[-1].sealed or _abbreviated(told[-1].text, words):
+            continue
+        if (cased and not apart and rest[:1].islower()) or _asks_first(told):
+            continue
+        verbal = _has_verb(told) or any(lexicon.third_share(word.low) > 0.1 for word in told[1:])
+        stated = verbal if apart else len(told) > 1
+        told_to = words[0].low in ASKED_FOR and rest[:1].isupper()
+        if stated and (begins_asking(words) or told_to or (not apart and _asks_later(words))):
+            return before, rest
+    return "", question
+
+
+def _abbreviated(last: str, words: Words) -> bool:
+    """Whether a full stop only shortens the word before it: "Dr. Watson", "the U.S. Army"."""
+    bare = last.strip("\"'\u201c\u201d().!;").lower()
+    inverted = words[0].low in WH and len(words) > 1 and is_auxiliary(words[1])
+    return "." in last and (len(bare) < 2 or bare in _ABBREVIATIONS or ("." in bare and not inverted))
+
+
+def begins_asking(words: Words) -> bool:
+    """Whether words begin as a question does.
+
+    >>> begins_asking(words_of("in which year was it")), begins_asking(words_of("in time it was"))
+    (True, False)
+    """
+    first = words[0]
+    bound = first.low in PREPOSITIONS and len(words) > 1 and words[1].low in WH
+    return (first.low in WH and not first.name) or is_auxiliary(first) or bound
+
+
+def _asks_later(words: Words) -> bool:
+    """Whether a question follows a phrase that says when or where: "If it rains, what ..."."""
+    one = not any(word.text.endswith(".") for word in words[:-1])
+    begins = one and words[0].low in PREPOSITIONS | SUBORDINATORS
+    return begins and any(word.comma and begins_asking(words[at:]) for at, word in enumerate(words[:-1], 1))
+
+
+def _asks_first(words: Words) -> bool:
+    """Whether words begin as a question does, and not as "When ice melts, it ..."."""
+    first = words[0].low
+    clause = first in {"when", "where"} and len(words) > 1 and not is_auxiliary(words[1])
+    return begins_asking(words) and not (clause and any(word.comma for word in words))
+
+
+def _has_verb(words: Words) -> bool:
+    return any(is_auxiliary(word) or is_finite(word) for word in words)
 
 
 def opening(words: Words) -> int:
@@ -20,10 +93,7 @@ def opening(words: Words) -> int:
     end = next((at for at, word in enumerate(words) if word.low not in OPENINGS or word.sealed), len(words))
     if end == len(words):
         return 0
-    first = words[end]
-    asks = (first.low in WH and not first.name) or is_auxiliary(first)
-    bound = first.low in PREPOSITIONS and end + 1 < len(words) and words[end + 1].low in WH
-    return end if asks or bound else 0
+    return end if begins_asking(words[end:]) else 0
 
 
 def second(words: Words) -> int | None:
@@ -35,8 +105,7 @@ def second(words: Words) -> int | None:
     >>> second(words_of("which poet and which painter did he meet")) is None
     True
     """
-    bound = len(words) > 1 and words[0].low in PREPOSITIONS and words[1].low in WH
-    if not (words[0].low in WH or is_auxiliary(words[0]) or bound):
+    if not begins_asking(words):
         return None
     return next((at for at in range(3, len(words) - 2) if words[at].low == "and" and _asks(words, at)), None)
 
@@ -44,7 +113,7 @@ def second(words: Words) -> int | None:
 def _asks(words: Words, at: int) -> bool:
     """Whether what follows "and" is a question of its own, and what stands before it has a verb."""
     before, after = words[:at], words[at + 1 :]
-    if before[-1].low in WH or not any(is_auxiliary(word) or is_finite(word) for word in before):
+    if before[-1].low in WH or not _has_verb(before):
         return False
     if not (after[0].low in WH or (after[0].low in PREPOSITIONS and after[1].low in WH)):
         return False

@@ -176,3 +176,27 @@ def test_nothing_is_asked_any_more_and_the_answer_is_there(question: str, answer
 @given(st.text(max_size=60), st.text(max_size=30))
 def test_no_text_is_too_strange(question: str, answer: str) -> None:
     assert statement(question, answer).text.strip()
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "wanted"),
+    [
+        (
+            "A girl drops a ball. Which force makes it fall?",
+            "gravity",
+            "A girl drops a ball. Gravity makes it fall.",
+        ),
+        ("A mirror is a thing that", "reflects light.", "A mirror is a thing that reflects light."),
+        ("When it rains, the street is", "wet", "When it rains, the street is wet."),
+        ("Heat is a form of ___.", "energy", "Heat is a form of energy."),
+        (
+            "Which statement explains why ice floats?",
+            "Ice is lighter than water.",
+            "There exists a known statement that explains why ice floats: Ice is lighter than water.",
+        ),
+    ],
+)
+def test_statements_before_a_question_and_those_that_break_off(
+    question: str, answer: str, wanted: str
+) -> None:
+    assert statement(question, answer).text == wanted

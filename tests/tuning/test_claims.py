@@ -296,3 +296,96 @@ def test_several_questions_make_several_claims() -> None:
     found = claim("Who won? When did they win?")
     assert found.text == "There exists a known person who won. There exists a known time when they won."
     assert found.rule == "when"
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        (
+            "A student drops a ball. Which force makes it fall?",
+            "A student drops a ball. There exists a known force that makes it fall.",
+        ),
+        (
+            "Jo has a dog. It is big. Where does it sleep?",
+            "Jo has a dog. It is big. There exists a known place where it sleeps.",
+        ),
+        (
+            "When the tea boils, steam rises. What is steam made of?",
+            "When the tea boils, steam rises. There exists a known thing that steam is made of.",
+        ),
+        (
+            "Some birds cannot fly. Is a penguin one of them?",
+            "Some birds cannot fly. It is known whether a penguin is one of them.",
+        ),
+        (
+            "A cart rolls down a hill; what kind of energy does it gain?",
+            "A cart rolls down a hill. There exists a known kind of energy that it gains.",
+        ),
+        (
+            "Deer live in the wood. If it burns, which animals will leave?",
+            "Deer live in the wood. There exist known animals that will leave if it burns.",
+        ),
+        (
+            "Mr. Smith lives in St. Louis. Where does he work?",
+            "Mr. Smith lives in St. Louis. There exists a known place where he works.",
+        ),
+        (
+            "A cup broke. Explain why it broke.",
+            "A cup broke. There exists a known reason why it broke.",
+        ),
+    ],
+)
+def test_what_a_question_is_asked_about_stands_before_its_claim(question: str, wanted: str) -> None:
+    assert claim(question).text == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("A mirror is a thing that", "A mirror is a thing that does something known."),
+        ("When it rains, the street", "When it rains, the street does something known."),
+        ("If a lake freezes, its fish will most likely", "{} do something known."),
+        ("A candle burns because the wick", "{} does something known."),
+        ("The colour of a leaf depends on its", "{} known property."),
+        ("Salt water is most likely", "{} something known."),
+        ("To build a nest, a bird needs to find", "{} something known."),
+        ("Snow melts in spring. This is because", "{} of something known."),
+        ("Heat is converted to", "{} something known."),
+        ("A lens is used to", "{} do something known."),
+        ("Rain is a sign that", "{} something known is so."),
+        ("As the sun sets,", "{} something known happens."),
+    ],
+)
+def test_a_statement_that_breaks_off_goes_on_with_something_known(question: str, wanted: str) -> None:
+    found = claim(question)
+    assert found.text == wanted.format(question)
+    assert found.rule == "in place"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The Lord of the Rings", "Real name of the girl next door", "A river runs through it.", "Name it"],
+)
+def test_what_is_whole_or_only_a_topic_is_not_gone_on_with(text: str) -> None:
+    assert "does something known" not in claim(text).text
+    assert claim(text).rule != "in place"
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Which of these keeps a house warm?", "one of these that keeps a house warm."),
+        (
+            "Which of the following explains how a kite flies?",
+            "the following that explains how a kite flies.",
+        ),
+        ("Which of the following causes of war was first?", "the following causes of war that was first."),
+        ("Which plant would most likely survive?", "plant that would most likely survive."),
+        ("What most likely causes rust?", "a known thing that most likely causes rust."),
+        ("Which tool are the girls using?", "a known tool that the girls are using."),
+        ("What results in rust?", "a known thing that results in rust."),
+        ("What are they?", "a known thing that they are."),
+    ],
+)
+def test_verbs_behind_these_and_adverbs_keep_their_place(question: str, wanted: str) -> None:
+    assert claim(question).text.endswith(wanted)
