@@ -14,7 +14,7 @@ from entail.ui.learning import draw_learning, draw_offer
 from entail.ui.learning_dialog import draw_learning_dialog
 from entail.ui.panes import panes
 from entail.ui.proposals_panel import draw_lists, draw_proposed
-from entail.ui.ranked_by import chosen, draw_ranked_by
+from entail.ui.ranked_by import chosen, draw_ranked_by, with_words
 from entail.ui.resources import gold, shelf
 from entail.ui.shell import page
 from entail.ui.start_question import asks_to_start
@@ -36,7 +36,7 @@ with page("Trees") as (shared, author):
         st.stop()
     st.session_state["tree"] = st.query_params["tree"] = tree_id
 
-    place = authoring.take_place(shared, tree_id, chosen())
+    place = authoring.take_place(shared, tree_id, chosen(), words=with_words())
     desk = authoring.take_seat(place)
     tree, screen = desk.history.tree, desk.screen
     screen.seen = desk.history.seq

@@ -50,21 +50,22 @@ class Place:
         return self.building.value
 
 
-def take_place(shared: Workspace, tree_id: str, choice: str) -> Place:
+def take_place(shared: Workspace, tree_id: str, choice: str, *, words: bool = False) -> Place:
     """Return the place at a tree, its index taken from the shelf.
 
     Args:
         shared: The stores.
         tree_id: The tree.
         choice: A retriever, or `ACTIVE` for what is active for the tree's corpus.
+        words: Whether shared words count beside an encoder.
     """
     summary = shared.log.summary(tree_id)
     if summary.corpus_id is None:
-        corpus, version, ranking = Corpus("none", ()), 0, ranking_of(choice, None)
+        corpus, version, ranking = Corpus("none", ()), 0, ranking_of(choice, None, words=words)
     else:
         info = shared.corpora.info(summary.corpus_id)
         corpus, version = shared.corpora.corpus(info.id, version=info.version), info.version
-        ranking = ranking_of(choice, info.name)
+        ranking = ranking_of(choice, info.name, words=words)
     building = ranking.take(corpus) if len(corpus) else Work[PremiseIndex]()
     screen = screen_of(tree_id)
     proposing = suggester() if len(corpus) else None

@@ -61,7 +61,7 @@ def draw_offer(place: Place) -> None:
     if done is None:
         return
     declined: set[str] = st.session_state.setdefault("declined_encoders", set())
-    if place.ranking.name == done.name or done.id in declined or done.name not in retrievers():
+    if place.ranking.alone == done.name or done.id in declined or done.name not in retrievers():
         return
     with st.container(horizontal=True, vertical_alignment="center", key="offer"):
         st.markdown(f":green[:material/school: **{label(done.name)}** has learnt from your decisions.]")

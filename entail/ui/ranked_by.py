@@ -1,5 +1,7 @@
 """What ranks the candidates: the corpus's active encoder, or a retriever that the author chose by hand.
 
+Beside an encoder shared words may count too (`entail.index.hybrid`): it finds what they alone show.
+
 Who ranks by the active encoder follows every promotion and roll back, of any session and of the command
 line, at the next run of the page; what was chosen by hand stays.
 """
@@ -16,7 +18,7 @@ from entail.errors import EntailError
 from entail.index.protocol import PremiseIndex
 from entail.promotion import Active, active
 from entail.ui import resources
-from entail.ui.resources import LEXICAL, retriever_label, shelf
+from entail.ui.resources import LEXICAL, SHARED_WORDS, retriever_label, shelf
 from entail.ui.words import label
 from entail.ui.works import Work, failed
 
@@ -26,6 +28,8 @@ ACTIVE = "@active"
 KEY = "retriever"
 """Key of the field, and so of the choice in the session."""
 
+WORDS_KEY = "shared_words"
+"""Key of the field that says whether shared words count beside an encoder."""
 
 _SHOWN = "active_shown"
 
@@ -39,22 +43,29 @@ class Ranking:
         corpus: Name of the corpus, None for a tree without one.
         active: What was active when the page was drawn; None where it was not asked for, or not to be read.
         problem: Why the active encoder cannot rank.
+        words: Whether shared words count beside an encoder.
     """
 
     choice: str = ACTIVE
     corpus: str | None = None
     active: Active | None = None
     problem: EntailError | None = None
+    words: bool = False
+
+    @property
+    def alone(self) -> str:
+        """Name of what ranks but for shared words."""
+        return self.active.encoder if self.active is not None else self.choice
 
     @property
     def name(self) -> str:
         """The retriever's."""
-        return self.active.encoder if self.active is not None else self.choice
+        return f"{self.alone}{SHARED_WORDS}" if self.words and self.alone not in LEXICAL else self.alone
 
     @property
     def encoder(self) -> str:
         """The encoder that a typed query will need, the packaged one where none will."""
-        return PACKAGED if self.name in LEXICAL or self.problem is not None else self.name
+        return PACKAGED if self.alone in LEXICAL or self.problem is not None else self.alone
 
     @property
     def outdated(self) -> bool:
@@ -76,17 +87,22 @@ def chosen() -> str:
     return choice if choice in resources.retrievers() else ACTIVE
 
 
-def ranking_of(choice: str, corpus: str | None) -> Ranking:
+def with_words() -> bool:
+    """Return whether this session's author has shared words count beside an encoder."""
+    return bool(st.session_state.get(WORDS_KEY))
+
+
+def ranking_of(choice: str, corpus: str | None, *, words: bool = False) -> Ranking:
     """Return what ranks a corpus of this name; a choice that cannot be used is no error yet."""
     if choice != ACTIVE:
-        return Ranking(choice, corpus)
+        return Ranking(choice, corpus, words=words)
     now = None
     try:
         now = active(corpus)
         now.check()
     except EntailError as error:
-        return Ranking(choice, corpus, now, error)
-    return Ranking(choice, corpus, now)
+        return Ranking(choice, corpus, now, error, words)
+    return Ranking(choice, corpus, now, words=words)
 
 
 def draw_ranked_by(ranking: Ranking) -> None:
@@ -111,6 +127,14 @@ def draw_ranked_by(ranking: Ranking) -> None:
         persist_state="session",
         width="stretch",
     )
+    if ranking.alone not in LEXICAL:
+        st.toggle(
+            "And shared words",
+            key=WORDS_KEY,
+            persist_state="session",
+            help="A share of BM25 beside the encoder: premises that have rare words in common with the "
+            "sentence stand higher. On EntailmentBank it saves an author some reading.",
+        )
     if ranking.active is not None:
         _tell(ranking.active, ranking.corpus)
 

@@ -41,6 +41,9 @@ _LABELS: Mapping[str, str] = {
 LEXICAL = ("tfidf", "bm25", "ngrams")
 """Retrievers that need no encoder, as in `entail.index.retriever`, whose import takes its time."""
 
+SHARED_WORDS = "+bm25"
+"""Behind an encoder's name: a share of BM25 beside it, as `entail.index.retriever` has it."""
+
 _COMMIT = 40
 
 WARM_AFTER = 0.3
@@ -165,7 +168,8 @@ class Shelf:
 
         with self._lock:
             self._encoders.pop(name, None)
-        self._indexes.drop(lambda place: isinstance(place, tuple) and place[0] == name)
+        names = (name, f"{name}{SHARED_WORDS}")
+        self._indexes.drop(lambda place: isinstance(place, tuple) and place[0] in names)
         gc.collect()
         give_back_memory()
 
@@ -180,7 +184,7 @@ class Shelf:
     def _build(self, name: str, corpus: Corpus, report: ProgressCallback) -> PremiseIndex:
         from entail.index.retriever import retriever
 
-        encoder = None if name in LEXICAL else self.encoder(name)
+        encoder = None if name in LEXICAL else self.encoder(name.removesuffix(SHARED_WORDS))
         with self._alone(corpus, encoder):
             held = [index for index in self._indexes.made() if isinstance(index, PremiseIndex)]
             beside = [index for index in held if index.manifest.corpus_hash == corpus.hash]
@@ -197,7 +201,7 @@ class Shelf:
 def _revision(name: str) -> str | None:
     from entail.encoders.catalogue import resolve
 
-    return None if name in LEXICAL else resolve(name).revision
+    return None if name in LEXICAL else resolve(name.removesuffix(SHARED_WORDS)).revision
 
 
 @st.cache_resource(show_spinner=False)
@@ -230,9 +234,13 @@ def retrievers() -> list[str]:
 def retriever_label(name: str) -> str:
     """Return how a person calls a retriever.
 
+    >>> retriever_label("minilm+bm25")
+    'MiniLM (meaning), and shared words'
     >>> retriever_label("tfidf"), retriever_label("org/model@0123456789012345678901234567890123456789")
     ('TF-IDF (shared words)', 'org/model@0123456')
     """
+    if name.endswith(SHARED_WORDS):
+        return f"{retriever_label(name.removesuffix(SHARED_WORDS))}, and shared words"
     hub_id, _, commit = name.partition("@")
     if "/" in hub_id and len(commit) == _COMMIT:
         return f"{hub_id}@{commit[:7]}"
@@ -240,8 +248,13 @@ def retriever_label(name: str) -> str:
 
 
 def retriever_name(name: str) -> str:
-    """Return the same within a sentence, without what it goes by."""
-    return retriever_label(name).partition(" (")[0]
+    """Return the same within a sentence, without what it goes by.
+
+    >>> retriever_name("minilm+bm25")
+    'MiniLM and shared words'
+    """
+    alone = retriever_label(name.removesuffix(SHARED_WORDS)).partition(" (")[0]
+    return f"{alone} and shared words" if name.endswith(SHARED_WORDS) else alone
 
 
 def revisions() -> dict[str, str | None]:

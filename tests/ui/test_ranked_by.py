@@ -156,3 +156,32 @@ def test_a_list_is_another_one_when_another_revision_ranks() -> None:
     assert (screen.page, screen.furthest) == (2, 3)
     screen.rank_by("a@2")
     assert (screen.page, screen.furthest) == (0, 0)
+
+
+def test_shared_words_count_beside_an_encoder_where_the_author_says_so(
+    on_tree: AppTest, shared: Workspace, tree: str
+) -> None:
+    app = settled(on_tree.toggle(key="shared_words").set_value(True).run())
+    fresh = next(b for b in app.button if str(b.key).startswith("accept-"))
+    app = settled(fresh.click().run())
+    (evidence,) = shared.log.evidence(tree).values()
+    assert evidence.retriever == "tiny+bm25"
+    assert evidence.revision.startswith(f"{resolve('tiny').revision}+0.1*bm25")
+    app.segmented_control(key="view").set_value("History")
+    assert "tiny and shared words" in said(settled(app.run()))
+    promote("mine", by="Bo", corpus="grove", anyway=True)
+    app = settled(app.run())
+    assert app.toggle(key="shared_words").value, "who follows what is active goes on with shared words"
+    assert offered(app)
+    app = settled(app.selectbox(key="retriever").set_value("tfidf").run())
+    assert not [one for one in app.toggle if one.key == "shared_words"], "it has nothing but shared words"
+    assert offered(app)
+    app = settled(app.selectbox(key="retriever").set_value("mine").run())
+    assert app.toggle(key="shared_words").value
+
+
+def test_what_ranks_has_one_name_with_shared_words_and_one_without() -> None:
+    plain, both = ranking_of("mine", None), ranking_of("mine", None, words=True)
+    assert (plain.name, both.name) == ("mine", "mine+bm25")
+    assert (both.alone, both.encoder) == ("mine", "mine")
+    assert ranking_of("bm25", None, words=True).name == "bm25"
