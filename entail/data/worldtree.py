@@ -6,12 +6,12 @@ the facts is the question's stem with the correct answer; wrong answers are left
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from entail.data.multiple_choice import choices
 from entail.data.worldtree_tables import FactTables, read_rows
 from entail.errors import FormatError
 
@@ -23,7 +23,6 @@ ROLES = (CENTRAL, GROUNDING, LEXICAL_GLUE)
 """The roles of nearly all facts; a few are BACKGROUND, ROLE, NEG or NE."""
 
 _USABLE = frozenset({"SUCCESS", "READY"})
-_MARKER = re.compile(r"\(([A-Z]|[1-9])\)")
 _NEEDED = ("questionid", "answerkey", "question", "explanation", "flags")
 _LEVELS: Mapping[Release, str] = {"2019": "fold", "2020": "arcset"}
 
@@ -169,19 +168,8 @@ def stem_and_answer(question: str, key: str) -> tuple[str, str]:
     Raises:
         FormatError: If there are no answers, or none has this key.
     """
-    markers = list(_MARKER.finditer(question))
-    best: list[re.Match[str]] = []
-    for at, first in enumerate(markers):
-        if first[1] not in ("A", "1"):
-            continue
-        series = [first]
-        for marker in markers[at + 1 :]:
-            if ord(marker[1]) == ord(series[-1][1]) + 1:
-                series.append(marker)
-        # Of several that could be the answers the last one is: "(A)" may stand in the question, too.
-        if len(series) > 1 and len(series) >= len(best):
-            best = series
-    labels = [marker[1] for marker in best]
+    stem, told = choices(question)
+    labels = list(told)
     wanted = key.strip().upper()
     if labels and wanted not in labels and len(wanted) == 1:
         # A key by number of answers that are lettered, or the other way round.
@@ -190,16 +178,11 @@ def stem_and_answer(question: str, key: str) -> tuple[str, str]:
     if wanted not in labels:
         found = ", ".join(labels) or "none"
         raise FormatError(f"expected answers (A), (B) ... with the key {key.strip()!r}, found {found}")
-    at = labels.index(wanted)
-    end = best[at + 1].start() if at + 1 < len(best) else len(question)
-    stem, answer = (
-        " ".join(part.split()) for part in (question[: best[0].start()], question[best[at].end() : end])
-    )
-    if not stem or not answer:
+    if not stem or not told[wanted]:
         raise FormatError(
-            f"expected a question and an answer {wanted}, found {'no question' if answer else 'none'}"
+            f"expected a question and an answer {wanted}, found {'no question' if told[wanted] else 'none'}"
         )
-    return stem, answer
+    return stem, told[wanted]
 
 
 def explanation(told: str) -> tuple[dict[str, str], list[str]]:

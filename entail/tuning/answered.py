@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from entail.data.multiple_choice import choices
 from entail.tuning import lexicon
 from entail.tuning.answer_clauses import alone, at_gap
 from entail.tuning.answer_phrases import (
@@ -27,7 +28,7 @@ from entail.tuning.answer_phrases import (
     time_phrase,
 )
 from entail.tuning.asking import Asked, asked, expanded
-from entail.tuning.broken_off import BLANK, may_break_off
+from entail.tuning.broken_off import gone_on
 from entail.tuning.claims import MAX_WORDS, POLITE, claim, sentence_of, sentences_of, with_before
 from entail.tuning.clauses import adjunct, core, is_auxiliary
 from entail.tuning.existence import bare_time
@@ -72,9 +73,6 @@ class Statement:
     how: How
 
 
-_DASHES = " -\u2013\u2014"
-
-
 def statement(question: str, answer: str) -> Statement:
     """Return what a question says with its answer; without one, what its claim says.
 
@@ -82,20 +80,26 @@ def statement(question: str, answer: str) -> Statement:
     'The Broncos won the Super Bowl in 1998.'
     >>> statement("Jo drops a ball. What makes it fall?", "gravity").text
     'Jo drops a ball. Gravity makes it fall.'
+    >>> statement("What makes it fall? (A) gravity (B) a rope", "A").text
+    'Gravity makes it fall.'
     >>> statement("Ice melts when it", "absorbs heat").text
     'Ice melts when it absorbs heat.'
     >>> statement("How do plants make food?", "photosynthesis").text
     'There exists a known way in which plants make food: photosynthesis.'
     """
+    stem, offered = choices(question)
+    if offered and stem and answer.strip():
+        inner = statement(stem, offered.get(answer.strip(" ()."), answer))
+        return replace(inner, question=question, answer=answer)
     said, told = claim(question), _plain(answer)
     stated, rest = after_statements(question)
     if told and stated and len(sentences_of(question)) == 1:
         inner = statement(rest, answer)
         return replace(inner, question=question, text=f"{sentence_of(stated)} {inner.text}")
-    if told and said.rule == "in place":
-        whole = _completed(question, told)
+    if told and said.rule == "open end":
+        whole = gone_on(question.rstrip(" ?"), told)
         if whole is not None and not lost(question, whole):
-            return Statement(question, answer, whole, said.rule, "inserted")
+            return Statement(question, answer, sentence_of(whole), said.rule, "inserted")
     if not told:
         return Statement(question, answer, said.text, said.rule, "claim")
     text: str | None
@@ -113,15 +117,6 @@ def statement(question: str, answer: str) -> Statement:
             return Statement(question, answer, text, said.rule, "identified")
     text = f"{said.text.rstrip('.!')}: {told}"
     return Statement(question, answer, sentence_of(text), said.rule, "beside")
-
-
-def _completed(question: str, answer: str) -> str | None:
-    """Put an answer into the one gap that is drawn, or behind a statement that breaks off."""
-    if len(BLANK.findall(question)) == 1:
-        return sentence_of(BLANK.sub(lambda _: answer, question))
-    if BLANK.search(question) or not may_break_off(question, words_of(question)):
-        return None
-    return sentence_of(f"{question.rstrip(_DASHES)} {answer}")
 
 
 def _is_sentence(answer: str) -> bool:

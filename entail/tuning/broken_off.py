@@ -23,12 +23,14 @@ from entail.tuning.words import (
     is_finite,
     is_plural,
     text_of,
+    words_of,
 )
 
 BLANK = re.compile(r"_{2,}|\.{4,}|…+$")
 """A gap that is drawn."""
 
 _ENDED = re.compile(r"[.!?\uff1f:;]+[\"”')]*\s*$")
+_DASHES = " -\u2013\u2014"
 _POSSESSIVES = frozenset({"its", "their", "his", "her", "our", "your", "my"})
 _SUBJECTS = frozenset({"it", "they", "he", "she", "we", "you", "there"})
 _ARTICLES = frozenset({"the", "a", "an"})
@@ -83,6 +85,18 @@ def may_break_off(text: str, words: Words) -> bool:
     return not asks
 
 
+def gone_on(text: str, answer: str) -> str | None:
+    """Put an answer into the one gap that is drawn, or behind a text that breaks off; None where neither is.
+
+    >>> gone_on("Heat is a form of ___.", "energy"), gone_on("Ice melts when it", "gets warm")
+    ('Heat is a form of energy.', 'Ice melts when it gets warm')
+    """
+    gaps = len(BLANK.findall(text))
+    if gaps == 1:
+        return BLANK.sub(lambda _: answer, text)
+    return f"{text.rstrip(_DASHES)} {answer}" if not gaps and may_break_off(text, words_of(text)) else None
+
+
 def broken_off(words: Words) -> str | None:
     """Go on from where a statement breaks off with something known; None where it may be whole.
 
@@ -96,7 +110,7 @@ def broken_off(words: Words) -> str | None:
     A desert has a dry known property
     Wood burns because of something known
     """
-    text, last = text_of(words).rstrip("-\u2013\u2014 "), words[-1]
+    text, last = text_of(words).rstrip(_DASHES), words[-1]
     if not last.low:
         words = words[:-1]
         last = words[-1]

@@ -8,9 +8,9 @@ places with the verb, "did" gives its tense to the verb ("did win" -> "won"), al
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from entail.data.multiple_choice import choices
 from entail.tuning import lexicon
 from entail.tuning.asking import WH, Asked, asked, expanded
 from entail.tuning.broken_off import broken_off, completed, filled, may_break_off
@@ -20,6 +20,7 @@ from entail.tuning.in_place import in_place, is_base
 from entail.tuning.joined import ASKED_FOR, OPENINGS, after_statements, opening, second
 from entail.tuning.kept import lost
 from entail.tuning.phrases import NUMBERS, known, lowered
+from entail.tuning.rules import FALLBACK
 from entail.tuning.words import (
     ADVERBS,
     DETERMINERS,
@@ -35,79 +36,11 @@ from entail.tuning.words import (
     words_of,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A line of the grammar.
-
-    Attributes:
-        name: What a `Claim` says fired.
-        question: What it takes.
-        claim: What it makes of it.
-        example: A question that it takes.
-    """
-
-    name: str
-    question: str
-    claim: str
-    example: str
-
-
-RULES: Mapping[str, Rule] = {
-    rule.name: rule
-    for rule in (
-        Rule("when", "when CLAUSE", "a known time when CLAUSE", "When did Tesla die?"),
-        Rule("where", "where CLAUSE", "a known place where CLAUSE", "Where was Tesla born?"),
-        Rule("why", "why CLAUSE", "a known reason why CLAUSE", "Why did Tesla leave Graz?"),
-        Rule("how", "how CLAUSE", "a known way in which CLAUSE", "How did Tesla get to Prague?"),
-        Rule(
-            "how many",
-            "how many NOUN CLAUSE",
-            "a known number of NOUN that CLAUSE",
-            "How many cats live there?",
-        ),
-        Rule(
-            "how much", "how much NOUN CLAUSE", "a known amount of NOUN that CLAUSE", "How much did it cost?"
-        ),
-        Rule(
-            "how degree",
-            "how long|old|far... CLAUSE",
-            "a known measure of how long CLAUSE",
-            "How long is it?",
-        ),
-        Rule("who", "who CLAUSE", "a known person who|whom CLAUSE", "Who wrote Hamlet?"),
-        Rule(
-            "whose", "whose NOUN CLAUSE", "a known person whose NOUN CLAUSE", "Whose book inspired the film?"
-        ),
-        Rule("what", "what CLAUSE", "a known thing that CLAUSE", "What caused the fire?"),
-        Rule("what noun", "what NOUN CLAUSE", "a known NOUN that CLAUSE", "What company owns the mine?"),
-        Rule("which", "which NOUN CLAUSE", "a known NOUN that CLAUSE", "Which team won?"),
-        Rule(
-            "preposition",
-            "in what|which NOUN CLAUSE",
-            "a known NOUN in which CLAUSE",
-            "In what year did he die?",
-        ),
-        Rule(
-            "in place", "STATEMENT with what NOUN", "a known NOUN that STATEMENT", "He was born in what year?"
-        ),
-        Rule("whether", "is|does|can ... SUBJECT", "whether SUBJECT is|does|can ...", "Is the whale a fish?"),
-        Rule("infinitive", "how|where|what to VERB", "a known way|place|thing to VERB", "How to boil an egg"),
-        Rule("imperative", "name|list|give NOUN", "a known NOUN", "Name a city in France."),
-        Rule("statement", "STATEMENT", "STATEMENT", "The whale is a mammal."),
-        Rule("topic", "anything else", "something known about it", "cost of living in Paris"),
-    )
-}
-"""Rule by name; "statement" and "topic" take what asks in no way that is known."""
-
-
 MAX_WORDS = 600
 """Longer sentences are not taken apart: nobody asks so."""
 
 MAX_SENTENCES = 20
 """More of them in one question are taken for one."""
-
-FALLBACK = frozenset({"statement", "topic"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +85,17 @@ def claim(question: str) -> Claim:
 
     >>> claim("When did the Broncos win the Super Bowl?").text
     'There exists a known time when the Broncos won the Super Bowl.'
+    >>> claim("What makes it fall? (A) gravity (B) a rope").text
+    'There exists a known thing that makes it fall: gravity or a rope.'
     >>> claim("who plays the mom on modern family").rule
     'who'
     """
+    stem, told = choices(question)
+    if told and stem:
+        of_stem = claim(stem)
+        *most, last = (text.rstrip(". ") for text in told.values())
+        options = f"{', '.join(most)} or {last}"
+        return replace(of_stem, question=question, text=f"{of_stem.text.rstrip('.!')}: {options}.")
     rule = "topic"
     parts = []
     sentences = sentences_of(question)
@@ -176,7 +117,7 @@ def _broken_off(sentence: str, *, of: str) -> tuple[str, str] | None:
     words = words_of(sentence)
     if of.rstrip().endswith(sentence) and words[0].low not in ASKED_FOR and may_break_off(sentence, words):
         said = filled(words) or broken_off(words)
-        return (said, "in place") if said else None
+        return (said, "open end") if said else None
     return None
 
 
@@ -248,7 +189,7 @@ def _claim(sentence: str) -> tuple[str, str]:
     parts = asked(words)
     if parts is None:
         whole = filled(words) or completed(words)
-        return _after_comma(words) or ((whole, "in place") if whole else _no_question(words))
+        return _after_comma(words) or ((whole, "open end") if whole else _no_question(words))
     said, rule = _said(parts)
     return with_before(said, replace(parts, before=()) if rule == "in place" else parts), rule
 

@@ -10,7 +10,8 @@ from itertools import islice
 import streamlit as st
 
 from entail.tuning.answered import Statement, statement
-from entail.tuning.claims import RULES, Claim, claim
+from entail.tuning.claims import Claim, claim
+from entail.tuning.rules import RULES
 from entail.ui.claims_link import LONGEST, begin_text, keep, kept, wanted
 from entail.ui.claims_pool import Known
 from entail.ui.start_question import open_start

@@ -17,7 +17,8 @@ from entail.errors import EvaluationError, FormatError
 from entail.progress import Meter, ProgressCallback
 from entail.trees.formats.escaping import cell
 from entail.tuning.answered import Statement, statement
-from entail.tuning.claims import RULES, Claim, claim
+from entail.tuning.claims import Claim, claim
+from entail.tuning.rules import RULES
 
 MOST = 50_000
 """Questions of one table."""

@@ -168,7 +168,7 @@ def counts_chart(claimed: Claimed) -> alt.Chart:
     import altair as alt
     import pandas as pd
 
-    from entail.tuning.claims import FALLBACK
+    from entail.tuning.rules import FALLBACK
 
     counts = claimed.counts()
     frame = pd.DataFrame(

@@ -189,6 +189,7 @@ def test_no_text_is_too_strange(question: str, answer: str) -> None:
         ("A mirror is a thing that", "reflects light.", "A mirror is a thing that reflects light."),
         ("When it rains, the street is", "wet", "When it rains, the street is wet."),
         ("Heat is a form of ___.", "energy", "Heat is a form of energy."),
+        ("The symbol for gold is?", "Au", "The symbol for gold is Au."),
         (
             "Which statement explains why ice floats?",
             "Ice is lighter than water.",
@@ -200,3 +201,24 @@ def test_statements_before_a_question_and_those_that_break_off(
     question: str, answer: str, wanted: str
 ) -> None:
     assert statement(question, answer).text == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "wanted"),
+    [
+        ("What makes it fall? (A) gravity (B) a rope", "A", "Gravity makes it fall."),
+        ("What makes it fall? (A) gravity (B) a rope", "(B)", "A rope makes it fall."),
+        ("What makes it fall? 1. gravity 2. a rope", "2", "A rope makes it fall."),
+        ("What makes it fall? (A) gravity (B) a rope", "gravity", "Gravity makes it fall."),
+        (
+            "What makes it fall? (A) gravity (B) a rope",
+            "",
+            "There exists a known thing that makes it fall: gravity or a rope.",
+        ),
+    ],
+)
+def test_an_answer_to_a_multiple_choice_question_may_be_its_letter(
+    question: str, answer: str, wanted: str
+) -> None:
+    found = statement(question, answer)
+    assert (found.text, found.question, found.answer) == (wanted, question, answer)
