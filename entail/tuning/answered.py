@@ -96,7 +96,7 @@ def statement(question: str, answer: str) -> Statement:
     if told and stated and len(sentences_of(question)) == 1:
         inner = statement(rest, answer)
         return replace(inner, question=question, text=f"{sentence_of(stated)} {inner.text}")
-    if told and said.rule == "open end":
+    if told and (said.rule == "open end" or (said.fallback and _goes_on(told))):
         whole = gone_on(question.rstrip(" ?"), told)
         if whole is not None and not lost(question, whole):
             return Statement(question, answer, sentence_of(whole), said.rule, "inserted")
@@ -117,6 +117,12 @@ def statement(question: str, answer: str) -> Statement:
             return Statement(question, answer, text, said.rule, "identified")
     text = f"{said.text.rstrip('.!')}: {told}"
     return Statement(question, answer, sentence_of(text), said.rule, "beside")
+
+
+def _goes_on(answer: str) -> bool:
+    """Whether an answer begins with a verb, behind a text without one: "could be warm", "results in rust"."""
+    first = words_of(f"x {answer}")[1]
+    return is_auxiliary(first) or lexicon.third_share(first.low) > 0.3
 
 
 def _is_sentence(answer: str) -> bool:

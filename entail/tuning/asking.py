@@ -185,6 +185,9 @@ def _place(words: Sequence[Word]) -> int | None:
             or is_preposition(words[at - 1])
             or (at + 1 < len(words) and is_auxiliary(words[at + 1]))
         ]
+        if clause and not later:  # "When it rains, water turns into what"
+            comma = next((at for at, word in enumerate(words) if word.comma), len(words))
+            later = [at for at in places if at > comma and is_preposition(words[at - 1])]
         return later[-1] if clause and later else 0
     if all(word.low in _BEFORE_WH and not word.name for word in words[: places[0]]):
         return places[0]

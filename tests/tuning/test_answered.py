@@ -190,6 +190,7 @@ def test_no_text_is_too_strange(question: str, answer: str) -> None:
         ("When it rains, the street is", "wet", "When it rains, the street is wet."),
         ("Heat is a form of ___.", "energy", "Heat is a form of energy."),
         ("The symbol for gold is?", "Au", "The symbol for gold is Au."),
+        ("The colour of the sample", "could be red", "The colour of the sample could be red."),
         (
             "Which statement explains why ice floats?",
             "Ice is lighter than water.",
