@@ -379,7 +379,7 @@ def _is_verb_after_what(tail: Sequence[Word]) -> bool:
         return len(tail) > 1 and (
             tail[1].name or tail[1].low in PREPOSITIONS | DETERMINERS | {"to"} or is_adverb(tail[1])
         )
-    if lexicon.third_share(word.low) >= 0.8 and len(tail) == 1:
+    if lexicon.third_share(word.low) >= 0.5 and len(tail) == 1:
         return True
     if lexicon.third_share(word.low) >= 0.1 and len(tail) > 1 and tail[1].low in {"the", "a", "an"}:
         return True

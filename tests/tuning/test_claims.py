@@ -386,6 +386,7 @@ def test_what_is_whole_or_only_a_topic_is_not_gone_on_with(text: str) -> None:
         ("Which tool are the girls using?", "a known tool that the girls are using."),
         ("What results in rust?", "a known thing that results in rust."),
         ("What are they?", "a known thing that they are."),
+        ("What melts?", "a known thing that melts."),
         ("When it rains, dust turns into what?", "When it rains, dust turns into something known."),
     ],
 )
