@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entail.arcf.chain import Chain, Search
-from entail.arcf.explanatory_power import ExplanatoryPower
 from entail.arcf.inputs import Inputs, as_sentence, question_text
+from entail.arcf.known import Known
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import ChainRanker
 from entail.arcf.scorer import load_scorer, scorer_folder
@@ -75,7 +75,7 @@ class Ruler:
     alone: int | None = None  # lower layers of a scorer whose candidates read a prefix in the upper ones
     base: Any = None  # what reads candidates, of a scorer that reads them apart
     pieces: SharedPieces | None = None
-    power: ExplanatoryPower | None = None
+    known: Known | None = None
     batch_size: int = 32
     spent: Spent = field(default_factory=Spent)
 
@@ -107,7 +107,7 @@ class Ruler:
 
     def nearest(self, question: Question) -> Ints:
         """Return the facts that are visible behind a question."""
-        evidence = self.power.behind(question.text) if self.power is not None else None
+        evidence = self.known.behind(question.text) if self.known is not None else None
         return self.near.of_text(question.text, evidence=evidence)
 
     def _known(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> Values:
@@ -119,8 +119,8 @@ class Ruler:
             weight = float(np.exp(self.head.get_parameter(SHARED_PIECES).item()))
             told = self.pieces([(prefix, self.inputs.candidates[fact]) for fact in candidates])
             found[1:] += weight * told
-        if self.power is not None:
-            found[1:] += self.power.behind(question.text)(chosen, candidates)
+        if self.known is not None:
+            found[1:] += self.known.behind(question.text)(chosen, candidates)
         return found
 
     def _apart(self, prefix: str, candidates: Sequence[str]) -> list[float]:
@@ -227,7 +227,7 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
         alone=alone,
         base=base,
         pieces=SharedPieces.read(folder) if form.shared_pieces else None,
-        power=ranker.scorer.known_of(near.facts),
+        known=ranker.scorer.known_of(near.facts),
     )
 
 

@@ -94,6 +94,7 @@ ARMS = (
     ),
     # Ours, for scorers that know of facts without reading them.
     Arm("w/o power", {"power": 0.0}, {"w/o power": "chain"}),
+    Arm("w/o similarity", {"similarity": 0.0}, {"w/o similarity": "chain"}),
     Arm("w/o shared pieces", {"shared_pieces": 0.0}, {"w/o shared pieces": "chain"}),
 )
 
@@ -321,7 +322,11 @@ def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
 
 
 def _terms(config: Mapping[str, Any]) -> str:
-    names = {"shared_pieces": "shared word pieces", "power": "explanatory power"}
+    names = {
+        "shared_pieces": "shared word pieces",
+        "power": "explanatory power",
+        "similarity": "similarity of words",
+    }
     known = [
         f"{told} (weight {config[name]:g} at the start)" for name, told in names.items() if config.get(name)
     ]
@@ -380,6 +385,7 @@ def _run(given: argparse.Namespace) -> None:
             noise_from=given.noise_from,
             shared_pieces=given.shared_pieces,
             power=given.power,
+            similarity=given.similarity,
             learning_rate=given.rate,
             batch_tokens=given.batch_tokens,
             dropout=given.dropout,
@@ -461,6 +467,7 @@ def main() -> int:
     parser.add_argument("--frozen", action="store_true", help="split: those layers stay the base's")
     parser.add_argument("--shared-pieces", type=float, default=0.0, help="see `entail train arcf` (0)")
     parser.add_argument("--power", type=float, default=0.0, help="see `entail train arcf` (0)")
+    parser.add_argument("--similarity", type=float, default=0.0, help="see `entail train arcf` (0)")
     parser.add_argument("--noise-share", type=float, default=0.3, help="CN: of a prefix, at most (0.3)")
     parser.add_argument("--noise-from", type=float, default=0.5, help="CN: of the epochs, before it (0.5)")
     parser.add_argument("--rate", type=float, help="learning rate (2e-5, of an adapter 5e-4)")

@@ -32,6 +32,8 @@ _POWER = (
     "Facts in other words than theirs have none."
 )
 
+_SIMILAR = "Its score counts how like the question a fact is by its words (tf-idf of stems), at every step."
+
 _ALONE = "scores each fact by itself, as if no other were chosen: the single-fact baseline of the paper"
 
 _CHAINS = (
@@ -63,6 +65,7 @@ def scorer_card(folder: Path, *, name: str, repo: str | None = None) -> str:
             *([_APART] if scorer.get("reading") == "apart" else []),
             *([_SHARED] if scorer.get("shared_pieces") else []),
             *([_POWER] if scorer.get("encoder") else []),
+            *([_SIMILAR] if scorer.get("similarity") else []),
         ],
         use=f"entail rank {how} --tables TABLES --question 'What melts?' --answer ice\n"
         f"entail evaluate chains {how} --tables TABLES --questions QUESTIONS.tsv",

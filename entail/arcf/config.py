@@ -17,6 +17,9 @@ Tuning = Literal["lora", "full"]
 Precision = Literal["auto", "fp32", "bf16"]
 
 
+_TERMS = ("shared_pieces", "power", "similarity")
+
+
 @dataclass(frozen=True, kw_only=True)
 class ArcfConfig:
     """One row of the paper's Tables 2a and 2b, or of ours; what a field is stands in its annotation.
@@ -47,6 +50,9 @@ class ArcfConfig:
         float,
         "weight at the start of a fact's explanatory power, how often it explained like questions; "
         "0: without",
+    ] = 0.0
+    similarity: Annotated[
+        float, "weight at the start of how like the question a fact is by its words; 0: without"
     ] = 0.0
     k: Annotated[int, "facts nearest to the question, or to a chosen fact, that are visible"] = 180
     metric: Annotated[str, "what nearness is: tfidf, overlap, or a retriever such as bm25, minilm"] = "tfidf"
@@ -93,7 +99,7 @@ class ArcfConfig:
                 "evaluate_every": 0,
             },
             above_zero={"learning_rate": self.highest_rate},
-            not_negative=("weight_decay", "noise_share", "noise_from", "warmup", "shared_pieces", "power"),
+            not_negative=("weight_decay", "noise_share", "noise_from", "warmup", *_TERMS),
             choices=_CHOICES,
         )
         if self.negatives is not None:

@@ -140,26 +140,24 @@ class Explanations:
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What is known of facts behind one question.
+class Power:
+    """The power of facts behind one question.
 
     Attributes:
         explanations: What was explained before.
         numbers: Of each fact, which of theirs it is; -1: none.
         near: How near each of their questions is, max(0, cos)^4.
         given: Which of theirs were accepted before any was chosen.
-        weight: What a power is multiplied by in a score.
     """
 
     explanations: Explanations
     numbers: NDArray[np.int64]
     near: Values
     given: tuple[int, ...]
-    weight: float
 
     def __call__(self, chosen: Sequence[int], candidates: Sequence[int]) -> Floats:
-        """Return what is added to the scores of candidates behind chosen facts, shape (candidates,)."""
-        return (self.weight * self._powers(chosen, self.numbers[list(candidates)])).astype(np.float32)
+        """Return the power of candidates behind chosen facts, shape (candidates,)."""
+        return self._powers(chosen, self.numbers[list(candidates)]).astype(np.float32)
 
     @property
     def nearness(self) -> Floats:
@@ -184,28 +182,27 @@ class ExplanatoryPower:
     Args:
         explanations: What was explained before.
         facts: The facts.
-        weight: What every power is multiplied by.
     """
 
-    def __init__(self, explanations: Explanations, facts: FactTables, *, weight: float = 1.0) -> None:
-        self._explanations, self.weight = explanations, weight
+    def __init__(self, explanations: Explanations, facts: FactTables) -> None:
+        self._explanations = explanations
         self._number = {key: at for at, key in enumerate(explanations.keys)}
         numbers = [self._number.get(premise_key(text), -1) for text in facts.texts]
         self._numbers = np.array(numbers, dtype=np.int64)
 
-    def behind(self, text: str, before: Sequence[str] = ()) -> Evidence:
-        """Return what is known of facts behind a question, and behind sentences of its explanation.
+    def behind(self, text: str, before: Sequence[str] = ()) -> Power:
+        """Return the power of facts behind a question, and behind sentences of its explanation.
 
         Raises:
             EncoderError: If the encoder cannot be loaded, or is another than the vectors came from.
         """
         return self._evidence(self._explanations.vector(text), before)
 
-    def behind_each(self, texts: Sequence[str]) -> list[Evidence]:
+    def behind_each(self, texts: Sequence[str]) -> list[Power]:
         """Return the same for many questions, in the time of few."""
         return [self._evidence(vector, ()) for vector in self._explanations.loaded.encode_queries(texts)]
 
-    def _evidence(self, vector: Floats, before: Sequence[str]) -> Evidence:
+    def _evidence(self, vector: Floats, before: Sequence[str]) -> Power:
         known = self._explanations
         if known.vectors.shape[1] != len(vector):
             raise EncoderError(
@@ -215,4 +212,4 @@ class ExplanatoryPower:
         cosines = known.vectors.astype(np.float32) @ vector.astype(np.float16).astype(np.float32)
         near = np.where(cosines < SAME, np.maximum(cosines, 0.0) ** SHARPNESS, 0.0)  # (questions,)
         given = [self._number[key] for text in before if (key := premise_key(text)) in self._number]
-        return Evidence(known, self._numbers, near, tuple(given), self.weight)
+        return Power(known, self._numbers, near, tuple(given))

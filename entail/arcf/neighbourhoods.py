@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from entail.arcf.explanatory_power import Evidence
+from entail.arcf.known import Evidence
 from entail.data.worldtree import Question, gold_positions
 from entail.data.worldtree_tables import FactTables
 from entail.errors import SettingsError
@@ -64,8 +64,8 @@ class Neighbourhoods:
             evidence: What is known of facts behind it; it is added to their similarity.
         """
         similarities = self.similarities([text])
-        if evidence is not None:
-            similarities = similarities + evidence.nearness
+        if evidence is not None and (nearness := evidence.nearness) is not None:
+            similarities = similarities + nearness
         nearest: Ints = top_k(similarities, self.k).positions[0]
         return nearest
 

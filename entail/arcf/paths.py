@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from entail.arcf.explanatory_power import Evidence
 from entail.arcf.inputs import Prefix, most_dropped
+from entail.arcf.known import Evidence
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import Ranked, Ranker, completed
 from entail.arcf.scorer import Scorer, whole_scores

@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from entail.arcf.chain import Chain, Search, grow, grow_all
-from entail.arcf.explanatory_power import Evidence, ExplanatoryPower
 from entail.arcf.inputs import Inputs
+from entail.arcf.known import Evidence, Known
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.scorer import Scorer, whole_scores
 from entail.data.worldtree import Question
@@ -56,12 +56,12 @@ class Ranker(ABC):
         return self.scorer.inputs(self.neighbourhoods.facts.texts)
 
     @cached_property
-    def _power(self) -> ExplanatoryPower | None:
+    def _known(self) -> Known | None:
         return self.scorer.known_of(self.neighbourhoods.facts)
 
     def evidence(self, question: Question) -> Evidence | None:
         """Return what the scorer knows of facts behind a question without reading them."""
-        return self._power.behind(question.text) if self._power is not None else None
+        return self._known.behind(question.text) if self._known is not None else None
 
     def rank(
         self, questions: Sequence[Question], *, progress: ProgressCallback | None = None

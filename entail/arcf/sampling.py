@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from entail.arcf.config import ArcfConfig
-from entail.arcf.explanatory_power import Evidence, ExplanatoryPower
 from entail.arcf.inputs import Inputs
+from entail.arcf.known import Evidence, Known
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.data.worldtree import Question, gold_positions
 from entail.encoders.pairs import Ids
@@ -66,7 +66,7 @@ def learnable(
     inputs: Inputs,
     neighbourhoods: Neighbourhoods,
     *,
-    power: ExplanatoryPower | None = None,
+    known: Known | None = None,
 ) -> list[Learnable]:
     """Prepare questions; those without gold in the tables are left out.
 
@@ -74,7 +74,7 @@ def learnable(
         questions: The questions.
         inputs: Token ids.
         neighbourhoods: What is near, and all facts.
-        power: What is known of facts without reading them, where that counts.
+        known: What is known of facts without reading them, where that counts.
 
     Raises:
         SamplingError: If none is left.
@@ -89,7 +89,7 @@ def learnable(
     neighbourhoods.prepare([fact for _, gold in some for fact in gold])
     ids = inputs.questions([(question.stem, question.answer) for question, _ in some])
     texts = [question.text for question, _ in some]
-    evidence = power.behind_each(texts) if power is not None else [None] * len(some)
+    evidence = known.behind_each(texts) if known is not None else [None] * len(some)
     return [
         Learnable(
             one,
@@ -178,15 +178,17 @@ class Sampler:
         return [(ids, self._candidate(fact)) for fact in sample.candidates]
 
     def asked(self, sample: Sample) -> tuple[list[tuple[Ids, Ids]], Floats | None]:
-        """Return the same with what is known of each without reading; nothing is of the bare prefix."""
+        """Return the same with what is known of each without reading, shape (samples, terms).
+
+        Of the bare prefix nothing is known.
+        """
         evidence = self.questions[sample.question].evidence
         if evidence is None:
             return self.pairs(sample), None
         facts = [fact for fact in sample.candidates if fact != BARE]
-        known = np.zeros(len(sample.candidates), dtype=np.float32)
-        known[[at for at, fact in enumerate(sample.candidates) if fact != BARE]] = evidence(
-            sample.prefix, facts
-        )
+        terms = evidence.terms(sample.prefix, facts)
+        known = np.zeros((len(sample.candidates), terms.shape[1]), dtype=np.float32)
+        known[[at for at, fact in enumerate(sample.candidates) if fact != BARE]] = terms
         return self.pairs(sample), known
 
     def _cost(self, prefix: Ids, fact: int) -> int:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from entail.arcf.config import Precision
-from entail.arcf.explanatory_power import Explanations, ExplanatoryPower
+from entail.arcf.explanatory_power import Explanations
 from entail.arcf.inputs import Inputs
-from entail.arcf.scorer_form import METHOD, POWER, SHARED_PIECES, ScorerForm
+from entail.arcf.known import Known, Weights
+from entail.arcf.scorer_form import METHOD, POWER, SHARED_PIECES, SIMILARITY, ScorerForm
 from entail.arcf.shared_pieces import SharedPieces, SharingScorer
 from entail.arcf.split import Head, Layers
 from entail.arcf.split_layers import BertLayers, ModuleLayers
 from entail.arcf.split_scorer import SplitScorer
+from entail.arcf.word_similarity import WordSimilarity
 from entail.data.worldtree_tables import FactTables
 from entail.encoders.card import read_card
 from entail.encoders.cross import (
@@ -60,7 +62,8 @@ class Scorer:
         form: How it was trained.
         pairs: What scores.
         explanations: What its facts' explanatory power is known by; None where that is no term of its scores.
-        power: What that counts.
+        weights: What that, and the similarity of words, count.
+        words: What similarity is made by; None where it is no term of its scores.
     """
 
     name: str
@@ -68,17 +71,18 @@ class Scorer:
     form: ScorerForm
     pairs: PairScorer
     explanations: Explanations | None = None
-    power: float = 0.0
+    weights: Weights = field(default_factory=Weights)
+    words: WordSimilarity | None = None
 
     def inputs(self, facts: Sequence[str]) -> Inputs:
         """Tokenise facts, once."""
         return Inputs(self.pairs.tokenize, self.pairs.frame, longest=self.pairs.longest, facts=facts)
 
-    def known_of(self, facts: FactTables) -> ExplanatoryPower | None:
+    def known_of(self, facts: FactTables) -> Known | None:
         """Return what it knows of facts without reading them; None where that is nothing."""
-        if self.explanations is None:
+        if self.explanations is None and self.words is None:
             return None
-        return ExplanatoryPower(self.explanations, facts, weight=self.power)
+        return Known(facts, explanations=self.explanations, words=self.words, weights=self.weights)
 
 
 def load_scorer(
@@ -127,7 +131,10 @@ def load_scorer(
         head = tensors.get("weight", 1, d), tensors.get("bias", 1)
         scale = None if form.reading == "joint" else tensors.get("scale", 1)
         shared = _weight(tensors, SHARED_PIECES, called) if form.shared_pieces else 0.0
-        power = _weight(tensors, POWER, called) if form.encoder else 0.0
+        weights = Weights(
+            _weight(tensors, POWER, called) if form.encoder else 0.0,
+            _weight(tensors, SIMILARITY, called) if form.similarity else 0.0,
+        )
     pairs: PairScorer
     if scale is None:
         pairs = load_cross(
@@ -138,7 +145,8 @@ def load_scorer(
     if form.shared_pieces:
         pairs = SharingScorer(pairs, SharedPieces.read(folder), shared)
     explanations = Explanations.read(folder, encoder=form.encoder) if form.encoder else None
-    return Scorer(called, parts.revision, form, pairs, explanations, power)
+    words = WordSimilarity.read(folder) if form.similarity else None
+    return Scorer(called, parts.revision, form, pairs, explanations, weights, words)
 
 
 def _weight(tensors: TensorFile, logarithm: str, name: str) -> float:

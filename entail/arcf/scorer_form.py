@@ -11,7 +11,7 @@ from entail.errors import EncoderError
 METHOD = "arcf"
 """As `entail.json` names the method."""
 
-SHARED_PIECES, POWER = "log_shared_pieces", "log_power"
+SHARED_PIECES, POWER, SIMILARITY = "log_shared_pieces", "log_power", "log_similarity"
 """The logarithms of the weights of what is known without reading, among the head's tensors.
 
 A step of an optimiser then changes them by a share of what they are, whatever their size.
@@ -33,6 +33,7 @@ class ScorerForm:
         shared_pieces: Whether the overlap of prefix and candidate is a term of its scores.
         encoder: What made the vectors of explained questions, where the explanatory power of facts is a term
             of its scores; empty where it is none.
+        similarity: Whether the similarity of question and fact by their words is a term of its scores.
     """
 
     scheme: str = "arcf"
@@ -44,6 +45,7 @@ class ScorerForm:
     alone: int = 0
     shared_pieces: bool = False
     encoder: str = ""
+    similarity: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return what `entail.json` says."""

@@ -15,8 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from entail.arcf.chain import Search, Stopped
-from entail.arcf.explanatory_power import Evidence, ExplanatoryPower
 from entail.arcf.inputs import Inputs
+from entail.arcf.known import Evidence, Known
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.ranking import ranking_of
 from entail.arcf.scorer import Scorer, whole_scores
@@ -99,12 +99,12 @@ class ScoredSteps:
         return self.scorer.inputs(self._facts.texts)
 
     @cached_property
-    def _power(self) -> ExplanatoryPower | None:
+    def _known(self) -> Known | None:
         return self.scorer.known_of(self._facts)
 
     def evidence(self, text: str, before: Sequence[str] = ()) -> Evidence | None:
         """Return what the scorer knows of facts behind a question without reading them."""
-        return self._power.behind(text, before) if self._power is not None else None
+        return self._known.behind(text, before) if self._known is not None else None
 
     def near(self, question: Question, around: Neighbourhoods) -> Ints:
         """Return the facts that are visible behind the question alone, nearest first."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from entail.arcf.explanatory_power import Explanations
-from entail.arcf.scorer_form import POWER, SHARED_PIECES
+from entail.arcf.scorer_form import POWER, SHARED_PIECES, SIMILARITY
 from entail.arcf.shared_pieces import SharedPieces
+from entail.arcf.word_similarity import WordSimilarity
 from entail.encoders.pairs import Pair
 from entail.index.protocol import Floats
 from entail.training.cross_tower import CrossTower
@@ -23,11 +24,12 @@ class ScorerTower(CrossTower):
     """A cross-encoder that learns to score; see `CrossTower`.
 
     What is known of a candidate without reading it may be a term of its score, with a learnt weight: the
-    overlap of its word pieces, its explanatory power.
+    overlap of its word pieces, its explanatory power, its likeness to the question.
     """
 
     pieces: SharedPieces | None = None
     explanations: Explanations | None = None
+    words: WordSimilarity | None = None
 
     def know_pieces(self, pieces: SharedPieces, *, weight: float) -> None:
         """Add the overlap of prefix and candidate to all scores."""
@@ -39,12 +41,17 @@ class ScorerTower(CrossTower):
         self.explanations = explanations
         self._add(POWER, weight)
 
+    def know_words(self, words: WordSimilarity, *, weight: float) -> None:
+        """Let the similarity that scores are asked with count; its weights are kept where the scorer is."""
+        self.words = words
+        self._add(SIMILARITY, weight)
+
     def scores(self, pairs: Sequence[Pair], evidence: Floats | None = None) -> Tensor:
         """Return a score a pair with its gradient, shape (pairs,), fp32.
 
         Args:
             pairs: What is read.
-            evidence: The explanatory power of each candidate, where that is a term.
+            evidence: What is known of each candidate, (pairs, terms), as `entail.arcf.known` has it.
         """
         found = self.outputs(pairs)[:, 0]
         for term in self._known(pairs, evidence):
@@ -65,7 +72,7 @@ class ScorerTower(CrossTower):
             OSError: If the folder cannot be written.
         """
         super().save(folder)
-        for known in (self.pieces, self.explanations):
+        for known in (self.pieces, self.explanations, self.words):
             if known is not None:
                 known.save(folder)
 
@@ -80,7 +87,9 @@ class ScorerTower(CrossTower):
         if self.pieces is not None:
             yield self._term(SHARED_PIECES, self.pieces(pairs))
         if evidence is not None:
-            yield self._term(POWER, evidence)
+            names = [POWER] * (self.explanations is not None) + [SIMILARITY] * (self.words is not None)
+            for name, term in zip(names, evidence.T, strict=True):
+                yield self._term(name, np.ascontiguousarray(term))
 
     def _term(self, name: str, values: Floats) -> Tensor:
         import torch

@@ -13,8 +13,9 @@ import numpy as np
 
 from entail.arcf.apart_tower import ApartTower
 from entail.arcf.config import ArcfConfig
-from entail.arcf.explanatory_power import Explanations, ExplanatoryPower
+from entail.arcf.explanatory_power import Explanations
 from entail.arcf.inputs import Inputs
+from entail.arcf.known import Known
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.sampling import Sample, Sampler, learnable
 from entail.arcf.saving import save_arcf
@@ -23,6 +24,7 @@ from entail.arcf.shared_pieces import SharedPieces
 from entail.arcf.split_tower import SplitTower
 from entail.arcf.task import ArcfTask
 from entail.arcf.tower import ScorerTower
+from entail.arcf.word_similarity import WordSimilarity
 from entail.data.worldtree import Question, missing_gold
 from entail.data.worldtree_tables import FactTables
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
@@ -111,8 +113,8 @@ def train_arcf(
     tower = _tower(config, base, place)
     near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=None if rank else progress)
     inputs = Inputs(tower.tokenize, tower.frame, longest=tower.longest, facts=facts.texts)
-    power = _know(tower, config, questions, inputs, facts, base)
-    learnt = learnable(questions, inputs, near, power=power)
+    known = _know(tower, config, questions, inputs, facts, base)
+    learnt = learnable(questions, inputs, near, known=known)
     chosen = _some(dev, config)
     sampler = Sampler(config, learnt, inputs, near)
     if config.loss == "bxent":
@@ -122,7 +124,7 @@ def train_arcf(
             config,
             sampler,
             tower,
-            dev=_dev_samples(chosen, config, inputs, near, power) if chosen else None,
+            dev=_dev_samples(chosen, config, inputs, near, known) if chosen else None,
         ),
         tower.parameters,
         config,
@@ -159,6 +161,7 @@ def train_arcf(
             alone=tower.alone if isinstance(tower, SplitTower) else 0,
             shared_pieces=tower.pieces is not None,
             encoder=tower.explanations.encoder if tower.explanations else "",
+            similarity=tower.words is not None,
         ),
         warnings=_warnings(fitted, near),
         folder=out,
@@ -187,15 +190,18 @@ def _know(
     inputs: Inputs,
     facts: FactTables,
     base: EncoderEntry,
-) -> ExplanatoryPower | None:
-    """Let a tower know what the settings ask for; return the facts' explanatory power if that is among it."""
+) -> Known | None:
+    """Let a tower know what the settings ask for; return what is known of facts behind a question of it."""
     if config.shared_pieces:
         tower.know_pieces(SharedPieces.of(inputs.candidates), weight=config.shared_pieces)
-    if not config.power:
+    if config.power:
+        explanations = Explanations.of(questions, facts, encoder=name_of(base))
+        tower.know_explanations(explanations, weight=config.power)
+    if config.similarity:
+        tower.know_words(WordSimilarity.of(facts.texts), weight=config.similarity)
+    if tower.explanations is None and tower.words is None:
         return None
-    explanations = Explanations.of(questions, facts, encoder=name_of(base))
-    tower.know_explanations(explanations, weight=config.power)
-    return ExplanatoryPower(explanations, facts)
+    return Known(facts, explanations=tower.explanations, words=tower.words)
 
 
 def _balance(tower: ScorerTower, sampler: Sampler) -> None:
@@ -229,11 +235,11 @@ def _dev_samples(
     config: ArcfConfig,
     inputs: Inputs,
     near: Neighbourhoods,
-    power: ExplanatoryPower | None,
+    known: Known | None,
 ) -> tuple[Sampler, list[Sample]]:
     """Draw one prefix a dev question, the same for every seed."""
     plain = replace(config, seed=0, noise=False, negatives="visible", prefixes=1)
-    sampler = Sampler(plain, learnable(dev, inputs, near, power=power), inputs, near)
+    sampler = Sampler(plain, learnable(dev, inputs, near, known=known), inputs, near)
     return sampler, sampler.epoch(0)
 
 

@@ -17,17 +17,19 @@ from safetensors.torch import load_file, save_file
 
 from entail.arcf.chain import Search
 from entail.arcf.config import ArcfConfig
-from entail.arcf.explanatory_power import EXPLANATIONS, Explanations, ExplanatoryPower
+from entail.arcf.explanatory_power import EXPLANATIONS, Explanations
+from entail.arcf.known import Known, Weights
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.next_premise import draft_chain, score_next
 from entail.arcf.paths import PathRanker
 from entail.arcf.ranking import ChainRanker, SingleFactRanker
 from entail.arcf.scorer import load_scorer
-from entail.arcf.scorer_form import POWER, SHARED_PIECES
+from entail.arcf.scorer_form import POWER, SHARED_PIECES, SIMILARITY
 from entail.arcf.shared_pieces import IDF, SharedPieces, SharingScorer
 from entail.arcf.stepwise import ScoredSteps
 from entail.arcf.tower import ScorerTower
 from entail.arcf.training import train_arcf
+from entail.arcf.word_similarity import WORDS, WordSimilarity
 from entail.data.text import premise_key
 from entail.data.worldtree import Question
 from entail.data.worldtree_tables import Fact, FactTables
@@ -52,6 +54,7 @@ SETTINGS = ArcfConfig(
     precision="fp32",
     shared_pieces=3.0,
     power=2.0,
+    similarity=4.0,
 )
 
 
@@ -103,7 +106,7 @@ class _Vectors:
 
 def _power(monkeypatch: pytest.MonkeyPatch, *, weight: float = 1.0, facts: FactTables = FACTS) -> Any:
     monkeypatch.setattr("entail.arcf.explanatory_power.load", lambda name: _Vectors())
-    return ExplanatoryPower(_explanations(), facts, weight=weight)
+    return Known(facts, explanations=_explanations(), weights=Weights(power=weight))
 
 
 def test_power_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,15 +188,17 @@ def test_weights_of_what_is_known_are_learnt(tiny_home: Path) -> None:
     tower = ScorerTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", longest=32, dropout=0.0)
     tower.know_pieces(SharedPieces(np.ones(50, dtype=np.float32)), weight=3.0)
     tower.know_explanations(_explanations(), weight=2.0)
+    tower.know_words(WordSimilarity.of(["ba"]), weight=4.0)
     pairs = [((7, 8), (9, 10)), ((7, 8), (7, 8))]
-    evidence = np.array([1.0, 0.0], dtype=np.float32)
+    evidence = np.array([[1.0, 0.0], [0.0, 1.0]], dtype=np.float32)
     scores = tower.scores(pairs, evidence)
     loss: Any = torch.nn.functional.softplus(scores[1] - scores[0])
     loss.backward()
-    gradient = {name: _slope(tower, name) for name in (POWER, SHARED_PIECES)}
+    gradient = {name: _slope(tower, name) for name in (POWER, SHARED_PIECES, SIMILARITY)}
     assert gradient[POWER] < 0 < gradient[SHARED_PIECES]
+    assert gradient[SIMILARITY] > 0
     plain = tower.outputs(pairs)[:, 0].detach()
-    assert (scores.detach() - plain).tolist() == pytest.approx([2.0, 3.0], abs=1e-5)
+    assert (scores.detach() - plain).tolist() == pytest.approx([2.0, 3.0 + 4.0], abs=1e-5)
     assert tower.score(pairs, evidence).tolist() == pytest.approx(scores.tolist(), abs=1e-5)
 
 
@@ -212,10 +217,13 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
     assert scorer.form.shared_pieces
     assert scorer.form.encoder == "tiny"
     assert scorer.explanations is not None
-    assert scorer.power == pytest.approx(2.0, rel=0.5)
+    assert scorer.weights.power == pytest.approx(2.0, rel=0.5)
+    assert scorer.weights.similarity == pytest.approx(4.0, rel=0.5)
+    assert scorer.words is not None
     card = (out / "README.md").read_text(encoding="utf-8")
     assert "word pieces" in card
     assert "no text of a question" in card
+    assert "tf-idf of stems" in card
 
     near = Neighbourhoods(world.facts, k=6)
     question = world.dev[0]
@@ -270,9 +278,12 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
 
 def test_without_them_nothing_is_written(tiny_home: Path, world: Any) -> None:
     out = tiny_home / "mine"
-    train_arcf(world.questions, world.facts, replace(SETTINGS, shared_pieces=0, power=0), out=out)
+    train_arcf(
+        world.questions, world.facts, replace(SETTINGS, shared_pieces=0, power=0, similarity=0), out=out
+    )
     assert not (out / IDF).exists()
     assert not (out / EXPLANATIONS).exists()
+    assert not (out / WORDS).exists()
     assert load_scorer("mine").known_of(world.facts) is None
     assert "explanatory power" not in (out / "README.md").read_text(encoding="utf-8")
 
@@ -328,7 +339,7 @@ def knowing(tiny_home: Path, world: Any) -> Path:
 
 
 def test_scores_are_checked_with_all_that_was_added(knowing: Path, world: Any) -> None:
-    scorer = replace(load_scorer("mine"), power=float("nan"))
+    scorer = replace(load_scorer("mine"), weights=Weights(power=float("nan")))
     near, asked = Neighbourhoods(world.facts, k=6), world.dev[:1]
     rankers = [
         *(ChainRanker(scorer, near, search=how) for how in (Search(), Search(beam=2), Search(margin=1.0))),
