@@ -149,8 +149,8 @@ def broken_off(words: Words) -> str | None:
 
 def _takes_object(words: Words) -> bool:
     """Whether "to" stands before a thing, as in "is converted to", not before a deed, as in "is used to"."""
-    before = words[-2].low
-    moved = lexicon.base_of_participle(before) is not None and words[-3].low in BE | {"been", "be", "being"}
+    *_, still, before, _ = ("", "", *(word.low for word in words))
+    moved = lexicon.base_of_participle(before) is not None and still in BE | {"been", "be", "being"}
     return before not in _TO_DO and (
         moved or before in {"due", "similar", "equal", "adjust", "belong", "refer"}
     )

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entail.tuning import lexicon
+from entail.tuning.answered import statement
 from entail.tuning.claims import Claim, claim
 from entail.tuning.rules import FALLBACK, RULES
 
@@ -284,6 +285,42 @@ def test_no_order_of_words_crashes_or_loses_a_word(question: str) -> None:
     assert not _lost(re.sub(r"\bwhos?\b|\bhats\b", " ", question), found.text)
 
 
+_GRAMMAR = [
+    "Ice",
+    "Used",
+    "to",
+    "most",
+    "likely",
+    "it",
+    "that",
+    "because",
+    "its",
+    "a",
+    "dry",
+    "(A)",
+    "(B)",
+    "___",
+    ";",
+    "melts",
+    "When",
+    "if",
+    "which",
+    "of",
+    "these",
+    "water.",
+    "is",
+    "can",
+    "by",
+]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(_GRAMMAR), max_size=8).map(" ".join), st.sampled_from(["", "A", "It melts."]))
+def test_no_text_that_breaks_off_anywhere_crashes(text: str, answer: str) -> None:
+    assert claim(text).text.strip()
+    assert statement(text, answer).text.strip()
+
+
 @settings(max_examples=120, deadline=None)
 @given(st.text(max_size=80))
 def test_no_text_crashes(text: str) -> None:
@@ -353,6 +390,7 @@ def test_what_a_question_is_asked_about_stands_before_its_claim(question: str, w
         ("Snow melts in spring. This is because", "{} of something known."),
         ("Heat is converted to", "{} something known."),
         ("A lens is used to", "{} do something known."),
+        ("Used to most", "{} do something known."),
         ("Rain is a sign that", "{} something known is so."),
         ("As the sun sets,", "{} something known happens."),
     ],
