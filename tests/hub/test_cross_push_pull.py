@@ -12,6 +12,7 @@ from entail.arcf.scorer import load_scorer
 from entail.arcf.scorer_form import ScorerForm
 from entail.arcf.shared_pieces import SharedPieces
 from entail.arcf.tower import ScorerTower
+from entail.arcf.word_similarity import WordSimilarity
 from entail.cards.sources import PACKAGED_HUB_ID
 from entail.cli import main
 from entail.encoders.catalogue import resolve
@@ -34,7 +35,8 @@ def scorer(home: Path) -> Path:
     vectors, numbers = np.eye(2, 4, dtype=np.float16), np.arange(2)
     known = Explanations("tiny", vectors, numbers, numbers, ("0" * 16, "f" * 16))
     tower.know_explanations(known, weight=2.0)
-    form = ScorerForm(longest=32, shared_pieces=True, encoder="tiny")
+    tower.know_words(WordSimilarity.of(["ice is cold"]), weight=4.0)
+    form = ScorerForm(longest=32, shared_pieces=True, encoder="tiny", similarity=True)
     return _told(tower, home / "rank", {"method": "arcf", "scorer": form.to_json()})
 
 
@@ -64,6 +66,7 @@ def test_a_scorer_goes_there_private_and_comes_back(hub: Any, token: str, on_hub
         "head.safetensors",
         "idf.safetensors",
         "explanations.safetensors",
+        "words.safetensors",
         "adapter/adapter_config.json",
         "adapter/adapter_model.safetensors",
         *(f"adapter/{path.name}" for path in (scorer / "adapter").iterdir()),
@@ -78,7 +81,8 @@ def test_a_scorer_goes_there_private_and_comes_back(hub: Any, token: str, on_hub
     assert (back.entry, back.name, back.commit) == (None, "again", repository.head)
     ours, theirs = load_scorer("rank"), load_scorer("again")
     assert np.array_equal(ours.pairs.score(PAIR), theirs.pairs.score(PAIR))
-    assert theirs.power == ours.power
+    assert theirs.weights == ours.weights
+    assert theirs.weights.similarity == pytest.approx(4.0)
     assert theirs.revision == back.revision
     assert set(cross_encoders()) == {"rank", "again"}
     # What came from there is replaced by what comes from there.
