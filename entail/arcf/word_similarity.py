@@ -14,10 +14,8 @@ kept: sixty candidates are weighed as all facts are. A stem that none of them ha
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from zlib import crc32
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -52,12 +50,11 @@ class WordSimilarity:
     @classmethod
     def of(cls, facts: Sequence[str]) -> WordSimilarity:
         """Weigh stems by how few facts have them."""
-        found = np.zeros(BUCKETS, dtype=np.int64)
-        for text in facts:
-            found[list(_buckets(text))] += 1
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        idf = TfidfTransformer().fit(_counts(facts)).idf_
         # As it is kept: what is trained and what is read again are one.
-        idf = (1 + np.log((1 + len(facts)) / (1 + found))).astype(np.float16)
-        return cls(idf.astype(np.float32))
+        return cls(idf.astype(np.float16).astype(np.float32))
 
     def to(self, facts: Sequence[str]) -> Similar:
         """Return what says how like these facts a text is."""
@@ -89,16 +86,14 @@ class WordSimilarity:
 
     def _vectors(self, texts: Sequence[str]) -> csr_matrix:
         """Return unit vectors of texts, sparse, (texts, buckets); of a text without stems zeros."""
-        rows, columns, values = [], [], []
-        for row, text in enumerate(texts):
-            counts = _buckets(text)
-            weights = np.array([count * self.idf[at] for at, count in counts.items()], dtype=np.float64)
-            length = np.linalg.norm(weights)
-            rows += [row] * len(counts)
-            columns += list(counts)
-            values += (weights / length if length else weights).tolist()
-        return csr_matrix((values, (rows, columns)), shape=(len(texts), BUCKETS), dtype=np.float32)
+        from sklearn.preprocessing import normalize
+
+        return csr_matrix(normalize(_counts(texts).multiply(self.idf)), dtype=np.float32)
 
 
-def _buckets(text: str) -> Counter[int]:
-    return Counter(crc32(stem.encode()) % BUCKETS for stem in stemmed_words(text))
+def _counts(texts: Sequence[str]) -> csr_matrix:
+    """Return how often each bucket's stems stand in texts, (texts, buckets)."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    hashed = HashingVectorizer(analyzer=stemmed_words, n_features=BUCKETS, alternate_sign=False, norm=None)
+    return csr_matrix(hashed.transform(texts))
