@@ -158,7 +158,7 @@ def read_questions(file: Path, *, release: Release | None = None) -> QuestionRea
 
 
 def stem_and_answer(question: str, key: str) -> tuple[str, str]:
-    """Take a multiple-choice question apart, by letters or digits in brackets.
+    """Take a multiple-choice question apart; its answers stand behind letters or digits, see `choices`.
 
     >>> stem_and_answer("What melts (if warm)? (A) ice (B) a rock", "A")
     ('What melts (if warm)?', 'ice')
