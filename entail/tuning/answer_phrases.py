@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from entail.tuning import lexicon
-from entail.tuning.clauses import is_auxiliary
+from entail.tuning.clauses import has_verb, is_auxiliary
 from entail.tuning.phrases import NUMBERS, lowered
 from entail.tuning.words import (
     DETERMINERS,
@@ -18,7 +18,6 @@ from entail.tuning.words import (
     TIME_ADVERBS,
     Words,
     is_adverb,
-    is_finite,
     is_plural,
     words_of,
 )
@@ -142,7 +141,7 @@ def reason_phrase(answer: str) -> str:
     words = words_of(answer)
     if words[0].low in _REASONS:
         return _small(answer)
-    finite = any(is_finite(word) or is_auxiliary(word) for word in words[1:])
+    finite = has_verb(words[1:])
     if finite and (len(words) > 2 or words[0].low in PRONOUNS) and not lexicon.is_ing(words[0].low):
         return f"because {_small(answer)}"
     return f"because of {_small(answer)}"
@@ -192,8 +191,12 @@ def is_many(answer: str) -> bool:
 
     >>> is_many("the sun and the moon"), is_many("the United States"), is_many("plants")
     (True, False, True)
+    >>> is_many("to make seeds")
+    False
     """
     words = words_of(f"x {answer}")[1:]
+    if words[:1] and words[0].low == "to":  # a deed
+        return False
     if any(word.low == "and" and not word.sealed for word in words[1:]):
         return True
     return is_plural(words) and not any(word.name for word in words)
@@ -209,7 +212,7 @@ def is_clause(answer: str) -> bool:
     (True, False)
     """
     words = words_of(answer)
-    return len(words) > 2 and any(is_auxiliary(word) or is_finite(word) for word in words[1:])
+    return len(words) > 2 and has_verb(words[1:])
 
 
 def is_no_phrase(answer: str) -> bool:

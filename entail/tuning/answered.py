@@ -163,8 +163,7 @@ def _identified(said: str, answer: str, rule: str) -> str | None:
         return None
     if found[3].startswith(("thing that is ", "person who is ", "thing that was ", "person who was ")):
         return None
-    deed = answer.startswith("to ")
-    verb = "are" if found[1] == "exist" or (is_many(answer) and not deed) else "is"
+    verb = "are" if found[1] == "exist" or is_many(answer) else "is"
     return sentence_of(f"{answer} {verb} the {found[2]}{found[3]}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from entail.tuning import lexicon
-from entail.tuning.clauses import is_auxiliary
+from entail.tuning.clauses import has_verb, is_auxiliary
 from entail.tuning.predicates import finite_verb
 from entail.tuning.words import (
     AUXILIARIES,
@@ -107,7 +107,7 @@ def asked(words: Sequence[Word]) -> Asked | None:
     if head[-1].low in {"and", "or"} and head[0].low not in PREPOSITIONS:
         inverted = found.rest and is_auxiliary(found.rest[0]) and not found.noun
         apart = inverted and (found.wh in {"when", "where", "why", "how"} or found.rest[0].low in DO)
-        return replace(found, before=tuple(head), placed=not (apart and _has_verb(head)))
+        return replace(found, before=tuple(head), placed=not (apart and has_verb(head)))
     comma = max((at for at, word in enumerate(head) if word.comma), default=-1)
     near = head[comma + 1 :]
     if all(word.low in _BEFORE_WH and not word.name for word in near):
@@ -121,7 +121,7 @@ def asked(words: Sequence[Word]) -> Asked | None:
     if not _verbal(found.rest):
         return replace(found, front=tuple(front), before=tuple(clause), placed=True)
     opening = clause[0].low if clause else ""
-    verbal = _has_verb(near[:cut])
+    verbal = has_verb(near[:cut])
     bound = front and near[:cut] and not verbal and front[0].low in {"of", "to", "in", "for"}
     if bound and comma < 0 and (opening not in _ADVERBIAL or near[0].low in {"at", "by", "in", "on", "the"}):
         return replace(found, front=tuple(near), before=tuple(head[: comma + 1]))
@@ -140,10 +140,6 @@ def asked(words: Sequence[Word]) -> Asked | None:
 
 
 _ADVERBIAL = PREPOSITIONS | lexicon.word_class("adverbial")
-
-
-def _has_verb(words: Sequence[Word]) -> bool:
-    return any(is_auxiliary(word) or is_finite(word) for word in words)
 
 
 def _verbal(rest: Sequence[Word]) -> bool:
@@ -224,7 +220,7 @@ def _place(words: Sequence[Word]) -> int | None:
             or (at + 1 < len(words) and words[at + 1].low == "else")
             or (
                 (_verbal(words[at + 1 :]) or words[at].low == "how")
-                and not any(is_auxiliary(word) or is_finite(word) for word in words[:at])
+                and not has_verb(words[:at])
                 and (words[0].low in _ADVERBIAL or is_adverb(words[0]))
             )
         )
@@ -293,7 +289,7 @@ def _behind_these(tail: Sequence[Word]) -> int | None:
     if at == len(tail) or tail[at].name or lexicon.third_share(tail[at].low) <= 0.1:
         return None
     clause = next((far for far in range(at + 1, len(tail)) if tail[far].low in _OF_CLAUSE), len(tail))
-    return None if _has_verb(tail[at + 1 : clause]) else pointing
+    return None if has_verb(tail[at + 1 : clause]) else pointing
 
 
 _OF_CLAUSE = WH | {"that", "if", "whether", "because", "as", "while"}

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from entail.tuning import lexicon
 from entail.tuning.asking import WH
-from entail.tuning.clauses import is_auxiliary
+from entail.tuning.clauses import has_verb, is_auxiliary
 from entail.tuning.phrases import PARTICLES, lowered
 from entail.tuning.words import (
     BE,
@@ -20,7 +20,6 @@ from entail.tuning.words import (
     Word,
     Words,
     is_adverb,
-    is_finite,
     is_plural,
     text_of,
     words_of,
@@ -53,7 +52,7 @@ def filled(words: Words) -> str | None:
 def completed(words: Words) -> str | None:
     """Fill what was left open behind an article, a preposition or "is": "This system is known as"."""
     last = words[-1]
-    said = any(is_auxiliary(word) or is_finite(word) for word in words[1:])
+    said = has_verb(words[1:])
     article = last.low in _ARTICLES
     open_end = article or last.low in {"is", "was", "are", "were", "called", "be", "named", "regarding"} | (
         STRANDED - PARTICLES - {"in"}
@@ -163,14 +162,13 @@ def _by_last_clause(text: str, words: Words) -> str | None:
         default=0,
     )
     clause, last = words[begin:], words[-1]
-    verbs = [word for word in clause[:-1] if is_auxiliary(word) or is_finite(word)]
     behind = next((word for word in reversed(clause[:-1]) if not is_adverb(word)), None)
     infinitive = behind is not None and behind.low in MODALS | {"to"}
     if (infinitive and lexicon.verb_share(last.low) > 0) or (
         behind is not None and behind.low in PREPOSITIONS and lexicon.is_ing(last.low)
     ):
         return f"{text} {'in a known way' if last.low in _NO_OBJECT else 'something known'}"
-    if verbs or (begin == 0 and not _third(last)):
+    if has_verb(clause[:-1]) or (begin == 0 and not _third(last)):
         return None
     named = len(clause) == 2 and clause[0].low in _ARTICLES | _POSSESSIVES  # "its leaves"
     if _third(last) and len(clause) > 1 and not named:

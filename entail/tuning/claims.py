@@ -14,7 +14,7 @@ from entail.data.multiple_choice import choices
 from entail.tuning import lexicon
 from entail.tuning.asking import WH, Asked, asked, expanded
 from entail.tuning.broken_off import broken_off, completed, filled, may_break_off
-from entail.tuning.clauses import adjunct, core, is_auxiliary
+from entail.tuning.clauses import adjunct, core, has_verb, is_auxiliary
 from entail.tuning.existence import BY_WORD, fronted
 from entail.tuning.in_place import in_place, is_base
 from entail.tuning.joined import ASKED_FOR, OPENINGS, after_statements, opening, second
@@ -217,7 +217,7 @@ APPROXIMATE = lexicon.word_class("approximate")
 def _said(parts: Asked) -> tuple[str, str]:
     """Return the claim of the asking part, and the rule."""
     if parts.wh in {"what", "how"} and not (parts.noun or parts.front or parts.placed):
-        verbal = any(is_auxiliary(word) or is_finite(word) for word in parts.rest)
+        verbal = has_verb(parts.rest)
         if len(parts.rest) > 1 and parts.rest[0].low == "about" and not verbal:
             return f"There exists something known {text_of(parts.rest)}", "topic"
     if parts.placed:
@@ -258,7 +258,7 @@ def with_before(said: str, parts: Asked) -> str:
     second = parts.before[1].low if len(parts.before) > 1 else ""
     if first in _NO_PREFIX_MOVE or (first == "in" and second == "addition"):
         return f"{text}, {said[:1].lower()}{said[1:]}"
-    last, verbal = parts.before[-1].low, any(is_auxiliary(one) or is_finite(one) for one in parts.before)
+    last, verbal = parts.before[-1].low, has_verb(parts.before)
     if last in {"but", "so", "yet"} or (last in OPENINGS and verbal):
         return f"{text} {said[:1].lower()}{said[1:]}"
     moving = first in PREPOSITIONS | SUBORDINATORS | TIME_ADVERBS | {
@@ -325,7 +325,7 @@ def _no_question(words: Words) -> tuple[str, str]:
         verb = next((at for at, word in enumerate(words) if at and is_finite(word)), None)
     if verb is not None and verb + 1 < len(words):
         return text_of(words), "statement"
-    verbal = any(is_finite(word) or is_auxiliary(word) for word in words)
+    verbal = has_verb(words)
     phrase = any(word.low in {"of", "in", "for", "to", "by", "on"} for word in words[1:-1])
     if phrase and not verbal and not words[1].name and words[0].low not in PREPOSITIONS:
         return known(

@@ -62,6 +62,11 @@ def is_auxiliary(word: Word) -> bool:
     )
 
 
+def has_verb(words: Words) -> bool:
+    """Whether any of the words is an auxiliary, or may be a verb in the present or past."""
+    return any(is_auxiliary(word) or is_finite(word) for word in words)
+
+
 def adjunct(words: Words, *, complete: bool = False) -> Clause:
     """Put a clause that lacks nothing in order: after "when", "where", "why", "how", "in which year".
 

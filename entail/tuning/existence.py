@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from entail.tuning import lexicon
 from entail.tuning.asking import Asked
-from entail.tuning.clauses import Clause, adjunct, core, is_auxiliary
+from entail.tuning.clauses import Clause, adjunct, core, has_verb, is_auxiliary
 from entail.tuning.phrases import (
     ADJOINED,
     AT_A_PLACE,
@@ -52,7 +52,7 @@ def _without_verb(parts: Asked) -> str:
     rest = list(parts.rest)
     negated = bool(rest) and rest[0].low == "not"
     rest = rest[1:] if negated else rest
-    if not rest or parts.noun or parts.joined or any(is_auxiliary(word) or is_finite(word) for word in rest):
+    if not rest or parts.noun or parts.joined or has_verb(rest):
         return ""
     if all(word.low in PREPOSITIONS | {"to"} for word in rest) and not negated:
         return f"{text_of(rest)} which it is"

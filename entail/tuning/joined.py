@@ -6,7 +6,7 @@ import re
 
 from entail.tuning import lexicon
 from entail.tuning.asking import WH, asked
-from entail.tuning.clauses import is_auxiliary
+from entail.tuning.clauses import has_verb, is_auxiliary
 from entail.tuning.words import CONJUNCTIONS, PREPOSITIONS, SUBORDINATORS, Words, is_finite, words_of
 
 OPENINGS = (CONJUNCTIONS - {"nor", "&"}) | {"so", "yet", "well", "ok", "okay"}
@@ -39,7 +39,7 @@ def after_statements(question: str) -> tuple[str, str]:
             continue
         if (cased and not apart and rest[:1].islower()) or _asks_first(told):
             continue
-        verbal = _has_verb(told) or any(lexicon.third_share(word.low) > 0.1 for word in told[1:])
+        verbal = has_verb(told) or any(lexicon.third_share(word.low) > 0.1 for word in told[1:])
         stated = verbal if apart else len(told) > 1
         told_to = words[0].low in ASKED_FOR and rest[:1].isupper()
         if stated and (begins_asking(words) or told_to or (not apart and _asks_later(words))):
@@ -79,10 +79,6 @@ def _asks_first(words: Words) -> bool:
     return begins_asking(words) and not (clause and any(word.comma for word in words))
 
 
-def _has_verb(words: Words) -> bool:
-    return any(is_auxiliary(word) or is_finite(word) for word in words)
-
-
 def opening(words: Words) -> int:
     """Return how many words only join a question to what was said before: "So", "OK, but".
 
@@ -113,7 +109,7 @@ def second(words: Words) -> int | None:
 def _asks(words: Words, at: int) -> bool:
     """Whether what follows "and" is a question of its own, and what stands before it has a verb."""
     before, after = words[:at], words[at + 1 :]
-    if before[-1].low in WH or not _has_verb(before):
+    if before[-1].low in WH or not has_verb(before):
         return False
     if not (after[0].low in WH or (after[0].low in PREPOSITIONS and after[1].low in WH)):
         return False

@@ -425,6 +425,7 @@ def test_what_is_whole_or_only_a_topic_is_not_gone_on_with(text: str) -> None:
         ("What results in rust?", "a known thing that results in rust."),
         ("What are they?", "a known thing that they are."),
         ("What melts?", "a known thing that melts."),
+        ("Who sang it and who wrote it?", "who sang it. There exists a known person who wrote it."),
         ("When it rains, dust turns into what?", "When it rains, dust turns into something known."),
     ],
 )
