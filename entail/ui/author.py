@@ -68,7 +68,20 @@ def current_author(authors: Authors) -> str | None:
     remembered = _remember(name, forget)
     if name is None and remembered and not forget:
         name = enter(authors, remembered)
-    return name
+    return name or answered(authors)
+
+
+def answered(authors: Authors) -> str | None:
+    """Return the session's author, who may have said in one of the fields just now who they are.
+
+    The fields are asked in every run until somebody is named. A callback would be told once, and Streamlit
+    breaks a callback off for a run that waits: the name stood in the field, and nobody had heard of it.
+    """
+    name: str | None = st.session_state.get("author")
+    if name is not None:
+        return name
+    typed = (str(st.session_state.get(key, "")) for key in FIELDS)
+    return next((enter(authors, name) for name in typed if name.strip()), None)
 
 
 def enter(authors: Authors, name: str) -> str | None:
@@ -87,6 +100,8 @@ def leave() -> None:
     """Forget the session's author, here and in the browser."""
     st.session_state.pop("author", None)
     visitor().name = None
+    for key in FIELDS:
+        st.session_state.pop(key, None)
     st.session_state["forget_author"] = True
 
 
@@ -130,17 +145,10 @@ def ask_name(authors: Authors, *, key: str) -> None:
             sign_in.draw_sign_in(key=key)
         return
 
-    def take() -> None:
-        typed = str(st.session_state.get(key, ""))
-        # A field that is on its way out, since it was answered, has no more to say.
-        if typed.strip() and st.session_state.get("author") is None:
-            enter(authors, typed)
-
     st.text_input(
         "Your name",
         key=key,
         max_chars=60,
-        on_change=take,
         placeholder="How colleagues know you",
         help="Stands beside everything that you do to a tree, as unverified: anybody can type any name. "
         "Asked once; this browser remembers it.",

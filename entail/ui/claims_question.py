@@ -114,18 +114,13 @@ def _draw_claim(found: Claim) -> Asked | None:
     key = f"claims_said-{digest}"
     st.session_state.setdefault(key, kept(found.question) or found.text)
 
-    def changed() -> None:
-        said = " ".join(str(st.session_state[key]).split())
-        keep(found.question, said if said != found.text else None)
-
     def back() -> None:
         st.session_state[key] = found.text
         keep(found.question, None)
 
-    said = " ".join(
-        st.text_area("Claim", key=key, max_chars=LONGEST + 200, height=80, on_change=changed).split()
-    )
+    said = " ".join(st.text_area("Claim", key=key, max_chars=LONGEST + 200, height=80).split())
     edited = said != found.text
+    keep(found.question, said if edited else None)
     with st.container(horizontal=True, vertical_alignment="center"):
         mark = ":material/help:" if found.fallback else ":material/rule:"
         st.caption(

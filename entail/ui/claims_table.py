@@ -19,6 +19,7 @@ from entail.ui.claims_rows import (
 )
 from entail.ui.compare_files import CSV, offer
 from entail.ui.exchange import upload_limit
+from entail.ui.inbox import held
 from entail.ui.resources import comparisons
 from entail.ui.words import label
 
@@ -103,21 +104,21 @@ def draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
 
 def _draw_editor(digest: str, table: QuestionTable, claimed: Claimed, rows: list[int]) -> dict[int, str]:
     """Draw the lines of some rows, whose claims can be written over; return all edits of the table."""
-    held: dict[str, dict[int, str]] = st.session_state.setdefault(_EDITS, {})
+    written: dict[str, dict[int, str]] = st.session_state.setdefault(_EDITS, {})
     which = hashlib.sha256(repr(rows).encode()).hexdigest()[:12] if len(rows) < len(table.rows) else "all"
     key, base = f"claims-editor-{digest}-{which}", f"claims-base-{digest}-{which}"
     # What the editor begins with must stay as it is while it is on the screen, or it forgets what was typed.
     if key not in st.session_state or base not in st.session_state:
-        st.session_state[base] = dict(held.get(digest, {}))
+        st.session_state[base] = dict(written.get(digest, {}))
     begun: dict[int, str] = st.session_state[base]
 
     def changed() -> None:
-        told: dict[int, dict[str, Any]] = st.session_state[key]["edited_rows"]
-        held[digest] = merged(held.get(digest, {}), told, rows, claimed)
+        told: dict[int, dict[str, Any]] = held(key)["edited_rows"]
+        written[digest] = merged(written.get(digest, {}), told, rows, claimed)
 
     if not rows:
         st.info("No question here.", icon=":material/filter_alt_off:")
-        return held.get(digest, {})
+        return written.get(digest, {})
     columns = st.column_config
     st.data_editor(
         editor_frame(table, claimed, rows, begun),
@@ -137,7 +138,7 @@ def _draw_editor(digest: str, table: QuestionTable, claimed: Claimed, rows: list
             "statement": columns.TextColumn("With the answer", width="large"),
         },
     )
-    return held.get(digest, {})
+    return written.get(digest, {})
 
 
 def editor_frame(

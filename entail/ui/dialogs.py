@@ -9,7 +9,7 @@ import streamlit as st
 from entail.trees.acts import Conclude, Edit, Move, Remove, Write
 from entail.trees.tree import ROOT, Node
 from entail.trees.wording import quote
-from entail.ui.author import DIALOG, ask_name
+from entail.ui.author import DIALOG, answered, ask_name
 from entail.ui.commands import KEYS
 from entail.ui.resources import workspace
 from entail.ui.screen import Desk
@@ -161,7 +161,7 @@ def _keys(desk: Desk) -> None:
 def _name(desk: Desk) -> None:
     st.caption("Every act carries its author's name, so that colleagues know whom to ask.")
     ask_name(workspace().authors, key=DIALOG)
-    if st.session_state.get("author"):
+    if answered(workspace().authors):
         desk.screen.dialog = None
         st.rerun()
 

@@ -91,12 +91,19 @@ def receiver(key: str, handle: Callable[[Iterator[Mapping[str, Any]]], None] | N
     box = inbox(key)
 
     def receive() -> None:
-        # As a whole, for there Streamlit breaks nothing off: where one key is read, a run that waits would
-        # take the place of this one, and what was sent would come again only after seconds.
-        sent = st.session_state.to_dict().get(key)
+        sent = held(key)
         with box.turn:
             box.take(sent.get("sent") if isinstance(sent, Mapping) else None)
             if handle is not None:
                 handle(box.drain())
 
     return receive
+
+
+def held(key: str) -> Any:  # noqa: ANN401 - whatever that widget holds
+    """Return what a widget holds, None where nothing is known of it; for callbacks.
+
+    It is read with all the others at once, for there Streamlit breaks nothing off. Where one key is read, a
+    run that waits takes the place of this one: the callback ends there, and is not called again.
+    """
+    return st.session_state.to_dict().get(key)

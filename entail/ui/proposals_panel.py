@@ -8,6 +8,7 @@ import streamlit as st
 
 from entail.ui.commands import Command
 from entail.ui.in_use import draw_notice
+from entail.ui.inbox import held
 from entail.ui.resources import retriever_name
 from entail.ui.screen import Desk, Screen
 from entail.ui.suggester import BY_KEY, LISTS, Offer, Suggester
@@ -72,7 +73,7 @@ def draw_proposed(place: Place, desk: Desk) -> bool:
 
 
 def _turn_to(screen: Screen, key: str) -> None:
-    screen.turn_to(str(st.session_state.get(key) or screen.listing))
+    screen.turn_to(str(held(key) or screen.listing))
 
 
 def _draw_ask(desk: Desk) -> None:
