@@ -24,7 +24,7 @@ FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
 )
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds that a slow machine is given; nothing is measured here."""
 
 expect.set_options(timeout=PATIENCE * 1000)

@@ -10,17 +10,11 @@ from playwright.sync_api import Page, expect
 from entail.trees.acts import Create, Edit
 from entail.trees.database import open_database
 from entail.trees.log import TreeLog
+from tests.browser.steps import say_name
 
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.browser
-
-
-def say_name(page: Page, name: str) -> None:
-    field = page.get_by_role("textbox", name="Your name")
-    field.fill(name)
-    field.press("Enter")
-    expect(page.get_by_text("Not you?")).to_be_visible()
 
 
 def row(hypothesis: str) -> str:

@@ -19,6 +19,7 @@ from entail.trees.acts import Accept, Create, Reject
 from entail.trees.corpora import CorpusStore
 from entail.trees.database import open_database
 from entail.trees.log import TreeLog
+from tests.browser.steps import say_name
 
 ROOT = Path(__file__).parents[2]
 SLOW = 120_000
@@ -84,13 +85,6 @@ def fill(page: Page, field: str, value: str) -> None:
     number = page.get_by_role("spinbutton", name=field, exact=True)
     number.fill(value)
     number.press("Enter")
-
-
-def say_name(page: Page, name: str) -> None:
-    field = page.get_by_role("textbox", name="Your name")
-    field.fill(name)
-    field.press("Enter")
-    expect(page.get_by_text("Not you?")).to_be_visible()
 
 
 def test_from_decisions_to_what_ranks_and_back(

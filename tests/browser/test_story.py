@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from entail.data.entailment_bank import read_trees
 from entail.trees.database import open_database
 from entail.trees.log import TreeLog
+from tests.browser.steps import say_name
 
 ROOT = Path(__file__).parents[2]
 CLAIM = "the moon reflects sunlight towards earth"
@@ -26,13 +27,6 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def url(start_app: Any, folder: Path) -> str:
     return str(start_app(ROOT / "streamlit_app.py", data_dir=folder))
-
-
-def say_name(page: Page, name: str) -> None:
-    field = page.get_by_role("textbox", name="Your name")
-    field.fill(name)
-    field.press("Enter")
-    expect(page.get_by_text("Not you?")).to_be_visible()
 
 
 def begin_tree(page: Page, url: str, claim: str = CLAIM) -> str:

@@ -14,6 +14,7 @@ from entail.trees.acts import Create
 from entail.trees.database import open_database
 from entail.trees.log import TreeLog
 from entail.trees.seed import SAMPLE_ID, seed_sample
+from tests.browser.steps import say_name
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,13 +32,6 @@ def folder(tmp_path: Path) -> Path:
 
 def log_of(folder: Path) -> TreeLog:
     return TreeLog(open_database(f"sqlite:///{folder / 'entail.db'}"))
-
-
-def say_name(page: Page, name: str) -> None:
-    field = page.get_by_role("textbox", name="Your name")
-    field.fill(name)
-    field.press("Enter")
-    expect(page.get_by_text("Not you?")).to_be_visible()
 
 
 def rows(page: Page) -> Locator:
