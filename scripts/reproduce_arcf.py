@@ -95,7 +95,6 @@ ARMS = (
     # Ours, for scorers that know of facts without reading them.
     Arm("w/o power", {"power": 0.0}, {"w/o power": "chain"}),
     Arm("w/o similarity", {"similarity": 0.0}, {"w/o similarity": "chain"}),
-    Arm("w/o cosine", {"cosine": 0.0}, {"w/o cosine": "chain"}),
     Arm("w/o shared pieces", {"shared_pieces": 0.0}, {"w/o shared pieces": "chain"}),
 )
 
@@ -327,7 +326,6 @@ def _terms(config: Mapping[str, Any]) -> str:
         "shared_pieces": "shared word pieces",
         "power": "explanatory power",
         "similarity": "similarity of words",
-        "cosine": "cosine of vectors",
     }
     known = [
         f"{told} (weight {config[name]:g} at the start)" for name, told in names.items() if config.get(name)
@@ -388,7 +386,6 @@ def _run(given: argparse.Namespace) -> None:
             shared_pieces=given.shared_pieces,
             power=given.power,
             similarity=given.similarity,
-            cosine=given.cosine,
             learning_rate=given.rate,
             batch_tokens=given.batch_tokens,
             dropout=given.dropout,
@@ -471,7 +468,6 @@ def main() -> int:
     parser.add_argument("--shared-pieces", type=float, default=0.0, help="see `entail train arcf` (0)")
     parser.add_argument("--power", type=float, default=0.0, help="see `entail train arcf` (0)")
     parser.add_argument("--similarity", type=float, default=0.0, help="see `entail train arcf` (0)")
-    parser.add_argument("--cosine", type=float, default=0.0, help="see `entail train arcf` (0)")
     parser.add_argument("--noise-share", type=float, default=0.3, help="CN: of a prefix, at most (0.3)")
     parser.add_argument("--noise-from", type=float, default=0.5, help="CN: of the epochs, before it (0.5)")
     parser.add_argument("--rate", type=float, help="learning rate (2e-5, of an adapter 5e-4)")

@@ -33,7 +33,6 @@ _POWER = (
 )
 
 _SIMILAR = "Its score counts how like the question a fact is by its words (tf-idf of stems), at every step."
-_NEAR = "Its score counts how near the question a fact lies as a vector of `{encoder}`, at every step."
 
 _ALONE = "scores each fact by itself, as if no other were chosen: the single-fact baseline of the paper"
 
@@ -67,7 +66,6 @@ def scorer_card(folder: Path, *, name: str, repo: str | None = None) -> str:
             *([_SHARED] if scorer.get("shared_pieces") else []),
             *([_POWER] if scorer.get("encoder") else []),
             *([_SIMILAR] if scorer.get("similarity") else []),
-            *([_NEAR.format(encoder=scorer["cosine"])] if scorer.get("cosine") else []),
         ],
         use=f"entail rank {how} --tables TABLES --question 'What melts?' --answer ice\n"
         f"entail evaluate chains {how} --tables TABLES --questions QUESTIONS.tsv",

@@ -17,7 +17,7 @@ Tuning = Literal["lora", "full"]
 Precision = Literal["auto", "fp32", "bf16"]
 
 
-_TERMS = ("shared_pieces", "power", "similarity", "cosine")
+_TERMS = ("shared_pieces", "power", "similarity")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +53,6 @@ class ArcfConfig:
     ] = 0.0
     similarity: Annotated[
         float, "weight at the start of how like the question a fact is by its words; 0: without"
-    ] = 0.0
-    cosine: Annotated[
-        float, "weight at the start of how near the question a fact lies as a vector of the base; 0: without"
     ] = 0.0
     k: Annotated[int, "facts nearest to the question, or to a chosen fact, that are visible"] = 180
     metric: Annotated[str, "what nearness is: tfidf, overlap, or a retriever such as bm25, minilm"] = "tfidf"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from entail.arcf.explanatory_power import Explanations, ExplanatoryPower, Power
-from entail.arcf.vector_similarity import Near, VectorSimilarity
 from entail.arcf.word_similarity import WordSimilarity
 from entail.data.worldtree_tables import FactTables
 from entail.index.protocol import Floats
@@ -21,12 +20,10 @@ class Weights:
     Attributes:
         power: Explanatory power.
         similarity: Similarity of words.
-        cosine: Similarity of vectors.
     """
 
     power: float = 1.0
     similarity: float = 1.0
-    cosine: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -35,14 +32,12 @@ class Evidence:
 
     Attributes:
         power: Their explanatory power; None where it is no term.
-        similar: How like the question each is by its words, (facts,); None where that is no term.
-        near: How near the question some lie as vectors; None where that is no term.
+        similar: How like the question each is, (facts,); None where that is no term.
         weights: What the terms count.
     """
 
     power: Power | None
     similar: Floats | None
-    near: Near | None
     weights: Weights
 
     def terms(self, chosen: Sequence[int], candidates: Sequence[int]) -> Floats:
@@ -52,8 +47,6 @@ class Evidence:
             some.append(self.power(chosen, candidates))
         if self.similar is not None:
             some.append(self.similar[list(candidates)])
-        if self.near is not None:
-            some.append(self.near(candidates))
         found: Floats = np.stack(some, axis=1)
         return found
 
@@ -61,7 +54,6 @@ class Evidence:
         """Return what is added to the scores of candidates behind chosen facts, shape (candidates,)."""
         own = [self.weights.power] * (self.power is not None)
         own += [self.weights.similarity] * (self.similar is not None)
-        own += [self.weights.cosine] * (self.near is not None)
         found: Floats = self.terms(chosen, candidates) @ np.array(own, dtype=np.float32)
         return found
 
@@ -78,7 +70,6 @@ class Known:
         facts: The facts.
         explanations: What was explained before; None where explanatory power is no term.
         words: The weights of words; None where similarity is no term.
-        vectors: What makes vectors; None where their cosine is no term.
         weights: What the terms count.
     """
 
@@ -88,13 +79,10 @@ class Known:
         *,
         explanations: Explanations | None = None,
         words: WordSimilarity | None = None,
-        vectors: VectorSimilarity | None = None,
         weights: Weights | None = None,
     ) -> None:
-        self._texts = facts.texts
         self._power = ExplanatoryPower(explanations, facts) if explanations is not None else None
         self._similar = words.to(facts.texts) if words is not None else None
-        self._vectors = vectors
         self.weights = weights or Weights()
 
     def behind(self, text: str, before: Sequence[str] = ()) -> Evidence:
@@ -105,28 +93,11 @@ class Known:
         """
         power = self._power.behind(text, before) if self._power is not None else None
         similar = self._similar([text])[0] if self._similar is not None else None
-        near = self._vectors.behind([text], self._texts)[0] if self._vectors is not None else None
-        return Evidence(power, similar, near, self.weights)
+        return Evidence(power, similar, self.weights)
 
     def behind_each(self, texts: Sequence[str]) -> list[Evidence]:
         """Return the same for many questions, in the time of few."""
         none = [None] * len(texts)
         powers = self._power.behind_each(texts) if self._power is not None else none
         similar = self._similar(texts) if self._similar is not None else none
-        near = self._vectors.behind(texts, self._texts) if self._vectors is not None else none
-        found = zip(powers, similar, near, strict=True)
-        return [Evidence(power, row, lies, self.weights) for power, row, lies in found]
-
-
-def known_of(
-    facts: FactTables,
-    explanations: Explanations | None,
-    words: WordSimilarity | None,
-    vectors: VectorSimilarity | None,
-    *,
-    weights: Weights | None = None,
-) -> Known | None:
-    """Return what is known of facts by some of these; None where there is none of them."""
-    if explanations is None and words is None and vectors is None:
-        return None
-    return Known(facts, explanations=explanations, words=words, vectors=vectors, weights=weights)
+        return [Evidence(one, row, self.weights) for one, row in zip(powers, similar, strict=True)]

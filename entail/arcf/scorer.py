@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,13 +12,12 @@ import numpy as np
 from entail.arcf.config import Precision
 from entail.arcf.explanatory_power import Explanations
 from entail.arcf.inputs import Inputs
-from entail.arcf.known import Known, Weights, known_of
-from entail.arcf.scorer_form import COSINE, METHOD, POWER, SHARED_PIECES, SIMILARITY, ScorerForm
+from entail.arcf.known import Known, Weights
+from entail.arcf.scorer_form import METHOD, POWER, SHARED_PIECES, SIMILARITY, ScorerForm
 from entail.arcf.shared_pieces import SharedPieces, SharingScorer
 from entail.arcf.split import Head, Layers
 from entail.arcf.split_layers import BertLayers, ModuleLayers
 from entail.arcf.split_scorer import SplitScorer
-from entail.arcf.vector_similarity import VectorSimilarity
 from entail.arcf.word_similarity import WordSimilarity
 from entail.data.worldtree_tables import FactTables
 from entail.encoders.card import read_card
@@ -64,9 +62,8 @@ class Scorer:
         form: How it was trained.
         pairs: What scores.
         explanations: What its facts' explanatory power is known by; None where that is no term of its scores.
-        weights: What that, and the similarities, count.
-        words: What the similarity of words is made by; None where it is no term of its scores.
-        vectors: What the cosine of question and fact is made by; None where it is no term of its scores.
+        weights: What that, and the similarity of words, count.
+        words: What similarity is made by; None where it is no term of its scores.
     """
 
     name: str
@@ -76,7 +73,6 @@ class Scorer:
     explanations: Explanations | None = None
     weights: Weights = field(default_factory=Weights)
     words: WordSimilarity | None = None
-    vectors: VectorSimilarity | None = None
 
     def inputs(self, facts: Sequence[str]) -> Inputs:
         """Tokenise facts, once."""
@@ -84,7 +80,9 @@ class Scorer:
 
     def known_of(self, facts: FactTables) -> Known | None:
         """Return what it knows of facts without reading them; None where that is nothing."""
-        return known_of(facts, self.explanations, self.words, self.vectors, weights=self.weights)
+        if self.explanations is None and self.words is None:
+            return None
+        return Known(facts, explanations=self.explanations, words=self.words, weights=self.weights)
 
 
 def load_scorer(
@@ -136,7 +134,6 @@ def load_scorer(
         weights = Weights(
             _weight(tensors, POWER, called) if form.encoder else 0.0,
             _weight(tensors, SIMILARITY, called) if form.similarity else 0.0,
-            _weight(tensors, COSINE, called) if form.cosine else 0.0,
         )
     pairs: PairScorer
     if scale is None:
@@ -149,12 +146,7 @@ def load_scorer(
         pairs = SharingScorer(pairs, SharedPieces.read(folder), shared)
     explanations = Explanations.read(folder, encoder=form.encoder) if form.encoder else None
     words = WordSimilarity.read(folder) if form.similarity else None
-    vectors: VectorSimilarity | None = None
-    if explanations is not None and form.cosine == explanations.encoder:
-        vectors = VectorSimilarity(form.cosine, loaded=partial(getattr, explanations, "loaded"))
-    elif form.cosine:
-        vectors = VectorSimilarity(form.cosine)
-    return Scorer(called, parts.revision, form, pairs, explanations, weights, words, vectors)
+    return Scorer(called, parts.revision, form, pairs, explanations, weights, words)
 
 
 def _weight(tensors: TensorFile, logarithm: str, name: str) -> float:

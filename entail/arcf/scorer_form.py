@@ -11,7 +11,7 @@ from entail.errors import EncoderError
 METHOD = "arcf"
 """As `entail.json` names the method."""
 
-SHARED_PIECES, POWER, SIMILARITY, COSINE = "log_shared_pieces", "log_power", "log_similarity", "log_cosine"
+SHARED_PIECES, POWER, SIMILARITY = "log_shared_pieces", "log_power", "log_similarity"
 """The logarithms of the weights of what is known without reading, among the head's tensors.
 
 A step of an optimiser then changes them by a share of what they are, whatever their size.
@@ -34,8 +34,6 @@ class ScorerForm:
         encoder: What made the vectors of explained questions, where the explanatory power of facts is a term
             of its scores; empty where it is none.
         similarity: Whether the similarity of question and fact by their words is a term of its scores.
-        cosine: What makes the vectors whose cosine, of question and fact, is a term of its scores; empty
-            where that is none.
     """
 
     scheme: str = "arcf"
@@ -48,7 +46,6 @@ class ScorerForm:
     shared_pieces: bool = False
     encoder: str = ""
     similarity: bool = False
-    cosine: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return what `entail.json` says."""

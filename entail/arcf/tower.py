@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from entail.arcf.explanatory_power import Explanations
-from entail.arcf.scorer_form import COSINE, POWER, SHARED_PIECES, SIMILARITY
+from entail.arcf.scorer_form import POWER, SHARED_PIECES, SIMILARITY
 from entail.arcf.shared_pieces import SharedPieces
-from entail.arcf.vector_similarity import VectorSimilarity
 from entail.arcf.word_similarity import WordSimilarity
 from entail.encoders.pairs import Pair
 from entail.index.protocol import Floats
@@ -25,13 +24,12 @@ class ScorerTower(CrossTower):
     """A cross-encoder that learns to score; see `CrossTower`.
 
     What is known of a candidate without reading it may be a term of its score, with a learnt weight: the
-    overlap of its word pieces, its explanatory power, its likeness to the question by words and as a vector.
+    overlap of its word pieces, its explanatory power, its likeness to the question.
     """
 
     pieces: SharedPieces | None = None
     explanations: Explanations | None = None
     words: WordSimilarity | None = None
-    cosine: VectorSimilarity | None = None
 
     def know_pieces(self, pieces: SharedPieces, *, weight: float) -> None:
         """Add the overlap of prefix and candidate to all scores."""
@@ -47,11 +45,6 @@ class ScorerTower(CrossTower):
         """Let the similarity that scores are asked with count; its weights are kept where the scorer is."""
         self.words = words
         self._add(SIMILARITY, weight)
-
-    def know_vectors(self, vectors: VectorSimilarity, *, weight: float) -> None:
-        """Let the cosine that scores are asked with count; its encoder is named where the scorer is."""
-        self.cosine = vectors
-        self._add(COSINE, weight)
 
     def scores(self, pairs: Sequence[Pair], evidence: Floats | None = None) -> Tensor:
         """Return a score a pair with its gradient, shape (pairs,), fp32.
@@ -94,8 +87,7 @@ class ScorerTower(CrossTower):
         if self.pieces is not None:
             yield self._term(SHARED_PIECES, self.pieces(pairs))
         if evidence is not None:
-            terms = {POWER: self.explanations, SIMILARITY: self.words, COSINE: self.cosine}
-            names = [name for name, term in terms.items() if term is not None]
+            names = [POWER] * (self.explanations is not None) + [SIMILARITY] * (self.words is not None)
             for name, term in zip(names, evidence.T, strict=True):
                 yield self._term(name, np.ascontiguousarray(term))
 

@@ -15,7 +15,7 @@ from entail.arcf.apart_tower import ApartTower
 from entail.arcf.config import ArcfConfig
 from entail.arcf.explanatory_power import Explanations
 from entail.arcf.inputs import Inputs
-from entail.arcf.known import Known, known_of
+from entail.arcf.known import Known
 from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.sampling import Sample, Sampler, learnable
 from entail.arcf.saving import save_arcf
@@ -24,7 +24,6 @@ from entail.arcf.shared_pieces import SharedPieces
 from entail.arcf.split_tower import SplitTower
 from entail.arcf.task import ArcfTask
 from entail.arcf.tower import ScorerTower
-from entail.arcf.vector_similarity import VectorSimilarity
 from entail.arcf.word_similarity import WordSimilarity
 from entail.data.worldtree import Question, missing_gold
 from entail.data.worldtree_tables import FactTables
@@ -163,7 +162,6 @@ def train_arcf(
             shared_pieces=tower.pieces is not None,
             encoder=tower.explanations.encoder if tower.explanations else "",
             similarity=tower.words is not None,
-            cosine=tower.cosine.encoder if tower.cosine else "",
         ),
         warnings=_warnings(fitted, near),
         folder=out,
@@ -201,9 +199,9 @@ def _know(
         tower.know_explanations(explanations, weight=config.power)
     if config.similarity:
         tower.know_words(WordSimilarity.of(facts.texts), weight=config.similarity)
-    if config.cosine:
-        tower.know_vectors(VectorSimilarity(name_of(base)), weight=config.cosine)
-    return known_of(facts, tower.explanations, tower.words, tower.cosine)
+    if tower.explanations is None and tower.words is None:
+        return None
+    return Known(facts, explanations=tower.explanations, words=tower.words)
 
 
 def _balance(tower: ScorerTower, sampler: Sampler) -> None:

@@ -24,12 +24,11 @@ from entail.arcf.next_premise import draft_chain, score_next
 from entail.arcf.paths import PathRanker
 from entail.arcf.ranking import ChainRanker, SingleFactRanker
 from entail.arcf.scorer import load_scorer
-from entail.arcf.scorer_form import COSINE, POWER, SHARED_PIECES, SIMILARITY
+from entail.arcf.scorer_form import POWER, SHARED_PIECES, SIMILARITY
 from entail.arcf.shared_pieces import IDF, SharedPieces, SharingScorer
 from entail.arcf.stepwise import ScoredSteps
 from entail.arcf.tower import ScorerTower
 from entail.arcf.training import train_arcf
-from entail.arcf.vector_similarity import VectorSimilarity
 from entail.arcf.word_similarity import WORDS, WordSimilarity
 from entail.data.text import premise_key
 from entail.data.worldtree import Question
@@ -56,7 +55,6 @@ SETTINGS = ArcfConfig(
     shared_pieces=3.0,
     power=2.0,
     similarity=4.0,
-    cosine=5.0,
 )
 
 
@@ -191,18 +189,16 @@ def test_weights_of_what_is_known_are_learnt(tiny_home: Path) -> None:
     tower.know_pieces(SharedPieces(np.ones(50, dtype=np.float32)), weight=3.0)
     tower.know_explanations(_explanations(), weight=2.0)
     tower.know_words(WordSimilarity.of(["ba"]), weight=4.0)
-    tower.know_vectors(VectorSimilarity("tiny"), weight=5.0)
     pairs = [((7, 8), (9, 10)), ((7, 8), (7, 8))]
-    evidence = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]], dtype=np.float32)
+    evidence = np.array([[1.0, 0.0], [0.0, 1.0]], dtype=np.float32)
     scores = tower.scores(pairs, evidence)
     loss: Any = torch.nn.functional.softplus(scores[1] - scores[0])
     loss.backward()
-    gradient = {name: _slope(tower, name) for name in (POWER, SHARED_PIECES, SIMILARITY, COSINE)}
+    gradient = {name: _slope(tower, name) for name in (POWER, SHARED_PIECES, SIMILARITY)}
     assert gradient[POWER] < 0 < gradient[SHARED_PIECES]
     assert gradient[SIMILARITY] > 0
-    assert gradient[COSINE] < 0
     plain = tower.outputs(pairs)[:, 0].detach()
-    assert (scores.detach() - plain).tolist() == pytest.approx([2.0 + 2.5, 3.0 + 4.0], abs=1e-5)
+    assert (scores.detach() - plain).tolist() == pytest.approx([2.0, 3.0 + 4.0], abs=1e-5)
     assert tower.score(pairs, evidence).tolist() == pytest.approx(scores.tolist(), abs=1e-5)
 
 
@@ -223,14 +219,11 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
     assert scorer.explanations is not None
     assert scorer.weights.power == pytest.approx(2.0, rel=0.5)
     assert scorer.weights.similarity == pytest.approx(4.0, rel=0.5)
-    assert scorer.weights.cosine == pytest.approx(5.0, rel=0.5)
     assert scorer.words is not None
-    assert scorer.form.cosine == "tiny"
     card = (out / "README.md").read_text(encoding="utf-8")
     assert "word pieces" in card
     assert "no text of a question" in card
     assert "tf-idf of stems" in card
-    assert "as a vector of `tiny`" in card
 
     near = Neighbourhoods(world.facts, k=6)
     question = world.dev[0]
@@ -286,10 +279,7 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
 def test_without_them_nothing_is_written(tiny_home: Path, world: Any) -> None:
     out = tiny_home / "mine"
     train_arcf(
-        world.questions,
-        world.facts,
-        replace(SETTINGS, shared_pieces=0, power=0, similarity=0, cosine=0),
-        out=out,
+        world.questions, world.facts, replace(SETTINGS, shared_pieces=0, power=0, similarity=0), out=out
     )
     assert not (out / IDF).exists()
     assert not (out / EXPLANATIONS).exists()
