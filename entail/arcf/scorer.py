@@ -98,7 +98,8 @@ def load_scorer(
     Args:
         name: A folder under `models/`, or another folder.
         device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
-        precision: `fp32`, `bf16`, or `auto`: bf16 where it is the faster one.
+        precision: `fp32`, `bf16`, or `auto`: bf16 where it is the faster one; but fp32 for a scorer that
+            reads apart. It reads little anew, and facts lie too close for bf16 to tell them.
         budget: Tokens of a forward pass; default: by device.
         stock: Whether to run it by transformers in any case.
 
@@ -122,7 +123,9 @@ def load_scorer(
     check_safe(folder, called)
     form = ScorerForm.read(card.scorer, name=called)
     place = device_name(device)
-    dtype = torch.bfloat16 if cast_precision(precision, place) == "bf16" else torch.float32
+    exact = precision == "auto" and form.reading == "apart"
+    fast = not exact and cast_precision(precision, place) == "bf16"
+    dtype = torch.bfloat16 if fast else torch.float32
     parts = cross_parts(folder, card)
     d = parts.dimension
     for file in sorted(folder.rglob("*.safetensors")):

@@ -55,7 +55,10 @@ class RankingOptions:
         int | None, "path-rerank: second facts of a chain that are scored, the nearest; default: all"
     ] = None
     together: Annotated[int, "questions that are scored in the same batches; more than 1 pays on a GPU"] = 1
-    precision: Annotated[Literal["auto", "fp32", "bf16"], "auto: bf16 where it is the faster one"] = "auto"
+    precision: Annotated[
+        Literal["auto", "fp32", "bf16"],
+        "auto: bf16 where it is the faster one, of a scorer that reads apart fp32",
+    ] = "auto"
     device: Annotated[str | None, "auto, cpu, cuda, cuda:1 ..."] = None
 
     def settings(self, loaded: Loaded) -> dict[str, str]:

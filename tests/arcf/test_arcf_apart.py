@@ -57,16 +57,31 @@ def test_a_score_is_that_of_the_adapters_prefix_and_the_bases_candidate(tower: A
 
 @pytest.mark.parametrize("stock", [False, True])
 def test_what_is_loaded_scores_as_what_was_trained(tower: ApartTower, tiny_home: Path, stock: bool) -> None:
-    tower.save(tiny_home / "mine")
-    told = {"method": "arcf", "base": "tiny", "base_revision": resolve("tiny").revision}
-    told |= {"scorer": {"reading": "apart", "alone": tower.alone, "longest": 32}}
-    (tiny_home / "mine" / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+    _write(tower, tiny_home / "mine")
     scorer = load_scorer("mine", stock=stock)
     np.testing.assert_allclose(scorer.pairs.score(PAIRS), tower.score(PAIRS), atol=1e-2)  # saved in fp16
     before = scorer.pairs.spent.tokens
     scorer.pairs.score([(OTHER[:1], candidate) for candidate in CANDIDATES])
     # A known candidate costs nothing behind a new prefix.
     assert scorer.pairs.spent.tokens - before == len(prefix_row(OTHER[:1], tower.frame))
+
+
+def _write(tower: ApartTower, folder: Path) -> None:
+    tower.save(folder)
+    told = {"method": "arcf", "base": "tiny", "base_revision": resolve("tiny").revision}
+    told |= {"scorer": {"reading": "apart", "alone": tower.alone, "longest": 32}}
+    (folder / "entail.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+def test_what_is_compared_is_read_exactly_unless_it_is_asked_otherwise(
+    tower: ApartTower, tiny_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where bf16 is the faster one, too: it chose another fact at 2 of 100 steps."""
+    monkeypatch.setattr("entail.training.tower._processor_has_bf16", lambda: True)
+    _write(tower, tiny_home / "mine")
+    exact = load_scorer("mine", precision="fp32").pairs.score(PAIRS)
+    assert load_scorer("mine", precision="auto").pairs.score(PAIRS).tolist() == exact.tolist()
+    assert load_scorer("mine", precision="bf16").pairs.score(PAIRS).tolist() != exact.tolist()
 
 
 def test_the_gradient_moves_the_prefix_and_leaves_candidates_where_they_are(tower: ApartTower) -> None:
