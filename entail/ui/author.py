@@ -74,11 +74,12 @@ def current_author(authors: Authors) -> str | None:
 def answered(authors: Authors) -> str | None:
     """Return the session's author, who may have said in one of the fields just now who they are.
 
-    The fields are asked in every run until somebody is named. A callback would be told once, and Streamlit
-    breaks a callback off for a run that waits: the name stood in the field, and nobody had heard of it.
+    Where authors sign in nothing is believed that was typed. The fields are asked in every run until somebody
+    is named: a callback would be told once, and Streamlit breaks a callback off for a run that waits. The
+    name stood in the field, and nobody had heard of it.
     """
     name: str | None = st.session_state.get("author")
-    if name is not None:
+    if name is not None or sign_in.wanted():
         return name
     typed = (str(st.session_state.get(key, "")) for key in FIELDS)
     return next((enter(authors, name) for name in typed if name.strip()), None)

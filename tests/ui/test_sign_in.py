@@ -11,6 +11,7 @@ from entail.settings import load_settings
 from entail.trees.acts import Create, Write
 from entail.trees.seed import SAMPLE_ID
 from entail.ui import sign_in
+from entail.ui.author import DIALOG
 from entail.ui.resources import Workspace
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +69,21 @@ def test_nothing_is_written_before_somebody_signed_in(home: AppTest, shared: Wor
     app = start_tree(app)
     assert "First sign in" in words(app)
     assert not own_trees(shared)
+
+
+def test_a_name_that_is_still_in_a_field_is_not_believed(shared: Workspace, claims: dict[str, Any]) -> None:
+    def asks() -> None:
+        import streamlit as st
+
+        from entail.ui.author import answered
+        from entail.ui.resources import workspace
+
+        st.text(answered(workspace().authors) or "nobody")
+
+    app = AppTest.from_function(asks)
+    app.secrets["auth"] = dict(AUTH)
+    app.session_state[DIALOG] = "Ada"
+    assert app.run().text[0].value == "nobody"
 
 
 def test_who_signed_in_is_the_author_and_vouched_for(
