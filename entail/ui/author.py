@@ -63,12 +63,12 @@ def current_author(authors: Authors) -> str | None:
         return visitor().name
     if vouched(st.session_state.get("author") or ""):
         leave()  # signing in was taken out of the secrets meanwhile
-    name: str | None = st.session_state.get("author")
+    name = answered(authors)
     forget = bool(st.session_state.pop("forget_author", False))
-    remembered = _remember(name, forget)
+    remembered = _remember(name, forget)  # by the name that was given just now, too
     if name is None and remembered and not forget:
         name = enter(authors, remembered)
-    return name or answered(authors)
+    return name
 
 
 def answered(authors: Authors) -> str | None:

@@ -56,3 +56,24 @@ def test_who_left_is_not_named_again_by_what_a_field_still_holds(shared: Workspa
     app.button[0].click().run()
     assert not app.exception
     assert app.text[0].value == "nobody"
+
+
+def test_the_browser_is_told_in_the_run_that_hears_the_name(
+    shared: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else who reloads the page at once is asked again."""
+    told: list[str | None] = []
+    monkeypatch.setattr("entail.ui.author._remember", lambda name, forget: told.append(name))
+
+    def asks() -> None:
+        import streamlit as st
+
+        from entail.ui.author import current_author
+        from entail.ui.resources import workspace
+
+        st.text(current_author(workspace().authors) or "nobody")
+
+    app = AppTest.from_function(asks)
+    app.session_state[SIDEBAR] = "Ada"
+    assert app.run().text[0].value == "Ada"
+    assert told == ["Ada"]
