@@ -20,7 +20,8 @@ class Counting:
     """An encoder that notes what it is asked to encode."""
 
     def __init__(self, encoder: GaussianEncoder) -> None:
-        self.encoder, self.asked = encoder, []  # type: ignore[var-annotated]  # texts
+        self.encoder = encoder
+        self.asked: list[str] = []
 
     def encode(self, texts: Sequence[str], **options: Any) -> Gaussians:
         self.asked.extend(texts)
