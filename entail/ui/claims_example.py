@@ -22,6 +22,11 @@ class Example:
 
 EXAMPLES = (
     Example(
+        "How can sound travel through air?",
+        "by vibrating it",
+        ("sound can travel through air by vibrating air",),
+    ),
+    Example(
         "What causes the tides in the oceans of the Earth?",
         "the gravitational pull of the Moon",
         ("the gravitational pull of the moon on earth's oceans causes the tides",),
@@ -46,11 +51,6 @@ EXAMPLES = (
         ("isaac newton discovered the theory of gravity",),
     ),
     Example("Why do green sea turtles migrate?", "to reproduce", ("green sea turtles migrate to reproduce",)),
-    Example(
-        "How can sound travel through air?",
-        "by vibrating it",
-        ("sound can travel through air by vibrating air",),
-    ),
     Example("What holds a galaxy together?", "gravity", ("a galaxy is held together by gravity",)),
     Example(
         "Where does the moon reflect sunlight?",
@@ -58,4 +58,4 @@ EXAMPLES = (
         ("the moon reflects sunlight towards the earth",),
     ),
 )
-"""Written for this page."""
+"""Written for this page. It begins with the first: what the packaged judge says there, a visitor can follow."""

@@ -75,8 +75,8 @@ def test_the_first_visit_asks_an_example_and_says_what_is_missing(app: AppTest) 
     app = opened(app, left="tfidf", right="bm25")
     first = EXAMPLES[0]
     assert app.text_area(key="claims_question").value == first.question
-    assert "Rule **what**" in said(app)
-    assert "There exists a known thing that causes the tides" in str([t.value for t in app.text_area])
+    assert "Rule **how**" in said(app)
+    assert "There exists a known way in which sound can travel" in str([t.value for t in app.text_area])
     assert "No cross-encoder of natural language inference is here" in said(app)
     assert "No encoder here was tuned by entailment yet" in said(app)
     assert len(tables(app)) == 4
