@@ -420,6 +420,8 @@ def test_what_is_whole_or_only_a_topic_is_not_gone_on_with(text: str) -> None:
         ),
         ("Which of the following causes of war was first?", "the following causes of war that was first."),
         ("Which plant would most likely survive?", "plant that would most likely survive."),
+        ("Which of these activities wastes water?", "one of these activities that wastes water."),
+        ("Which object refracts light?", "a known object that refracts light."),
         ("What most likely causes rust?", "a known thing that most likely causes rust."),
         ("Which tool are the girls using?", "a known tool that the girls are using."),
         ("What results in rust?", "a known thing that results in rust."),
