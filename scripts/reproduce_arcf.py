@@ -20,6 +20,7 @@ broken off goes on where it was. No text of a question is written to a result.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import shutil
 import sys
@@ -127,11 +128,13 @@ def trained(arm: Arm, setting: Setting, seed: int) -> tuple[Scorer, dict[str, An
     folder = setting.work / f"{_slug(arm.name)}-{seed}"
     told = folder / "training.json"
     config = replace(setting.config, seed=seed, **arm.change)
+    ids = "\n".join(question.id for question in setting.train)
+    learnt = hashlib.sha256(ids.encode()).hexdigest()[:12]
     if told.is_file():
         before: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
-        if before["config"] == asdict(config):
+        if (before["config"], before["learnt"]) == (asdict(config), learnt):
             return load_scorer(folder / "scorer"), before
-        sys.exit(f"Error: {folder} holds a training of other settings; give another --work")
+        sys.exit(f"Error: {folder} holds a training of other settings or questions; give another --work")
     with progress_bar() as progress:
         training = train_arcf(
             setting.train,
@@ -142,7 +145,7 @@ def trained(arm: Arm, setting: Setting, seed: int) -> tuple[Scorer, dict[str, An
             out=folder / "scorer",
             progress=progress,
         )
-    about = {**training.to_json(), "name": arm.name, "run": provenance()}
+    about = {**training.to_json(), "name": arm.name, "learnt": learnt, "run": provenance()}
     told.write_text(json.dumps(about), encoding="utf-8")
     return load_scorer(folder / "scorer"), about
 
@@ -265,6 +268,8 @@ def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
     yield f"{config['epochs']} epochs and {config['token_budget']:,} tokens at most; {_terms(config)}"
     if figures.get("left_out"):
         yield f"{figures['left_out']} questions were not learnt from, since trees explain them;"
+    if figures.get("unscored"):
+        yield f"{figures['unscored']} were, though the shared task does not score their explanations;"
     yield "mean ± standard deviation over seeds. When and where each was trained stands under Trainings; the"
     yield f"last run, at commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs:"
     yield f"{', '.join(hardware['gpus']) or 'none'}:"
@@ -363,10 +368,11 @@ def _run(given: argparse.Namespace) -> None:
     drawn = np.sort(np.random.default_rng(0).permutation(len(scored))[: given.sample or len(scored)])
     asked = tuple(scored[int(at)] for at in drawn)
     chosen = {question.id for question in asked}
+    learnt = train.explained if given.unscored else train.scored
     left = {tree.id for file in given.leave_out for tree in read_trees(file)}
     setting = Setting(
         facts=facts,
-        train=tuple(question for question in train.scored if question.id not in left),
+        train=tuple(question for question in learnt if question.id not in left),
         # Weights are not chosen on what they are measured on.
         dev=tuple(question for question in scored if question.id not in chosen),
         asked=asked,
@@ -402,7 +408,8 @@ def _run(given: argparse.Namespace) -> None:
         "source": on.source,
         "questions": len(asked),
         "k": given.k,
-        "left_out": len(train.scored) - len(setting.train),
+        "left_out": len(learnt) - len(setting.train),
+        "unscored": len(learnt) - len(train.scored),
         "config": asdict(setting.config),
         "lexical": lexical(setting),
         "rankings": before.get("rankings", {}),
@@ -452,6 +459,7 @@ def main() -> int:
         metavar="TREES",
         help="learn from no question that one of these trees explains: EntailmentBank's come from WorldTree",
     )
+    parser.add_argument("--unscored", action="store_true", help="see `entail train arcf`")
     parser.add_argument("--on", type=Path, metavar="FILE", help="questions to measure on")
     parser.add_argument("--base", default="minilm", help="encoder to start from, or a Hub id (minilm)")
     parser.add_argument("--tuning", default="lora", choices=("lora", "full"), help="(lora)")

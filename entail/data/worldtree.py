@@ -84,6 +84,11 @@ class QuestionReading:
         """Those of them that have an explanation: what a ranking is measured on."""
         return tuple(question for question in self.usable if question.gold)
 
+    @property
+    def explained(self) -> tuple[Question, ...]:
+        """All questions that have an explanation: those that are not scored can be learnt from, too."""
+        return tuple(question for question in self.questions if question.gold)
+
     def __str__(self) -> str:
         parts = [f"{len(self.scored):,} questions with a usable explanation of {len(self.questions):,}"]
         if self.problems:

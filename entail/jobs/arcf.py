@@ -49,8 +49,9 @@ def preview(source: WorldtreeSource, config: ArcfConfig) -> Preview:
     missing = missing_gold(data.questions, data.facts)
     gold = [(q, uid, role) for q in data.questions for uid, role in q.gold.items()]
     positions = data.facts.positions
+    taken = data.reading.explained if source.unscored else data.reading.scored
     left_out = {
-        "questions without a usable explanation": len(data.reading.questions) - len(data.reading.scored),
+        "questions without a usable explanation": len(data.reading.questions) - len(taken),
         "rows of questions that cannot be read": len(data.reading.problems),
         "rows of facts that cannot be read": len(data.facts.problems),
         "rows of facts whose uid was there before": len(data.facts.repeats),

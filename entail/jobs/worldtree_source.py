@@ -19,7 +19,7 @@ class WorldtreeData:
 
     Attributes:
         facts: All facts.
-        questions: Questions with usable explanations.
+        questions: Questions with explanations to learn from.
         dev: The same of the dev file, to choose the best weights on.
         reading: What became of the rows of the questions.
         split: The dev file in words.
@@ -43,6 +43,7 @@ class WorldtreeSource:
     tables: Annotated[Path | None, "folder of fact tables (.tsv) as released, or a ZIP of it"] = None
     questions: Annotated[Path | None, "questions with explanations to learn from, as released"] = None
     dev: Annotated[Path | None, "questions to choose the best weights on"] = None
+    unscored: Annotated[bool, "learn from explanations, too, that the shared task does not score"] = False
     limit: Annotated[int | None, "take only the first questions"] = None
 
     def __post_init__(self) -> None:
@@ -66,7 +67,7 @@ class WorldtreeSource:
         reading = read_questions(self.questions)
         return WorldtreeData(
             facts=read_fact_tables(self.tables),
-            questions=reading.scored[: self.limit],
+            questions=(reading.explained if self.unscored else reading.scored)[: self.limit],
             dev=read_questions(self.dev).scored if self.dev else (),
             reading=reading,
             split=self.dev.name if self.dev else "",

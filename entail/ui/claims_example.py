@@ -58,4 +58,4 @@ EXAMPLES = (
         ("the moon reflects sunlight towards the earth",),
     ),
 )
-"""Written for this page. It begins with the first: what the packaged judge says there, a visitor can follow."""
+"""Written for this page. It begins with the first: what the packaged judge says there can be followed."""

@@ -3,6 +3,7 @@
 import json
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -251,6 +252,18 @@ def test_what_would_be_trained_on_is_shown_first(release: dict[str, Path]) -> No
     assert absolute(source)["tables"] == str(release["tables"])
     assert evaluate("tiny", source.read(), None) is None
     assert how.changed({"k": 60}) == {"k": 60}
+
+
+def test_explanations_that_are_not_scored_can_be_learnt_from(release: dict[str, Path]) -> None:
+    flagged = release["train"].read_text().replace("\tSUCCESS\t", "\tSUCCESS DUPMERGE\t", 2)
+    release["train"].write_text(flagged)
+    how = method("arcf")
+    source = WorldtreeSource(tables=release["tables"], questions=release["train"], dev=release["dev"])
+    shown = preview(source, how.configured({}))
+    assert (shown.counts["questions"], shown.left_out) == (16, {"questions without a usable explanation": 2})
+    shown = preview(replace(source, unscored=True), how.configured({}))
+    assert (shown.counts["questions"], shown.left_out) == (18, {})
+    assert shown.counts["dev questions"] == 6
 
 
 def test_both_files_have_to_be_given(release: dict[str, Path]) -> None:

@@ -70,6 +70,21 @@ def test_an_arm_is_trained_once_and_stands_in_the_page(
         run("--arms", "ARCF RankNet", "--batch-tokens", "200")
 
 
+def test_what_the_shared_task_does_not_score_is_learnt_from_where_asked(
+    run: Callable[..., dict[str, Any]], release: dict[str, Path], tmp_path: Path
+) -> None:
+    flagged = release["train"].read_text().replace("\tSUCCESS\t", "\tSUCCESS DUPMERGE\t", 2)
+    release["train"].write_text(flagged)
+    without = run("--arms", "ARCF RankNet")["trainings"]["ARCF RankNet"]["0"]
+    with pytest.raises(SystemExit, match="or questions; give another --work"):
+        run("--arms", "ARCF RankNet", "--unscored")
+    found = run("--arms", "ARCF RankNet", "--unscored", "--work", str(tmp_path / "other"))
+    assert found["trainings"]["ARCF RankNet"]["0"]["counts"]["questions"] > without["counts"]["questions"]
+    assert (found["unscored"], found["left_out"]) == (2, 0)
+    page = (tmp_path / "results" / "arcf.md").read_text()
+    assert "2 were, though the shared task does not score their explanations;" in page
+
+
 def test_single_facts_chains_of_two_and_ensembles(run: Callable[..., dict[str, Any]]) -> None:
     found = run("--arms", "SF", "--paths", "--sample", "0")
     assert found["questions"] == 6

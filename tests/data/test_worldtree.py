@@ -178,6 +178,7 @@ def test_questions_of_2020(tables: Path, tmp_path: Path) -> None:
     assert [q.usable for q in read.questions] == [True, True, False, True, True]
     assert read.usable == (first, second, fifth, seventh)
     assert read.scored == (first, second, fifth)
+    assert read.explained == (first, second, third, fifth)
     assert third.flags == ("SUCCESS", "DUPMERGE")
     assert seventh.level is None
     assert read.problems == (
