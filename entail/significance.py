@@ -78,6 +78,11 @@ class PairedDifference:
         """Second less first: above 0 where the second is better."""
         return self.second - self.first
 
+    @property
+    def p_shown(self) -> str:
+        """The p-value by three digits, never 0."""
+        return f"{self.p:.3f}" if self.p >= 0.001 else "< 0.001"
+
     def to_json(self) -> dict[str, Any]:
         """Return the figures, of JSON's types."""
         return {

@@ -141,16 +141,12 @@ def _differences_as_text(first: str, second: str, found: Differences) -> str:
     parts = []
     for protocol, measures in found.items():
         rows = [
-            [name, d.first, d.second, f"{d.difference:+.3f}", f"{d.low:+.3f} to {d.high:+.3f}", _p(d.p)]
+            [name, d.first, d.second, f"{d.difference:+.3f}", f"{d.low:+.3f} to {d.high:+.3f}", d.p_shown]
             for name, d in measures.items()
         ]
         header = [protocol.replace("_", " "), first, second, "difference", "95 % interval", "p"]
         parts.append(table(header, rows))
     return f"{second} against {first}, over the same queries\n\n" + "\n\n".join(parts)
-
-
-def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _as_text(measured: _Measured) -> str:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from entail.cli.console import Report, progress_bar, reports, table
 from entail.cli.options import options_of
 from entail.cli.ranking import RankingOptions, some_of
+
+if TYPE_CHECKING:
+    from entail.data.worldtree import Question
+    from entail.data.worldtree_tables import FactTables
+    from entail.evaluation.chains import ChainEvaluation
+    from entail.significance import PairedDifference
 
 app = typer.Typer()
 
@@ -32,6 +39,14 @@ def chains(
         typer.Option(help="Also write the rankings as the shared task's scorer reads them.", metavar="FILE"),
     ] = None,
     resume: Annotated[bool, typer.Option(help="Go on with a file of predictions that is there.")] = True,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Rankings of the same questions by something else, as the shared task's scorer reads them: "
+            "what they come to, and whether the difference is real; as often as there are some.",
+            metavar="FILE",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -92,6 +107,7 @@ def chains(
             [rankings[question.id] if question.gold else none for question in asked],
             hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
         )
+    compared = {str(file): _compared(file, found, measured, facts) for file in beside or ()}
     unread = loaded.unread(ranked)
     lengths = [len(one.chain.facts) for one in ranked if one.chain is not None]
     figures: dict[str, Any] = {
@@ -111,6 +127,7 @@ def chains(
         "warnings": list(reading.warnings),
         "unread": unread.to_json(),
         "repeated_uids": len(facts.repeats),
+        "beside": {name: one.to_json() for name, one in compared.items()},
     }
     if out is not None:
         from entail.results import write_result
@@ -126,6 +143,9 @@ def chains(
         ),
         table(["measure", "value", "95 % interval"], [["MAP", found.map, f"{low:.3f} to {high:.3f}"]]),
     ]
+    if compared:
+        head = ["beside", "MAP", "above it", "95 % interval", "p", "better", "worse"]
+        parts.append(table(head, [[name, *_row(one)] for name, one in compared.items()]))
     parts += [
         table(
             [kind.replace("_", " "), "MAP", "questions"],
@@ -148,3 +168,29 @@ def chains(
     if ranked:
         parts.append(f"{seconds / len(ranked):.2f} s a question")
     return Report(data=figures, text="\n\n".join(parts))
+
+
+def _compared(
+    file: Path, found: ChainEvaluation, questions: Sequence[Question], facts: FactTables
+) -> PairedDifference:
+    """Set a ranking beside those of a file, question by question: the file's are the first."""
+    from entail.arcf.predictions import read_predictions
+    from entail.errors import DataError
+    from entail.evaluation.chains import evaluate_chains
+    from entail.significance import paired_difference
+
+    rankings = read_predictions(file, facts)
+    missing = [question.id for question in questions if question.id not in rankings]
+    if missing:
+        raise DataError(
+            f"{file.name}: expected rankings of the same {len(questions):,} questions by these facts, found "
+            f"none of {len(missing):,}, the first {missing[0]!r}; rank the same questions, or measure on "
+            "those that are there (--limit, --sample)"
+        )
+    other = evaluate_chains(questions, facts, [rankings[question.id] for question in questions])
+    return paired_difference(other.values, found.values)
+
+
+def _row(one: PairedDifference) -> list[Any]:
+    between = f"{one.low:+.3f} to {one.high:+.3f}"
+    return [one.first, f"{one.difference:+.3f}", between, one.p_shown, one.better, one.worse]

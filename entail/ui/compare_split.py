@@ -177,7 +177,7 @@ def figures_table(figures: Sequence[MeasuredFigure], names: tuple[str, str]) -> 
                 f"[{f.paired.low:+.3f}, {f.paired.high:+.3f}]"
                 for f in figures
             ],
-            "p": [f"{f.paired.p:.3f}" if f.paired.p >= 0.001 else "< 0.001" for f in figures],
+            "p": [f.paired.p_shown for f in figures],
         }
     )
 

@@ -152,7 +152,7 @@ def draw_beside(beside: Beside, names: tuple[str, str]) -> None:
     st.markdown(
         f"{icon} **{said}** {label(beside.primary)}: {decisive.second:.3f} against {decisive.first:.3f}, "
         f"{decisive.difference:+.3f} \\[{decisive.low:+.3f}, {decisive.high:+.3f}\\], p "
-        f"{_p(decisive.p)}; {decisive.better:,} claims better, {decisive.worse:,} worse."
+        f"{decisive.p_shown}; {decisive.better:,} claims better, {decisive.worse:,} worse."
     )
     st.caption(f"Over {beside.queries:,} claims of {label(beside.split)}.")
     if beside.queries < FEW:
@@ -198,13 +198,9 @@ def beside_table(beside: Beside, names: tuple[str, str]) -> pd.DataFrame:
                 f"[{one.low:+.3f}, {one.high:+.3f}]"
                 for one in found
             ],
-            "p": [_p(one.p) for one in found],
+            "p": [one.p_shown for one in found],
         }
     )
-
-
-def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
 
 
 def _draw_button(

@@ -94,6 +94,17 @@ def test_trained_measured_and_ranked_from_the_command_line(
     assert again["ranked_now"] == 0
     assert again["questions"] == 2
 
+    set_beside = ["evaluate", "chains", *tables, *dev, "--method", "tfidf", "--beside", str(ranked)]
+    compared = told(capsys, *set_beside, "--limit", "2")
+    one = compared["beside"][str(ranked)]
+    assert (one["first"], one["second"]) == (again["MAP"], compared["MAP"])
+    assert one["difference"] == pytest.approx(compared["MAP"] - again["MAP"])
+    assert one["interval"][0] <= one["difference"] <= one["interval"][1]
+    assert main([*set_beside, "--limit", "2"]) == 0
+    assert f"{one['difference']:+.3f}" in capsys.readouterr().out
+    refused = told(capsys, *set_beside, code=1)["error"]["message"]
+    assert "expected rankings of the same 6 questions by these facts, found none of 4" in refused
+
     # Where none is named it is the one in use: what ships, until another is promoted.
     shutil.copytree(tiny_home / "mine", tiny_home / "arcf-minilm")
     unnamed = ["evaluate", "chains", *tables, *dev, "--k", "6", "--limit", "1"]
