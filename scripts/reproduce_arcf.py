@@ -269,7 +269,8 @@ def markdown(result: Mapping[str, Any], *, file: str = "arcf") -> Iterator[str]:
     if figures.get("left_out"):
         yield f"{figures['left_out']} questions were not learnt from, since trees explain them;"
     if figures.get("unscored"):
-        yield f"{figures['unscored']} were, though the shared task does not score their explanations;"
+        told = "questions were learnt from whose explanations the shared task does not score;"
+        yield f"{figures['unscored']} {told}"
     yield "mean ± standard deviation over seeds. When and where each was trained stands under Trainings; the"
     yield f"last run, at commit `{result['commit']}`, {hardware['cpu']}, {hardware['cores']} cores, GPUs:"
     yield f"{', '.join(hardware['gpus']) or 'none'}:"

@@ -82,7 +82,7 @@ def test_what_the_shared_task_does_not_score_is_learnt_from_where_asked(
     assert found["trainings"]["ARCF RankNet"]["0"]["counts"]["questions"] > without["counts"]["questions"]
     assert (found["unscored"], found["left_out"]) == (2, 0)
     page = (tmp_path / "results" / "arcf.md").read_text()
-    assert "2 were, though the shared task does not score their explanations;" in page
+    assert "2 questions were learnt from whose explanations the shared task does not score;" in page
 
 
 def test_single_facts_chains_of_two_and_ensembles(run: Callable[..., dict[str, Any]]) -> None:
