@@ -410,7 +410,7 @@ def _run(given: argparse.Namespace) -> None:
         "questions": len(asked),
         "k": given.k,
         "left_out": len(learnt) - len(setting.train),
-        "unscored": len(learnt) - len(train.scored),
+        "unscored": len({question.id for question in setting.train} - {q.id for q in train.scored}),
         "config": asdict(setting.config),
         "lexical": lexical(setting),
         "rankings": before.get("rankings", {}),
