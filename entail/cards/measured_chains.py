@@ -15,7 +15,14 @@ from entail.errors import EncoderError
 PART = "measured_chains"
 """Where they stand among the figures of `entail.json`."""
 
-USUAL: Mapping[str, str] = {"metric": "tfidf", "length": "9", "least": "3", "beam": "1", "margin": "None"}
+USUAL: Mapping[str, str] = {
+    "metric": "tfidf",
+    "length": "9",
+    "least": "3",
+    "beam": "1",
+    "margin": "None",
+    "first": "None",
+}
 """Settings of a ranking that are not told where they are these; how many facts are visible always is."""
 
 _SAME = ("metric", "k", "length", "least", "beam", "margin", "first", "paths", "linked")
