@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from entail.cards.averaged import mean_of, shared_config
 from entail.cards.licences import OTHER, proposed_licence
 from entail.cards.markdown import code, escaped, settings, shown, table
 from entail.cards.methods import method_text
@@ -59,7 +60,8 @@ def cross_encoder_card(
         name: What to call it.
         repo: Its Hub id; None for one that is only here.
     """
-    trained, config = told.get("trained_on") or {}, told.get("config") or {}
+    trained, averaged = told.get("trained_on") or {}, told.get("averaged") or {}
+    config = told.get("config") or shared_config(averaged)
     sources = [data_source(str(one)) for one in trained.get("data") or ()]
     licence = told.get("licence") or proposed_licence(
         [told.get("base_licence"), *(source.licence for source in sources)]
@@ -86,6 +88,7 @@ def cross_encoder_card(
         table(["of them", "count"], [[key, shown(value)] for key, value in trained.items() if key != "data"]),
         "## How it was trained",
         table(["setting", "value"], settings(method.used(config))),
+        *([mean_of(averaged)] if averaged else []),
         "## Figures",
     ]
     dev = (told.get("figures") or {}).get("dev") or {}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from entail.cards import gaussian, usage
+from entail.cards.averaged import mean_of, shared_config
 from entail.cards.facts import Facts
 from entail.cards.licences import OTHER
 from entail.cards.markdown import code, escaped, settings, shown, table
@@ -105,7 +106,7 @@ def data(facts: Facts) -> Iterator[str]:
 def training(facts: Facts) -> Iterator[str]:
     """What is to be known of it, loss and settings."""
     averaged = facts.told["averaged"]
-    config = facts.told["config"] or _shared(averaged.get("encoders") or ())
+    config = facts.told["config"] or shared_config(averaged)
     if not config and not averaged and not facts.notes:
         return
     yield "## How it was trained"
@@ -123,13 +124,8 @@ def training(facts: Facts) -> Iterator[str]:
         rows.append(["epoch whose weights were kept", shown(epoch)])
     yield table(["setting", "value"], rows, numbers_from=2)
     yield from _first_stage(facts)
-    encoders = averaged.get("encoders") or ()
-    if encoders:
-        lines = [f"{code(str(one.get('name')))} ({shown(one.get('weight'))})" for one in encoders]
-        yield (
-            f"Its weights are the mean of {len(encoders)} trainings (in brackets the weight of each), scaled "
-            f"by {shown(averaged.get('scale', 1.0))}: {', '.join(lines)}."
-        )
+    if said := mean_of(averaged):
+        yield said
 
 
 def _first_stage(facts: Facts) -> Iterator[str]:
@@ -145,13 +141,6 @@ def _first_stage(facts: Facts) -> Iterator[str]:
     )
     rows = settings(first.used(tuned.get("config") or {}))
     yield table(["setting of the first stage", "value"], rows, numbers_from=2)
-
-
-def _shared(encoders: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the settings that all trainings of a mean had in common."""
-    configs = [one.get("config") or {} for one in encoders]
-    first = configs[0] if configs else {}
-    return {key: value for key, value in first.items() if all(c.get(key) == value for c in configs)}
 
 
 def figures(facts: Facts) -> Iterator[str]:

@@ -19,7 +19,10 @@ app = typer.Typer()
 @app.command()
 @reports
 def average(
-    folders: Annotated[list[Path], typer.Argument(help="LoRA encoders on one base.", metavar="FOLDER...")],
+    folders: Annotated[
+        list[Path],
+        typer.Argument(help="LoRA encoders on one base, or scorers of facts.", metavar="FOLDER..."),
+    ],
     *,
     out: Annotated[Path, typer.Option(help="Folder for the new encoder.", metavar="FOLDER")],
     weight: Annotated[
@@ -27,7 +30,10 @@ def average(
         typer.Option(help="One an encoder, 1 in sum.  [default: all alike]", show_default=False),
     ] = None,
     scale: Annotated[
-        float, typer.Option(help="1 for the mean itself; less is a step back to the base.")
+        float,
+        typer.Option(
+            help="1 for the mean itself; less is a step back to the base, which scorers cannot take."
+        ),
     ] = 1.0,
     rank: Annotated[
         int | None, typer.Option(help="Rank of the new adapter.  [default: exact]", show_default=False)
@@ -42,15 +48,24 @@ def average(
         ),
     ] = None,
 ) -> Report:
-    """Make one encoder of several that were trained on one base.
+    """Make one encoder, or one scorer of facts, of several that were trained on one base.
 
     The mean of several seeds or losses ranks nearly as well as their ensemble and costs no more than one.
     """
+    from entail.encoders.cross import cross_folder
     from entail.encoders.gaussian_form import HEAD
-    from entail.training.averaging import average_adapters
 
-    pairs = _pairs(dev, folders)
-    lost = average_adapters(folders, out, weights=weight, scale=scale, rank=rank)
+    pairs: Sequence[NliPair] = ()
+    if scorers := any(cross_folder(folder) for folder in folders):
+        from entail.arcf.averaging import average_scorers
+
+        _require_bare(scale, dev)
+        lost = average_scorers(folders, out, weights=weight, rank=rank)
+    else:
+        from entail.training.averaging import average_adapters
+
+        pairs = _pairs(dev, folders)
+        lost = average_adapters(folders, out, weights=weight, scale=scale, rank=rank)
     if pairs:
         from entail.gausscse.calibration import calibrate
 
@@ -60,9 +75,22 @@ def average(
     note = "" if pairs or not (out / HEAD).is_dir() else "; it has no threshold yet: give --dev"
     return Report(
         data={"encoders": [f.name for f in folders], "name": out.name, "lost": lost, "bytes": size},
-        text=f"wrote {out}: the mean of {len(folders)} encoders, {size / 1e6:.1f} MB; "
+        text=f"wrote {out}: the mean of {len(folders)} {'scorers' if scorers else 'encoders'}, "
+        f"{size / 1e6:.1f} MB; "
         f"rank loses {lost:.2%}{note}",
     )
+
+
+def _require_bare(scale: float, dev: Path | None) -> None:
+    """Refuse of scorers what is for encoders.
+
+    Raises:
+        TrainingError: If something of that was given.
+    """
+    from entail.errors import TrainingError
+
+    if scale != 1 or dev is not None:
+        raise TrainingError("expected scorers of facts alone, found --scale or --dev, which are for encoders")
 
 
 def _pairs(file: Path | None, folders: Sequence[Path]) -> Sequence[NliPair]:

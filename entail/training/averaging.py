@@ -60,31 +60,20 @@ def average_adapters(
         TrainingError: If a folder is no plain LoRA adapter of one tower, they differ in base, towers,
             similarity or the modules they are on, or a number cannot be.
     """
-    import torch
     from safetensors.torch import save_file
 
-    if not folders:
-        raise TrainingError("expected adapters to average, found none")
-    shares = [1 / len(folders)] * len(folders) if weights is None else list(weights)
-    if len(shares) != len(folders) or abs(sum(shares) - 1) > 1e-6:
-        raise TrainingError(
-            f"expected {len(folders)} weights, 1 in sum, found {len(shares)} with {sum(shares):g} in sum"
-        )
+    shares = even_shares(len(folders), weights)
     if scale < 0 or (rank is not None and rank < 1):
         raise TrainingError(
             f"expected a scale of 0 or more and a rank of at least 1, found {scale:g}, {rank}"
         )
     merged, lost = merge(folders, shares=[scale * share for share in shares], rank=rank)
     _require_same([_about(folder) for folder in folders], [folder.name for folder in folders])
-    tensors: dict[str, Tensor] = {}
-    for module, (a, b) in merged.items():
-        tensors[module + _A], tensors[module + _B] = a.to(torch.float16), b.to(torch.float16)
     told = [dict(read_json(folder / "entail.json") or {}) for folder in folders]
-    head = _mean_head(folders, shares) if told[0].get("gaussian") else {}
-    out.mkdir(parents=True, exist_ok=True)
-    save_file(
-        {name: tensor.contiguous() for name, tensor in tensors.items()}, out / "adapter_model.safetensors"
+    head = (
+        mean_tensors(folders, f"{HEAD}/model.safetensors", shares=shares) if told[0].get("gaussian") else {}
     )
+    write_adapter(merged, out, like=folders[0])
     if head:
         (out / HEAD).mkdir(exist_ok=True)
         save_file(head, out / HEAD / "model.safetensors")
@@ -96,36 +85,113 @@ def average_adapters(
     }
     if head:
         about["gaussian"] = _unfitted(told[0], folders[0].name).to_json()
-    trained_on = [one.get("trained_on") or {} for one in told]
-    about["trained_on"] = {
-        name: value for name, value in trained_on[0].items() if all(o.get(name) == value for o in trained_on)
-    }
-    data = dict.fromkeys(name for one in trained_on for name in one.get("data") or ())
-    if data:
-        about["trained_on"]["data"] = list(data)
-    about["averaged"] = {
-        "encoders": [
-            {
-                "name": folder.name,
-                "weight": share,
-                "config": one.get("config"),
-            }
-            for folder, share, one in zip(folders, shares, told, strict=True)
-        ],
-        "scale": scale,
-    }
+    about |= told_of_mean(folders, told, shares=shares, scale=scale)
     (out / "entail.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     let_read(out, like=out / "entail.json")
     write_seen(out, frozenset[str]().union(*map(read_seen, folders)))
-    config: dict[str, Any] = dict(read_json(folders[0] / "adapter_config.json"))
+    with contextlib.suppress(EncoderError):  # a card can be written later
+        write_card(out)
+    return lost
+
+
+def even_shares(count: int, weights: Sequence[float] | None) -> list[float]:
+    """Return the weights of so many adapters, all alike where none are given.
+
+    Raises:
+        TrainingError: If there are none, or weights that are not as many or not 1 in sum.
+    """
+    if not count:
+        raise TrainingError("expected adapters to average, found none")
+    shares = [1 / count] * count if weights is None else list(weights)
+    if len(shares) != count or abs(sum(shares) - 1) > 1e-6:
+        raise TrainingError(
+            f"expected {count} weights, 1 in sum, found {len(shares)} with {sum(shares):g} in sum"
+        )
+    return shares
+
+
+def write_adapter(merged: Mapping[str, tuple[Tensor, Tensor]], out: Path, *, like: Path) -> None:
+    """Write factors as a LoRA adapter, fp16.
+
+    Args:
+        merged: As `merge` returns them.
+        out: Folder for the adapter; made if need be.
+        like: An adapter on the same modules, whose configuration it gets but for the rank.
+    """
+    import torch
+    from safetensors.torch import save_file
+
+    tensors: dict[str, Tensor] = {}
+    for module, (a, b) in merged.items():
+        tensors[module + _A], tensors[module + _B] = a.to(torch.float16), b.to(torch.float16)
+    out.mkdir(parents=True, exist_ok=True)
+    save_file(
+        {name: tensor.contiguous() for name, tensor in tensors.items()}, out / "adapter_model.safetensors"
+    )
+    config: dict[str, Any] = dict(read_json(like / "adapter_config.json"))
     ranks = max(len(a) for a, _ in merged.values())
     config |= {"r": ranks, "lora_alpha": ranks, "use_rslora": False, "rank_pattern": {}, "alpha_pattern": {}}
     (out / "adapter_config.json").write_text(
         json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8"
     )
-    with contextlib.suppress(EncoderError):  # a card can be written later
-        write_card(out)
-    return lost
+
+
+def told_of_mean(
+    folders: Sequence[Path],
+    told: Sequence[Mapping[str, Any]],
+    *,
+    shares: Sequence[float],
+    scale: float = 1.0,
+) -> dict[str, Any]:
+    """Return what `entail.json` says of a mean: what its trainings learnt from alike, and which they are.
+
+    Args:
+        folders: Those of the trainings.
+        told: What their `entail.json` say.
+        shares: The weight of each.
+        scale: What the mean was scaled by.
+    """
+    learnt = [one.get("trained_on") or {} for one in told]
+    found = {name: value for name, value in learnt[0].items() if all(o.get(name) == value for o in learnt)}
+    data = dict.fromkeys(name for one in learnt for name in one.get("data") or ())
+    members = [
+        {"name": folder.name, "weight": share, "config": one.get("config")}
+        for folder, share, one in zip(folders, shares, told, strict=True)
+    ]
+    return {
+        "trained_on": {**found, **({"data": list(data)} if data else {})},
+        "averaged": {"encoders": members, "scale": scale},
+    }
+
+
+def mean_tensors(folders: Sequence[Path], file: str, *, shares: Sequence[float]) -> dict[str, Tensor]:
+    """Return the weighted mean of a file of tensors, in the first's precision.
+
+    Args:
+        folders: Whose file it is.
+        file: Its place within each.
+        shares: The weight of each.
+
+    Raises:
+        TrainingError: If one is not there, or they differ in their tensors.
+    """
+    import torch
+    from safetensors.torch import load_file
+
+    found = []
+    for folder in folders:
+        if not (folder / file).is_file():
+            raise TrainingError(f"{folder.name}: expected {file}, found none")
+        found.append(load_file(folder / file))
+    shapes = [{name: tensor.shape for name, tensor in one.items()} for one in found]
+    for folder, shape in zip(folders, shapes, strict=True):
+        if shape != shapes[0]:
+            raise TrainingError(f"expected heads of one shape, found others in {folder.name}")
+    mean = {}
+    for name, first in found[0].items():
+        weighted = [share * one[name].float() for share, one in zip(shares, found, strict=True)]
+        mean[name] = torch.stack(weighted).sum(0).to(first.dtype)
+    return mean
 
 
 def merge(
@@ -167,32 +233,6 @@ def merge(
         whole += float(squares.sum())
         lost += float(squares[len(down) :].sum())
     return merged, lost / whole if whole else 0.0
-
-
-def _mean_head(folders: Sequence[Path], shares: Sequence[float]) -> dict[str, Tensor]:
-    """Return the weighted mean of heads, in the first's precision.
-
-    Raises:
-        TrainingError: If one is not there, or they differ in their tensors.
-    """
-    import torch
-    from safetensors.torch import load_file
-
-    heads = []
-    for folder in folders:
-        file = folder / HEAD / "model.safetensors"
-        if not file.is_file():
-            raise TrainingError(f"{folder.name}: expected {HEAD}/model.safetensors, found none")
-        heads.append(load_file(file))
-    shapes = [{name: tensor.shape for name, tensor in head.items()} for head in heads]
-    for folder, found in zip(folders, shapes, strict=True):
-        if found != shapes[0]:
-            raise TrainingError(f"expected heads of one shape, found others in {folder.name}")
-    mean = {}
-    for name, first in heads[0].items():
-        weighted = [share * head[name].float() for share, head in zip(shares, heads, strict=True)]
-        mean[name] = torch.stack(weighted).sum(0).to(first.dtype)
-    return mean
 
 
 def _unfitted(told: Mapping[str, Any], name: str) -> GaussianForm:
