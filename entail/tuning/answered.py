@@ -27,24 +27,17 @@ from entail.tuning.answer_phrases import (
     reason_phrase,
     time_phrase,
 )
-from entail.tuning.asking import Asked, asked, expanded
+from entail.tuning.asking import Asked, asked
 from entail.tuning.broken_off import gone_on
-from entail.tuning.claims import MAX_WORDS, POLITE, claim, sentence_of, sentences_of, with_before
+from entail.tuning.claims import MAX_WORDS, claim, plain, sentence_of, sentences_of, with_before
 from entail.tuning.clauses import adjunct, core, is_auxiliary
-from entail.tuning.existence import bare_time
+from entail.tuning.existence import asks_when_it_was, bare_time, names_a_time
+from entail.tuning.expanded import expanded
 from entail.tuning.gaps import begins_predicate
-from entail.tuning.joined import after_statements
+from entail.tuning.joined import after_statements, offered
 from entail.tuning.kept import lost
 from entail.tuning.phrases import ADJOINED, ATTRIBUTES, KINDS, PARTICLES, head_of, lowered
-from entail.tuning.words import (
-    BE,
-    DETERMINERS,
-    PREPOSITIONS,
-    Word,
-    Words,
-    text_of,
-    words_of,
-)
+from entail.tuning.words import BE, DETERMINERS, PREPOSITIONS, Word, Words, text_of, words_of
 
 How = Literal["inserted", "identified", "beside", "answer", "claim"]
 """How an answer got into its statement: in the place of what is asked for; as what the claim says to be
@@ -87,10 +80,13 @@ def statement(question: str, answer: str) -> Statement:
     >>> statement("How do plants make food?", "photosynthesis").text
     'There exists a known way in which plants make food: photosynthesis.'
     """
-    stem, offered = choices(question)
-    if offered and stem and answer.strip():
-        inner = statement(stem, offered.get(answer.strip(" ()."), answer))
+    stem, options = choices(question)
+    if options and stem and answer.strip():
+        inner = statement(stem, options.get(answer.strip(" ()."), answer))
         return replace(inner, question=question, answer=answer)
+    asking = words_of(question)[: offered(words_of(question))]
+    if asking and answer.strip():  # "Which came first, the chicken or the egg?"
+        return replace(statement(text_of(asking).rstrip(",;: "), answer), question=question)
     said, told = claim(question), _plain(answer)
     stated, rest = after_statements(question)
     if told and stated and len(sentences_of(question)) == 1:
@@ -171,7 +167,7 @@ def _inserted(question: str, answer: str, rule: str) -> str | None:
     sentences = sentences_of(question)
     if len(sentences) != 1:
         return None
-    text = POLITE.sub("", sentences[0])
+    text = plain(sentences[0])
     words = expanded(words_of(text))
     if not words or len(words) > MAX_WORDS:
         return None
@@ -184,6 +180,8 @@ def _inserted(question: str, answer: str, rule: str) -> str | None:
     if rule in _FOR_A_NOUN and is_no_phrase(answer):
         return None
     if parts is None or make is None or parts.joined or parts.extra or _else(parts):
+        return None
+    if names_a_time(parts) or asks_when_it_was(parts):
         return None
     said = make(parts, answer)
     if said is None:
@@ -217,6 +215,8 @@ _NO = re.compile(r"(?:no|false|incorrect|wrong)$", re.IGNORECASE)
 
 
 def _whether(words: Words, answer: str) -> str | None:
+    if words[0].low == "whether" and _YES.fullmatch(answer):
+        return sentence_of(text_of(words[1:]))
     if not is_auxiliary(words[0]) or words[0].low.endswith("n't"):
         return None
     first = words[0]

@@ -9,35 +9,18 @@ from entail.tuning import lexicon
 from entail.tuning.clauses import has_verb, is_auxiliary
 from entail.tuning.predicates import finite_verb
 from entail.tuning.words import (
-    AUXILIARIES,
-    CONJUNCTIONS,
     DETERMINERS,
     DO,
     PREPOSITIONS,
     PRONOUNS,
+    WH,
     Word,
     is_adverb,
     is_finite,
     is_preposition,
 )
 
-WH = frozenset({"what", "which", "who", "whom", "whose", "when", "where", "whence", "why", "how"})
-_SLIPS = {
-    "whats": "what's", "whos": "who's", "wheres": "where's", "whens": "when's", "hows": "how's",
-    "wat": "what", "waht": "what", "wht": "what", "whcih": "which", "wich": "which", "whic": "which",
-    "whe": "when", "hwo": "how",
-    "wheich": "which", "whcich": "which", "whath": "what", "whta": "what", "wherre": "where", "hoe": "how",
-}  # fmt: skip
 _PRECISELY = frozenset({"exactly", "precisely", "specifically", "actually"})
-_GRAMMAR = (
-    WH
-    | AUXILIARIES
-    | CONJUNCTIONS
-    | DETERMINERS
-    | PREPOSITIONS
-    | PRONOUNS
-    | frozenset({"to", "many", "much", "not"})
-)
 _DEGREES = lexicon.word_class("degrees")
 _BEFORE_WH = PREPOSITIONS | lexicon.word_class("before_wh")
 
@@ -64,29 +47,6 @@ class Asked:
     placed: bool = False
     joined: str = ""
     extra: tuple[Word, ...] = field(default=())
-
-
-def expanded(words: Sequence[Word]) -> list[Word]:
-    """Write contractions with "is" and slips of the question word out: "who's", "whats".
-
-    Of a question all in capitals the words of its grammar are made small: what is a name nothing shows.
-    """
-    out: list[Word] = []
-    shouted = len(words) > 1 and all(word.text.isupper() or not word.low.isalpha() for word in words)
-    for word in words:
-        if shouted and word.low in _GRAMMAR:
-            out.append(replace(word, text=word.text.lower(), name=False))
-            continue
-        low = _SLIPS.get(word.low, word.low) if not word.name and not word.sealed else word.low
-        stem, _, tail = low.partition("'")
-        if stem in WH and tail in {"s", "re", "d", "ll", "ve"} and not word.sealed and not word.name:
-            verb = {"s": "is", "re": "are", "d": "did", "ll": "will", "ve": "have"}[tail]
-            out += [Word(stem, stem), Word(verb, verb)]
-        elif low != word.low:
-            out.append(Word(low, low))
-        else:
-            out.append(word)
-    return out
 
 
 def asked(words: Sequence[Word]) -> Asked | None:
@@ -193,8 +153,9 @@ def _place(words: Sequence[Word]) -> int | None:
             for at in after_comma
             if words[at].low in {"what", "how", "why", "who", "whom"} or (at + 1 < len(words))
         ]
+        placed = _behind_relative(words, asking[-1], places) if asking else None
         if asking:
-            return asking[-1]
+            return asking[-1] if placed is None else placed
     last_words = [at for at in places if at >= len(words) - 1]
     sure = [
         at
@@ -245,6 +206,16 @@ def _place(words: Sequence[Word]) -> int | None:
     return loose[-1] if loose else None
 
 
+def _behind_relative(words: Sequence[Word], at: int, places: Sequence[int]) -> int | None:
+    """Return where what is asked for stands behind a relative clause: "..., who got a star in what year"."""
+    relative = words[at].low in {"who", "which", "where", "whose"} and words[0].low not in _ADVERBIAL
+    if not relative or not has_verb(words[:at]) or any(is_auxiliary(word) for word in words[at + 1 : at + 2]):
+        return None
+    last = max((place for place in places if place > at and is_preposition(words[place - 1])), default=at)
+    asks = words[last].low in {"what", "which", "whom"} or last + 1 == len(words)
+    return last if asks and last > at else None
+
+
 def _phrase(words: Sequence[Word]) -> Asked:
     """Take a question apart that begins with its question word."""
     wh, tail = words[0].low, list(words[1:])
@@ -265,6 +236,8 @@ def _phrase(words: Sequence[Word]) -> Asked:
     if wh in {"when", "where", "whence", "why", "who", "whom"}:
         if tail and tail[0].low == "else":
             return Asked(wh, noun=(tail[0],), rest=tuple(tail[1:]))
+        if tail and wh in {"who", "whom"} and tail[0].low in {"besides", "except", "among", "amongst"}:
+            return Asked(wh, *_noun(tail))
         if tail and wh in {"when", "where", "why"} and (is_preposition(tail[0]) or tail[0].low in _PRECISELY):
             verb = next((at for at, word in enumerate(tail) if is_auxiliary(word)), None)
             if verb:
@@ -353,7 +326,9 @@ def _noun(tail: Sequence[Word]) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
     while (
         verb > 1
         and is_adverb(tail[verb - 1])
-        and not is_auxiliary(tail[verb])
+        and (
+            not is_auxiliary(tail[verb]) or tail[verb - 1].low in {"usually", "often", "always", "sometimes"}
+        )
         and tail[verb - 1].low not in {"all"}
     ):
         verb -= 1

@@ -6,7 +6,6 @@ import re
 from itertools import pairwise
 
 from entail.tuning import lexicon
-from entail.tuning.asking import WH
 from entail.tuning.clauses import has_verb, is_auxiliary
 from entail.tuning.phrases import PARTICLES, lowered
 from entail.tuning.words import (
@@ -17,6 +16,7 @@ from entail.tuning.words import (
     MODALS,
     PREPOSITIONS,
     STRANDED,
+    WH,
     Word,
     Words,
     is_adverb,

@@ -12,12 +12,22 @@ from dataclasses import dataclass, replace
 
 from entail.data.multiple_choice import choices
 from entail.tuning import lexicon
-from entail.tuning.asking import WH, Asked, asked, expanded
+from entail.tuning.asking import Asked, asked
 from entail.tuning.broken_off import broken_off, completed, filled, may_break_off
 from entail.tuning.clauses import adjunct, core, has_verb, is_auxiliary
 from entail.tuning.existence import BY_WORD, fronted
+from entail.tuning.expanded import expanded
 from entail.tuning.in_place import in_place, is_base
-from entail.tuning.joined import ASKED_FOR, OPENINGS, after_statements, opening, second
+from entail.tuning.joined import (
+    ASKED_FOR,
+    OPENINGS,
+    after_statements,
+    begins_asking,
+    labelled,
+    offered,
+    opening,
+    second,
+)
 from entail.tuning.kept import lost
 from entail.tuning.phrases import NUMBERS, known, lowered
 from entail.tuning.rules import FALLBACK
@@ -28,6 +38,7 @@ from entail.tuning.words import (
     PRONOUNS,
     SUBORDINATORS,
     TIME_ADVERBS,
+    WH,
     Words,
     is_adverb,
     is_finite,
@@ -70,10 +81,11 @@ _NO_PREFIX_MOVE = lexicon.word_class("no_prefix_move")
 
 
 POLITE = re.compile(
-    r"""^(?:(?:can|could|would)[ ](?:you|someone|anyone|anybody)[ ](?:please[ ])?
-        (?:tell[ ](?:me|us)|explain|describe|say)
-      | do[ ]you[ ]know | does[ ]any(?:one|body)[ ]know | (?:please[ ])?tell[ ](?:me|us)
-      | i(?:[ ]would|'d)?[ ](?:like|want)[ ]to[ ]know
+    r"""^(?:(?:can|could|would|will)[ ](?:you|someone|anyone|anybody)(?:[ ]please)?
+        (?=[ ](?:tell|explain|describe|say|name|list|give|define))
+      | do[ ]you[ ](?:happen[ ]to[ ])?know | does[ ]any(?:one|body)[ ]know | tell[ ](?:me|us) | say
+      | i(?:[ ]would|'d)?[ ](?:like|want|need)[ ]to[ ]know
+      | i(?:(?:'m|[ ]am|[ ]was)[ ](?:just[ ])?wondering|[ ]wonder)
       | please)[ ]""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -107,10 +119,25 @@ def claim(question: str) -> Claim:
         if rule == "statement" and question.rstrip(" \"'”").endswith(("?", "\uff1f")):
             said, rule = f"It is known whether {lowered(words_of(said))}", "whether"
         said = sentence_of(said)
-        if lost(sentence, said):  # no rule was made for this: rather say little than something else
+        if lost(plain(sentence), said):  # no rule was made for this: rather say little than something else
             said, rule = sentence_of(f"There exists something known about {sentence}"), "topic"
         parts.append(said)
     return Claim(question, " ".join(parts) or "There exists something known.", rule)
+
+
+def plain(sentence: str) -> str:
+    """Return what is asked, without the words that ask it politely.
+
+    >>> plain("Can you please tell me where it is"), plain("Do you know the muffin man")
+    ('where it is', 'Do you know the muffin man')
+    """
+    polite = POLITE.match(sentence)
+    rest = sentence[polite.end() :] if polite else ""
+    words = words_of(rest)
+    asks = words and (begins_asking(words) or words[0].low in ASKED_FOR | {"about", "if", "whether"})
+    if not asks and not POLITE.match(rest):
+        return sentence
+    return plain(re.sub(r"^if\b", "whether", rest))
 
 
 def _broken_off(sentence: str, *, of: str) -> tuple[str, str] | None:
@@ -141,14 +168,24 @@ def sentence_of(text: str) -> str:
 
 
 def _claim(sentence: str) -> tuple[str, str]:
-    sentence = POLITE.sub("", sentence) if POLITE.match(sentence) else sentence
+    sentence = plain(sentence)
     words = expanded(words_of(sentence))
+    if len(words) > 1 and words[0].low == "whether":
+        return f"It is known {lowered(words)}", "whether"
     if not words or len(words) > MAX_WORDS:
         return f"There exists something known about {sentence}", "topic"
     if words[0].low in ASKED_FOR:
         found = _imperative(words)
         if found:
             return found, "imperative"
+    options = offered(words)
+    if options:
+        said, rule = _claim(text_of(words[:options]).rstrip(",;:"))
+        return f"{said}: {text_of(words[options:])}", rule
+    label = labelled(words)
+    if label:
+        said, rule = _claim(text_of(words[label:]))
+        return f"{text_of(words[:label])} {said[:1].lower()}{said[1:]}", rule
     start = opening(words)
     if start:
         said, rule = _claim(text_of(words[start:]))
@@ -270,6 +307,8 @@ def with_before(said: str, parts: Asked) -> str:
         "to",
     }
     adverb = is_adverb(parts.before[0]) and (not second or lexicon.is_ing(second) or second in PREPOSITIONS)
+    if lexicon.base_of_participle(first) and not lexicon.is_regular_guess(first) and not moving:
+        return f"{said}, {text[:1].lower()}{text[1:]}"
     if moving or adverb or lexicon.is_ing(first) or lexicon.base_of_participle(first):
         return f"{said} {text}"
     if is_adverb(parts.before[0]):
@@ -282,7 +321,13 @@ def with_before(said: str, parts: Asked) -> str:
 _INDEFINITE = frozenset({"something", "someone", "anything", "one", "somebody"})
 
 
-_RENAMED = {"describe": "description", "explain": "explanation", "define": "definition"}
+_RENAMED = {
+    "describe": "description",
+    "explain": "explanation",
+    "define": "definition",
+    "compare": "comparison",
+    "discuss": "discussion",
+}
 
 
 def _imperative(words: Words) -> str | None:

@@ -21,6 +21,7 @@ from entail.tuning.words import (
     PREPOSITIONS,
     PRONOUNS,
     STRANDED,
+    SUBORDINATORS,
     TIME_ADVERBS,
     Word,
     Words,
@@ -122,7 +123,7 @@ def core(
             return Clause(f"there {aux.text} {text_of(tail)}", "object")
         return Clause(text_of([aux, *tail]) if tail else f"there {aux.text}", "subject")
     if kind == "be":
-        if len(rest) == 1 and rest[0].low in {"they", "it", "these", "those", "this", "that"}:
+        if len(rest) == 1 and rest[0].low in _ALONE:
             return Clause(f"{rest[0].text} {aux.text}", "object")
         if begins_predicate(rest, person=person):
             return Clause(text_of(words), "subject")
@@ -159,9 +160,15 @@ def core(
     if kind == "modal" and is_adverb(rest[0]) and _verb_next(rest):  # "would most likely help"
         return Clause(text_of(words), "subject")
     place = base_verb(rest, first=first)
+    slip = _slip(rest) if kind == "do" and place is None else None
+    if slip is not None and not any(word.low in SUBORDINATORS for word in rest[:slip]):
+        return _ordered(aux, rest, gap="object")
     if (kind == "modal" and place == 0) or (place is None and (person or kind == "modal" or len(rest) < 3)):
         return Clause(text_of(words), "subject")
     return _ordered(aux, rest, gap="object")
+
+
+_ALONE = frozenset({"they", "it", "these", "those", "this", "that", "i", "he", "she", "we", "you"})
 
 
 def _verb_next(words: Words) -> bool:
@@ -180,10 +187,12 @@ def _ordered(aux: Word, rest: Words, *, gap: Gap, complete: bool = False) -> Cla
         if place is None and complete:
             place = of_quality(rest) or after_names(rest)
         either = next((at for at, word in enumerate(rest) if word.low == "or" and at > 1), None)
-        if either and (place is None or place > either):
+        if either and (place is None or (place > either and not _named_either(rest, either, place))):
             place = either - 1
             while place > 1 and rest[place - 1].comma:
                 place -= 1
+        if place is None:
+            place = _compared(rest)
         if place is None and complete and 1 < len(rest) <= 6:
             place = len(rest) - 1
         if place is None or _of_relative(rest, place):
@@ -218,6 +227,24 @@ def _ordered(aux: Word, rest: Words, *, gap: Gap, complete: bool = False) -> Cla
     return Clause(" ".join([text_of(subject), *forms]), gap, _stranded(rest))
 
 
+def _compared(words: Words) -> int | None:
+    """Return where a comparison begins: "is light | than sound", "are some rocks | smoother than others"."""
+    place = next((at for at, word in enumerate(words) if at and word.low == "than"), 0)
+    while place > 1 and (words[place - 1].low in {"and", "or"} or words[place - 1].low.endswith("er")):
+        place -= 1
+    return place if place and not any(word.low in SUBORDINATORS for word in words[:place]) else None
+
+
+def _named_either(words: Words, either: int, place: int) -> bool:
+    """Whether "or" joins names in the subject: "Is New York or Los Angeles | the largest city"."""
+
+    def named(at: int) -> bool:
+        return words[at + 1 if words[at].low in DETERMINERS else at].name
+
+    names = named(0) and words[either - 1].name and named(either + 1) and words[place - 1].name
+    return names and words[place].low in DETERMINERS
+
+
 _COUNTED = frozenset({"one", "people", "there"})
 """Pronouns that other words may belong to, so that the verb need not follow."""
 
@@ -250,6 +277,9 @@ def _join(subject: Words, aux: Word, rest: Words, gap: Gap) -> Clause:
         cut -= 1
     if cut > 2 and subject[cut - 1].low == "longer" and subject[cut - 2].low == "no":
         cut -= 2
+    graded = subject[cut - 1].low in {"better", "best"} and participle([*subject, *rest]) == len(subject)
+    if cut > 1 and (graded or subject[cut - 1].low == "rather"):
+        cut -= 1  # "is better known", "would rather go"
     while cut > 1 and subject[cut - 1].low == "not":
         cut -= 1
     words = [text_of(subject[:cut]), aux.text, text_of(subject[cut:]), text_of(rest)]

@@ -20,7 +20,7 @@ from entail.tuning.phrases import (
     lowered,
     spaced,
 )
-from entail.tuning.words import ADVERBS, DETERMINERS, PREPOSITIONS, is_finite, is_plural, text_of
+from entail.tuning.words import ADVERBS, BE, DETERMINERS, PREPOSITIONS, is_finite, is_plural, text_of
 
 _OBJECTS = lexicon.word_class("object")
 _SAYING = lexicon.word_class("saying")
@@ -33,7 +33,8 @@ def _when(parts: Asked) -> tuple[str, str]:
     if parts.joined and parts.joined.split()[0] in kinds:
         other = parts.joined.split()[0]
         nouns, link = f"{nouns} and {kinds[other]}", f"{parts.wh} and {other}" if other != "how" else link
-    if _names_a_time(parts):
+    parts = _cleft(parts)
+    if names_a_time(parts):
         return f"There exists a known time that {text_of(parts.rest)}", parts.wh
     bare = _without_verb(parts)
     if bare:
@@ -58,10 +59,14 @@ def _without_verb(parts: Asked) -> str:
         return f"{text_of(rest)} which it is"
     if parts.wh != "why":
         return ""
+    if len(rest) > 1 and is_plural(rest[:1]) and lexicon.verb_share(rest[1].low) > 0.1 and not rest[1].name:
+        return ""  # "how come cats purr"
     first, no = rest[0], "not " if negated else ""
     if lexicon.verb_share(first.low) > 0.1 and not first.name:
         return f"{no}to {text_of(rest)}"
     if first.low in DETERMINERS | _OBJECTS:
+        return f"for {no}{text_of(rest)}"
+    if first.name:
         return f"for {no}{text_of(rest)}"
     return f"{no}to be {text_of(rest)}" if len(rest) <= 3 else ""
 
@@ -73,16 +78,15 @@ def _of_others(parts: Asked) -> bool:
     return verb in {"are", "were"} and not several
 
 
-def _names_a_time(parts: Asked) -> bool:
+def names_a_time(parts: Asked) -> bool:
     """Whether it asks for a time by its name: "when was the last time the cubs won"."""
-    lows = [word.low for word in parts.rest[:4]]
+    verb, article, which, noun = (*(word.low for word in parts.rest[:4]), *[""] * 4)[:4]
     return (
         parts.wh == "when"
         and not parts.noun
         and not parts.joined
-        and lows[:2] in (["is", "the"], ["was", "the"])
-        and lows[2:3] in (["last"], ["first"], ["next"], ["only"])
-        and lows[3:] == ["time"]
+        and (verb in {"is", "was"} and article == "the")
+        and (which in {"last", "first", "next", "only", "best", "worst", "right", "ideal"} and noun == "time")
     )
 
 
@@ -91,12 +95,15 @@ def _who(parts: Asked) -> tuple[str, str]:
     clause = core(parts.rest, person=True)
     said = "There exists a known person"
     first = parts.rest[0].low if parts.rest else ""
-    if parts.noun:
+    if parts.noun and parts.noun[0].low != "else":
+        said = f"{said} {text_of(parts.noun)}"
+    elif parts.noun:
         said = "There exists another known person"
     elif clause.gap == "subject" and first in {"are", "were", "aren't", "weren't"}:
         said = "There exist known people"
     subject = clause.gap == "subject" or _thought_to(parts)
-    link = "who" if subject and parts.wh == "who" else "whom"
+    alone = first in BE and len(parts.rest) == 2  # "who is she"
+    link = "who" if subject and parts.wh == "who" else "that" if alone else "whom"
     return f"{said} {link} {clause.text}".strip() if clause.text else said, "who"
 
 
@@ -111,7 +118,7 @@ def _thought_to(parts: Asked) -> bool:
 def _cleft(parts: Asked) -> Asked:
     """Take "is it that" out of "who is it that sings"."""
     lows = [word.low for word in parts.rest[:3]]
-    cleft = len(lows) == 3 and lows[0] in {"is", "was"} and lows[1] == "it" and lows[2] in {"that", "who"}
+    cleft = lows[:1] in (["is"], ["was"]) and lows[1:] in (["it", "that"], ["it", "who"])
     return replace(parts, rest=parts.rest[3:]) if cleft else parts
 
 
@@ -127,11 +134,13 @@ def _what(parts: Asked) -> tuple[str, str]:
     rule = "which" if parts.wh == "which" else ("what noun" if parts.noun else "what")
     if parts.noun and parts.noun[0].low == "else":
         clause = core(parts.rest)
-        return f"There exists another known thing{spaced(parts.noun[1:])} that {clause.text}", "what"
+        said = f"There exists another known thing{spaced(parts.noun[1:])}"
+        return f"{said} that {clause.text}" if clause.text else said, "what"
     if not parts.noun:
         clause = core(parts.rest)
         first = parts.rest[0].low if parts.rest else ""
-        many = clause.gap == "subject" and first in {"are", "were"}
+        several = first == "have" and [word.low for word in parts.rest[1:2]] == ["been"]
+        many = clause.gap == "subject" and (first in {"are", "were"} or several)
         said = "There exist known things" if many else "There exists a known thing"
         return f"{said} that {clause.text}" if clause.text else said, rule
     if [word.low for word in parts.noun] == ["all"] and parts.rest and not parts.front:
@@ -144,6 +153,8 @@ def _what(parts: Asked) -> tuple[str, str]:
     said = known(parts.noun)
     if not parts.rest:
         return said, rule
+    if asks_when_it_was(parts):
+        return f"{said} in which{spaced(parts.rest[3:])}", rule
     head = head_of(parts.noun)
     manner = head in {"manner", "way", "sense"} and any(word.low == "of" for word in parts.noun)
     preposition = None if manner else ADJOINED.get(head) or ADJOINED.get(head.removesuffix("s"))
@@ -158,6 +169,11 @@ def _what(parts: Asked) -> tuple[str, str]:
     return f"{said} {_link(clause, head, preposition, parts)} {_clause_text(clause, head, parts)}", rule
 
 
+def asks_when_it_was(parts: Asked) -> bool:
+    """Whether a clause with "when" tells what happened: "what year was it when it sank"."""
+    return [word.low for word in parts.rest[:3]] in (["is", "it", "when"], ["was", "it", "when"])
+
+
 def _apart(parts: Asked) -> bool:
     """Whether what follows "what" only says what it is not, or when: "what besides gold", "what next"."""
     first, *more = (word.low for word in parts.noun)
@@ -167,7 +183,7 @@ def _apart(parts: Asked) -> bool:
 
 
 def _link(clause: Clause, head: str, preposition: str | None, parts: Asked) -> str:
-    if clause.stranded and not (preposition and parts.rest[-1].low in PARTICLES):
+    if clause.stranded and not (preposition and parts.rest[-1].low in PARTICLES - {preposition}):
         return "that"
     if clause.gap == "object":
         if preposition:

@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 
 from entail.tuning import lexicon
-from entail.tuning.asking import WH, asked
+from entail.tuning.asking import asked
 from entail.tuning.clauses import has_verb, is_auxiliary
-from entail.tuning.words import CONJUNCTIONS, PREPOSITIONS, SUBORDINATORS, Words, is_finite, words_of
+from entail.tuning.words import (
+    CONJUNCTIONS,
+    PREPOSITIONS,
+    SUBORDINATORS,
+    WH,
+    Word,
+    Words,
+    is_finite,
+    text_of,
+    words_of,
+)
 
 OPENINGS = (CONJUNCTIONS - {"nor", "&"}) | {"so", "yet", "well", "ok", "okay"}
 """How a question goes on from what was said before; none of them asks."""
@@ -15,6 +25,7 @@ OPENINGS = (CONJUNCTIONS - {"nor", "&"}) | {"so", "yet", "well", "ok", "okay"}
 ASKED_FOR = lexicon.word_class("asked_for")
 """How somebody is told to say something: "Name", "Explain"."""
 
+_GRADES = frozenset({"more", "most", "less", "least", "better", "best", "worse", "worst", "first", "last"})
 _STOPS = re.compile(r"[.!;][\"\u201d')]*\s+")
 _ABBREVIATIONS = lexicon.word_class("abbreviations")
 
@@ -68,8 +79,11 @@ def begins_asking(words: Words) -> bool:
 def _asks_later(words: Words) -> bool:
     """Whether a question follows a phrase that says when or where: "If it rains, what ..."."""
     one = not any(word.text.endswith(".") for word in words[:-1])
-    begins = one and words[0].low in PREPOSITIONS | SUBORDINATORS
-    return begins and any(word.comma and begins_asking(words[at:]) for at, word in enumerate(words[:-1], 1))
+    first = words[0].low
+    bound = first in PREPOSITIONS | SUBORDINATORS or lexicon.base_of_participle(first) is not None
+    return (one and bound) and any(
+        word.comma and begins_asking(words[at:]) for at, word in enumerate(words[:-1], 1)
+    )
 
 
 def _asks_first(words: Words) -> bool:
@@ -90,6 +104,43 @@ def opening(words: Words) -> int:
     if end == len(words):
         return 0
     return end if begins_asking(words[end:]) else 0
+
+
+def labelled(words: Words) -> int:
+    """Return how many words only say where a question belongs: "ELI5: why ...", "History test: who ...".
+
+    >>> from entail.tuning.words import words_of
+    >>> labelled(words_of("ELI5: Why do cats purr")), labelled(words_of("Who wrote Alien: Covenant"))
+    (1, 0)
+    """
+    end = next((at for at, word in enumerate(words[:4], 1) if word.text.endswith(":")), 0)
+    return end if end and begins_asking(words_of(text_of(words[end:])) or words) else 0
+
+
+def offered(words: Words) -> int:
+    """Return where the answers stand that a question offers, 0 where it offers none.
+
+    >>> from entail.tuning.words import words_of
+    >>> offered(words_of("Which band was founded first, Hole or The Wolfhounds"))
+    5
+    >>> offered(words_of("Which river, the Nile or the Amazon, is longer"))
+    0
+    """
+    comma = next((at for at, word in enumerate(words, 1) if word.comma and not word.sealed), len(words))
+    asking, offer = words[:comma], words[comma:]
+    asks = words and words[0].low in {"which", "who", "what"}
+    if not asks or not offer or offer[0].low in PREPOSITIONS | CONJUNCTIONS:
+        return 0
+    either = max((at for at, word in enumerate(offer) if word.low == "or" and not word.sealed), default=None)
+    if either is None or has_verb(offer[either + 1 :]) or not has_verb(asking[1:]):
+        return 0
+    return comma if any(_compares(word) for word in asking[1:]) else 0
+
+
+def _compares(word: Word) -> bool:
+    """Whether a word sets one thing above others: "more", "older", "first"."""
+    graded = word.low.endswith(("er", "est")) and lexicon.is_adjective(word.low)
+    return not word.name and (graded or word.low in _GRADES)
 
 
 def second(words: Words) -> int | None:

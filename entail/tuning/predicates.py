@@ -34,6 +34,8 @@ _AFTER_THIS = lexicon.word_class("after_this")
 _OBJECT = lexicon.word_class("object")
 _QUALITIES = lexicon.word_class("qualities")
 SUPERLATIVE = lexicon.word_class("superlative")
+_BARE_NOUNS = {("part", "of"), ("home", "to"), ("member", "of"), ("members", "of"), ("heir", "to")}
+"""How a predicate begins that is a noun without an article: "Is Wales | part of England"."""
 
 
 def base_verb(words: Sequence[Word], *, first: int = 1) -> int | None:
@@ -251,10 +253,12 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
         return {"as": 0.3, "able": 3.0, "unable": 3.0, "being": 3.5, "not": 3.5, "there": 1.0}.get(
             word.low, 1.4
         )
+    if after is not None and (word.low, after.low) in _BARE_NOUNS and _is_noun(before):
+        return None if between & {"a", "an", "the"} else 1.6
     if not word.name and lexicon.is_adjective(word.low):
         if not open_end:
             return None
-        inner = after is not None and after.low in CONJUNCTIONS and place + 2 < len(words)
+        inner = after is not None and after.low in CONJUNCTIONS - {"but"} and place + 2 < len(words)
         return 1.5 - (0.8 if inner else 0) - 0.01 * place
     if word.low == "the" and before.name and after is not None and after.name:  # "Alexander the Great"
         return None
@@ -267,6 +271,7 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
             before.low in PREPOSITIONS | {"all", "both", "half", "most"}
             or before.comma
             or _is_verb(before)
+            or (word.low == "one" and _is_quality(before) and not (after is not None and after.low == "of"))
             or any(one.low in AUXILIARIES for one in words[place + 1 :])
         )
     ):
@@ -328,6 +333,19 @@ def _after_verb(words: Sequence[Word], place: int) -> float:
     if after.name or after.sealed or after.low[:1].isdigit():
         return 0.8
     return -0.2
+
+
+def _is_quality(word: Word) -> bool:
+    """Whether a word may be an adjective, in any degree."""
+    return lexicon.is_adjective(word.low) or word.low.endswith("est")
+
+
+def _is_noun(word: Word) -> bool:
+    """Whether a word does not belong to the noun behind it: "an important part", "the left part"."""
+    if word.low in {"north", "south", "east", "west"}:
+        return False
+    other = lexicon.is_adjective(word.low) or lexicon.is_ing(word.low) or lexicon.base_of_past(word.low)
+    return word.name or not (other or lexicon.base_of_participle(word.low))
 
 
 def _is_verb(word: Word) -> bool:

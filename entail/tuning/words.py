@@ -16,12 +16,23 @@ AUXILIARIES = BE | HAVE | DO | MODALS
 
 DETERMINERS = lexicon.word_class("determiners")
 PREPOSITIONS = lexicon.word_class("prepositions")
-STRANDED = PREPOSITIONS - {"than", "until", "till", "despite", "during", "per", "including", "following"}
+STRANDED = PREPOSITIONS - {
+    "than",
+    "until",
+    "till",
+    "despite",
+    "during",
+    "per",
+    "including",
+    "following",
+    "past",
+}
 """Prepositions that may end a question: "What is it made of"."""
 CONJUNCTIONS = frozenset({"and", "or", "but", "nor", "&"})
 SUBORDINATORS = frozenset(
     {"if", "because", "when", "while", "although", "though", "that", "who", "which", "where"}
 )
+WH = frozenset({"what", "which", "who", "whom", "whose", "when", "where", "whence", "why", "how"})
 PRONOUNS = lexicon.word_class("pronouns")
 NEGATIONS = frozenset({"not", "n't", "never"})
 ADVERBS = lexicon.word_class("adverbs")

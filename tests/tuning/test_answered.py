@@ -223,3 +223,28 @@ def test_an_answer_to_a_multiple_choice_question_may_be_its_letter(
 ) -> None:
     found = statement(question, answer)
     assert (found.text, found.question, found.answer) == (wanted, question, answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "wanted"),
+    [
+        ("Which came first, the hen or the egg?", "the egg", "The egg came first."),
+        ("Who is older, Ann Lee or Bill Hay?", "Bill Hay", "Bill Hay is older."),
+        ("Do you know what time the store closes?", "9 pm", "The store closes at 9 pm."),
+        ("I wonder if cats dream?", "yes", "Cats dream."),
+        ("What year was it when the ship sank?", "1912", "1912 is the year in which the ship sank."),
+        (
+            "When is the best time to plant peas?",
+            "late spring",
+            "There exists a known time that is the best time to plant peas: late spring.",
+        ),
+        (
+            "The film starred an actor, who won a prize in what year?",
+            "1996",
+            "The film starred an actor, who won a prize in 1996.",
+        ),
+    ],
+)
+def test_answers_to_questions_of_quizzes_and_forums(question: str, answer: str, wanted: str) -> None:
+    found = statement(question, answer)
+    assert (found.text, found.question, found.answer) == (wanted, question, answer)

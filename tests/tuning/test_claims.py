@@ -452,3 +452,91 @@ def test_verbs_behind_these_and_adverbs_keep_their_place(question: str, wanted: 
 )
 def test_answers_to_choose_from_stand_behind_the_claim(question: str, wanted: str) -> None:
     assert claim(question).text == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        (
+            "Which came first, the hen or the egg?",
+            "There exists a known thing that came first: the hen or the egg.",
+        ),
+        (
+            "Which band was founded first, Reed, a trio that Ann Lee led, or The Larks?",
+            "There exists a known band that was founded first: Reed, a trio that Ann Lee led, or The Larks.",
+        ),
+        (
+            "Who would teach from a work like the Quran, Torah or Bible?",
+            "There exists a known person who would teach from a work like the Quran, Torah or Bible.",
+        ),
+        (
+            "Is the Red Lake Clinic or the Hill Street Hospital the largest one in Ohio?",
+            "It is known whether the Red Lake Clinic or the Hill Street Hospital is the largest one in Ohio.",
+        ),
+        ("is wales part of england", "It is known whether wales is part of england."),
+        (
+            "Why are bees an important part of farms?",
+            "There exists a known reason why bees are an important part of farms.",
+        ),
+        ("How is Ann Lee better known?", "There exists a known way in which Ann Lee is better known."),
+        ("Would you rather fly or swim?", "It is known whether you would rather fly or swim."),
+        ("How come cats purr?", "There exists a known reason why cats purr."),
+        ("How is it that birds can fly?", "There exists a known way in which birds can fly."),
+        ("Why Python?", "There exists a known reason for Python."),
+        ("ELI5: Why does bread get hard?", "ELI5: there exists a known reason why bread gets hard."),
+        ("Can you tell me where the mill is?", "There exists a known place where the mill is."),
+        ("Do you know what time the store closes?", "There exists a known time at which the store closes."),
+        ("Do you know the muffin man?", "It is known whether you know the muffin man."),
+        ("I wonder if cats dream?", "It is known whether cats dream."),
+        ("Could you explain photosynthesis?", "There exists a known explanation of photosynthesis."),
+        ("Compare mitosis and meiosis.", "There exists a known comparison of mitosis and meiosis."),
+        ("Who besides Ann walked home?", "There exists a known person besides Ann who walked home."),
+        ("Who is she?", "There exists a known person that she is."),
+        ("Who's been elected?", "There exists a known person who has been elected."),
+        ("What else?", "There exists another known thing."),
+        ("What have been the effects of it?", "There exist known things that have been the effects of it."),
+        ("What day does the feast fall on?", "There exists a known day that the feast falls on."),
+        ("What year was it when the ship sank?", "There exists a known year in which the ship sank."),
+        (
+            "When is the best time to plant peas?",
+            "There exists a known time that is the best time to plant peas.",
+        ),
+        ("Which star did Ann replaced?", "There exists a known star that Ann replaced."),
+        (
+            "How much faster is light than sound?",
+            "There exists a known measure of how much faster light is than sound.",
+        ),
+        (
+            "Why are some rocks smoother than others?",
+            "There exists a known reason why some rocks are smoother than others.",
+        ),
+        (
+            "Why is the sky blue but space black?",
+            "There exists a known reason why the sky is blue but space black.",
+        ),
+        ("What animal always has a tail?", "There exists a known animal that always has a tail."),
+        (
+            "Ann wrote a song about Sam, who Bill named after who?",
+            "Ann wrote a song about Sam, who Bill named after a known person.",
+        ),
+        (
+            "The film starred an actor, who won a prize in what year?",
+            "The film starred an actor, who won a prize in a known year.",
+        ),
+        (
+            "Born in 1809, which poet was shot?",
+            "There exists a known poet that was shot, born in 1809.",
+        ),
+        (
+            "Ice is cold. Compared to ice, which thing is warmer?",
+            "Ice is cold. Compared to ice, there exists a known thing that is warmer.",
+        ),
+    ],
+)
+def test_questions_of_quizzes_forums_and_search_boxes(question: str, wanted: str) -> None:
+    assert claim(question).text == wanted
+
+
+def test_a_comparison_that_is_no_question_of_choice_keeps_its_comma() -> None:
+    said = claim("Which of these decides whether an egg becomes a toad, a snake, or a lizard?").text
+    assert said.endswith("a toad, a snake, or a lizard.")

@@ -1,0 +1,61 @@
+"""Question words as they are typed, written out: "who's" as "who is", "whats" as "what is"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from entail.tuning.words import (
+    AUXILIARIES,
+    CONJUNCTIONS,
+    DETERMINERS,
+    PREPOSITIONS,
+    PRONOUNS,
+    WH,
+    Word,
+)
+
+_SLIPS = {
+    "whats": "what's", "whos": "who's", "wheres": "where's", "whens": "when's", "hows": "how's",
+    "wat": "what", "waht": "what", "wht": "what", "whcih": "which", "wich": "which", "whic": "which",
+    "whe": "when", "hwo": "how",
+    "wheich": "which", "whcich": "which", "whath": "what", "whta": "what", "wherre": "where", "hoe": "how",
+}  # fmt: skip
+_GRAMMAR = (
+    WH
+    | AUXILIARIES
+    | CONJUNCTIONS
+    | DETERMINERS
+    | PREPOSITIONS
+    | PRONOUNS
+    | frozenset({"to", "many", "much", "not"})
+)
+
+
+def expanded(words: Sequence[Word]) -> list[Word]:
+    """Write contractions with "is" and slips of the question word out: "who's", "whats".
+
+    Of a question all in capitals the words of its grammar are made small: what is a name nothing shows.
+
+    >>> from entail.tuning.words import text_of, words_of
+    >>> text_of(expanded(words_of("who's been there"))), text_of(expanded(words_of("whats that")))
+    ('who has been there', 'what is that')
+    """
+    out: list[Word] = []
+    shouted = len(words) > 1 and all(word.text.isupper() or not word.low.isalpha() for word in words)
+    for word, after in zip_longest(words, words[1:]):
+        if shouted and word.low in _GRAMMAR:
+            out.append(replace(word, text=word.text.lower(), name=False))
+            continue
+        low = _SLIPS.get(word.low, word.low) if not word.name and not word.sealed else word.low
+        stem, _, tail = low.partition("'")
+        if stem in WH and tail in {"s", "re", "d", "ll", "ve"} and not word.sealed and not word.name:
+            verb = {"s": "is", "re": "are", "d": "did", "ll": "will", "ve": "have"}[tail]
+            verb = "has" if verb == "is" and after is not None and after.low == "been" else verb
+            out += [Word(stem, stem), Word(verb, verb)]
+        elif low != word.low:
+            out.append(Word(low, low))
+        else:
+            out.append(word)
+    return out
