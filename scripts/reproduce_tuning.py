@@ -5,6 +5,7 @@
     python scripts/reproduce_tuning.py --train train-v1.1.json.gz --dev dev-v1.1.json.gz --seeds 0 1 2
     python scripts/reproduce_tuning.py ... --nli snli.jsonl.gz mnli.jsonl.gz --nli-pairs 8000
     python scripts/reproduce_tuning.py ... --rows none 0.8/H plain      # some arms alone
+    python scripts/reproduce_tuning.py ... --rows "0.8/H alone"         # after its first stage
     python scripts/reproduce_tuning.py ... --every-weight               # instead of an adapter
     python scripts/reproduce_tuning.py ... --every-weight --pooling cls # a pooling that was never trained
     python scripts/reproduce_tuning.py ... --base bert-base             # a folder under models/, or a Hub id
@@ -60,6 +61,7 @@ class Arm:
         title: As in the table.
         tuning: Settings of the first stage; none: there is none.
         retriever: What needs no training at all, instead.
+        alone: Whether it is measured after the first stage, before any contrast: what that stage does.
         paper: The paper's figures with BERT-base on NQ, in per cent.
     """
 
@@ -67,6 +69,7 @@ class Arm:
     title: str
     tuning: Mapping[str, Any] | None = None
     retriever: str | None = None
+    alone: bool = False
     paper: Mapping[str, float] | None = None
 
 
@@ -90,6 +93,8 @@ ARMS = (
     Arm("0.2/H", "beta 0.2, hypothesis", {"beta": 0.2}, paper=_five(46.37, 69.36, 84.21, 65.35)),
     Arm("0.8/F", "beta 0.8, full prompt", {"prompt": "full"}, paper=_five(46.26, 68.67, 84.43, 65.00)),
     Arm("p[SEP]q", "p [SEP] q", {"prompt": "question"}, paper=_five(45.79, 68.95, 83.82, 65.18)),
+    Arm("plain alone", "plain 15 % MLM, no contrast after it", {"prompt": "plain"}, alone=True),
+    Arm("0.8/H alone", "entailment tuning, no contrast after it", {}, alone=True),
     Arm("plain", "plain 15 % MLM, the control", {"prompt": "plain"}),
     Arm(
         "0.8/H",
@@ -166,7 +171,9 @@ class Bench:
         if arm.retriever == "bm25":
             return on
         told = {name: getattr(self.given, name) for some in taken for name in some}
-        if len(taken) > 1 and self.given.pooling != "base":
+        if arm.alone:
+            del told["epochs"], told["rate"]
+        elif len(taken) > 1 and self.given.pooling != "base":
             told["pooling"] = self.given.pooling
         if told.get("nli_pairs"):
             told["nli_pairs"] = len(self.entailments)
@@ -176,6 +183,29 @@ class Bench:
 _MEASURED = ("base", "precision")
 _CONTRAST = ("every_weight", "questions", "epochs", "batch_size", "longest", "rate", "dropout")
 _TUNING = ("tuning_epochs", "tuning_rate", "warmup", "nli_pairs")
+
+
+def _first_stage(arm: Arm, bench: Bench, *, out: Path, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Train an arm's first stage; return what it took and its settings."""
+    config = bench.tuned(arm, seed=seed)
+    pairs = entailed_pairs(bench.examples, bench.entailments, words=config.words)
+    losses: list[float] = []
+    with progress_bar() as progress:
+        tuning = train_tuning(
+            pairs,
+            config,
+            out=out,
+            progress=progress,
+            watch=lambda event: losses.append(event.terms["loss"]),
+        )
+    told = {
+        "seconds": tuning.fitted.seconds,
+        "steps": tuning.fitted.steps,
+        "counts": dict(tuning.counts),
+        # Of a training that was resumed only the last part is seen here.
+        "loss": [mean(losses[:10]), mean(losses[-10:])] if losses and not tuning.fitted.resumed else None,
+    }
+    return told, asdict(config)
 
 
 def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
@@ -189,43 +219,28 @@ def run_arm(arm: Arm, bench: Bench, *, seed: int) -> dict[str, Any]:
     if encoder == "base":
         encoder = bench.given.base
     if arm.retriever is None:
-        told = json.dumps(bench.budget(arm), sort_keys=True)
+        # A stage that another row has been through is gone on from.
+        told = json.dumps(bench.budget(replace(arm, alone=False)), sort_keys=True)
         key = hashlib.sha256(told.encode()).hexdigest()[:12]
-        slug = "".join(c if c.isalnum() else "-" for c in arm.name.lower())
+        slug = "".join(c if c.isalnum() else "-" for c in arm.name.removesuffix(" alone").lower())
         place = bench.given.work / f"{slug}-{seed}-{key}"
         contrast = bench.contrast(seed=seed)
-        with progress_bar() as progress:
-            if arm.tuning is not None:
-                config = bench.tuned(arm, seed=seed)
-                out = place.with_name(f"{place.name}-tuned")
-                pairs = entailed_pairs(bench.examples, bench.entailments, words=config.words)
-                losses: list[float] = []
-                tuning = train_tuning(
-                    pairs,
-                    config,
-                    out=out,
-                    progress=progress,
-                    watch=lambda event: losses.append(event.terms["loss"]),
-                )
-                stages["tuning"] = {
-                    "seconds": tuning.fitted.seconds,
-                    "steps": tuning.fitted.steps,
-                    "counts": dict(tuning.counts),
-                    # Of a training that was resumed only the last part is seen here.
-                    "loss": [mean(losses[:10]), mean(losses[-10:])]
-                    if losses and not tuning.fitted.resumed
-                    else None,
-                }
-                configs["tuning"] = asdict(config)
-                start = {"base": str(out)} if bench.given.every_weight else {"initial": str(out)}
-                contrast = replace(contrast, **start)
-            training = train_dpr(bench.examples, contrast, out=place, progress=progress)
-        stages["contrast"] = {
-            "seconds": training.fitted.seconds,
-            "steps": training.fitted.steps,
-            "counts": dict(training.counts),
-        }
-        configs["contrast"] = asdict(bench.contrast(seed=seed))
+        if arm.tuning is not None:
+            out = place.with_name(f"{place.name}-tuned")
+            stages["tuning"], configs["tuning"] = _first_stage(arm, bench, out=out, seed=seed)
+            start = {"base": str(out)} if bench.given.every_weight else {"initial": str(out)}
+            contrast = replace(contrast, **start)
+        if arm.alone:
+            place = out
+        else:
+            with progress_bar() as progress:
+                training = train_dpr(bench.examples, contrast, out=place, progress=progress)
+            stages["contrast"] = {
+                "seconds": training.fitted.seconds,
+                "steps": training.fitted.steps,
+                "counts": dict(training.counts),
+            }
+            configs["contrast"] = asdict(bench.contrast(seed=seed))
         encoder = str(place)
     clock = time.perf_counter()
     with progress_bar() as progress:

@@ -32,12 +32,17 @@ def test_a_row_is_run_once_and_all_are_told(
     given += ["--tuning-epochs", "1", "--epochs", "1", "--batch-size", "8", "--longest", "32"]
     assert program.main([*given, "--rows", "bm25", "base", "none", "0.8/H"]) == 0
     assert program.main([*given, "--rows", "bm25", "none", "p[SEP]q", "--warmup", "1"]) == 0
+    assert program.main([*given, "--rows", "0.8/H alone"]) == 0
     said = capsys.readouterr().err
     assert "bm25, seed None: is there already" in said
     assert "none, seed 0: is there already" in said
     told = json.loads((tmp_path / "results" / "tuning.json").read_text(encoding="utf-8"))
     rows = told["figures"]["rows"]
-    assert [row["arm"] for row in rows] == ["bm25", "base", "none", "0.8/H", "p[SEP]q"]
+    assert [row["arm"] for row in rows] == ["bm25", "base", "none", "0.8/H", "p[SEP]q", "0.8/H alone"]
+    assert set(rows[5]["stages"]) == {"tuning", "measuring"}
+    assert rows[5]["stages"]["tuning"]["loss"] is None  # it was trained for the other row
+    assert rows[5]["revision"] != rows[3]["revision"]
+    assert "epochs" not in rows[5]["budget"]
     assert rows[0]["budget"] == {"dev_questions": 12, "passages": 48}
     tuned = rows[3]
     assert tuned["budget"]["nli_pairs"] == 1
