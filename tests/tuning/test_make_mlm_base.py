@@ -1,0 +1,30 @@
+"""The program that makes a base as BERT is one, in miniature."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+from entail.tuning.config import TuningConfig
+from entail.tuning.examples import EntailedPair
+from entail.tuning.training import train_tuning
+
+
+def test_a_base_learns_hidden_tokens_and_brings_its_head_into_entailment_tuning(
+    tiny_home: Path,
+    tmp_path: Path,
+    squad: dict[str, Path],
+    load_script: Callable[[str], ModuleType],
+    pairs: Callable[..., list[EntailedPair]],
+) -> None:
+    program, out = load_script("make_mlm_base"), tmp_path / "mlm"
+    given = ["--passages", str(squad["train"]), "--base", "tiny", "--out", str(out), "--steps", "60"]
+    given += ["--batch-size", "8", "--longest", "16", "--rate", "5e-3", "--precision", "fp32"]
+    assert program.main(given) == 0
+    made = json.loads((out / "made.json").read_text(encoding="utf-8"))
+    assert made["steps"] == 60
+    assert float(made["losses"][-1]) < float(made["losses"][0])
+    assert str(tmp_path) not in json.dumps(made)
+    config = TuningConfig(base=str(out), tuning="full", epochs=1, batch_size=8, longest=32)
+    assert not train_tuning(pairs(16), config).new_head
+    assert train_tuning(pairs(16), TuningConfig(base="tiny", epochs=1, batch_size=8, longest=32)).new_head
