@@ -387,8 +387,17 @@ def markdown(result: Mapping[str, Any]) -> Iterator[str]:
         yield from ("", *_group_lines(budget, some))
 
 
+_MADE = {
+    "mlm-minilm": "No sentence encoder: MiniLM's body and a masked-LM head, given BERT's own task over the "
+    "paragraphs of SQuAD's train by `scripts/make_mlm_base.py` (480 steps of 64 pieces, all weights)."
+}
+
+
 def _group_lines(budget: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield f"## {budget.get('base', 'Words')}" + (", every weight" if budget.get("every_weight") else "")
+    base = Path(budget.get("base", "Words")).name
+    yield f"## {base}" + (", every weight" if budget.get("every_weight") else "")
+    if base in _MADE:
+        yield from ("", _MADE[base])
     told = ", ".join(
         f"{name.replace('_', ' ')} {value}" for name, value in budget.items() if value is not None
     )

@@ -131,13 +131,12 @@ def plain(sentence: str) -> str:
     >>> plain("Can you please tell me where it is"), plain("Do you know the muffin man")
     ('where it is', 'Do you know the muffin man')
     """
-    polite = POLITE.match(sentence)
-    rest = sentence[polite.end() :] if polite else ""
-    words = words_of(rest)
+    rest = sentence
+    while polite := POLITE.match(rest):
+        rest = rest[polite.end() :]
+    words = words_of(rest) if rest != sentence else []
     asks = words and (begins_asking(words) or words[0].low in ASKED_FOR | {"about", "if", "whether"})
-    if not asks and not POLITE.match(rest):
-        return sentence
-    return plain(re.sub(r"^if\b", "whether", rest))
+    return re.sub(r"^if\b", "whether", rest) if asks else sentence
 
 
 def _broken_off(sentence: str, *, of: str) -> tuple[str, str] | None:

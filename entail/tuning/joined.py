@@ -114,7 +114,8 @@ def labelled(words: Words) -> int:
     (1, 0)
     """
     end = next((at for at, word in enumerate(words[:4], 1) if word.text.endswith(":")), 0)
-    return end if end and begins_asking(words_of(text_of(words[end:])) or words) else 0
+    asked = words_of(text_of(words[end:]))
+    return end if end and asked and begins_asking(asked) and not asked[0].comma else 0
 
 
 def offered(words: Words) -> int:

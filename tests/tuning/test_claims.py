@@ -246,7 +246,23 @@ def test_five_hundred_words_are_taken_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["also", "what", "and", "is", "did", "when and", "that", '"', "(", "the", "x?"]
+    "word",
+    [
+        "also",
+        "what",
+        "and",
+        "is",
+        "did",
+        "when and",
+        "that",
+        '"',
+        "(",
+        "the",
+        "x?",
+        "please",
+        "why:",
+        "say if",
+    ],
 )
 def test_a_word_said_thousands_of_times_is_taken(word: str) -> None:
     for many, start in ((250, "what is "), (580, "when did the "), (5_000, "")):
