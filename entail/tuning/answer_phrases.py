@@ -83,6 +83,8 @@ _REASONS = frozenset({"because", "since", "due", "so", "to", "as", "owing", "for
 _MANNERS = frozenset({"by", "through", "with", "using", "via", "in", "from", "on", "without", "when"})
 _ABOUT = frozenset({"about", "around", "over", "under", "nearly", "almost", "approximately", "roughly",
                     "some", "exactly", "fewer", "less", "more", "up", "at", "between"})  # fmt: skip
+BEARINGS = re.compile(r"(?:(?:north|south|east|west)\w*|left|right|up|down|back)")
+"""Answers to "which way" that stand behind a clause as they are."""
 _NUMBER = re.compile(r"[$€£~<>±]?\s?\d")
 _SMALL = NUMBERS | frozenset(
     {"zero", "no", "one", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "twenty", "thirty", "forty",
@@ -135,13 +137,13 @@ def place_phrase(answer: str, clause: Words) -> str | None:
 def reason_phrase(answer: str) -> str:
     """Return an answer to "why" as what stands behind a clause.
 
-    >>> reason_phrase("the wind"), reason_phrase("it was cold"), reason_phrase("to save fuel")
-    ('because of the wind', 'because it was cold', 'to save fuel')
+    >>> reason_phrase("the wind"), reason_phrase("they eat shrimp"), reason_phrase("to save fuel")
+    ('because of the wind', 'because they eat shrimp', 'to save fuel')
     """
     words = words_of(answer)
     if words[0].low in _REASONS:
         return _small(answer)
-    finite = has_verb(words[1:])
+    finite = has_verb(words[1:]) or (words[0].low in _SUBJECTS - {"because"} and len(words) > 1)
     if finite and (len(words) > 2 or words[0].low in PRONOUNS) and not lexicon.is_ing(words[0].low):
         return f"because {_small(answer)}"
     return f"because of {_small(answer)}"

@@ -16,6 +16,7 @@ from entail.data.multiple_choice import choices
 from entail.tuning import lexicon
 from entail.tuning.answer_clauses import alone, at_gap
 from entail.tuning.answer_phrases import (
+    BEARINGS,
     counts,
     inside,
     is_clause,
@@ -37,7 +38,7 @@ from entail.tuning.gaps import begins_predicate
 from entail.tuning.joined import after_statements, offered
 from entail.tuning.kept import lost
 from entail.tuning.phrases import ADJOINED, ATTRIBUTES, KINDS, PARTICLES, head_of, lowered
-from entail.tuning.words import BE, DETERMINERS, PREPOSITIONS, Word, Words, text_of, words_of
+from entail.tuning.words import BE, DETERMINERS, PREPOSITIONS, Word, Words, is_adverb, text_of, words_of
 
 How = Literal["inserted", "identified", "beside", "answer", "claim"]
 """How an answer got into its statement: in the place of what is asked for; as what the claim says to be
@@ -149,7 +150,8 @@ def _identified(said: str, answer: str, rule: str) -> str | None:
     """Say that the answer is what the claim says to be known."""
     found = _KNOWN.fullmatch(said.rstrip("."))
     last = answer.split()[-1]
-    no_noun = lexicon.is_adjective(last) or (last == answer and lexicon.base_of_participle(last) is not None)
+    no_noun = lexicon.is_adjective(last) or is_adverb(words_of(answer)[-1])
+    no_noun = no_noun or (last == answer and lexicon.base_of_participle(last) is not None)
     if is_no_phrase(answer) or (answer.islower() and no_noun):
         return None
     number = answer.lower() in {"1", "one", "none"} or (counts(answer) and only_counts(answer))
@@ -277,7 +279,8 @@ def _what(parts: Asked, answer: str) -> str | None:
     timely = preposition is not None and (clause.gap == "object" or bare_time(head, parts))
     if timely and not (clause.stranded and rest[-1].low not in PARTICLES):
         phrase = time_phrase(answer) or f"{preposition} {inside(answer)}"
-        return f"{adjunct(rest).text} {phrase}"
+        phrase = answer if head == "way" and BEARINGS.fullmatch(answer) else phrase
+        return f"{adjunct(rest).text.removesuffix(f' {phrase.split()[0]}')} {phrase}"
     if head in KINDS:
         return None
     if clause.gap == "object" and rest[0].low in BE and clause.text.split()[-1] == rest[0].low:
@@ -364,6 +367,8 @@ def _fronted(parts: Asked, answer: str) -> str | None:
         return None
     clause = adjunct(parts.rest)
     told = inside(answer)
+    if answer.islower() and is_adverb(words_of(answer)[-1]):
+        return None  # "to what extent": "partly"
     bound = told.split()[0] in PREPOSITIONS and len(told.split()) > 1
     bound = bound or clause.text.split()[-1] == front
     return f"{clause.text} {told if bound else f'{front} {told}'}" if clause.sure else None

@@ -289,14 +289,14 @@ def with_before(said: str, parts: Asked) -> str:
         said = f"{said} {text_of(parts.extra).rstrip(',')}"
     if not parts.before or parts.placed:
         return said
-    text = lowered(parts.before).rstrip(", ")
+    text, middle = lowered(parts.before).rstrip(", "), lowered(words_of(said))
     first = parts.before[0].low
     second = parts.before[1].low if len(parts.before) > 1 else ""
     if first in _NO_PREFIX_MOVE or (first == "in" and second == "addition"):
-        return f"{text}, {said[:1].lower()}{said[1:]}"
+        return f"{text}, {middle}"
     last, verbal = parts.before[-1].low, has_verb(parts.before)
     if last in {"but", "so", "yet"} or (last in OPENINGS and verbal):
-        return f"{text} {said[:1].lower()}{said[1:]}"
+        return f"{text} {middle}"
     moving = first in PREPOSITIONS | SUBORDINATORS | TIME_ADVERBS | {
         "as",
         "once",
@@ -311,10 +311,10 @@ def with_before(said: str, parts: Asked) -> str:
     if moving or adverb or lexicon.is_ing(first) or lexicon.base_of_participle(first):
         return f"{said} {text}"
     if is_adverb(parts.before[0]):
-        return f"{text}, {said[:1].lower()}{said[1:]}"
+        return f"{text}, {middle}"
     if text.endswith((".", "!")):
         return f"{text} {said}"
-    return f"Concerning {text}, {said[:1].lower()}{said[1:]}"
+    return f"Concerning {text}, {middle}"
 
 
 _INDEFINITE = frozenset({"something", "someone", "anything", "one", "somebody"})

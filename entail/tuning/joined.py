@@ -8,6 +8,7 @@ from entail.tuning import lexicon
 from entail.tuning.asking import asked
 from entail.tuning.clauses import has_verb, is_auxiliary
 from entail.tuning.words import (
+    BE,
     CONJUNCTIONS,
     PREPOSITIONS,
     SUBORDINATORS,
@@ -127,7 +128,7 @@ def offered(words: Words) -> int:
     >>> offered(words_of("Which river, the Nile or the Amazon, is longer"))
     0
     """
-    comma = next((at for at, word in enumerate(words, 1) if word.comma and not word.sealed), len(words))
+    comma = next((at for at, word in enumerate(words, 1) if word.comma and not word.sealed), _graded(words))
     asking, offer = words[:comma], words[comma:]
     asks = words and words[0].low in {"which", "who", "what"}
     if not asks or not offer or offer[0].low in PREPOSITIONS | CONJUNCTIONS:
@@ -136,6 +137,13 @@ def offered(words: Words) -> int:
     if either is None or has_verb(offer[either + 1 :]) or not has_verb(asking[1:]):
         return 0
     return comma if any(_compares(word) for word in asking[1:]) else 0
+
+
+def _graded(words: Words) -> int:
+    """Return where "which is heavier" ends that no comma parts from "gold or silver"."""
+    end = 4 if [word.low for word in words[2:3]] in (["more"], ["less"]) else 3
+    graded = len(words) > end + 2 and words[1].low in BE and _compares(words[2])
+    return end if graded and not words[2].low.endswith("est") else len(words)
 
 
 def _compares(word: Word) -> bool:

@@ -234,6 +234,22 @@ def test_an_answer_to_a_multiple_choice_question_may_be_its_letter(
         ("I wonder if cats dream?", "yes", "Cats dream."),
         ("What year was it when the ship sank?", "1912", "1912 is the year in which the ship sank."),
         (
+            "What part of it makes insulin?",
+            "the pancreas",
+            "The pancreas is the part of it that makes insulin.",
+        ),
+        ("Besides Bonn, where did Ann work?", "Oslo", "Besides Bonn, Ann worked in Oslo."),
+        ("Of the seven dwarfs, which one wears glasses?", "Doc", "Of the seven dwarfs, Doc wears glasses."),
+        (
+            "To what extent did it succeed?",
+            "partly",
+            "There exists a known extent to which it succeeded: partly.",
+        ),
+        ("Why are flamingos pink?", "they eat shrimp", "Flamingos are pink because they eat shrimp."),
+        ("Which way does the Nile flow?", "north", "The Nile flows north."),
+        ("which is heavier gold or silver", "gold", "Gold is heavier."),
+        ("what day does the feast fall on", "Thursday", "The feast falls on Thursday."),
+        (
             "When is the best time to plant peas?",
             "late spring",
             "There exists a known time that is the best time to plant peas: late spring.",
