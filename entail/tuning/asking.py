@@ -144,6 +144,12 @@ def _place(words: Sequence[Word]) -> int | None:
         if clause and not later:  # "When it rains, water turns into what"
             comma = next((at for at, word in enumerate(words) if word.comma), len(words))
             later = [at for at in places if at > comma and is_preposition(words[at - 1])]
+            if comma == len(words) and words[0].low != "who":  # "When it rains what is wet"
+                later = [
+                    at
+                    for at in places
+                    if at > 2 and any(is_auxiliary(word) for word in words[at + 1 : at + 2])
+                ]
         return later[-1] if clause and later else 0
     if all(word.low in _BEFORE_WH and not word.name for word in words[: places[0]]):
         return places[0]
@@ -342,7 +348,9 @@ def _is_verb_after_what(tail: Sequence[Word]) -> bool:
         return False
     if word.low in {"happened", "happens", "happen", "caused", "causes", "made", "makes", "led"}:
         return True
-    if word.low in {"results", "resulted"} and len(tail) > 1 and tail[1].low in {"in", "from"}:
+    if lexicon.third_share(word.low) >= 0.1 and len(tail) > 1 and tail[1].low == "that":
+        return True
+    if word.low in {"results", "resulted", "aids"} and len(tail) > 1 and tail[1].low in {"in", "from"}:
         return True
     if lexicon.base_of_past(word.low) is not None and not lexicon.is_regular_guess(word.low):
         return len(tail) < 2 or tail[1].low not in {"of"}
@@ -357,6 +365,10 @@ def _is_verb_after_what(tail: Sequence[Word]) -> bool:
     if lexicon.third_share(word.low) >= 0.45:
         return len(tail) > 1 and not is_auxiliary(tail[1]) and tail[1].low != "of"
     following = next((other for other in tail[1:] if not is_adverb(other)), None)
+    if is_adverb(word) and len(tail) > 2 and following is tail[1] and following.low.endswith("s"):
+        behind = tail[2]  # "what often blankets the bay"
+        if behind.name or behind.low in DETERMINERS | {"back", "up", "down", "out"}:
+            return True
     return word.low in DETERMINERS - {"other", "another", "all"} or (
         is_adverb(word) and word.low != "all" and following is not None and is_finite(following)
     )

@@ -57,7 +57,8 @@ def completed(words: Words) -> str | None:
     open_end = article or last.low in {"is", "was", "are", "were", "called", "be", "named", "regarding"} | (
         STRANDED - PARTICLES - {"in"}
     )
-    if not said or not open_end or len(words) < 3:
+    bound = words[-2].low in PREPOSITIONS and lexicon.is_ing(last.low) if len(words) > 2 else False
+    if not said or not (open_end or bound or last.low in {"and", "or"}) or len(words) < 3:
         return None
     return f"{text_of(words[:-1] if article else words)} something known"
 

@@ -161,7 +161,7 @@ def sentences_of(question: str) -> list[str]:
 def sentence_of(text: str) -> str:
     """Write a text as a sentence: with a capital, a full stop, no question mark."""
     text = re.sub(r"[?\uff1f؟]+", "", text).strip().rstrip(",;:-\u2013 ").rstrip()
-    text = re.sub(r"\s+([,.;:])", r"\1", text)
+    text = re.sub(r"\s+([,;:]|\.(?!\d))", r"\1", text)
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", '."', ".”")) else f"{text}."
 

@@ -46,6 +46,8 @@ def object_gap(words: Sequence[Word]) -> int | None:
     if found is not None and second is not None and second < found and not _verb_between(words[second:found]):
         found = None  # the verb of a clause beside the noun
     stranded = _stranded_at(words)
+    if stranded is None and found is not None and _to_do(words, found):
+        return found
     if stranded is not None:
         loose = found is not None and lexicon.is_adjective(words[found].low) and found + 1 != stranded
         if found is not None and found < stranded and not loose and not _relative(words[:found]):
@@ -116,6 +118,18 @@ def object_gap(words: Sequence[Word]) -> int | None:
     return None
 
 
+_MEANT = frozenset({"designed", "supposed", "intended", "expected", "meant", "required", "built", "planned"})
+
+
+def _to_do(words: Sequence[Word], at: int) -> bool:
+    """Whether something is meant to do what lacks its object: "the law | designed to cut by half"."""
+    if words[at].low not in _MEANT or [word.low for word in words[at + 1 : at + 2]] != ["to"]:
+        return False
+    verb, behind = words[at + 2 : at + 3], words[at + 3 : at + 4]
+    transitive = bool(verb) and lexicon.verb_share(verb[0].low) > 0.1 and verb[0].low != "be"
+    return transitive and (not behind or (is_preposition(behind[0]) and behind[0].low not in {"of", "with"}))
+
+
 def _stranded_at(words: Sequence[Word]) -> int | None:
     """Return where a preposition stands that lost its noun: at the end, or before another ("for in 1998")."""
     for place in range(1, len(words)):
@@ -127,7 +141,7 @@ def _stranded_at(words: Sequence[Word]) -> int | None:
         after = words[place + 1]
         if after.low in TIME_ADVERBS or (
             word.low in {"in", "on", "at"}
-            and after.low in {"this", "last", "next", "until", "before", "after", "during", "when"}
+            and after.low in {"this", "last", "next", "until", "before", "after", "during", "when", "by"}
         ):
             return place
         if word.low == "as" and after.low in {"which", "who"}:  # "the lake known as, which ..."

@@ -34,6 +34,8 @@ _AFTER_THIS = lexicon.word_class("after_this")
 _OBJECT = lexicon.word_class("object")
 _QUALITIES = lexicon.word_class("qualities")
 SUPERLATIVE = lexicon.word_class("superlative")
+_RESULTING = frozenset({"made", "kept", "left", "considered", "deemed", "rendered", "thought", "found"})
+"""Participles that a quality follows: "Is the public | made aware"."""
 _BARE_NOUNS = {("part", "of"), ("home", "to"), ("member", "of"), ("members", "of"), ("heir", "to")}
 """How a predicate begins that is a noun without an article: "Is Wales | part of England"."""
 
@@ -88,7 +90,7 @@ def finite_verb(words: Sequence[Word], *, first: int = 0) -> int | None:
         if place > first and not may_follow(words, place):
             continue
         score = -9.0
-        if any(later.low in DO for later in _same_clause(words[place + 1 :])):
+        if any(later.low in DO for later in _same_clause(words[place + 1 :])) or _set_off(words, place):
             continue
         if lexicon.base_of_past(word.low) is not None:
             score = 0.5 if lexicon.is_regular_guess(word.low) else 1.2
@@ -122,6 +124,23 @@ def finite_verb(words: Sequence[Word], *, first: int = 0) -> int | None:
     return next(
         (place for place, score in scores.items() if score > 0), max(scores, key=lambda at: scores[at])
     )
+
+
+def _set_off(words: Sequence[Word], place: int) -> bool:
+    """Whether a participle only describes, and a verb follows: "a hall, listed as old, has"."""
+    if not place or lexicon.base_of_participle(words[place].low) is None:
+        return False
+    if [word.low for word in words[place + 1 : place + 2]] == ["in"] and words[place + 1 : place + 3][
+        -1
+    ].low.isdigit():
+        later = [
+            word for word in words[place + 3 :] if not is_adverb(word)
+        ]  # "a school founded in 1794 used"
+        return bool(later) and (_is_verb(later[0]) or later[0].low in AUXILIARIES)
+    if not words[place - 1].comma:
+        return False
+    end = next((at for at in range(place, len(words) - 1) if words[at].comma), None)
+    return end is not None and (_is_verb(words[end + 1]) or words[end + 1].low in AUXILIARIES)
 
 
 def _same_clause(words: Sequence[Word]) -> Sequence[Word]:
@@ -233,6 +252,7 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
             after is not None
             and (after.low.endswith(("er", "est")) or lexicon.base_of_participle(after.low) is not None)
         )
+        ended = ended or (word.low in _RESULTING and after is not None and lexicon.is_adjective(after.low))
         score = 2.0 + (0.7 if ended else -1.0) + (0.3 if after is None else 0)
         if lexicon.is_adjective(before.low) and not before.name:
             score -= 1.5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from entail.tuning import lexicon
 
@@ -162,10 +163,13 @@ def is_plural(phrase: Words) -> bool:
     (True, False)
     """
     head: Word | None = None
-    for word in phrase:
+    for word, after in zip_longest(phrase, phrase[1:]):
         if head is not None and (
             word.low in PREPOSITIONS or word.low in {"that", "who", "which"} or head.comma
         ):
+            break
+        done = after is not None and after.low in PREPOSITIONS and lexicon.base_of_participle(word.low)
+        if done and head is not None and head.low.endswith("s") and not head.name:  # "methods used by"
             break
         head = word
     if head is None or head.low in _SINGULAR:

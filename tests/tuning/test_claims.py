@@ -556,3 +556,38 @@ def test_questions_of_quizzes_forums_and_search_boxes(question: str, wanted: str
 def test_a_comparison_that_is_no_question_of_choice_keeps_its_comma() -> None:
     said = claim("Which of these decides whether an egg becomes a toad, a snake, or a lizard?").text
     assert said.endswith("a toad, a snake, or a lizard.")
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("When was the list made available to all?", "a known time when the list was made available to all."),
+        ("What was the law intended to prevent?", "a known thing that the law was intended to prevent."),
+        (
+            "What is the plan designed to cut by half?",
+            "a known thing that the plan is designed to cut by half.",
+        ),
+        ("What is the tool used to cut wood?", "a known thing that is the tool used to cut wood."),
+        (
+            "What hall of Yale, listed as old, holds a record?",
+            "a known hall of Yale, listed as old, that holds a record.",
+        ),
+        ("What school founded in 1794 first used it?", "a known school founded in 1794 that first used it."),
+        ("What treaty was signed in 1919?", "a known treaty that was signed in 1919."),
+        ("What methods used by them made it hard?", "known methods used by them that made it hard."),
+        ("What states that energy spreads?", "a known thing that states that energy spreads."),
+        ("What aids in finding them?", "a known thing that aids in finding them."),
+        ("What often blankets the bay?", "a known thing that often blankets the bay."),
+        (
+            "What edition was the book in by the time he died?",
+            "edition that the book was in by the time he died.",
+        ),
+        ("When it rains what is wet?", "a known thing that is wet when it rains."),
+        ("Who said what is said today?", "a known person who said what is said today."),
+        ("Gold was won from ores by using?", "Gold was won from ores by using something known."),
+        ("They fought in both England and?", "They fought in both England and something known."),
+        ("What unit got the .40 pistol?", "a known unit that got the .40 pistol."),
+    ],
+)
+def test_clauses_whose_verb_does_not_stand_out(question: str, wanted: str) -> None:
+    assert claim(question).text.endswith(wanted)
