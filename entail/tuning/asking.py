@@ -94,7 +94,8 @@ def asked(words: Sequence[Word]) -> Asked | None:
             or (len(clause) > 2 and bool(lexicon.is_ing(opening) or lexicon.base_of_participle(opening)))
         )
     )
-    if inside and not (is_auxiliary(found.rest[0]) and found.rest[0].low in DO):
+    denied = [word.low for word in found.rest[1:2]] == ["not"]  # "artists from what decade did not"
+    if inside and (denied or not (is_auxiliary(found.rest[0]) and found.rest[0].low in DO)):
         return replace(found, front=tuple(front), before=tuple(clause), placed=True)
     return replace(found, front=tuple(front), before=tuple(clause))
 

@@ -242,9 +242,7 @@ def _how_degree(parts: Asked) -> tuple[str, str]:
 def fronted(parts: Asked) -> str:
     """Return the claim of a question that begins with prepositions: "in what year", "to whom"."""
     front = lowered(parts.front)
-    inverted = (
-        all(word.low in PREPOSITIONS for word in parts.front) or parts.front[0].low in PREPOSITIONS | ADVERBS
-    )
+    inverted = parts.front[0].low in PREPOSITIONS | ADVERBS | {"prior", "due", "according", "thanks"}
     clause = adjunct(parts.rest) if inverted else core(parts.rest)
     after = f" {clause.text}" if clause.text else ""
     if parts.wh in {"who", "whom"}:

@@ -74,7 +74,7 @@ def begins_asking(words: Words) -> bool:
     """
     first = words[0]
     bound = first.low in PREPOSITIONS and len(words) > 1 and words[1].low in WH
-    return (first.low in WH and not first.name) or is_auxiliary(first) or bound
+    return (first.low.partition("'")[0] in WH and not first.name) or is_auxiliary(first) or bound
 
 
 def _asks_later(words: Words) -> bool:

@@ -587,6 +587,13 @@ def test_a_comparison_that_is_no_question_of_choice_keeps_its_comma() -> None:
         ("Gold was won from ores by using?", "Gold was won from ores by using something known."),
         ("They fought in both England and?", "They fought in both England and something known."),
         ("What unit got the .40 pistol?", "a known unit that got the .40 pistol."),
+        ("How is it almost always begun?", "a known way in which it is almost always begun."),
+        ("Prior to what year was the house built?", "a known year prior to which the house was built."),
+        (
+            "Tin makes two; what's the other one?",
+            "Tin makes two. There exists a known thing that is the other one.",
+        ),
+        ("Artists from what decade did not sell?", "Artists from a known decade did not sell."),
     ],
 )
 def test_clauses_whose_verb_does_not_stand_out(question: str, wanted: str) -> None:
