@@ -188,20 +188,30 @@ def only_counts(answer: str) -> bool:
     return bool(_NUMBER.match(last)) or last in _SMALL | _SCALES
 
 
+def counted(answer: str, noun: str) -> str:
+    """Return a number with what it counts.
+
+    >>> counted("five", "boats"), counted("thousands", "years")
+    ('five boats', 'thousands of years')
+    """
+    many = answer.lower().endswith(("dozens", "hundreds", "thousands", "millions", "billions"))
+    return f"{answer} of {noun}" if many else f"{answer} {noun}"
+
+
 def is_many(answer: str) -> bool:
     """Whether a verb after an answer is plural.
 
     >>> is_many("the sun and the moon"), is_many("the United States"), is_many("plants")
     (True, False, True)
-    >>> is_many("to make seeds")
-    False
+    >>> is_many("to make seeds"), is_many("Mayor W. Haydon Burns")
+    (False, False)
     """
     words = words_of(f"x {answer}")[1:]
     if words[:1] and words[0].low == "to":  # a deed
         return False
     if any(word.low == "and" and not word.sealed for word in words[1:]):
         return True
-    return is_plural(words) and not any(word.name for word in words)
+    return is_plural(words) and not any(word.text[:1].isupper() for word in words)
 
 
 _SUBJECTS = frozenset({"i", "you", "he", "she", "it", "we", "they", "there", "because"})

@@ -17,6 +17,7 @@ from entail.tuning import lexicon
 from entail.tuning.answer_clauses import alone, at_gap
 from entail.tuning.answer_phrases import (
     BEARINGS,
+    counted,
     counts,
     inside,
     is_clause,
@@ -99,12 +100,11 @@ def statement(question: str, answer: str) -> Statement:
             return Statement(question, answer, sentence_of(whole), said.rule, "inserted")
     if not told:
         return Statement(question, answer, said.text, said.rule, "claim")
-    text: str | None
     if not any(character.isalnum() for character in question):
         return Statement(question, answer, sentence_of(told), said.rule, "answer")
     if is_clause(told) and not lost(question, told):
         return Statement(question, answer, sentence_of(told), said.rule, "answer")
-    short = len(told.split()) <= MAX_ANSWER and not re.search(r"[.!?] [A-Z]|\n|[?:;]", told)
+    short = len(told.split()) <= MAX_ANSWER and not re.search(r"(?<!\b[A-Z])[.!?] [A-Z]|\n|[?:;]", told)
     if short and not (said.rule in _FOR_A_NOUN and _is_sentence(answer)):
         text = _inserted(question, told, said.rule)
         if text is not None:
@@ -213,7 +213,7 @@ def _bare(noun: Words) -> Words:
 
 
 _YES = re.compile(r"(?:yes|true|correct|right)$", re.IGNORECASE)
-_NO = re.compile(r"(?:no|false|incorrect|wrong)$", re.IGNORECASE)
+_NO = re.compile(r"(?:not?|false|incorrect|wrong)$", re.IGNORECASE)
 
 
 def _whether(words: Words, answer: str) -> str | None:
@@ -303,7 +303,7 @@ def _how_many(parts: Asked, answer: str) -> str | None:
     named = not noun or parts.noun[-1].low in answer.lower().split()
     if not (named or only_counts(answer)):
         return None  # it counts something else
-    told = inside(answer if named else f"{answer} {noun}")
+    told = inside(answer if named else counted(answer, noun))
     if rest[0].low in BE and len(rest) > 1 and rest[1].low == "there":
         return " ".join(filter(None, ["there", rest[0].low, told, text_of(rest[2:])]))
     clause = core(rest)
@@ -362,11 +362,10 @@ def _fronted(parts: Asked, answer: str) -> str | None:
         if not counts(answer):
             return None
         if parts.wh == "how many" and noun and noun[-1].low not in answer.lower().split():
-            answer = f"{answer} {text_of(noun)}"
+            answer = counted(answer, text_of(noun))
     elif parts.wh not in {"what", "which", "who", "whom", "when", "where"} or len(noun) > 1:
         return None
-    clause = adjunct(parts.rest)
-    told = inside(answer)
+    clause, told = adjunct(parts.rest), inside(answer)
     if answer.islower() and is_adverb(words_of(answer)[-1]):
         return None  # "to what extent": "partly"
     bound = told.split()[0] in PREPOSITIONS and len(told.split()) > 1
@@ -383,10 +382,11 @@ def _in_place(parts: Asked, answer: str) -> str | None:
         return None
     told: str | None = inside(answer)
     if parts.wh in {"how many", "how much", "how degree", "whose", "why", "how"}:
-        return None
+        known = parts.wh == "how many" and parts.noun and only_counts(answer) and counts(answer)
+        told = counted(inside(answer), text_of(parts.noun)) if known else None
     if parts.wh == "when" and not parts.front:
         told = time_phrase(answer)
-    elif parts.wh == "where" and not parts.front:
+    if parts.wh == "where" and not parts.front:
         told = place_phrase(answer, before)
     return None if told is None else f"{lowered(before)} {told} {text_of(parts.rest)}".strip()
 

@@ -306,9 +306,10 @@ def with_before(said: str, parts: Asked) -> str:
         "to",
     }
     adverb = is_adverb(parts.before[0]) and (not second or lexicon.is_ing(second) or second in PREPOSITIONS)
-    if lexicon.base_of_participle(first) and not lexicon.is_regular_guess(first) and not moving:
+    done = bool(lexicon.base_of_participle(first)) and not lexicon.is_regular_guess(first)
+    if (done or lexicon.is_ing(first)) and not moving:
         return f"{said}, {text[:1].lower()}{text[1:]}"
-    if moving or adverb or lexicon.is_ing(first) or lexicon.base_of_participle(first):
+    if moving or adverb or lexicon.base_of_participle(first):
         return f"{said} {text}"
     if is_adverb(parts.before[0]):
         return f"{text}, {middle}"

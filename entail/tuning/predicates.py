@@ -80,7 +80,7 @@ def finite_verb(words: Sequence[Word], *, first: int = 0) -> int | None:
     scores: dict[int, float] = {}
     for place in range(first, len(words)):
         word = words[place]
-        if word.sealed or word.name:
+        if word.sealed or word.name or (place > 1 and _is_relative(words[place - 1])):
             continue
         if word.low in AUXILIARIES or word.low.endswith("n't"):
             if place and words[place - 1].low in {"to", "the"}:
@@ -141,6 +141,11 @@ def _set_off(words: Sequence[Word], place: int) -> bool:
         return False
     end = next((at for at in range(place, len(words) - 1) if words[at].comma), None)
     return end is not None and (_is_verb(words[end + 1]) or words[end + 1].low in AUXILIARIES)
+
+
+def _is_relative(word: Word) -> bool:
+    """Whether a verb behind a word is that of a relative clause: "which artist who painted it is"."""
+    return word.low in {"who", "which", "that"} and not (word.name or word.sealed)
 
 
 def _same_clause(words: Sequence[Word]) -> Sequence[Word]:
