@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from entail.tuning import lexicon
 from entail.tuning.clauses import has_verb, is_auxiliary
-from entail.tuning.predicates import finite_verb
+from entail.tuning.finite import finite_verb
 from entail.tuning.words import (
     DETERMINERS,
     DO,

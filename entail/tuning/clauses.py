@@ -282,7 +282,10 @@ def _join(subject: Words, aux: Word, rest: Words, gap: Gap) -> Clause:
         cut -= 1  # "is better known", "would rather go"
     while cut > 1 and subject[cut - 1].low == "not":
         cut -= 1
-    words = [text_of(subject[:cut]), aux.text, text_of(subject[cut:]), text_of(rest)]
+    first, verb = text_of(subject[:cut]), aux.text
+    if first.endswith(",") and first.count(",") == 1 and not subject[cut:]:  # "how tall was he, in feet"
+        first, verb = first.rstrip(","), f"{verb},"
+    words = [first, verb, text_of(subject[cut:]), text_of(rest)]
     text = " ".join(part for part in words if part)
     return Clause(text, gap, _stranded(rest))
 
@@ -301,7 +304,8 @@ def _last(aux: Word, rest: Words, gap: Gap) -> Clause:
     if 1 < cut < len(rest) and rest[cut - 1].low in {"in", "during", "on"}:
         cut -= 1
     starts = {"when", "while", "if", "because", "compared", "according", "who", "which"}
-    cut = next((at for at in range(1, cut) if rest[at].low in starts and not rest[at].sealed), cut)
+    names = [word.name or word.sealed for word in rest]
+    cut = next((at for at in range(1, cut) if rest[at].low in starts and not names[at]), cut)
     return Clause(
         " ".join(p for p in (text_of(rest[:cut]), aux.text, text_of(rest[cut:])) if p), gap, sure=False
     )
@@ -309,7 +313,8 @@ def _last(aux: Word, rest: Words, gap: Gap) -> Clause:
 
 def _of_relative(words: Words, place: int) -> bool:
     """Whether the verb at a place is that of a relative clause: "the man who recorded it"."""
-    start = next((at for at in range(1, place) if words[at].low in {"who", "which", "that"}), None)
+    relative = {"who", "which", "that"}
+    start = next((at for at in range(1, place) if words[at].low in relative and not words[at].name), None)
     if start is None or words[place].low in {"born", "located", "held"}:
         return False
     between = [word for word in words[start + 1 : place] if is_finite(word) or is_auxiliary(word)]

@@ -15,14 +15,12 @@ from entail.tuning.words import (
     AUXILIARIES,
     CONJUNCTIONS,
     DETERMINERS,
-    DO,
     PREPOSITIONS,
     PRONOUNS,
     SUBORDINATORS,
     Word,
     ends_phrase,
     is_adverb,
-    is_plural,
     is_preposition,
 )
 
@@ -53,7 +51,7 @@ def base_verb(words: Sequence[Word], *, first: int = 1) -> int | None:
         share = lexicon.verb_share(word.low)
         if share == 0 or word.name or word.sealed or not may_follow(words, place):
             continue
-        score = math.log(share / (1.01 - share)) + _after_verb(words, place)
+        score = math.log(share / (1.01 - share)) + suits_verb(words, place)
         if place and lexicon.is_adjective(words[place - 1].low) and not words[place - 1].name:
             score -= 2
         if place and words[place - 1].comma:
@@ -68,91 +66,6 @@ def base_verb(words: Sequence[Word], *, first: int = 1) -> int | None:
     return next(
         (place for place, score in scores.items() if score > 0), max(scores, key=lambda at: scores[at])
     )
-
-
-def finite_verb(words: Sequence[Word], *, first: int = 0) -> int | None:
-    """Return the place of the first verb that needs no auxiliary, or of an auxiliary.
-
-    >>> from entail.tuning.words import words_of
-    >>> finite_verb(words_of("famous Polish pianist wrote it"))
-    3
-    """
-    scores: dict[int, float] = {}
-    for place in range(first, len(words)):
-        word = words[place]
-        if word.sealed or word.name or (place > 1 and _is_relative(words[place - 1])):
-            continue
-        if word.low in AUXILIARIES or word.low.endswith("n't"):
-            if place and words[place - 1].low in {"to", "the"}:
-                continue
-            scores[place] = 2.0
-            break
-        if place > first and not may_follow(words, place):
-            continue
-        score = -9.0
-        if any(later.low in DO for later in _same_clause(words[place + 1 :])) or _set_off(words, place):
-            continue
-        if lexicon.base_of_past(word.low) is not None:
-            score = 0.5 if lexicon.is_regular_guess(word.low) else 1.2
-            before_noun = place == first and place + 1 < len(words) and not opens(words[place + 1])
-            before_noun = before_noun and not (place and is_plural([words[place - 1]]))
-            if before_noun or word.low in {
-                "used",
-                "based",
-                "related",
-                "united",
-                "set",
-                "cost",
-                "left",
-                "cut",
-            }:
-                score -= 1.2
-            if place and lexicon.is_adjective(words[place - 1].low):
-                score -= 0.5
-            if place + 1 < len(words) and words[place + 1].low == "by":  # "resources consumed by ..."
-                score -= 3
-        if third := lexicon.third_share(word.low):
-            score = max(score, math.log(third / (1.01 - third)))
-        share = lexicon.verb_share(word.low)
-        if share and place and any(is_plural([before]) for before in words[max(0, first - 1) : place]):
-            far = not is_plural([words[place - 1]])
-            score = max(score, math.log(share / (1.01 - share)) - (1.0 if far else 0.3))
-        if score > -9:
-            scores[place] = score + _after_verb(words, place)
-    if not scores:
-        return None
-    return next(
-        (place for place, score in scores.items() if score > 0), max(scores, key=lambda at: scores[at])
-    )
-
-
-def _set_off(words: Sequence[Word], place: int) -> bool:
-    """Whether a participle only describes, and a verb follows: "a hall, listed as old, has"."""
-    if not place or lexicon.base_of_participle(words[place].low) is None:
-        return False
-    if [word.low for word in words[place + 1 : place + 2]] == ["in"] and words[place + 1 : place + 3][
-        -1
-    ].low.isdigit():
-        later = [
-            word for word in words[place + 3 :] if not is_adverb(word)
-        ]  # "a school founded in 1794 used"
-        return bool(later) and (_is_verb(later[0]) or later[0].low in AUXILIARIES)
-    if not words[place - 1].comma:
-        return False
-    end = next((at for at in range(place, len(words) - 1) if words[at].comma), None)
-    return end is not None and (_is_verb(words[end + 1]) or words[end + 1].low in AUXILIARIES)
-
-
-def _is_relative(word: Word) -> bool:
-    """Whether a verb behind a word is that of a relative clause: "which artist who painted it is"."""
-    return word.low in {"who", "which", "that"} and not (word.name or word.sealed)
-
-
-def _same_clause(words: Sequence[Word]) -> Sequence[Word]:
-    """Return the words before the next clause begins."""
-    starts = SUBORDINATORS | lexicon.word_class("starts")
-    end = next((at for at, word in enumerate(words) if word.low in starts or word.comma), len(words))
-    return words[:end]
 
 
 def participle(words: Sequence[Word]) -> int | None:
@@ -245,7 +158,7 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
     word, before = words[place], words[place - 1]
     if word.sealed or not may_follow(words, place):
         return None
-    between = {one.low for one in words[1:place] if not one.sealed}
+    between = {one.low for one in words[1:place] if not (one.sealed or one.name)}
     if between & {"when", "while", "if", "because"}:
         return None
     if "than" in between and not is_preposition(word):
@@ -265,7 +178,7 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
             score -= 0.8
         if word.low in NAMING or word.low in {"located", "born", "held", "situated", "supposed", "allowed"}:
             score += 1
-        if before.low in {"who", "which", "that"}:
+        if is_relative(before):
             return None
         return score - (1 if lexicon.is_regular_guess(word.low) else 0) - 0.01 * place
     if not word.name and lexicon.is_ing(word.low):
@@ -287,7 +200,7 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
         return 1.5 - (0.8 if inner else 0) - 0.01 * place
     if word.low == "the" and before.name and after is not None and after.name:  # "Alexander the Great"
         return None
-    inside = any(one.low in SUBORDINATORS and not one.sealed for one in words[1:place])
+    inside = bool(between & SUBORDINATORS)
     if (
         nominal
         and not inside
@@ -295,7 +208,7 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
         and not (
             before.low in PREPOSITIONS | {"all", "both", "half", "most"}
             or before.comma
-            or _is_verb(before)
+            or is_verb(before)
             or (word.low == "one" and _is_quality(before) and not (after is not None and after.low == "of"))
             or any(one.low in AUXILIARIES for one in words[place + 1 :])
         )
@@ -334,7 +247,7 @@ def may_follow(words: Sequence[Word], place: int) -> bool:
     return ends_phrase(before)
 
 
-def _after_verb(words: Sequence[Word], place: int) -> float:
+def suits_verb(words: Sequence[Word], place: int) -> float:
     """Return how well what follows a place suits a verb there."""
     if place + 1 >= len(words):
         return 0.9
@@ -373,7 +286,13 @@ def _is_noun(word: Word) -> bool:
     return word.name or not (other or lexicon.base_of_participle(word.low))
 
 
-def _is_verb(word: Word) -> bool:
+def is_relative(word: Word) -> bool:
+    """Whether a verb behind a word is that of a relative clause: "which artist who painted it is"."""
+    return word.low in {"who", "which", "that"} and not (word.name or word.sealed)
+
+
+def is_verb(word: Word) -> bool:
+    """Whether a word is more often a verb, in any form, than not."""
     return not word.name and (
         lexicon.verb_share(word.low) > 0.5
         or lexicon.is_ing(word.low)

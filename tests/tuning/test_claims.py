@@ -589,6 +589,12 @@ def test_a_comparison_that_is_no_question_of_choice_keeps_its_comma() -> None:
         ("Which poet who had it is here?", "a known poet who had it that is here."),
         ("Which season of Doctor Who won it?", "a known season of Doctor Who that won it."),
         ("What plant makes seeds that fly?", "a known plant that makes seeds that fly."),
+        ("When was Doctor Who first shown?", "a known time when Doctor Who was first shown."),
+        ("How tall was Ann, in feet?", "a known measure of how tall Ann was, in feet."),
+        (
+            "How many miles, once done, will it cover?",
+            "a known number of miles, once done, that it will cover.",
+        ),
         ("What unit got the .40 pistol?", "a known unit that got the .40 pistol."),
         ("How is it almost always begun?", "a known way in which it is almost always begun."),
         ("Prior to what year was the house built?", "a known year prior to which the house was built."),
