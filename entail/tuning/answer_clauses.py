@@ -8,7 +8,17 @@ from entail.tuning.clauses import adjunct, core, is_auxiliary
 from entail.tuning.gaps import begins_predicate, object_gap
 from entail.tuning.phrases import PARTICLES, lowered
 from entail.tuning.predicates import base_verb, participle
-from entail.tuning.words import BE, HAVE, PREPOSITIONS, SUBORDINATORS, TIME_ADVERBS, Word, Words, text_of
+from entail.tuning.words import (
+    BE,
+    HAVE,
+    PREPOSITIONS,
+    SUBORDINATORS,
+    TIME_ADVERBS,
+    Word,
+    Words,
+    is_adverb,
+    text_of,
+)
 
 
 def alone(rest: Words, answer: str, *, person: bool = False) -> str | None:
@@ -26,9 +36,11 @@ def alone(rest: Words, answer: str, *, person: bool = False) -> str | None:
     if not rest:
         return None
     clause = core(rest, person=person)
+    first = rest[0]
+    if first.low in BE and len(rest) > 2 and rest[-1].low in {"called", "termed", "nicknamed"}:
+        return _equated(rest[1:], first.text.lower(), inside(answer))
     if clause.gap == "object":
         return at_gap(rest, inside(answer))
-    first = rest[0]
     if first.low in BE and len(rest) > 1:
         if rest[1].low == "there":
             return None
@@ -45,7 +57,9 @@ def _equated(named: Words, verb: str, answer: str) -> str | None:
     """Say what something is, or is called; None where its last words lack something else."""
     last = named[-1].low
     if last in {"called", "named", "termed", "nicknamed", "known"} and len(named) > 1:
-        return None if last == "known" else f"{lowered(named[:-1])} {verb} {last} {answer}"
+        end = next((at for at in range(len(named) - 1, 1, -1) if not is_adverb(named[at - 1])), 1)
+        said = f"{lowered(named[:end])} {verb} {text_of(named[end:])} {answer}"  # "is sometimes called"
+        return None if last == "known" else said
     lacking = len(named) > 2 and named[-2].low == "to" and lexicon.verb_share(last) > 0.5
     return None if lacking else f"{lowered(named)} {verb} {answer}"
 

@@ -41,6 +41,9 @@ def object_gap(words: Sequence[Word]) -> int | None:
     last = words[-1]
     if last.low == "worth" and len(words) > 1:
         return len(words) - 1
+    before = next((word for word in words[-2::-1] if not is_adverb(word)), last)
+    if last.low in {"called", "termed", "nicknamed"} and _relative(words) and before.low not in AUXILIARIES:
+        return len(words) - 1  # "What is the boat that serves the island called?"
     found = predicate(words, locative=False)
     second = _beside(words)
     if found is not None and second is not None and second < found and not _verb_between(words[second:found]):

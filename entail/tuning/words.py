@@ -85,7 +85,7 @@ def words_of(text: str) -> list[Word]:
     raw = text.split()
     lows = [_low(part) for part in raw]
     names = [
-        bool(index and low and _capital(part))
+        bool(index and low and low not in {"did", "does"} and _capital(part))
         for index, (part, low) in enumerate(zip(raw, lows, strict=True))
     ]
     small = sum(part[:1].islower() for part in raw[1:])

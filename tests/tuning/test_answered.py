@@ -245,6 +245,8 @@ def test_an_answer_to_a_multiple_choice_question_may_be_its_letter(
             "partly",
             "There exists a known extent to which it succeeded: partly.",
         ),
+        ("What is the moth also called?", "owl", "The moth is also called owl."),
+        ("What is the boat that serves it called?", "Ann", "The boat that serves it is called Ann."),
         ("Who wrote it?", "J. R. R. Hay", "J. R. R. Hay wrote it."),
         ("Who was in charge of it?", "Mayor W. Ann Burns", "Mayor W. Ann Burns was in charge of it."),
         ("Ann wrote how many plays?", "37", "Ann wrote 37 plays."),

@@ -589,6 +589,13 @@ def test_a_comparison_that_is_no_question_of_choice_keeps_its_comma() -> None:
         ("Which poet who had it is here?", "a known poet who had it that is here."),
         ("Which season of Doctor Who won it?", "a known season of Doctor Who that won it."),
         ("What plant makes seeds that fly?", "a known plant that makes seeds that fly."),
+        ("What is the boat that serves it called?", "a known thing that the boat that serves it is called."),
+        (
+            "What is the name that it is also called?",
+            "a known thing that is the name that it is also called.",
+        ),
+        ("What effect would this have on it?", "a known effect that this would have on it."),
+        ("During what war Did they get it?", "a known war during which they got it."),
         ("When was Doctor Who first shown?", "a known time when Doctor Who was first shown."),
         ("How tall was Ann, in feet?", "a known measure of how tall Ann was, in feet."),
         (
