@@ -5,7 +5,7 @@ from __future__ import annotations
 from entail.tuning import lexicon
 from entail.tuning.answer_phrases import inside, is_clause, is_many, is_no_phrase
 from entail.tuning.clauses import adjunct, core, is_auxiliary
-from entail.tuning.gaps import begins_predicate, object_gap
+from entail.tuning.gaps import NAMING_LAST, begins_predicate, object_gap
 from entail.tuning.phrases import PARTICLES, lowered
 from entail.tuning.predicates import base_verb, participle
 from entail.tuning.words import (
@@ -37,7 +37,7 @@ def alone(rest: Words, answer: str, *, person: bool = False) -> str | None:
         return None
     clause = core(rest, person=person)
     first = rest[0]
-    if first.low in BE and len(rest) > 2 and rest[-1].low in {"called", "termed", "nicknamed"}:
+    if first.low in BE and len(rest) > 2 and rest[-1].low in NAMING_LAST:
         return _equated(rest[1:], first.text.lower(), inside(answer))
     if clause.gap == "object":
         return at_gap(rest, inside(answer))

@@ -9,7 +9,15 @@ from typing import Literal
 
 from entail.tuning import lexicon
 from entail.tuning.gaps import begins_predicate, object_gap
-from entail.tuning.predicates import SUPERLATIVE, after_names, base_verb, of_quality, participle, predicate
+from entail.tuning.predicates import (
+    SUPERLATIVE,
+    after_names,
+    base_verb,
+    is_relative,
+    of_quality,
+    participle,
+    predicate,
+)
 from entail.tuning.words import (
     AUXILIARIES,
     BE,
@@ -313,8 +321,7 @@ def _last(aux: Word, rest: Words, gap: Gap) -> Clause:
 
 def _of_relative(words: Words, place: int) -> bool:
     """Whether the verb at a place is that of a relative clause: "the man who recorded it"."""
-    relative = {"who", "which", "that"}
-    start = next((at for at in range(1, place) if words[at].low in relative and not words[at].name), None)
+    start = next((at for at in range(1, place) if is_relative(words[at])), None)
     if start is None or words[place].low in {"born", "located", "held"}:
         return False
     between = [word for word in words[start + 1 : place] if is_finite(word) or is_auxiliary(word)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -80,13 +81,13 @@ def _of_others(parts: Asked) -> bool:
 
 def names_a_time(parts: Asked) -> bool:
     """Whether it asks for a time by its name: "when was the last time the cubs won"."""
-    verb, article, which, noun = (*(word.low for word in parts.rest[:4]), *[""] * 4)[:4]
+    named = re.match(r"(?:is|was) the (\w+) time\b", " ".join(word.low for word in parts.rest))
     return (
         parts.wh == "when"
         and not parts.noun
         and not parts.joined
-        and (verb in {"is", "was"} and article == "the")
-        and (which in {"last", "first", "next", "only", "best", "worst", "right", "ideal"} and noun == "time")
+        and named is not None
+        and named[1] in {"last", "first", "next", "only", "best", "worst", "right", "ideal"}
     )
 
 

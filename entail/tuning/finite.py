@@ -70,21 +70,20 @@ def _set_off(words: Sequence[Word], place: int) -> bool:
     """Whether a participle only describes, and a verb follows: "a hall, listed as old, has"."""
     if not place or lexicon.base_of_participle(words[place].low) is None:
         return False
-    if [word.low for word in words[place + 1 : place + 2]] == ["in"] and words[place + 1 : place + 3][
-        -1
-    ].low.isdigit():
-        later = [
-            word for word in words[place + 3 :] if not is_adverb(word)
-        ]  # "a school founded in 1794 used"
-        return bool(later) and (is_verb(later[0]) or later[0].low in AUXILIARIES)
+    dated = [word.low for word in words[place + 1 : place + 3]]
+    if len(dated) == 2 and dated[0] == "in" and dated[1].isdigit():  # "a school founded in 1794 used"
+        return _begins_with_verb([word for word in words[place + 3 :] if not is_adverb(word)])
     opening = {"once", "when", "if", "as"}
-    before = next(
-        (one for one in words[place - 1 :: -1] if not is_adverb(one) and one.low not in opening), None
-    )
+    earlier = (word for word in reversed(words[:place]) if not is_adverb(word) and word.low not in opening)
+    before = next(earlier, None)
     if before is None or not before.comma:
         return False
-    end = next((at for at in range(place, len(words) - 1) if words[at].comma), None)
-    return end is not None and (is_verb(words[end + 1]) or words[end + 1].low in AUXILIARIES)
+    end = next((at for at in range(place, len(words)) if words[at].comma), len(words))
+    return _begins_with_verb(words[end + 1 :])
+
+
+def _begins_with_verb(words: Sequence[Word]) -> bool:
+    return bool(words) and (is_verb(words[0]) or words[0].low in AUXILIARIES)
 
 
 def _same_clause(words: Sequence[Word]) -> Sequence[Word]:

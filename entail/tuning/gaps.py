@@ -21,6 +21,8 @@ from entail.tuning.words import (
 )
 
 _RELATED = lexicon.word_class("related")
+NAMING_LAST = lexicon.word_class("naming_last")
+"""Participles that ask for a name where they are the last word: "What is it called?"."""
 
 
 def object_gap(words: Sequence[Word]) -> int | None:
@@ -42,7 +44,7 @@ def object_gap(words: Sequence[Word]) -> int | None:
     if last.low == "worth" and len(words) > 1:
         return len(words) - 1
     before = next((word for word in words[-2::-1] if not is_adverb(word)), last)
-    if last.low in {"called", "termed", "nicknamed"} and _relative(words) and before.low not in AUXILIARIES:
+    if last.low in NAMING_LAST and _relative(words) and before.low not in AUXILIARIES:
         return len(words) - 1  # "What is the boat that serves the island called?"
     found = predicate(words, locative=False)
     second = _beside(words)
@@ -121,7 +123,7 @@ def object_gap(words: Sequence[Word]) -> int | None:
     return None
 
 
-_MEANT = frozenset({"designed", "supposed", "intended", "expected", "meant", "required", "built", "planned"})
+_MEANT = lexicon.word_class("meant")
 
 
 def _to_do(words: Sequence[Word], at: int) -> bool:

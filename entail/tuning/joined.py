@@ -7,6 +7,7 @@ import re
 from entail.tuning import lexicon
 from entail.tuning.asking import asked
 from entail.tuning.clauses import has_verb, is_auxiliary
+from entail.tuning.expanded import expanded
 from entail.tuning.words import (
     BE,
     CONJUNCTIONS,
@@ -26,7 +27,7 @@ OPENINGS = (CONJUNCTIONS - {"nor", "&"}) | {"so", "yet", "well", "ok", "okay"}
 ASKED_FOR = lexicon.word_class("asked_for")
 """How somebody is told to say something: "Name", "Explain"."""
 
-_GRADES = frozenset({"more", "most", "less", "least", "better", "best", "worse", "worst", "first", "last"})
+_GRADES = lexicon.word_class("grades")
 _STOPS = re.compile(r"[.!;][\"\u201d')]*\s+")
 _ABBREVIATIONS = lexicon.word_class("abbreviations")
 
@@ -72,19 +73,18 @@ def begins_asking(words: Words) -> bool:
     >>> begins_asking(words_of("in which year was it")), begins_asking(words_of("in time it was"))
     (True, False)
     """
-    first = words[0]
+    first = expanded(words[:1])[0]
     bound = first.low in PREPOSITIONS and len(words) > 1 and words[1].low in WH
-    return (first.low.partition("'")[0] in WH and not first.name) or is_auxiliary(first) or bound
+    return (first.low in WH and not first.name) or is_auxiliary(first) or bound
 
 
 def _asks_later(words: Words) -> bool:
     """Whether a question follows a phrase that says when or where: "If it rains, what ..."."""
-    one = not any(word.text.endswith(".") for word in words[:-1])
     first = words[0].low
     bound = first in PREPOSITIONS | SUBORDINATORS or lexicon.base_of_participle(first) is not None
-    return (one and bound) and any(
-        word.comma and begins_asking(words[at:]) for at, word in enumerate(words[:-1], 1)
-    )
+    if not bound or any(word.text.endswith(".") for word in words[:-1]):
+        return False
+    return any(word.comma and begins_asking(words[at:]) for at, word in enumerate(words[:-1], 1))
 
 
 def _asks_first(words: Words) -> bool:

@@ -32,7 +32,7 @@ _AFTER_THIS = lexicon.word_class("after_this")
 _OBJECT = lexicon.word_class("object")
 _QUALITIES = lexicon.word_class("qualities")
 SUPERLATIVE = lexicon.word_class("superlative")
-_RESULTING = frozenset({"made", "kept", "left", "considered", "deemed", "rendered", "thought", "found"})
+_RESULTING = lexicon.word_class("resulting")
 """Participles that a quality follows: "Is the public | made aware"."""
 _BARE_NOUNS = {("part", "of"), ("home", "to"), ("member", "of"), ("members", "of"), ("heir", "to")}
 """How a predicate begins that is a noun without an article: "Is Wales | part of England"."""
