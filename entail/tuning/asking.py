@@ -20,6 +20,7 @@ from entail.tuning.words import (
     is_preposition,
 )
 
+_SELVES = frozenset({"he", "she", "it", "they", "we", "you", "i"})
 _PRECISELY = frozenset({"exactly", "precisely", "specifically", "actually"})
 _DEGREES = lexicon.word_class("degrees")
 _BEFORE_WH = PREPOSITIONS | lexicon.word_class("before_wh")
@@ -250,7 +251,7 @@ def _phrase(words: Sequence[Word]) -> Asked:
             if verb:
                 return Asked(wh, noun=tuple(tail[:verb]), rest=tuple(tail[verb:]))
         return Asked(wh, rest=tuple(tail))
-    if not tail or is_auxiliary(tail[0]) or tail[0].low in {"to", "about"}:
+    if not tail or is_auxiliary(tail[0]) or tail[0].low in _SELVES | {"to", "about"}:
         return Asked(wh, rest=tuple(tail))
     if wh in {"what", "which"} and _is_verb_after_what(tail):
         return Asked(wh, rest=tuple(tail))
@@ -289,15 +290,17 @@ def _how(tail: Sequence[Word]) -> Asked:
     if low in {"many", "much"}:
         if low == "much" and len(tail) > 1 and (is_auxiliary(tail[1]) or is_finite(tail[1])):
             return Asked("how much", rest=tuple(tail[1:]))
-        degree = (
-            len(tail) > 1
-            and low == "much"
-            and (
-                tail[1].low in {"more", "less", "too", "longer"}
-                or (tail[1].low.endswith(("er", "est")) and lexicon.is_adjective(tail[1].low))
+        degree = len(tail) > 1 and (
+            (low == "many" and tail[1].low in {"more", "fewer"})
+            or (
+                low == "much"
+                and (
+                    tail[1].low in {"more", "less", "too", "longer"}
+                    or (tail[1].low.endswith(("er", "est")) and lexicon.is_adjective(tail[1].low))
+                )
             )
         )
-        noun, rest = _noun(tail[1:])
+        noun, rest = _apart_in_time(tail[1:]) or _noun(tail[1:])
         if degree:
             return Asked("how degree", noun=(tail[0], *noun), rest=rest)
         return Asked(f"how {low}", noun=noun, rest=rest)
@@ -309,7 +312,19 @@ def _how(tail: Sequence[Word]) -> Asked:
     return Asked("how", rest=tuple(tail))
 
 
+def _apart_in_time(tail: Sequence[Word]) -> tuple[tuple[Word, ...], tuple[Word, ...]] | None:
+    """Part "years after the treaty was signed | did the war start", None where nothing is asked so."""
+    if len(tail) < 2 or tail[1].low not in {"after", "before"}:
+        return None
+    verb = next((at for at in range(len(tail) - 1, 1, -1) if tail[at].low in DO and not tail[at].name), None)
+    return (tuple(tail[:verb]), tuple(tail[verb:])) if verb else None
+
+
 _SUBJECTS = lexicon.word_class("subjects")
+
+
+_YEARLY = frozenset({"group", "groups", "model", "old", "olds", "end", "long", "and", "or", "book", "that"})
+"""What goes together with "year"."""
 
 
 def _noun(tail: Sequence[Word]) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
@@ -328,6 +343,9 @@ def _noun(tail: Sequence[Word]) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
         ),
         None,
     )
+    dated = verb > 1 and tail[0].low in {"year", "month"} and not is_auxiliary(tail[verb])
+    if start is None and dated and not is_preposition(tail[1]) and tail[1].low not in _YEARLY:
+        start = 1  # "what year lebron james came"
     if start is not None:  # not inverted: "what year | the Titanic sank"
         return tuple(tail[:start]), tuple(tail[start:])
     while (

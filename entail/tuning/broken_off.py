@@ -70,7 +70,8 @@ def may_break_off(text: str, words: Words) -> bool:
     >>> [may_break_off(text, words_of(text)) for text in ("Ice melts when it", "Who melts ice", "ice melts")]
     [True, False, False]
     """
-    if len(words) < 3 or _ENDED.search(text) or not text.lstrip("\"'“(")[:1].isupper():
+    short = len(words) < 2 or (len(words) == 2 and words[1].low not in {"is", "are"})
+    if short or _ENDED.search(text) or not text.lstrip("\"'“(")[:1].isupper():
         return False
     first, second = words[0], words[1]
     if first.low in WH or is_auxiliary(first):

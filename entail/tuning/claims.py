@@ -14,9 +14,9 @@ from entail.data.multiple_choice import choices
 from entail.tuning import lexicon
 from entail.tuning.asking import Asked, asked
 from entail.tuning.broken_off import broken_off, completed, filled, may_break_off
-from entail.tuning.clauses import adjunct, core, has_verb, is_auxiliary
+from entail.tuning.clauses import core, has_verb, is_auxiliary
 from entail.tuning.existence import BY_WORD, fronted
-from entail.tuning.expanded import expanded
+from entail.tuning.expanded import expanded, untokenized
 from entail.tuning.in_place import in_place, is_base
 from entail.tuning.joined import (
     ASKED_FOR,
@@ -26,22 +26,23 @@ from entail.tuning.joined import (
     labelled,
     offered,
     opening,
+    run_on,
     second,
 )
 from entail.tuning.kept import lost
+from entail.tuning.no_question_word import no_question, whether
 from entail.tuning.phrases import NUMBERS, known, lowered
 from entail.tuning.rules import FALLBACK
 from entail.tuning.words import (
     ADVERBS,
     DETERMINERS,
     PREPOSITIONS,
-    PRONOUNS,
     SUBORDINATORS,
     TIME_ADVERBS,
     WH,
     Words,
     is_adverb,
-    is_finite,
+    is_plural,
     is_preposition,
     text_of,
     words_of,
@@ -150,6 +151,7 @@ def _broken_off(sentence: str, *, of: str) -> tuple[str, str] | None:
 def sentences_of(question: str) -> list[str]:
     """Return the questions in a text, one or more, without their question marks."""
     text = re.sub(r"(?<=[A-Za-z]),(?=[A-Za-z])", ", ", question.replace("¿", " ").replace("¡", " ")).strip()
+    text = re.sub(r"(?<=[a-z])\.{3,}(?=[A-Za-z])", "... ", untokenized(text))
     text = re.sub(r"[?\uff1f]+([\"\u201d')]+)(?=\s+[a-z])", r"\1", text)  # a question that is quoted
     text = re.sub(r"([?\uff1f]+)([\"\u201d')]+)", r"\2\1", text)
     pieces = [piece.strip() for piece in _ENDS.split(text)]
@@ -161,7 +163,7 @@ def sentences_of(question: str) -> list[str]:
 def sentence_of(text: str) -> str:
     """Write a text as a sentence: with a capital, a full stop, no question mark."""
     text = re.sub(r"[?\uff1f؟]+", "", text).strip().rstrip(",;:-\u2013 ").rstrip()
-    text = re.sub(r"\s+([,;:]|\.(?!\d))", r"\1", text)
+    text = re.sub(r"\s+([,;:]|\.(?!\w))", r"\1", text)
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "!", '."', ".”")) else f"{text}."
 
@@ -189,12 +191,21 @@ def _claim(sentence: str) -> tuple[str, str]:
     if start:
         said, rule = _claim(text_of(words[start:]))
         return f"{text_of(words[:start])} {said[:1].lower()}{said[1:]}", rule
+    behind = run_on(words)
+    if behind:
+        said, rule = _claim(text_of(words[behind:]))
+        told = text_of(words[:behind])
+        told = _claim(told.rstrip(","))[0] if begins_asking(words) else told
+        return f"{sentence_of(told)} {sentence_of(said)}", rule
     two = second(words)
     if two:
         said, rule = _claim(text_of(words[:two]).rstrip(","))
         other, _ = _claim(text_of(words[two + 1 :]))
         return f"{sentence_of(said)} {sentence_of(other)}", rule
     tail = words[-1].low
+    if len(words) > 2 and words[0].low == "who" and tail in {"whom", "what"} and has_verb(words[1:-1]):
+        said, rule = _claim(text_of(words[:-1]))
+        return f"{said} {'something known' if tail == 'what' else 'a known person'}", rule
     if (
         len(words) > 4
         and words[-3].low == "and"
@@ -221,22 +232,13 @@ def _claim(sentence: str) -> tuple[str, str]:
         inner = asked(words)
         if inner is None or inner.placed is False or not inner.before:
             words[0] = replace(first, text=first.text.lower())
-            return _whether(words)
+            return whether(words)
     parts = asked(words)
     if parts is None:
         whole = filled(words) or completed(words)
-        return _after_comma(words) or ((whole, "open end") if whole else _no_question(words))
+        return _after_comma(words) or ((whole, "open end") if whole else no_question(words))
     said, rule = _said(parts)
     return with_before(said, replace(parts, before=()) if rule == "in place" else parts), rule
-
-
-def _whether(words: Words) -> tuple[str, str]:
-    """Claim what "is", "does", "can" ask; of what shows no end of its subject only that it is known."""
-    clause = adjunct(words, complete=True)
-    if clause.sure:
-        return f"It is known whether {clause.text}", "whether"
-    about = words[1:] if len(words) > 1 and not words[0].low.endswith("n't") else words
-    return f"There exists something known about {text_of(about)}", "topic"
 
 
 _AT_END = {
@@ -336,7 +338,12 @@ def _imperative(words: Words) -> str | None:
         rest = rest[1:]
     if not rest or is_auxiliary(rest[0]) or rest[0].low == "of":
         return None
-    if verb not in {"name", *_RENAMED} and rest[0].low not in DETERMINERS | WH | NUMBERS | _INDEFINITE:
+    listed = verb == "list" and is_plural(rest)
+    if (
+        verb not in {"name", *_RENAMED}
+        and not listed
+        and rest[0].low not in DETERMINERS | WH | NUMBERS | _INDEFINITE
+    ):
         return None
     if rest[0].low in WH:
         inner = asked(rest)
@@ -356,25 +363,9 @@ def _after_comma(words: Words) -> tuple[str, str] | None:
     tail = words[cut:]
     before = Asked("", before=tuple(words[:cut]))
     if is_auxiliary(tail[0]) and words[0].low in PREPOSITIONS | SUBORDINATORS:
-        said, rule = _whether(tail)
+        said, rule = whether(tail)
         return with_before(said, before), rule
     if tail[0].low in ASKED_FOR and len(tail) > 1:
         found = _imperative(tail)
         return (with_before(found, before), "imperative") if found else None
     return None
-
-
-def _no_question(words: Words) -> tuple[str, str]:
-    verb = next((at for at, word in enumerate(words) if at and is_auxiliary(word)), None)
-    if verb is None and words[0].low in PRONOUNS | {"this", "these"}:
-        verb = next((at for at, word in enumerate(words) if at and is_finite(word)), None)
-    if verb is not None and verb + 1 < len(words):
-        return text_of(words), "statement"
-    verbal = has_verb(words)
-    phrase = any(word.low in {"of", "in", "for", "to", "by", "on"} for word in words[1:-1])
-    if phrase and not verbal and not words[1].name and words[0].low not in PREPOSITIONS:
-        return known(
-            [replace(words[0], text=words[0].text[:1].lower() + words[0].text[1:]), *words[1:]]
-        ), "topic"
-    about = words[1:] if words[0].low == "about" and len(words) > 1 else words
-    return f"There exists something known about {lowered(about)}", "topic"

@@ -120,7 +120,10 @@ def core(
     if words and words[0].low in (DETERMINERS | PRONOUNS) - {"one", "people", "all", "there", "someone"}:
         return Clause(text_of(words), "object", _stranded(words))
     if not words or not is_auxiliary(words[0]):
-        return Clause(text_of(words), "subject")
+        told = adjoined and has_verb(words[1:]) and not (is_finite(words[0]) or is_adverb(words[0]))
+        told = told and words[0].low not in SUBORDINATORS
+        told = told and lexicon.verb_share(words[0].low) <= 0.1  # "what year | lebron james came"
+        return Clause(text_of(words), "object" if told else "subject")
     aux, rest = words[0], words[1:]
     kind = _kind(aux)
     if not rest:
@@ -153,7 +156,8 @@ def core(
         own = rest[0].low in {"been", "ever", "never", "not", "also", "always"} or (
             not rest[0].name and lexicon.base_of_participle(rest[0].low) is not None
         )
-        if own or place is None or rest[0].low in {"their", "his", "her", "its"}:
+        indefinite = person and rest[0].low in {"a", "an"}  # "Who had a hit with ..."
+        if own or place is None or indefinite or rest[0].low in {"their", "his", "her", "its"}:
             return Clause(text_of(words), "subject")
         return _join(rest[:place], aux, rest[place:], "object")
     negated = rest[1:] if rest[0].low in NEGATIONS else rest if aux.low.endswith("n't") else ()
@@ -228,7 +232,9 @@ def _ordered(aux: Word, rest: Words, *, gap: Gap, complete: bool = False) -> Cla
     forms = [_inflected(aux, verb)]
     for before, word in zip([verb, *tail], tail, strict=False):
         joined = before.low in {"and", "or"} and (len(forms) == 2 or forms[-1].rstrip(",") == before.text)
-        if joined and lexicon.verb_share(word.low) >= 0.15 and not word.name and len(forms) <= 2:
+        then = before.low == "then" and len(forms) > 1 and forms[-2] == "and"  # "eat it and then sleep"
+        joined = (joined and len(forms) <= 2) or then
+        if joined and lexicon.verb_share(word.low) >= 0.15 and not word.name:
             forms.append(_inflected(aux, word))
         else:
             forms.append(word.text)

@@ -189,7 +189,9 @@ def _link(clause: Clause, head: str, preposition: str | None, parts: Asked) -> s
     if clause.gap == "object":
         if preposition:
             return f"{preposition} which"
-        if head in PLACES and any(word.low in AT_A_PLACE for word in parts.rest[1:]):
+        last = parts.rest[-1].low
+        where = lexicon.is_adjective(last) and not last.endswith("est") and len(parts.rest) > 2
+        if head in PLACES and (where or any(word.low in AT_A_PLACE for word in parts.rest[1:])):
             return "in which"
     if bare_time(head, parts):
         return f"{preposition} which"
@@ -236,6 +238,8 @@ def _how_degree(parts: Asked) -> tuple[str, str]:
     bounded = any(word.low in {"before", "after", "until", "till"} for word in parts.noun)
     verb = parts.rest[1].low if len(parts.rest) > 1 else ""
     straight = bounded and (lexicon.verb_share(verb) >= 0.6 or lexicon.base_of_participle(verb) is not None)
+    subject = parts.noun[0].low == "many" and verb != "there" and core(parts.rest).gap == "subject"
+    straight = straight or subject  # "how many more people were employed"
     clause = Clause(text_of(parts.rest), "adjunct") if straight else adjunct(parts.rest)
     return f"There exists a known measure of how {text_of(parts.noun)} {clause.text}".rstrip(), "how degree"
 

@@ -1,7 +1,8 @@
-"""Question words as they are typed, written out: "who's" as "who is", "whats" as "what is"."""
+"""Questions as they are typed, written out: "who's" as "who is", "whats" as "what is", "What 's" joined."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -31,6 +32,22 @@ _GRAMMAR = (
     | PRONOUNS
     | frozenset({"to", "many", "much", "not"})
 )
+
+
+_QUOTES = (re.compile(r"`` ?(.+?) ?\'\'"), re.compile(r"(?<!\S)` (.+?) \'(?!\w)"))
+_CLITIC = re.compile(r"(?<=\w) (?=(?:n['\u2019]t|['\u2019](?:s|re|ll|d|ve|m))(?!\w))", re.IGNORECASE)
+
+
+def untokenized(text: str) -> str:
+    """Join what the Penn Treebank's tokens part, as the questions of TREC have it.
+
+    >>> untokenized("What 's the origin of the name ` Scarlett ' ?"), untokenized("Who sang `` Hello ''")
+    ("What's the origin of the name 'Scarlett' ?", 'Who sang "Hello"')
+    """
+    for quotes, mark in zip(_QUOTES, "\"'", strict=True):
+        text = quotes.sub(rf"{mark}\1{mark}", text)
+    text = _CLITIC.sub("", text)
+    return re.sub(r"(?<=s) ' (?=\w)", "' ", text) if text.count("'") == 1 else text
 
 
 def expanded(words: Sequence[Word]) -> list[Word]:

@@ -51,7 +51,7 @@ def object_gap(words: Sequence[Word]) -> int | None:
     if found is not None and second is not None and second < found and not _verb_between(words[second:found]):
         found = None  # the verb of a clause beside the noun
     stranded = _stranded_at(words)
-    if stranded is None and found is not None and _to_do(words, found):
+    if stranded is None and found is not None and (_to_do(words, found) or _handed(words, found)):
         return found
     if stranded is not None:
         loose = found is not None and lexicon.is_adjective(words[found].low) and found + 1 != stranded
@@ -128,11 +128,28 @@ _MEANT = lexicon.word_class("meant")
 
 def _to_do(words: Sequence[Word], at: int) -> bool:
     """Whether something is meant to do what lacks its object: "the law | designed to cut by half"."""
+    lows = [word.low for word in words[at + 1 : at + 4]]
+    if lows[:2] == ["to", "be"] and lexicon.base_of_participle(words[at].low) is not None:
+        return lows[2:] in ([], ["by"])  # "What was the king said to be"
     if words[at].low not in _MEANT or [word.low for word in words[at + 1 : at + 2]] != ["to"]:
         return False
     verb, behind = words[at + 2 : at + 3], words[at + 3 : at + 4]
     transitive = bool(verb) and lexicon.verb_share(verb[0].low) > 0.1 and verb[0].low != "be"
     return transitive and (not behind or (is_preposition(behind[0]) and behind[0].low not in {"of", "with"}))
+
+
+_HANDED = lexicon.word_class("handed")
+_HANDED_OVER = lexicon.word_class("handed_over")
+
+
+def _handed(words: Sequence[Word], at: int) -> bool:
+    """Whether somebody is given what is asked for: "students | taught in school", not "the name given"."""
+    behind = words[at + 1].low if at + 1 < len(words) else ""
+    named = words[at - 1].low.removesuffix("s") in _HANDED_OVER or _relative(words[:at])
+    if words[at].low not in _HANDED or named or any(is_preposition(word) for word in words[:at]):
+        return False
+    bare = words[0].low not in DETERMINERS
+    return not behind or (bare and (behind in PREPOSITIONS - {"to", "of"} or behind in DETERMINERS))
 
 
 def _stranded_at(words: Sequence[Word]) -> int | None:

@@ -5,9 +5,15 @@ from __future__ import annotations
 from entail.tuning import lexicon
 from entail.tuning.asking import Asked
 from entail.tuning.clauses import adjunct, is_auxiliary
-from entail.tuning.phrases import lowered, named, spaced
+from entail.tuning.phrases import known, lowered, named, spaced
 from entail.tuning.words import CONJUNCTIONS, PREPOSITIONS, Word, is_finite, text_of
 
+_MANNERS = frozenset(
+    f"{article} {noun}"
+    for article in ("the", "a")
+    for noun in ("process", "way", "method", "mechanism", "means", "manner", "rate", "procedure", "degree")
+)
+"""What "by which" and the like go with in the name of a topic: "the process by which plants make food"."""
 _SAYING = lexicon.word_class("saying")
 
 
@@ -19,6 +25,8 @@ def in_place(parts: Asked) -> str:
     ):
         noun, rest = (), noun + rest
     before = [*parts.before, *parts.front]
+    if parts.wh == "which" and len(parts.front) == 1 and text_of(parts.before).lower() in _MANNERS:
+        return known([*before, Word(parts.wh, parts.wh), *noun, *rest])
     if before and before[-1].low in {"a", "an", "the"}:
         before = before[:-1]
     if noun and noun[0].low == "else":
@@ -48,7 +56,8 @@ def in_place(parts: Asked) -> str:
         if parts.front and parts.wh in {"when", "where"}:
             said = said.removeprefix("at ")
     else:
-        said = named(noun)[0] if noun else "something known"
+        owned = bool(before) and before[-1].low in {"his", "her", "its", "their", "my", "our", "your"}
+        said = named(noun)[0] if noun else "known thing" if owned else "something known"
     stated = bool(parts.before and before) and not parts.front
     asserted = stated and (is_finite(before[-1]) or is_base(before[-1]))
     if asserted and before[-1].low not in _SAYING and rest and is_auxiliary(rest[0]):

@@ -11,6 +11,8 @@ from entail.tuning.expanded import expanded
 from entail.tuning.words import (
     BE,
     CONJUNCTIONS,
+    DO,
+    MODALS,
     PREPOSITIONS,
     SUBORDINATORS,
     WH,
@@ -28,6 +30,7 @@ ASKED_FOR = lexicon.word_class("asked_for")
 """How somebody is told to say something: "Name", "Explain"."""
 
 _GRADES = lexicon.word_class("grades")
+_BOUND = PREPOSITIONS | SUBORDINATORS | {"once", "unless", "even"}
 _STOPS = re.compile(r"[.!;][\"\u201d')]*\s+")
 _ABBREVIATIONS = lexicon.word_class("abbreviations")
 
@@ -81,7 +84,7 @@ def begins_asking(words: Words) -> bool:
 def _asks_later(words: Words) -> bool:
     """Whether a question follows a phrase that says when or where: "If it rains, what ..."."""
     first = words[0].low
-    bound = first in PREPOSITIONS | SUBORDINATORS or lexicon.base_of_participle(first) is not None
+    bound = first in _BOUND or lexicon.base_of_participle(first) is not None
     if not bound or any(word.text.endswith(".") for word in words[:-1]):
         return False
     return any(word.comma and begins_asking(words[at:]) for at, word in enumerate(words[:-1], 1))
@@ -114,7 +117,9 @@ def labelled(words: Words) -> int:
     >>> labelled(words_of("ELI5: Why do cats purr")), labelled(words_of("Who wrote Alien: Covenant"))
     (1, 0)
     """
-    end = next((at for at, word in enumerate(words[:4], 1) if word.text.endswith(":")), 0)
+    end = next((at for at, word in enumerate(words[:16], 1) if word.text.endswith(":")), 0)
+    if end > 4 and (begins_asking(words) or any(is_auxiliary(word) for word in words[:end])):
+        return 0
     asked = words_of(text_of(words[end:]))
     return end if end and asked and begins_asking(asked) and not asked[0].comma else 0
 
@@ -142,7 +147,7 @@ def offered(words: Words) -> int:
 def _graded(words: Words) -> int:
     """Return where "which is heavier" ends that no comma parts from "gold or silver"."""
     end = 4 if [word.low for word in words[2:3]] in (["more"], ["less"]) else 3
-    graded = len(words) > end + 2 and words[1].low in BE and _compares(words[2])
+    graded = len(words) > end + 2 and words[1].low in BE | {"came", "comes"} and _compares(words[2])
     return end if graded and not words[2].low.endswith("est") else len(words)
 
 
@@ -150,6 +155,39 @@ def _compares(word: Word) -> bool:
     """Whether a word sets one thing above others: "more", "older", "first"."""
     graded = word.low.endswith(("er", "est")) and lexicon.is_adjective(word.low)
     return not word.name and (graded or word.low in _GRADES)
+
+
+def run_on(words: Words) -> int:
+    """Return where a question begins that no mark parts from the statement before it, 0 where none does.
+
+    >>> from entail.tuning.words import words_of
+    >>> run_on(words_of("my cat keeps sneezing what should i do")), run_on(words_of("he did what he could"))
+    (4, 0)
+    """
+    asking = begins_asking(words)
+    inverted = asking and any(is_auxiliary(word) for word in words[:2])
+    if (asking and not inverted) or any(word.low in _BOUND - WH for word in words[:2]):
+        return 0
+    for at in range(2, len(words) - 1):
+        verb, who = words[at : at + 2]
+        if verb.sealed or verb.name or verb.low not in MODALS | DO | BE or who.low not in _ASKING_FOR:
+            continue
+        asks = [back for back in range(max(2, at - 4), at) if words[back].low in WH]
+        start = asks[-1] if asks else at
+        if words[start].sealed or (not asks and (asking or who.low not in {"i", "we"} or verb.low in BE)):
+            continue
+        before = words[start - 1]
+        start -= before.low in PREPOSITIONS and not before.comma
+        before = words[start - 1]
+        if not before.comma and (asking or who.low == "the"):
+            continue
+        told = before.low in PREPOSITIONS | CONJUNCTIONS | SUBORDINATORS | _SAYING and not before.comma
+        return 0 if told or not has_verb(words[:start]) or has_verb(words[start + 1 : at]) else start
+    return 0
+
+
+_ASKING_FOR = frozenset({"i", "we", "you", "they", "it", "he", "she", "that", "this", "the"})
+_SAYING = lexicon.word_class("saying")
 
 
 def second(words: Words) -> int | None:
@@ -177,6 +215,8 @@ def _asks(words: Words, at: int) -> bool:
     if parts is None or parts.before or parts.placed or not parts.rest:
         return False
     relative = any(word.low in {"who", "which", "that", "where"} and not word.sealed for word in before[1:])
+    if parts.wh == "whose" and any(word.low == "whose" for word in before[1:]):
+        return False
     if relative and not parts.noun and not parts.front and parts.wh in {"who", "which", "where"}:
         return False
     inverted = is_auxiliary(parts.rest[0]) and len(parts.rest) > 1

@@ -36,5 +36,9 @@ def _forms(word: str) -> frozenset[str]:
         lexicon.base_of_third(word),
     )
     bases = {base for base in (past, part, third) if base}
-    bases |= {re.sub("ie[sd]$", "y", word), *(word.removesuffix(ending) for ending in ("s", "es", "d", "ed"))}
+    bases |= {
+        re.sub("ie[sd]$", "y", word),
+        re.sub(r"([bdgklmnprtz])\1ed$", r"\1", word),
+    }  # "carried", "stunned"
+    bases |= {*(word.removesuffix(ending) for ending in ("s", "es", "d", "ed"))}
     return frozenset({word, *bases, *(f"{base}e" for base in bases)})

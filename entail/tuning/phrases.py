@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from entail.tuning import lexicon
 from entail.tuning.words import (
     ADVERBS,
@@ -53,6 +55,10 @@ def known(noun: Words, verb: str = "") -> str:
     return f"There {'exist' if many else 'exists'} {phrase}"
 
 
+_COUNT = re.compile(r"[2-9]$|[1-9]\d$")
+"""A number of things; of more digits it may be a year."""
+
+
 def _asked_once(noun: Words) -> list[Word]:
     """Take a second question word out of a phrase: "year and (in what) month"."""
     words: list[Word] = []
@@ -77,6 +83,8 @@ def named(noun: Words, *, many: bool = False) -> tuple[str, bool]:
         return f"one known {text_of(words[1:])}", False
     other = [word for word in words[:2] if word.low == "other"]
     number = [word for word in words[:2] if word.low in NUMBERS]
+    if not number and len(words) > 1 and _COUNT.match(words[0].low) and is_plural(words):
+        number = [words[0]]
     tail = [word for at, word in enumerate(words) if at > 1 or (word not in other and word not in number)]
     many = many or bool(number) or is_plural(words)
     if not tail:

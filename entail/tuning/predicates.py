@@ -21,6 +21,7 @@ from entail.tuning.words import (
     Word,
     ends_phrase,
     is_adverb,
+    is_plural,
     is_preposition,
 )
 
@@ -56,6 +57,8 @@ def base_verb(words: Sequence[Word], *, first: int = 1) -> int | None:
             score -= 2
         if place and words[place - 1].comma:
             score -= 1
+        if place and word.low != "like" and _ends_plural(words[:place]):
+            score += 0.7
         scores[place] = score
     if not scores:
         return None
@@ -66,6 +69,18 @@ def base_verb(words: Sequence[Word], *, first: int = 1) -> int | None:
     return next(
         (place for place, score in scores.items() if score > 0), max(scores, key=lambda at: scores[at])
     )
+
+
+_BEFORE_NOUN = frozenset({"sports", "sales", "arms", "goods", "games", "savings"})
+"""Plurals that another noun often follows."""
+
+
+def _ends_plural(words: Sequence[Word]) -> bool:
+    """Whether a plural ends its phrase here: "did the new rules | change taxes"."""
+    last = words[-1]
+    single = any(word.low in {"a", "an"} for word in words[-2:])
+    plain = not (last.name or last.sealed or last.possessive or last.low in _BEFORE_NOUN or single)
+    return plain and is_plural([last])
 
 
 def participle(words: Sequence[Word]) -> int | None:
@@ -97,6 +112,9 @@ def predicate(words: Sequence[Word], *, nominal: bool = False, locative: bool = 
     >>> predicate(words_of("the movie Titanic released in Europe"))
     3
     """
+    both = next((at for at, word in enumerate(words) if at > 2 and word.low == "both" and not word.name), 0)
+    if any(word.low == "and" for word in words[:both]) and not any(w.low == "and" for w in words[both:]):
+        return both
     scores: dict[int, float] = {}
     for place in range(1, len(words)):
         score = _predicate_score(words, place, nominal=nominal, locative=locative)
@@ -194,8 +212,9 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
     if after is not None and (word.low, after.low) in _BARE_NOUNS and _is_noun(before):
         return None if between & {"a", "an", "the"} else 1.6
     if not word.name and lexicon.is_adjective(word.low):
+        several = nominal and place == 1 and is_plural([Word("x", "x"), before][1:])  # "are cats | good pets"
         if not open_end:
-            return None
+            return 1.0 if several and after is not None and not after.name else None
         inner = after is not None and after.low in CONJUNCTIONS - {"but"} and place + 2 < len(words)
         return 1.5 - (0.8 if inner else 0) - 0.01 * place
     if word.low == "the" and before.name and after is not None and after.name:  # "Alexander the Great"

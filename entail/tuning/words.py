@@ -168,7 +168,8 @@ def is_plural(phrase: Words) -> bool:
             word.low in PREPOSITIONS or word.low in {"that", "who", "which"} or head.comma
         ):
             break
-        done = after is not None and after.low in PREPOSITIONS and lexicon.base_of_participle(word.low)
+        done = after is not None and after.low in PREPOSITIONS | {"the", "a"}
+        done = done and (lexicon.base_of_participle(word.low) is not None or lexicon.is_ing(word.low))
         if done and head is not None and head.low.endswith("s") and not head.name:  # "methods used by"
             break
         head = word

@@ -120,7 +120,7 @@ BESIDE = {
     ),
     ("How to boil an egg", "in hot water"): "There exists a known way to boil an egg: in hot water.",
     ("cost of living in Paris", "high"): (
-        "There exists something known about cost of living in Paris: high."
+        "There exists a known cost of living in Paris: high."
     ),
 }  # fmt: skip
 

@@ -1,0 +1,180 @@
+"""Questions in the manner of other collections than SQuAD: their words, their marks, their slips."""
+
+from __future__ import annotations
+
+import pytest
+
+from entail.tuning import lexicon
+from entail.tuning.claims import claim
+from entail.tuning.kept import lost
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("What 's the town 's motto ?", "There exists a known thing that is the town's motto."),
+        ("Who sang `` Blue Moon '' ?", 'There exists a known person who sang "Blue Moon".'),
+        (
+            "What does the name ` Ada ' mean ?",
+            "There exists a known thing that the name 'Ada' means.",
+        ),
+        ("Why did n't she go ?", "There exists a known reason why she didn't go."),
+        ("What are the actors ' names ?", "There exist known things that are the actors' names."),
+        ("What is the full form of .org ?", "There exists a known thing that is the full form of .org."),
+        (
+            "Who let the dogs out... who knows?",
+            "There exists a known person who let the dogs out... who knows.",
+        ),
+    ],
+)
+def test_text_in_tokens_of_the_penn_treebank_is_joined(question: str, wanted: str) -> None:
+    assert claim(question).text == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Name 5 rivers of Spain.", "There exist 5 known rivers of Spain."),
+        ("Which 3 towns lie on it?", "There exist 3 known towns that lie on it."),
+        ("What 2010 film did she make?", "There exists a known 2010 film that she made."),
+        ("What Game 3 model did he like?", "There exists a known Game 3 model that he liked."),
+        ("List proteins that bind iron?", "There exist known proteins that bind iron."),
+        ("List the genes coding for it?", "There exist known genes coding for it."),
+    ],
+)
+def test_numbers_and_lists(question: str, wanted: str) -> None:
+    assert claim(question).text == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("difference between tea and coffee", "There exists a known difference between tea and coffee."),
+        ("cost of building a shed", "There exists a known cost of building a shed."),
+        ("side effects of aspirin", "There exist known side effects of aspirin."),
+        ("photosynthesis define", "There exists a known definition of photosynthesis."),
+        ("Applying for a loan", "There exists something known about applying for a loan."),
+        ("the process by which bees make wax", "There exists a known process by which bees make wax."),
+        ("Bees are", "Bees are something known."),
+    ],
+)
+def test_topics_are_named(question: str, wanted: str) -> None:
+    assert claim(question).text == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        (
+            "my cat keeps sneezing what should i do",
+            "My cat keeps sneezing. There exists a known thing that i should do.",
+        ),
+        (
+            "my phone got wet can i use rice",
+            "My phone got wet. It is known whether i can use rice.",
+        ),
+        (
+            "The fox ran into the wood, what was it looking for?",
+            "The fox ran into the wood. There exists a known thing that it was looking for.",
+        ),
+        (
+            "There is a league that the team plays in, what is it?",
+            "There is a league that the team plays in. There exists a known thing that it is.",
+        ),
+        (
+            "He sat under a tree, where was the man?",
+            "He sat under a tree. There exists a known place where the man was.",
+        ),
+        (
+            "What are the rules for cars, how do they differ in Wales?",
+            "There exist known things that are the rules for cars."
+            " There exists a known way in which they differ in Wales.",
+        ),
+        (
+            "The cup is full. Once it is empty, what does Ann do?",
+            "The cup is full. There exists a known thing that Ann does once it is empty.",
+        ),
+        ("If it rains, what should I do?", "There exists a known thing that I should do if it rains."),
+        ("He did what he could do?", "He did something known he could do."),
+        (
+            "Star signs: I am a Leo. What does that say about me?",
+            "Star signs: I am a Leo. There exists a known thing that that says about me.",
+        ),
+        (
+            "Bed rest in the first week of flu: is it safe?",
+            "Bed rest in the first week of flu: it is known whether it is safe.",
+        ),
+    ],
+)
+def test_a_question_runs_on_from_what_is_told(question: str, wanted: str) -> None:
+    assert claim(question).text == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Is it gold or should I sell it?", "It is known whether it is gold or whether I should sell it."),
+        (
+            "Do they vary, or are they the same?",
+            "It is known whether they vary, or whether they are the same.",
+        ),
+        ("Are Ann and Bo both Opera singers?", "It is known whether Ann and Bo are both Opera singers."),
+        ("are hamsters good pets for children", "It is known whether hamsters are good pets for children."),
+        ("Could a llama birth twice?", "It is known whether a llama could birth twice."),
+        (
+            "Can new rules increase phone use?",
+            "It is known whether new rules can increase phone use.",
+        ),
+        (
+            "Can insects like ants feel pain?",
+            "It is known whether insects like ants can feel pain.",
+        ),
+    ],
+)
+def test_what_asks_for_yes_or_no(question: str, wanted: str) -> None:
+    assert claim(question).text == wanted
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("what year ada lovelace came to town", "a known year in which ada lovelace came to town."),
+        ("what year group is the oldest", "a known year group that is the oldest."),
+        ("Who had a No 1 hit with Bo?", "a known person who had a No 1 hit with Bo."),
+        ("Which poet with a medal co-wrote a film?", "a known poet with a medal that co-wrote a film."),
+        ("What was the king said to be?", "a known thing that the king was said to be."),
+        ("What were miners paid in the past?", "a known thing that miners were paid in the past."),
+        ("What are the prizes given in Rome?", "known things that are the prizes given in Rome."),
+        ("What title was the old king granted?", "a known title that the old king was granted."),
+        ("What island country is tea popular?", "a known island country in which tea is popular."),
+        ("what it means to be free", "a known thing that it means to be free."),
+        ("What seldom changes?", "a known thing that seldom changes."),
+        ("Who is suing whom?", "a known person who is suing a known person."),
+        ("Who said what?", "a known person who said something known."),
+        ("what came first the hen or the egg", "a known thing that came first: the hen or the egg."),
+        ("Why does my dog eat grass and then sleep?", "why my dog eats grass and then sleeps."),
+        ("It lay in the back of his what?", "in the back of his known thing."),
+        (
+            "How many more people lived in Ulm than in Bonn?",
+            "a known measure of how many more people lived in Ulm than in Bonn.",
+        ),
+        (
+            "How many years after the deal was signed did the war start?",
+            "a known number of years after the deal was signed that the war started.",
+        ),
+        (
+            "What is the song of the school whose hall is in Ulm and whose pool is in Bonn?",
+            "the song of the school whose hall is in Ulm and whose pool is in Bonn.",
+        ),
+    ],
+)
+def test_clauses_in_other_manners(question: str, wanted: str) -> None:
+    assert claim(question).text.endswith(wanted)
+
+
+def test_a_verb_that_no_list_knows_may_double_its_last_letter() -> None:
+    assert lexicon.verb_share("zim") == 0
+    assert lost("when did it zim", "when it zimmed") == []
+    assert claim("When did the baker zim the bread?").text == (
+        "There exists a known time when the baker zimmed the bread."
+    )
