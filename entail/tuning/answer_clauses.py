@@ -7,7 +7,7 @@ from entail.tuning.answer_phrases import inside, is_clause, is_many, is_no_phras
 from entail.tuning.clauses import adjunct, core, is_auxiliary
 from entail.tuning.gaps import NAMING_LAST, begins_predicate, object_gap
 from entail.tuning.phrases import PARTICLES, lowered
-from entail.tuning.predicates import base_verb, participle
+from entail.tuning.predicates import NAMING, base_verb, participle
 from entail.tuning.words import (
     BE,
     HAVE,
@@ -83,6 +83,10 @@ _MEANS = frozenset({"use", "take", "need", "give", "send", "require", "made", "m
 """Verbs whose object may stand before what it is for: "use a knife to cut"."""
 
 
+_NAMES = lexicon.word_class("handed") | lexicon.word_class("made_into")
+"""Participles that a noun follows: "was paid little", "was elected mayor"."""
+
+
 def at_gap(words: Words, phrase: str) -> str | None:
     """Put a phrase behind the verb that lacks its object; None where another place is as likely.
 
@@ -110,6 +114,11 @@ def at_gap(words: Words, phrase: str) -> str | None:
     opens = PREPOSITIONS | SUBORDINATORS | TIME_ADVERBS | {"to", "because", "before", "after", "as"}
     if tail and (tail[0].low not in opens - {"of", "that"} or tail[0].name):
         return None
+    done = low in BE and lexicon.base_of_participle(rest[place].low) is not None
+    counted = phrase.endswith(" times")  # "was sacked seven times"
+    done = done and not counted and rest[place].low not in _NAMES | NAMING
+    if done and tail and tail[0].low in PREPOSITIONS:
+        return None  # "What was she criticized for adding"
     if tail and tail[0].low == "to" and rest[place].low not in _MEANS:
         return None  # "What did he claim to know"
     filled = [*rest[: place + 1], Word(phrase, phrase.lower(), name=True, sealed=True), *tail]

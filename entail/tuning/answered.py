@@ -29,7 +29,7 @@ from entail.tuning.answer_phrases import (
     reason_phrase,
     time_phrase,
 )
-from entail.tuning.asking import Asked, asked
+from entail.tuning.asking import asked
 from entail.tuning.broken_off import gone_on
 from entail.tuning.claims import MAX_WORDS, claim, plain, sentence_of, sentences_of, with_before
 from entail.tuning.clauses import adjunct, core, is_auxiliary
@@ -39,11 +39,11 @@ from entail.tuning.gaps import begins_predicate
 from entail.tuning.joined import after_statements, offered
 from entail.tuning.kept import lost
 from entail.tuning.phrases import ADJOINED, ATTRIBUTES, KINDS, PARTICLES, head_of, lowered
+from entail.tuning.question_phrase import Asked
 from entail.tuning.words import BE, DETERMINERS, PREPOSITIONS, Word, Words, is_adverb, text_of, words_of
 
 How = Literal["inserted", "identified", "beside", "answer", "claim"]
-"""How an answer got into its statement: in the place of what is asked for; as what the claim says to be
-known; behind the claim; it was a statement itself; or there was none."""
+"""How an answer got into its statement: for what is asked; as what is known; behind it; as it is; not."""
 
 MAX_ANSWER = 60
 """Words of an answer that is put into a sentence; longer ones stand behind the claim."""

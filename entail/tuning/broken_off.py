@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from entail.tuning import lexicon
 from entail.tuning.clauses import has_verb, is_auxiliary
+from entail.tuning.no_question_word import states
 from entail.tuning.phrases import PARTICLES, lowered
 from entail.tuning.words import (
     BE,
@@ -52,7 +53,7 @@ def filled(words: Words) -> str | None:
 def completed(words: Words) -> str | None:
     """Fill what was left open behind an article, a preposition or "is": "This system is known as"."""
     last = words[-1]
-    said = has_verb(words[1:])
+    said = has_verb(words[1:]) or states(words)
     article = last.low in _ARTICLES
     open_end = article or last.low in {"is", "was", "are", "were", "called", "be", "named", "regarding"} | (
         STRANDED - PARTICLES - {"in"}

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 from entail.data.multiple_choice import choices
 from entail.tuning import lexicon
-from entail.tuning.asking import Asked, asked
+from entail.tuning.asking import asked
 from entail.tuning.broken_off import broken_off, completed, filled, may_break_off
 from entail.tuning.clauses import core, has_verb, is_auxiliary
 from entail.tuning.existence import BY_WORD, fronted
 from entail.tuning.expanded import expanded, untokenized
-from entail.tuning.in_place import in_place, is_base
+from entail.tuning.in_place import bare_in_place, in_place, is_base
 from entail.tuning.joined import (
     ASKED_FOR,
     OPENINGS,
@@ -32,6 +32,7 @@ from entail.tuning.joined import (
 from entail.tuning.kept import lost
 from entail.tuning.no_question_word import no_question, whether
 from entail.tuning.phrases import NUMBERS, known, lowered
+from entail.tuning.question_phrase import Asked
 from entail.tuning.rules import FALLBACK
 from entail.tuning.words import (
     ADVERBS,
@@ -117,13 +118,20 @@ def claim(question: str) -> Claim:
         if stated:
             parts.append(sentence_of(stated))
         said, rule = _broken_off(sentence, of=question) or _claim(sentence)
-        if rule == "statement" and question.rstrip(" \"'”").endswith(("?", "\uff1f")):
+        if rule == "statement" and _marked(question):
             said, rule = f"It is known whether {lowered(words_of(said))}", "whether"
+        placed = bare_in_place(words_of(sentence)) if rule in FALLBACK and _marked(question) else None
+        said, rule = (placed, "in place") if placed else (said, rule)
         said = sentence_of(said)
         if lost(plain(sentence), said):  # no rule was made for this: rather say little than something else
             said, rule = sentence_of(f"There exists something known about {sentence}"), "topic"
         parts.append(said)
     return Claim(question, " ".join(parts) or "There exists something known.", rule)
+
+
+def _marked(question: str) -> bool:
+    """Whether a text ends in a question mark."""
+    return question.rstrip(" \"'”").endswith(("?", "\uff1f"))
 
 
 def plain(sentence: str) -> str:
@@ -282,7 +290,7 @@ def _said(parts: Asked) -> tuple[str, str]:
         return fronted(parts), "preposition"
     said, rule = BY_WORD[parts.wh](parts)
     about = [word.low for word in parts.front if word.low not in {"about", "around", "and"}]
-    return (said.replace("There exists ", f"There exists, {' '.join(about)}, ", 1) if about else said), rule
+    return (re.sub("^(There exists?) ", rf"\1, {' '.join(about)}, ", said) if about else said), rule
 
 
 def with_before(said: str, parts: Asked) -> str:
@@ -338,7 +346,7 @@ def _imperative(words: Words) -> str | None:
         rest = rest[1:]
     if not rest or is_auxiliary(rest[0]) or rest[0].low == "of":
         return None
-    listed = verb == "list" and is_plural(rest)
+    listed = verb == "list" and (is_plural(rest) or rest[0].possessive)
     if (
         verb not in {"name", *_RENAMED}
         and not listed

@@ -172,6 +172,8 @@ def core(
     if kind == "modal" and is_adverb(rest[0]) and _verb_next(rest):  # "would most likely help"
         return Clause(text_of(words), "subject")
     place = base_verb(rest, first=first)
+    if kind == "do" and place is None and rest[0].low in {"a", "an"}:  # "who did a duet with her"
+        return Clause(text_of(words), "subject")
     slip = _slip(rest) if kind == "do" and place is None else None
     if slip is not None and not any(word.low in SUBORDINATORS for word in rest[:slip]):
         return _ordered(aux, rest, gap="object")

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 from entail.tuning import lexicon
-from entail.tuning.asking import Asked
 from entail.tuning.clauses import Clause, adjunct, core, has_verb, is_auxiliary
 from entail.tuning.phrases import (
     ADJOINED,
@@ -21,6 +20,7 @@ from entail.tuning.phrases import (
     lowered,
     spaced,
 )
+from entail.tuning.question_phrase import Asked
 from entail.tuning.words import ADVERBS, BE, DETERMINERS, PREPOSITIONS, is_finite, is_plural, text_of
 
 _OBJECTS = lexicon.word_class("object")
@@ -230,8 +230,20 @@ def _how_many(parts: Asked) -> tuple[str, str]:
     singular = rest[0].low in {"is", "was"} and (
         not parts.noun or (parts.wh == "how many" and parts.noun[0].low != "of")
     )
-    clause = core(rest, attribute=singular)
+    clause = _measured(parts) or core(rest, attribute=singular)
     return f"{what} that {clause.text}", parts.wh
+
+
+_MEASURES = frozenset({"years", "months", "weeks", "days", "hours", "minutes", "miles", "kilometers", "feet"})
+
+
+def _measured(parts: Asked) -> Clause | None:
+    """Put in order what is measured from somewhere: "how many miles is Ulm from Rome"."""
+    if parts.rest[0].low not in BE or not parts.noun or parts.noun[-1].low not in _MEASURES:
+        return None
+    end = next((at for at, word in enumerate(parts.rest) if at > 1 and word.low in PREPOSITIONS), 0)
+    named = end and all(word.name or word.low in {"the", "and"} for word in parts.rest[1:end])
+    return adjunct(parts.rest) if named else None
 
 
 def _how_degree(parts: Asked) -> tuple[str, str]:

@@ -11,6 +11,8 @@ from entail.tuning.words import (
     AUXILIARIES,
     CONJUNCTIONS,
     DETERMINERS,
+    DO,
+    MODALS,
     PREPOSITIONS,
     PRONOUNS,
     WH,
@@ -61,12 +63,16 @@ def expanded(words: Sequence[Word]) -> list[Word]:
     """
     out: list[Word] = []
     shouted = len(words) > 1 and all(word.text.isupper() or not word.low.isalpha() for word in words)
-    for word, after in zip_longest(words, words[1:]):
+    for at, (word, after) in enumerate(zip_longest(words, words[1:])):
         if shouted and word.low in _GRAMMAR:
             out.append(replace(word, text=word.text.lower(), name=False))
             continue
         low = _SLIPS.get(word.low, word.low) if not word.name and not word.sealed else word.low
         stem, _, tail = low.partition("'")
+        behind = words[at + 2].low if at + 2 < len(words) else ""
+        if low == "who's" and behind in DO | MODALS and not word.sealed:  # a slip: "who's car did he drive"
+            out.append(Word("whose", "whose"))
+            continue
         if stem in WH and tail in {"s", "re", "d", "ll", "ve"} and not word.sealed and not word.name:
             verb = {"s": "is", "re": "are", "d": "did", "ll": "will", "ve": "have"}[tail]
             verb = "has" if verb == "is" and after is not None and after.low == "been" else verb

@@ -118,6 +118,10 @@ def object_gap(words: Sequence[Word]) -> int | None:
         and after.low in TIME_ADVERBS | {"this", "next", "against", "with"}
     ):
         return found
+    done = lexicon.base_of_participle(head.low) is not None and not doing
+    plain = words[0].name and words[0].low != "not" and not words[found - 1].possessive
+    if named and plain and done and (after is None or opens(after)):  # "What was Istanbul renamed"
+        return found
     if named and not lexicon.is_adjective(head.low) and after is not None and after.low in {"to", "with"}:
         return found
     return None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from entail.tuning import lexicon
-from entail.tuning.asking import Asked
-from entail.tuning.clauses import adjunct, is_auxiliary
+from entail.tuning.clauses import adjunct, has_verb, is_auxiliary
 from entail.tuning.phrases import known, lowered, named, spaced
-from entail.tuning.words import CONJUNCTIONS, PREPOSITIONS, Word, is_finite, text_of
+from entail.tuning.question_phrase import Asked
+from entail.tuning.words import CONJUNCTIONS, PREPOSITIONS, Word, Words, is_finite, text_of
 
 _MANNERS = frozenset(
     f"{article} {noun}"
@@ -65,6 +65,32 @@ def in_place(parts: Asked) -> str:
     if before and is_auxiliary(before[0]):
         return f"It is known whether {adjunct(before).text} {said}{spaced(rest)}"
     return f"{lowered(before)} {said}{spaced(rest)}".strip()
+
+
+def bare_in_place(words: Words) -> str | None:
+    """Say that who, when or where it was is known, in the place of the word; None where it may be a relative.
+
+    >>> from entail.tuning.words import words_of
+    >>> bare_in_place(words_of("Bell trained who in Boston"))
+    'Bell trained a known person in Boston'
+    >>> bare_in_place(words_of("Bell met a man who worked")) is None
+    True
+    """
+    found = [at for at, word in enumerate(words) if word.low in _BARE and not (word.name or word.sealed)]
+    if len(found) != 1 or found[0] < 2 or not has_verb(words[: found[0]]):
+        return None
+    at = found[0]
+    before, after = words[at - 1], words[at + 1].low if at + 1 < len(words) else ""
+    if words[at].low == "who":
+        placed = is_finite(before) or is_base(before) or before.low in PREPOSITIONS | {"that"}
+    else:
+        placed = not after or after in PREPOSITIONS
+    if not placed or before.comma:
+        return None
+    return " ".join([text_of(words[:at]), _BARE[words[at].low], text_of(words[at + 1 :])]).strip()
+
+
+_BARE = {"who": "a known person", "when": "at a known time", "where": "at a known place"}
 
 
 def is_base(word: Word) -> bool:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from entail.tuning import lexicon
 from entail.tuning.clauses import adjunct, has_verb, is_auxiliary
 from entail.tuning.phrases import known, lowered
-from entail.tuning.words import PREPOSITIONS, PRONOUNS, Words, is_finite, text_of
+from entail.tuning.predicates import DEMONYM, may_follow
+from entail.tuning.words import PREPOSITIONS, PRONOUNS, Words, is_finite, is_plural, text_of
 
 
 def whether(words: Words) -> tuple[str, str]:
@@ -36,6 +37,21 @@ _TOPICS = lexicon.word_class("topics")
 _BINDING = frozenset({"of", "in", "for", "to", "by", "on", "between"})
 
 
+def states(words: Words) -> bool:
+    """Whether words have a verb, or a plural before what may be one: "some farmers oppose it".
+
+    >>> from entail.tuning.words import words_of
+    >>> states(words_of("some farmers oppose it")), states(words_of("reasons to oppose it"))
+    (True, False)
+    """
+    several = (
+        at
+        for at in range(1, min(len(words), 5))
+        if words[at - 1].low.endswith("s") and is_plural(words[:at]) and may_follow(words, at)
+    )
+    return has_verb(words) or any(lexicon.verb_share(words[at].low) >= 0.6 for at in several)
+
+
 def no_question(words: Words) -> tuple[str, str]:
     """Claim of a topic that there is such a thing, of a statement what it says.
 
@@ -51,11 +67,14 @@ def no_question(words: Words) -> tuple[str, str]:
     if verb is not None and verb + 1 < len(words):
         return text_of(words), "statement"
     first, low = words[0], words[0].low
+    if states(words) and not has_verb(words) and low not in PREPOSITIONS:
+        return text_of(words), "statement"
     if words[-1].low == "define" and len(words) > 1:
         return f"There exists a known definition of {lowered(words[:-1])}", "topic"
     phrase = any(word.low in _BINDING for word in words[1:-1]) and not has_verb(words) and not words[1].name
     topic = len(words) > 2 and low in _TOPICS and words[1].low in PREPOSITIONS
     small = replace(first, text=first.text[:1].lower() + first.text[1:])
+    small = first if DEMONYM.search(low) else small
     if lexicon.is_ing(low):
         return f"There exists something known about {text_of([small, *words[1:]])}", "topic"
     if topic or (phrase and low not in PREPOSITIONS):

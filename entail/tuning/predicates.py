@@ -71,7 +71,7 @@ def base_verb(words: Sequence[Word], *, first: int = 1) -> int | None:
     )
 
 
-_BEFORE_NOUN = frozenset({"sports", "sales", "arms", "goods", "games", "savings"})
+BEFORE_NOUN = frozenset({"sports", "sales", "arms", "goods", "games", "savings"})
 """Plurals that another noun often follows."""
 
 
@@ -79,7 +79,7 @@ def _ends_plural(words: Sequence[Word]) -> bool:
     """Whether a plural ends its phrase here: "did the new rules | change taxes"."""
     last = words[-1]
     single = any(word.low in {"a", "an"} for word in words[-2:])
-    plain = not (last.name or last.sealed or last.possessive or last.low in _BEFORE_NOUN or single)
+    plain = not (last.name or last.sealed or last.possessive or last.low in BEFORE_NOUN or single)
     return plain and is_plural([last])
 
 
@@ -130,7 +130,8 @@ def predicate(words: Sequence[Word], *, nominal: bool = False, locative: bool = 
     return next(place for place, score in scores.items() if score == best)
 
 
-_DEMONYM = re.compile(r"(?:[ai]an|ican|ish|ese)$|^(?:german|us|uk|french|dutch|greek)$")
+DEMONYM = re.compile(r"(?:[ai]an|ican|ish|ese)$|^(?:german|us|uk|french|dutch|greek)$")
+"""How a word ends that says where somebody or something is from."""
 
 
 def after_names(words: Sequence[Word]) -> int | None:
@@ -145,7 +146,7 @@ def after_names(words: Sequence[Word]) -> int | None:
         cut -= 1
     if cut == len(words) or any(word.low in SUBORDINATORS | CONJUNCTIONS for word in words[cut:]):
         return None
-    if cut > 1 and _DEMONYM.search(words[cut - 1].low) and ends_phrase(words[cut - 2]):
+    if cut > 1 and DEMONYM.search(words[cut - 1].low) and ends_phrase(words[cut - 2]):
         cut -= 1
     return cut if words[cut - 1].name and not words[cut - 1].possessive else None
 
@@ -256,8 +257,8 @@ def may_follow(words: Sequence[Word], place: int) -> bool:
         before = words[place - 1]
     if before.low in {"this", "these", "those"}:  # "did this happen", but not "did this man"
         return place == 1 and word.low in _AFTER_THIS
-    if before.possessive and word.low in {"have", "do"}:  # a slip of the plural: "do the Hindu's have"
-        return True
+    if before.possessive and (word.low in {"have", "do"} or lexicon.verb_share(word.low) >= 0.8):
+        return True  # a slip of the plural: "do the Hindu's have"
     if before.possessive and not word.name:  # "the first McDonald's built"
         known = lexicon.base_of_participle(word.low) and not lexicon.is_regular_guess(word.low)
         return bool(known) and (place + 1 == len(words) or words[place + 1].low in PREPOSITIONS)

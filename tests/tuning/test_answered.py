@@ -9,6 +9,8 @@ from entail.tuning.claims import claim
 from entail.tuning.kept import lost
 
 INSERTED = {
+    ("What were miners paid in the past?", "little"): "Miners were paid little in the past.",
+    ("How many times was Bo hit in May?", "two"): "Bo was hit two times in May.",
     ("When did the Broncos first win the Super Bowl?", "1998"): (
         "The Broncos first won the Super Bowl in 1998."
     ),
@@ -70,6 +72,9 @@ INSERTED = {
 }  # fmt: skip
 
 IDENTIFIED = {
+    ("What was Bell criticized for adding in May?", "a rule"): (
+        "A rule is the thing that Bell was criticized for adding in May."
+    ),
     ("What German company owns the mine?", "K+S"): "K+S is the German company that owns the mine.",
     ("What type of rock is granite?", "igneous rock"): (
         "Igneous rock is the type of rock that granite is."

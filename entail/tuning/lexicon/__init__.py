@@ -35,6 +35,7 @@ def word_class(name: str) -> frozenset[str]:
 
 _STRESSED_LAST = word_class("stressed_last")
 """Verbs of several syllables that double their last letter: "occurred"."""
+_NO_VERB = word_class("no_verb")
 _NO_PAST = word_class("no_past")
 _NO_ING = word_class("no_ing")
 _NOUN_ING = word_class("noun_ing")
@@ -86,6 +87,8 @@ def verb_share(word: str) -> float:
     known = _verbs().get(word)
     if known:
         return known[0]
+    if word in _NO_VERB:
+        return 0.0
     if word.startswith(("re", "un", "de", "over", "out", "mis")) and not _verbs().get(word):
         rest = next(word[len(p) :] for p in ("re", "un", "de", "over", "out", "mis") if word.startswith(p))
         if len(rest) > 3 and _verbs().get(rest.lstrip("-"), (0.0,))[0] >= 0.5:
