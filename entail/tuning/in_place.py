@@ -82,7 +82,8 @@ def bare_in_place(words: Words) -> str | None:
     at = found[0]
     before, after = words[at - 1], words[at + 1].low if at + 1 < len(words) else ""
     if words[at].low == "who":
-        placed = is_finite(before) or is_base(before) or before.low in PREPOSITIONS | {"that"}
+        verbal = is_finite(before) or lexicon.verb_share(before.low) >= 0.5
+        placed = verbal or before.low in PREPOSITIONS | {"that"}
     else:
         placed = not after or after in PREPOSITIONS
     if not placed or before.comma:

@@ -74,6 +74,16 @@ def asking_phrase(words: Sequence[Word], *, leading: bool = True) -> Asked:
         if end is not None and end < 8:
             inner = asking_phrase([Word(wh, wh), *tail[end + 1 :]])
             return replace(inner, extra=tuple(tail[: end + 1]))
+    if (
+        wh in {"what", "which", "who"}
+        and len(tail) > 2
+        and tail[0].low in _PRECISELY
+        and is_auxiliary(tail[1])
+    ):
+        inner = asking_phrase([words[0], *tail[1:]])
+        if tail[0].low in {"exactly", "precisely"}:
+            return replace(inner, front=(tail[0],))
+        return replace(inner, extra=(tail[0],))
     if wh == "how":
         return _how(tail, leading=leading)
     if wh in {"when", "where", "whence", "why", "who", "whom"}:
