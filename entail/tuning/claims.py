@@ -15,7 +15,7 @@ from entail.tuning import lexicon
 from entail.tuning.asking import asked
 from entail.tuning.broken_off import broken_off, completed, filled, may_break_off
 from entail.tuning.clauses import core, has_verb, is_auxiliary
-from entail.tuning.existence import BY_WORD, fronted
+from entail.tuning.existence import BY_WORD, asks_how_much, fronted
 from entail.tuning.expanded import expanded, untokenized
 from entail.tuning.in_place import bare_in_place, in_place, is_base
 from entail.tuning.joined import (
@@ -159,6 +159,9 @@ def _broken_off(sentence: str, *, of: str) -> tuple[str, str] | None:
 def sentences_of(question: str) -> list[str]:
     """Return the questions in a text, one or more, without their question marks."""
     text = re.sub(r"(?<=[A-Za-z]),(?=[A-Za-z])", ", ", question.replace("¿", " ").replace("¡", " ")).strip()
+    quoted = re.match(r'"((?:[^"]|"")+)"\s*\?*$', text)
+    if quoted and begins_asking(words_of(quoted[1]) or words_of("x")):
+        text = quoted[1].replace('""', '"')
     text = re.sub(r"(?<=[a-z])\.{3,}(?=[A-Za-z])", "... ", untokenized(text))
     text = re.sub(r"[?\uff1f]+([\"\u201d')]+)(?=\s+[a-z])", r"\1", text)  # a question that is quoted
     text = re.sub(r"([?\uff1f]+)([\"\u201d')]+)", r"\2\1", text)
@@ -286,7 +289,8 @@ def _said(parts: Asked) -> tuple[str, str]:
     }
     if bound and parts.rest and core(parts.rest).gap == "subject":
         return in_place(parts), "in place"
-    if parts.front and not all(word.low in APPROXIMATE for word in parts.front):
+    about = [word.low for word in parts.front] == ["about"] and not asks_how_much(parts)
+    if parts.front and (about or not all(word.low in APPROXIMATE for word in parts.front)):
         return fronted(parts), "preposition"
     said, rule = BY_WORD[parts.wh](parts)
     about = [word.low for word in parts.front if word.low not in {"about", "around", "and"}]

@@ -10,9 +10,11 @@ from typing import Literal
 from entail.tuning import lexicon
 from entail.tuning.gaps import begins_predicate, object_gap
 from entail.tuning.predicates import (
+    NAMING,
     SUPERLATIVE,
     after_names,
     base_verb,
+    is_graded,
     is_relative,
     of_quality,
     participle,
@@ -156,7 +158,8 @@ def core(
         own = rest[0].low in {"been", "ever", "never", "not", "also", "always"} or (
             not rest[0].name and lexicon.base_of_participle(rest[0].low) is not None
         )
-        indefinite = person and rest[0].low in {"a", "an"}  # "Who had a hit with ..."
+        named = place is not None and (rest[place].low in NAMING or is_graded(rest[place - 1]))
+        indefinite = rest[0].low in {"a", "an"} and (person or named)  # "Who had a hit", "had a part called"
         if own or place is None or indefinite or rest[0].low in {"their", "his", "her", "its"}:
             return Clause(text_of(words), "subject")
         return _join(rest[:place], aux, rest[place:], "object")

@@ -256,6 +256,15 @@ def _how_degree(parts: Asked) -> tuple[str, str]:
     return f"There exists a known measure of how {text_of(parts.noun)} {clause.text}".rstrip(), "how degree"
 
 
+_AMOUNTS = ATTRIBUTES | frozenset(ADJOINED) | lexicon.word_class("amounts")
+
+
+def asks_how_much(parts: Asked) -> bool:
+    """Whether an amount is asked for, so that "about" says roughly: "about what year", not "about whom"."""
+    counted = parts.wh.startswith("how") or parts.wh in {"when", "where"}
+    return counted or any(word.low.removesuffix("s") in _AMOUNTS for word in parts.noun)
+
+
 def fronted(parts: Asked) -> str:
     """Return the claim of a question that begins with prepositions: "in what year", "to whom"."""
     front = lowered(parts.front)

@@ -37,7 +37,7 @@ _GRAMMAR = (
 
 
 _QUOTES = (re.compile(r"`` ?(.+?) ?\'\'"), re.compile(r"(?<!\S)` (.+?) \'(?!\w)"))
-_CLITIC = re.compile(r"(?<=\w) (?=(?:n['\u2019]t|['\u2019](?:s|re|ll|d|ve|m))(?!\w))", re.IGNORECASE)
+_CLITIC = re.compile(r"(?<=\w) (?=(?:n['\u2019]t|['\u2019](?:s|re|ll|d|ve|m))(?![\w'\u2019]))", re.IGNORECASE)
 
 
 def untokenized(text: str) -> str:

@@ -146,6 +146,10 @@ def offered(words: Words) -> int:
 
 def _graded(words: Words) -> int:
     """Return where "which is heavier" ends that no comma parts from "gold or silver"."""
+    first = next((at for at, word in enumerate(words) if at > 2 and word.low == "first"), 0)
+    done = first and lexicon.base_of_participle(words[first - 1].low) is not None
+    if done and words[first - 2].low in BE and not words[first].name:
+        return first + 1  # "was founded first ulm or bonn"
     end = 4 if [word.low for word in words[2:3]] in (["more"], ["less"]) else 3
     graded = len(words) > end + 2 and words[1].low in BE | {"came", "comes"} and _compares(words[2])
     return end if graded and not words[2].low.endswith("est") else len(words)

@@ -229,7 +229,7 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
             before.low in PREPOSITIONS | {"all", "both", "half", "most"}
             or before.comma
             or is_verb(before)
-            or (word.low == "one" and _is_quality(before) and not (after is not None and after.low == "of"))
+            or (word.low == "one" and is_graded(before) and not (after is not None and after.low == "of"))
             or any(one.low in AUXILIARIES for one in words[place + 1 :])
         )
     ):
@@ -293,9 +293,9 @@ def suits_verb(words: Sequence[Word], place: int) -> float:
     return -0.2
 
 
-def _is_quality(word: Word) -> bool:
-    """Whether a word may be an adjective, in any degree."""
-    return lexicon.is_adjective(word.low) or word.low.endswith("est")
+def is_graded(word: Word) -> bool:
+    """Whether a word may be an adjective, in any degree: "higher", "highest"."""
+    return lexicon.is_adjective(word.low) or word.low.endswith(("er", "est"))
 
 
 def _is_noun(word: Word) -> bool:

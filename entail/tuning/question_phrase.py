@@ -260,6 +260,9 @@ def _is_verb_after_what(tail: Sequence[Word], *, leading: bool) -> bool:
     article = len(tail) > 2 and tail[1].low in {"the", "a", "an", "its", "his", "their"}
     if leading and unknown and article and not any(_may_be_verb(other) for other in tail[2:]):
         return True  # "what lines the hull"
+    named = len(tail) > 2 and tail[1].name and lexicon.third_share(word.low) >= 0.2
+    if leading and named and not has_verb(tail[2:]):
+        return True  # "what links Ann and Bo"
     lone = len(tail) > 2 and tail[1].low != "of" and word.low not in BEFORE_NOUN
     verbal = lexicon.base_of_third(word.low) is not None or lexicon.verb_share(word.low) >= 0.5
     if leading and lone and verbal and not any(_may_be_verb(other) for other in tail[1:]):
