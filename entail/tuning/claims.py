@@ -79,6 +79,14 @@ class Claim:
 _ENDS = re.compile(r"[?\uff1f؟]+[\"”']*(?=\s|$)|[\uff1f؟]+")
 
 
+_SWEARING = re.compile(
+    r"""^((?:wh\w+|how)\b)[ ]the[ ](?:hell|heck|fuck)\b
+      | ^((?:what|how|why)\b)[ ](?:on[ ](?-i:earth)|in[ ]the[ ](?-i:world))\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What only makes a question word stronger: no part of what it asks."""
+
+
 _NO_PREFIX_MOVE = lexicon.word_class("no_prefix_move")
 
 
@@ -88,6 +96,8 @@ POLITE = re.compile(
       | do[ ]you[ ](?:happen[ ]to[ ])?know | does[ ]any(?:one|body)[ ]know | tell[ ](?:me|us) | say
       | i(?:[ ]would|'d)?[ ](?:like|want|need)[ ]to[ ]know
       | i(?:(?:'m|[ ]am|[ ]was)[ ](?:just[ ])?wondering|[ ]wonder)
+      | any[ ](?:ideas?|clues?)
+      | (?:hi|hello|hey|thanks|thank[ ]you)(?:[ ](?:all|there|everyone|guys|in[ ]advance))?[,!.]
       | please)[ ]""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -111,9 +121,11 @@ def claim(question: str) -> Claim:
         options = f"{', '.join(most)} or {last}"
         return replace(of_stem, question=question, text=f"{of_stem.text.rstrip('.!')}: {options}.")
     rule = "topic"
-    parts = []
+    parts: list[str] = []
     sentences = sentences_of(question)
     for piece in sentences if len(sentences) <= MAX_SENTENCES else [" ".join(sentences)]:
+        if parts and all(word.low in ASKED_FOR for word in words_of(piece)):
+            continue  # "What is it? Explain."
         stated, sentence = after_statements(piece)
         if stated:
             parts.append(sentence_of(stated))
@@ -140,7 +152,7 @@ def plain(sentence: str) -> str:
     >>> plain("Can you please tell me where it is"), plain("Do you know the muffin man")
     ('where it is', 'Do you know the muffin man')
     """
-    rest = sentence
+    sentence = rest = _SWEARING.sub(r"\1\2", sentence)
     while polite := POLITE.match(rest):
         rest = rest[polite.end() :]
     words = words_of(rest) if rest != sentence else []
@@ -271,7 +283,8 @@ def _said(parts: Asked) -> tuple[str, str]:
             return f"There exists something known {text_of(parts.rest)}", "topic"
     if parts.placed:
         return in_place(parts), "in place"
-    if len(parts.rest) > 1 and parts.rest[0].low == "to" and not parts.front and is_base(parts.rest[1]):
+    to = parts.rest[1:] if parts.rest and parts.rest[0].low == "not" else parts.rest
+    if len(to) > 1 and to[0].low == "to" and not parts.front and is_base(to[1]):
         kind = {
             "how": "way",
             "where": "place",
@@ -289,8 +302,8 @@ def _said(parts: Asked) -> tuple[str, str]:
     }
     if bound and parts.rest and core(parts.rest).gap == "subject":
         return in_place(parts), "in place"
-    about = [word.low for word in parts.front] == ["about"] and not asks_how_much(parts)
-    if parts.front and (about or not all(word.low in APPROXIMATE for word in parts.front)):
+    bound_by = [word.low for word in parts.front] == ["about"] and not asks_how_much(parts)
+    if parts.front and (bound_by or not all(word.low in APPROXIMATE for word in parts.front)):
         return fronted(parts), "preposition"
     said, rule = BY_WORD[parts.wh](parts)
     about = [word.low for word in parts.front if word.low not in {"about", "around", "and"}]
@@ -350,7 +363,7 @@ def _imperative(words: Words) -> str | None:
         rest = rest[1:]
     if not rest or is_auxiliary(rest[0]) or rest[0].low == "of":
         return None
-    listed = verb == "list" and (is_plural(rest) or rest[0].possessive)
+    listed = (verb == "list" and is_plural(rest)) or (verb in {"list", "state"} and rest[0].possessive)
     if (
         verb not in {"name", *_RENAMED}
         and not listed

@@ -176,14 +176,19 @@ def asks_when_it_was(parts: Asked) -> bool:
 
 
 def _apart(parts: Asked) -> bool:
-    """Whether what follows "what" only says what it is not, or when: "what besides gold", "what next"."""
+    """Whether what follows "what" only says what it is not, or when, or where: "what besides gold"."""
     first, *more = (word.low for word in parts.noun)
+    if first in {"on", "in", "at"} and parts.wh == "what":
+        return bool(more and parts.rest)
     if first in {"besides", "except", "beside", "apart", "aside", "next", "then"} and parts.wh == "what":
         return bool(more) or not parts.rest
     return first == "other" and more[:1] == ["than"]
 
 
 def _link(clause: Clause, head: str, preposition: str | None, parts: Asked) -> str:
+    by_clock = [word.low for word in parts.rest[1:2]] == ["it"] and parts.rest[0].low in BE
+    if by_clock and all(word.low in PREPOSITIONS for word in parts.rest[2:3]):
+        return "that"  # "what time is it in Rome"
     if clause.stranded and not (preposition and parts.rest[-1].low in PARTICLES - {preposition}):
         return "that"
     if clause.gap == "object":

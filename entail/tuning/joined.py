@@ -208,6 +208,10 @@ def second(words: Words) -> int | None:
     return next((at for at in range(3, len(words) - 2) if words[at].low == "and" and _asks(words, at)), None)
 
 
+def _verbal(word: Word) -> bool:
+    return is_finite(word) or (lexicon.verb_share(word.low) >= 0.5 and not word.name)
+
+
 def _asks(words: Words, at: int) -> bool:
     """Whether what follows "and" is a question of its own, and what stands before it has a verb."""
     before, after = words[:at], words[at + 1 :]
@@ -224,4 +228,7 @@ def _asks(words: Words, at: int) -> bool:
     if relative and not parts.noun and not parts.front and parts.wh in {"who", "which", "where"}:
         return False
     inverted = is_auxiliary(parts.rest[0]) and len(parts.rest) > 1
-    return inverted or (parts.wh in {"who", "what"} and not parts.noun and is_finite(parts.rest[0]))
+    counted = parts.wh == "how many" and _verbal(parts.rest[0])  # "and how many live there"
+    return (
+        inverted or counted or (parts.wh in {"who", "what"} and not parts.noun and is_finite(parts.rest[0]))
+    )

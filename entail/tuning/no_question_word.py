@@ -75,7 +75,7 @@ def no_question(words: Words) -> tuple[str, str]:
     topic = len(words) > 2 and low in _TOPICS and words[1].low in PREPOSITIONS
     small = replace(first, text=first.text[:1].lower() + first.text[1:])
     small = first if DEMONYM.search(low) else small
-    if lexicon.is_ing(low):
+    if lexicon.is_ing(low) and not topic:
         return f"There exists something known about {text_of([small, *words[1:]])}", "topic"
     if topic or (phrase and low not in PREPOSITIONS):
         return known([small, *words[1:]]), "topic"

@@ -96,13 +96,17 @@ def asking_phrase(words: Sequence[Word], *, leading: bool = True) -> Asked:
             if verb:
                 return Asked(wh, noun=tuple(tail[:verb]), rest=tuple(tail[verb:]))
         return Asked(wh, rest=tuple(tail))
-    if not tail or is_auxiliary(tail[0]) or tail[0].low in _SELVES | {"to", "about"}:
+    if not tail or is_auxiliary(tail[0]) or tail[0].low in _SELVES | {"to", "about"} or _not_to(tail):
         return Asked(wh, rest=tuple(tail))
     if wh in {"what", "which"} and _is_verb_after_what(tail, leading=leading):
         return Asked(wh, rest=tuple(tail))
     verb = _behind_these(tail) if wh == "which" else None
     noun, rest = (tuple(tail[:verb]), tuple(tail[verb:])) if verb else _noun(tail, leading=leading)
     return Asked(wh, noun=noun, rest=rest)
+
+
+def _not_to(tail: Sequence[Word]) -> bool:
+    return [word.low for word in tail[:2]] == ["not", "to"]
 
 
 def _behind_these(tail: Sequence[Word]) -> int | None:

@@ -212,3 +212,31 @@ def test_a_verb_that_no_list_knows_may_double_its_last_letter() -> None:
     assert claim("When did the baker zim the bread?").text == (
         "There exists a known time when the baker zimmed the bread."
     )
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Hi, what is a quark?", "There exists a known thing that is a quark."),
+        ("Hello! Where can I buy stamps?", "There exists a known place where I can buy stamps."),
+        ("Thanks in advance, how do I knit?", "There exists a known way in which I knit."),
+        ("Any idea where I can park?", "There exists a known place where I can park."),
+        ("Who the heck wrote it?", "There exists a known person who wrote it."),
+        ("What on earth is a quark?", "There exists a known thing that is a quark."),
+        ("What on Earth is blue?", "There exists a known thing on Earth that is blue."),
+        ("Where in the world is Ulm?", "There exists a known place in the world where Ulm is."),
+        ("What is rust? Explain.", "There exists a known thing that is rust."),
+        ("State Ohm's law.", "There exists a known Ohm's law."),
+        ("what not to eat in winter", "There exists a known thing not to eat in winter."),
+        ("what size is a king bed", "There exists a known size that a king bed is."),
+        ("What time is it in Ulm?", "There exists a known time that it is in Ulm."),
+        ("meaning of the name ada", "There exists a known meaning of the name ada."),
+        (
+            "what is the capital and how many people live there",
+            "There exists a known thing that is the capital."
+            " There exists a known number of people that live there.",
+        ),
+    ],
+)
+def test_greetings_and_what_only_makes_a_question_stronger_go(question: str, wanted: str) -> None:
+    assert claim(question).text == wanted

@@ -72,13 +72,14 @@ def _forms() -> tuple[dict[str, str], dict[str, str], dict[str, str], dict[str, 
     thirds = {"is": "be"}
     ings: dict[str, str] = {}
     for base in sorted(_verbs(), key=lambda verb: (verb in _irregular(), verb)):
+        ings |= dict.fromkeys(_with_ing(base), base)
+        if base == "be":
+            continue
         own = _irregular().get(base)
         regular = (_with_ed(base, doubled=False), _with_ed(base, doubled=True))
         pasts |= dict.fromkeys(own[0] if own else regular, base)
         participles |= dict.fromkeys(own[1] if own else regular, base)
-        if base != "be":
-            thirds[third_person(base)] = base
-        ings |= dict.fromkeys(_with_ing(base), base)
+        thirds[third_person(base)] = base
     return pasts, participles, thirds, ings
 
 
