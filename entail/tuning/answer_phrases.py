@@ -266,3 +266,28 @@ def _base(word: str) -> str:
         or lexicon.base_of_third(word)
         or word.removesuffix("ing")
     )
+
+
+def goes_on(answer: str) -> bool:
+    """Whether an answer begins with a verb, behind a text without one: "could be warm", "results in rust"."""
+    first = words_of(f"x {answer}")[1]
+    return is_auxiliary(first) or lexicon.third_share(first.low) > 0.3
+
+
+def is_sentence(answer: str) -> bool:
+    """Whether an answer is written as one: "It causes rain.", which cannot stand for a noun."""
+    return answer.lstrip()[:1].isupper() and answer.rstrip().endswith(".") and is_clause(answer)
+
+
+def without_stop(answer: str) -> str:
+    """Return an answer without its full stop, empty where it says nothing.
+
+    >>> without_stop("A cat. "), without_stop("Acme Inc."), without_stop("...")
+    ('A cat', 'Acme Inc.', '')
+    """
+    text = " ".join(answer.split())
+    if not any(character.isalnum() for character in text):
+        return ""
+    last = text.split()[-1]
+    abbreviated = last.count(".") > 1 or last in {"Inc.", "Jr.", "Sr.", "Co.", "Ltd.", "etc."}
+    return text if abbreviated else text.rstrip(".! ")

@@ -19,24 +19,28 @@ from entail.tuning.answer_phrases import (
     BEARINGS,
     counted,
     counts,
+    goes_on,
     inside,
     is_clause,
     is_many,
     is_no_phrase,
+    is_sentence,
     manner_phrase,
     only_counts,
     place_phrase,
     reason_phrase,
     time_phrase,
+    without_stop,
 )
 from entail.tuning.asking import asked
 from entail.tuning.broken_off import gone_on
 from entail.tuning.claims import MAX_WORDS, claim, plain, sentence_of, sentences_of, with_before
 from entail.tuning.clauses import adjunct, core, is_auxiliary
-from entail.tuning.existence import asks_when_it_was, bare_time, names_a_time
+from entail.tuning.existence import asks_when_it_was, bare_time, by_clock, names_a_time
 from entail.tuning.expanded import expanded
 from entail.tuning.gaps import begins_predicate
-from entail.tuning.joined import after_statements, offered
+from entail.tuning.in_place import names_a_manner
+from entail.tuning.joined import offered, told_before
 from entail.tuning.kept import lost
 from entail.tuning.phrases import ADJOINED, ATTRIBUTES, KINDS, PARTICLES, head_of, lowered
 from entail.tuning.question_phrase import Asked
@@ -89,12 +93,12 @@ def statement(question: str, answer: str) -> Statement:
     asking = words_of(question)[: offered(words_of(question))]
     if asking and answer.strip():  # "Which came first, the chicken or the egg?"
         return replace(statement(text_of(asking).rstrip(",;: "), answer), question=question)
-    said, told = claim(question), _plain(answer)
-    stated, rest = after_statements(question)
+    said, told = claim(question), without_stop(answer)
+    stated, rest = told_before(question)
     if told and stated and len(sentences_of(question)) == 1:
         inner = statement(rest, answer)
         return replace(inner, question=question, text=f"{sentence_of(stated)} {inner.text}")
-    if told and (said.rule == "open end" or (said.fallback and _goes_on(told))):
+    if told and (said.rule == "open end" or (said.fallback and goes_on(told))):
         whole = gone_on(question.rstrip(" ?"), told)
         if whole is not None and not lost(question, whole):
             return Statement(question, answer, sentence_of(whole), said.rule, "inserted")
@@ -105,7 +109,7 @@ def statement(question: str, answer: str) -> Statement:
     if is_clause(told) and not lost(question, told):
         return Statement(question, answer, sentence_of(told), said.rule, "answer")
     short = len(told.split()) <= MAX_ANSWER and not re.search(r"(?<!\b[A-Z])[.!?] [A-Z]|\n|[?:;]", told)
-    if short and not (said.rule in _FOR_A_NOUN and _is_sentence(answer)):
+    if short and not (said.rule in _FOR_A_NOUN and is_sentence(answer)):
         text = _inserted(question, told, said.rule)
         if text is not None:
             return Statement(question, answer, text, said.rule, "inserted")
@@ -114,26 +118,6 @@ def statement(question: str, answer: str) -> Statement:
             return Statement(question, answer, text, said.rule, "identified")
     text = f"{said.text.rstrip('.!')}: {told}"
     return Statement(question, answer, sentence_of(text), said.rule, "beside")
-
-
-def _goes_on(answer: str) -> bool:
-    """Whether an answer begins with a verb, behind a text without one: "could be warm", "results in rust"."""
-    first = words_of(f"x {answer}")[1]
-    return is_auxiliary(first) or lexicon.third_share(first.low) > 0.3
-
-
-def _is_sentence(answer: str) -> bool:
-    """Whether an answer is written as one: "It causes rain.", which cannot stand for a noun."""
-    return answer.lstrip()[:1].isupper() and answer.rstrip().endswith(".") and is_clause(answer)
-
-
-def _plain(answer: str) -> str:
-    text = " ".join(answer.split())
-    if not any(character.isalnum() for character in text):
-        return ""
-    last = text.split()[-1]
-    abbreviated = last.count(".") > 1 or last in {"Inc.", "Jr.", "Sr.", "Co.", "Ltd.", "etc."}
-    return text if abbreviated else text.rstrip(".! ")
 
 
 _KNOWN = re.compile(
@@ -183,7 +167,7 @@ def _inserted(question: str, answer: str, rule: str) -> str | None:
         return None
     if parts is None or make is None or parts.joined or parts.extra or _else(parts):
         return None
-    if names_a_time(parts) or asks_when_it_was(parts):
+    if names_a_time(parts) or asks_when_it_was(parts) or by_clock(parts) or names_a_manner(parts):
         return None
     said = make(parts, answer)
     if said is None:

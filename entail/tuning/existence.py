@@ -185,10 +185,15 @@ def _apart(parts: Asked) -> bool:
     return first == "other" and more[:1] == ["than"]
 
 
+def by_clock(parts: Asked) -> bool:
+    """Whether a time is asked for, not what happens then: "what time is it in Rome"."""
+    first, *rest = (word.low for word in parts.rest[:3]) if parts.rest else ("",)
+    return first in BE and rest[:1] == ["it"] and all(word in PREPOSITIONS for word in rest[1:])
+
+
 def _link(clause: Clause, head: str, preposition: str | None, parts: Asked) -> str:
-    by_clock = [word.low for word in parts.rest[1:2]] == ["it"] and parts.rest[0].low in BE
-    if by_clock and all(word.low in PREPOSITIONS for word in parts.rest[2:3]):
-        return "that"  # "what time is it in Rome"
+    if by_clock(parts):
+        return "that"
     if clause.stranded and not (preposition and parts.rest[-1].low in PARTICLES - {preposition}):
         return "that"
     if clause.gap == "object":

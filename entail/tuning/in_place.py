@@ -13,7 +13,6 @@ _MANNERS = frozenset(
     for article in ("the", "a")
     for noun in ("process", "way", "method", "mechanism", "means", "manner", "rate", "procedure", "degree")
 )
-"""What "by which" and the like go with in the name of a topic: "the process by which plants make food"."""
 _SAYING = lexicon.word_class("saying")
 
 
@@ -25,7 +24,7 @@ def in_place(parts: Asked) -> str:
     ):
         noun, rest = (), noun + rest
     before = [*parts.before, *parts.front]
-    if parts.wh == "which" and len(parts.front) == 1 and text_of(parts.before).lower() in _MANNERS:
+    if names_a_manner(parts):
         return known([*before, Word(parts.wh, parts.wh), *noun, *rest])
     if before and before[-1].low in {"a", "an", "the"}:
         before = before[:-1]
@@ -65,6 +64,11 @@ def in_place(parts: Asked) -> str:
     if before and is_auxiliary(before[0]):
         return f"It is known whether {adjunct(before).text} {said}{spaced(rest)}"
     return f"{lowered(before)} {said}{spaced(rest)}".strip()
+
+
+def names_a_manner(parts: Asked) -> bool:
+    """Whether a text is the name of a topic: "the process by which plants make food"."""
+    return parts.wh == "which" and len(parts.front) == 1 and text_of(parts.before).lower() in _MANNERS
 
 
 def bare_in_place(words: Words) -> str | None:

@@ -190,6 +190,18 @@ def run_on(words: Words) -> int:
     return 0
 
 
+def told_before(question: str) -> tuple[str, str]:
+    """Part statements from the question after them, whether a mark stands between or not.
+
+    >>> told_before("My cat sneezes what should I do")
+    ('My cat sneezes', 'what should I do')
+    """
+    told, asked = after_statements(question)
+    words = words_of(question)
+    start = 0 if told or not words or begins_asking(words) else run_on(words)
+    return (text_of(words[:start]).rstrip(","), text_of(words[start:])) if start else (told, asked)
+
+
 _ASKING_FOR = frozenset({"i", "we", "you", "they", "it", "he", "she", "that", "this", "the"})
 _SAYING = lexicon.word_class("saying")
 

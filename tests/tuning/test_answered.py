@@ -9,6 +9,9 @@ from entail.tuning.claims import claim
 from entail.tuning.kept import lost
 
 INSERTED = {
+    ("The fox left the wood, what was it looking for?", "food"): (
+        "The fox left the wood. It was looking for food."
+    ),
     ("What were miners paid in the past?", "little"): "Miners were paid little in the past.",
     ("How many times was Bo hit in May?", "two"): "Bo was hit two times in May.",
     ("When did the Broncos first win the Super Bowl?", "1998"): (
@@ -72,6 +75,7 @@ INSERTED = {
 }  # fmt: skip
 
 IDENTIFIED = {
+    ("What time is it in Ulm?", "Noon"): "Noon is the time that it is in Ulm.",
     ("What was Bell criticized for adding in May?", "a rule"): (
         "A rule is the thing that Bell was criticized for adding in May."
     ),
@@ -86,6 +90,9 @@ IDENTIFIED = {
 }  # fmt: skip
 
 BESIDE = {
+    ("the process by which bees make wax", "secretion"): (
+        "There exists a known process by which bees make wax: secretion."
+    ),
     ("How do plants make food?", "photosynthesis"): (
         "There exists a known way in which plants make food: photosynthesis."
     ),
