@@ -20,8 +20,21 @@ from entail.tuning.phrases import (
     lowered,
     spaced,
 )
+from entail.tuning.predicates import base_verb, is_graded
 from entail.tuning.question_phrase import Asked
-from entail.tuning.words import ADVERBS, BE, DETERMINERS, PREPOSITIONS, is_finite, is_plural, text_of
+from entail.tuning.words import (
+    ADVERBS,
+    BE,
+    DETERMINERS,
+    DO,
+    MODALS,
+    PREPOSITIONS,
+    TIME_ADVERBS,
+    is_finite,
+    is_plural,
+    is_preposition,
+    text_of,
+)
 
 _OBJECTS = lexicon.word_class("object")
 _SAYING = lexicon.word_class("saying")
@@ -158,7 +171,13 @@ def _what(parts: Asked) -> tuple[str, str]:
         return f"{said} in which{spaced(parts.rest[3:])}", rule
     head = head_of(parts.noun)
     manner = head in {"manner", "way", "sense"} and any(word.low == "of" for word in parts.noun)
-    preposition = None if manner else ADJOINED.get(head) or ADJOINED.get(head.removesuffix("s"))
+    there = [word.low for word in parts.rest[1:3]]
+    if there in (["there", "of"], ["there", "that"], ["there", "for"]):  # "what chance is there of rain"
+        return f"{said}{spaced(parts.rest[2:])}", rule
+    if head == "distance" and parts.rest[0].low in BE:
+        return f"{said} that {adjunct(parts.rest).text}", rule
+    preposition = ADJOINED.get(head) or ADJOINED.get(head.removesuffix("s"))
+    preposition = None if manner or _takes(parts) else preposition
     clause = core(
         parts.rest,
         attribute=head in ATTRIBUTES,
@@ -168,6 +187,20 @@ def _what(parts: Asked) -> tuple[str, str]:
     if clause.gap == "subject":
         said = known(parts.noun, parts.rest[0].low)
     return f"{said} {_link(clause, head, preposition, parts)} {_clause_text(clause, head, parts)}", rule
+
+
+_TAKING = lexicon.word_class("taking")
+
+
+def _takes(parts: Asked) -> bool:
+    """Whether a verb lacks the time or the reason that is asked for: "what reason did he give for it"."""
+    verb = base_verb(parts.rest[1:]) if parts.rest[0].low in DO | MODALS else None
+    if verb is None or parts.rest[verb + 1].low not in _TAKING:
+        return False
+    after = parts.rest[verb + 2 : verb + 3]
+    if after and after[0].low in PARTICLES - {"on", "in"}:
+        return False
+    return all(is_preposition(word) or word.low in TIME_ADVERBS for word in after)
 
 
 def asks_when_it_was(parts: Asked) -> bool:
@@ -260,7 +293,11 @@ def _how_degree(parts: Asked) -> tuple[str, str]:
     bounded = any(word.low in {"before", "after", "until", "till"} for word in parts.noun)
     verb = parts.rest[1].low if len(parts.rest) > 1 else ""
     straight = bounded and (lexicon.verb_share(verb) >= 0.6 or lexicon.base_of_participle(verb) is not None)
-    subject = parts.noun[0].low == "many" and verb != "there" and core(parts.rest).gap == "subject"
+    last = parts.noun[-1]
+    graded = is_graded(last) or last.low in {"more", "less"}
+    subject = (
+        parts.noun[0].low == "many" and not graded and verb != "there" and core(parts.rest).gap == "subject"
+    )
     straight = straight or subject  # "how many more people were employed"
     clause = Clause(text_of(parts.rest), "adjunct") if straight else adjunct(parts.rest)
     return f"There exists a known measure of how {text_of(parts.noun)} {clause.text}".rstrip(), "how degree"

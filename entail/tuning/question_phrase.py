@@ -142,16 +142,12 @@ def _how(tail: Sequence[Word], *, leading: bool) -> Asked:
     if low in {"many", "much"}:
         if low == "much" and len(tail) > 1 and (is_auxiliary(tail[1]) or is_finite(tail[1])):
             return Asked("how much", rest=tuple(tail[1:]))
-        degree = len(tail) > 1 and (
-            (low == "many" and tail[1].low in {"more", "fewer"})
-            or (
-                low == "much"
-                and (
-                    tail[1].low in {"more", "less", "too", "longer"}
-                    or (tail[1].low.endswith(("er", "est")) and lexicon.is_adjective(tail[1].low))
-                )
-            )
-        )
+        times = len(tail) > 2 and tail[1].low == "times"  # "how many times bigger"
+        least = tail[2] if times else tail[1] if len(tail) > 1 else None
+        graded = least is not None and least.low.endswith(("er", "est")) and lexicon.is_adjective(least.low)
+        more = {"more", "fewer", "less"} if low == "many" else {"more", "less", "too", "longer"}
+        counts = leading or low == "much"
+        degree = counts and least is not None and (least.low in more or (graded and (times or low == "much")))
         noun, rest = _apart_in_time(tail[1:]) or _noun(tail[1:], leading=leading)
         if degree:
             return Asked("how degree", noun=(tail[0], *noun), rest=rest)
