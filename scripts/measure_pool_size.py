@@ -8,8 +8,8 @@
 
 What one training gains over another may show only where a pool is large. The smallest pool has the dev
 questions' own passages, the largest all of train and dev, and each holds the smaller ones: further passages
-come in an order drawn by the seed. A question's rank in a pool is 1 plus the number of its passages that score
-above the gold one.
+come in an order drawn by the seed. A question's rank in a pool is 1 plus the number of its passages that
+score above the gold one.
 """
 
 from __future__ import annotations
@@ -33,11 +33,14 @@ from entail.results import write_page, write_result
 
 RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "pool_size.json"
 MRR_AT = 100
+Positions = NDArray[np.int64]
 _BLOCK = 256
 
 
-def pools(store: PassageStore, asked: Sequence[Question], sizes: Sequence[int], *, seed: int) -> list[Any]:
-    """Return pools as positions, the smallest first: all gold passages, then others as the seed draws them."""
+def pools(
+    store: PassageStore, asked: Sequence[Question], sizes: Sequence[int], *, seed: int
+) -> list[Positions]:
+    """Return pools as positions, the smallest first: gold passages, then others as the seed draws them."""
     gold = sorted(set(store.positions(known for one in asked for known in one.gold).values()))
     others = np.setdiff1d(np.arange(len(store)), gold)
     order = np.concatenate([gold, np.random.default_rng(seed).permutation(others)]).astype(np.int64)
@@ -46,7 +49,10 @@ def pools(store: PassageStore, asked: Sequence[Question], sizes: Sequence[int], 
 
 
 def gold_ranks(
-    queries: NDArray[np.float32], passages: NDArray[np.float32], gold: Sequence[Sequence[int]], pool: Any
+    queries: NDArray[np.float32],
+    passages: NDArray[np.float32],
+    gold: Sequence[Sequence[int]],
+    pool: Positions,
 ) -> NDArray[np.int64]:
     """Return each question's rank of its best gold passage in a pool that holds it, from 1.
 
@@ -62,7 +68,7 @@ def gold_ranks(
         scores = block @ among.T
         for one, row, wanted in zip(block, scores, gold[at : at + _BLOCK], strict=True):
             best = (passages[list(wanted)] @ one).max()
-            # A product of one row and of many may differ in the last digit: what equals the best is no better.
+            # A product of one row and of many may differ in the last digit.
             ranks.append(1 + int((row > best + 1e-6).sum()))
     return np.array(ranks, dtype=np.int64)
 
@@ -103,9 +109,9 @@ def markdown(result: dict[str, Any]) -> Iterator[str]:
     yield "<!-- Made from pool_size.json by `python scripts/measure_pool_size.py --table`; do not edit. -->"
     yield "# Passage retrieval by the size of the pool"
     yield ""
-    yield f"{figures['questions']:,} dev questions of SQuAD; the smallest pool has their own paragraphs alone, the"
-    yield "largest all of train and dev. Per cent; gold passage. What a second encoder has more than the first in"
-    yield "brackets."
+    yield f"{figures['questions']:,} dev questions of SQuAD; the smallest pool has their own paragraphs"
+    yield "alone, the largest all of train and dev. Per cent; gold passage. In brackets: what an encoder has"
+    yield "more than the first."
     for measure_of in ("R@1", "R@20", "MRR"):
         yield ""
         yield f"| {measure_of} | {' | '.join(names)} |"
@@ -113,9 +119,8 @@ def markdown(result: dict[str, Any]) -> Iterator[str]:
         for rows in zip(*(one["pools"] for one in figures["encoders"]), strict=True):
             first = rows[0][measure_of]
             told = [f"{100 * first:.2f}"]
-            told += [
-                f"{100 * row[measure_of]:.2f} ({100 * (row[measure_of] - first):+.2f})" for row in rows[1:]
-            ]
+            for row in rows[1:]:
+                told.append(f"{100 * row[measure_of]:.2f} ({100 * (row[measure_of] - first):+.2f})")
             yield f"| {rows[0]['passages']:,} | {' | '.join(told)} |"
 
 
