@@ -47,7 +47,8 @@ from entail.tuning.question_phrase import Asked
 from entail.tuning.words import BE, DETERMINERS, PREPOSITIONS, Word, Words, is_adverb, text_of, words_of
 
 How = Literal["inserted", "identified", "beside", "answer", "claim"]
-"""How an answer got into its statement: for what is asked; as what is known; behind it; as it is; not."""
+"""How an answer got into its statement: in the place of what is asked for; as what the claim says to be
+known; behind the claim; it was a statement itself; or there was none."""
 
 MAX_ANSWER = 60
 """Words of an answer that is put into a sentence; longer ones stand behind the claim."""
