@@ -221,7 +221,8 @@ def _apart(parts: Asked) -> bool:
 def by_clock(parts: Asked) -> bool:
     """Whether a time is asked for, not what happens then: "what time is it in Rome"."""
     first, *rest = (word.low for word in parts.rest[:3]) if parts.rest else ("",)
-    return first in BE and rest[:1] == ["it"] and all(word in PREPOSITIONS for word in rest[1:])
+    timed = head_of(parts.noun) in {"time", "day", "date", "month", "year"}
+    return timed and first in BE and rest[:1] == ["it"] and all(word in PREPOSITIONS for word in rest[1:])
 
 
 def _link(clause: Clause, head: str, preposition: str | None, parts: Asked) -> str:

@@ -9,6 +9,7 @@ from entail.tuning.claims import claim
 from entail.tuning.kept import lost
 
 INSERTED = {
+    ("When is it?", "May"): "It is in May.",
     ("The fox left the wood, what was it looking for?", "food"): (
         "The fox left the wood. It was looking for food."
     ),
