@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from entail.tuning import lexicon
-from entail.tuning.predicates import is_relative, is_verb, may_follow, opens, suits_verb
+from entail.tuning.predicates import before_quality, is_relative, is_verb, may_follow, opens, suits_verb
 from entail.tuning.words import AUXILIARIES, DO, SUBORDINATORS, Word, is_adverb, is_plural
 
 
@@ -36,6 +36,9 @@ def finite_verb(words: Sequence[Word], *, first: int = 0) -> int | None:
             score = 0.5 if lexicon.is_regular_guess(word.low) else 1.2
             before_noun = place == first and place + 1 < len(words) and not opens(words[place + 1])
             before_noun = before_noun and not (place and is_plural([words[place - 1]]))
+            before_noun = before_noun and lexicon.base_of_participle(word.low) is not None  # not "forbade"
+            if before_quality(words, place):
+                score += 1.0
             if before_noun or word.low in {
                 "used",
                 "based",

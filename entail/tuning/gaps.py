@@ -74,7 +74,8 @@ def object_gap(words: Sequence[Word]) -> int | None:
             and words[stranded - 1].low in _RELATED
             and words[stranded - 2].low not in DETERMINERS
         ):
-            return stranded - 1
+            article = next((at for at in range(1, stranded) if words[at].low in {"a", "an"}), 0)
+            return article or stranded - 1  # "Is Ulm | a full member of"
         nominal = predicate(words[:stranded], nominal=True)
         return nominal if nominal is not None else stranded
     naming = next(

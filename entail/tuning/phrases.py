@@ -77,6 +77,8 @@ def named(noun: Words, *, many: bool = False) -> tuple[str, bool]:
     words = _asked_once(noun)
     while len(words) > 1 and words[0].low in {"the", "a", "an"}:
         words = words[1:]
+    if words[0].low == "another" and len(words) > 1:
+        return f"another known {text_of(words[1:])}", False
     if words[0].low in {"of", "among"}:
         return f"a known one {text_of(words)}", False
     if words[0].low == "one" and len(words) > 1 and words[1].low != "of":

@@ -57,6 +57,8 @@ def base_verb(words: Sequence[Word], *, first: int = 1) -> int | None:
             score -= 2
         if place and words[place - 1].comma:
             score -= 1
+        if before_quality(words, place):
+            score += 1.0
         if place and word.low != "like" and _ends_plural(words[:place]):
             score += 0.7
         scores[place] = score
@@ -69,6 +71,12 @@ def base_verb(words: Sequence[Word], *, first: int = 1) -> int | None:
     return next(
         (place for place, score in scores.items() if score > 0), max(scores, key=lambda at: scores[at])
     )
+
+
+def before_quality(words: Sequence[Word], place: int) -> bool:
+    """Whether an adjective follows, as it does where an object begins: "did it | change racial rules"."""
+    after = words[place + 1] if place + 1 < len(words) else None
+    return after is not None and not (after.name or after.sealed) and lexicon.is_adjective(after.low)
 
 
 BEFORE_NOUN = frozenset({"sports", "sales", "arms", "goods", "games", "savings"})
