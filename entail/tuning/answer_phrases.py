@@ -12,6 +12,7 @@ from entail.tuning.clauses import has_verb, is_auxiliary
 from entail.tuning.phrases import NUMBERS, lowered
 from entail.tuning.words import (
     DETERMINERS,
+    PERSONAL,
     PREPOSITIONS,
     PRONOUNS,
     SUBORDINATORS,
@@ -214,7 +215,7 @@ def is_many(answer: str) -> bool:
     return is_plural(words) and not any(word.text[:1].isupper() for word in words)
 
 
-_SUBJECTS = frozenset({"i", "you", "he", "she", "it", "we", "they", "there", "because"})
+_SUBJECTS = PERSONAL | {"there", "because"}
 
 
 def is_clause(answer: str) -> bool:

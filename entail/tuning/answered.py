@@ -44,7 +44,17 @@ from entail.tuning.joined import offered, told_before
 from entail.tuning.kept import lost
 from entail.tuning.phrases import ADJOINED, ATTRIBUTES, KINDS, PARTICLES, head_of, lowered
 from entail.tuning.question_phrase import Asked
-from entail.tuning.words import BE, DETERMINERS, PREPOSITIONS, Word, Words, is_adverb, text_of, words_of
+from entail.tuning.words import (
+    ARTICLES,
+    BE,
+    DETERMINERS,
+    PREPOSITIONS,
+    Word,
+    Words,
+    is_adverb,
+    text_of,
+    words_of,
+)
 
 How = Literal["inserted", "identified", "beside", "answer", "claim"]
 """How an answer got into its statement: in the place of what is asked for; as what the claim says to be
@@ -192,7 +202,7 @@ def _else(parts: Asked) -> bool:
 def _bare(noun: Words) -> Words:
     """Return a noun phrase without its articles."""
     words = list(noun)
-    while len(words) > 1 and words[0].low in {"the", "a", "an"}:
+    while len(words) > 1 and words[0].low in ARTICLES:
         words = words[1:]
     return words
 

@@ -10,11 +10,14 @@ from entail.tuning.clauses import has_verb, is_auxiliary
 from entail.tuning.no_question_word import states
 from entail.tuning.phrases import PARTICLES, lowered
 from entail.tuning.words import (
+    ARTICLES,
     BE,
     CONJUNCTIONS,
     DETERMINERS,
     HAVE,
     MODALS,
+    PERSONAL,
+    POSSESSIVES,
     PREPOSITIONS,
     STRANDED,
     WH,
@@ -31,9 +34,7 @@ BLANK = re.compile(r"_{2,}|\.{4,}|…+$")
 
 _ENDED = re.compile(r"[.!?\uff1f:;]+[\"”')]*\s*$")
 _DASHES = " -\u2013\u2014"
-_POSSESSIVES = frozenset({"its", "their", "his", "her", "our", "your", "my"})
-_SUBJECTS = frozenset({"it", "they", "he", "she", "we", "you", "there"})
-_ARTICLES = frozenset({"the", "a", "an"})
+_SUBJECTS = (PERSONAL - {"i"}) | {"there"}
 _BEGINS_CLAUSE = frozenset({"because", "since", "that", "when", "if", "while", "where", "as", "whether"})
 _SUBORDINATE = _BEGINS_CLAUSE | PREPOSITIONS
 _NO_OBJECT = lexicon.word_class("no_object")
@@ -54,7 +55,7 @@ def completed(words: Words) -> str | None:
     """Fill what was left open behind an article, a preposition or "is": "This system is known as"."""
     last = words[-1]
     said = has_verb(words[1:]) or states(words)
-    article = last.low in _ARTICLES
+    article = last.low in ARTICLES
     open_end = article or last.low in {"is", "was", "are", "were", "called", "be", "named", "regarding"} | (
         STRANDED - PARTICLES - {"in"}
     )
@@ -138,13 +139,13 @@ def broken_off(words: Words) -> str | None:
         return f"{text} {'does' if end in {'it', 'he', 'she'} else 'do'} something known"
     if end in _BEGINS_CLAUSE | {"after", "before", "until", "unless"} and end != "as":
         return f"{text} something known happens"
-    if end in _POSSESSIVES or last.possessive:
+    if end in POSSESSIVES or last.possessive:
         return f"{text} known {'properties' if end in {'their', 'our'} else 'property'}"
-    if end in _ARTICLES:
+    if end in ARTICLES:
         return f"{text_of(bare[:-1])} something known"
     if end in BE | HAVE | PREPOSITIONS | CONJUNCTIONS | {"been", "be", "having", "being", "called", "than"}:
         return f"{text} something known"
-    if lexicon.is_adjective(end) and len(bare) > 1 and bare[-2].low in _ARTICLES:
+    if lexicon.is_adjective(end) and len(bare) > 1 and bare[-2].low in ARTICLES:
         return f"{text} known property"
     return _by_last_clause(text, words)
 
@@ -173,7 +174,7 @@ def _by_last_clause(text: str, words: Words) -> str | None:
         return f"{text} {'in a known way' if last.low in _NO_OBJECT else 'something known'}"
     if has_verb(clause[:-1]) or (begin == 0 and not _third(last)):
         return None
-    named = len(clause) == 2 and clause[0].low in _ARTICLES | _POSSESSIVES  # "its leaves"
+    named = len(clause) == 2 and clause[0].low in ARTICLES | POSSESSIVES  # "its leaves"
     if _third(last) and len(clause) > 1 and not named:
         base = lexicon.base_of_third(last.low)
         return f"{text} {'in a known way' if base in _NO_OBJECT else 'something known'}"

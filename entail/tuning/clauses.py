@@ -28,6 +28,7 @@ from entail.tuning.words import (
     DO,
     HAVE,
     NEGATIONS,
+    PERSONAL,
     PREPOSITIONS,
     PRONOUNS,
     STRANDED,
@@ -185,7 +186,7 @@ def core(
     return _ordered(aux, rest, gap="object")
 
 
-_ALONE = frozenset({"they", "it", "these", "those", "this", "that", "i", "he", "she", "we", "you"})
+_ALONE = PERSONAL | {"these", "those", "this", "that"}
 
 
 def _verb_next(words: Words) -> bool:

@@ -221,7 +221,7 @@ def _apart(parts: Asked) -> bool:
 def by_clock(parts: Asked) -> bool:
     """Whether a time is asked for, not what happens then: "what time is it in Rome"."""
     first, *rest = (word.low for word in parts.rest[:3]) if parts.rest else ("",)
-    timed = head_of(parts.noun) in {"time", "day", "date", "month", "year"}
+    timed = head_of(parts.noun) in lexicon.word_class("dated")
     return timed and first in BE and rest[:1] == ["it"] and all(word in PREPOSITIONS for word in rest[1:])
 
 
@@ -278,7 +278,7 @@ def _how_many(parts: Asked) -> tuple[str, str]:
     return f"{what} that {clause.text}", parts.wh
 
 
-_MEASURES = frozenset({"years", "months", "weeks", "days", "hours", "minutes", "miles", "kilometers", "feet"})
+_MEASURES = lexicon.word_class("measures")
 
 
 def _measured(parts: Asked) -> Clause | None:

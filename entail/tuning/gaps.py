@@ -9,6 +9,7 @@ from entail.tuning.predicates import NAMING, SUPERLATIVE, may_follow, opens, pre
 from entail.tuning.words import (
     AUXILIARIES,
     DETERMINERS,
+    PERSONAL,
     PREPOSITIONS,
     PRONOUNS,
     STRANDED,
@@ -188,7 +189,7 @@ def _beside(words: Sequence[Word]) -> int | None:
             at
             for at, word in enumerate(words)
             if at
-            and word.low in {"the", "he", "she", "it", "they", "we", "you", "i"}
+            and word.low in PERSONAL | {"the"}
             and not (word.sealed or words[at - 1].name or words[at - 1].comma)
             and ends_phrase(words[at - 1])
             and not (is_adverb(words[at - 1]) or is_preposition(words[at - 1]))

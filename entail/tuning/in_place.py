@@ -5,14 +5,20 @@ from __future__ import annotations
 from entail.tuning import lexicon
 from entail.tuning.clauses import adjunct, has_verb, is_auxiliary
 from entail.tuning.phrases import known, lowered, named, spaced
+from entail.tuning.predicates import is_verb
 from entail.tuning.question_phrase import Asked
-from entail.tuning.words import CONJUNCTIONS, PREPOSITIONS, Word, Words, is_finite, text_of
-
-_MANNERS = frozenset(
-    f"{article} {noun}"
-    for article in ("the", "a")
-    for noun in ("process", "way", "method", "mechanism", "means", "manner", "rate", "procedure", "degree")
+from entail.tuning.words import (
+    ARTICLES,
+    CONJUNCTIONS,
+    POSSESSIVES,
+    PREPOSITIONS,
+    Word,
+    Words,
+    is_finite,
+    text_of,
 )
+
+_MANNERS = lexicon.word_class("manners")
 _SAYING = lexicon.word_class("saying")
 
 
@@ -26,7 +32,7 @@ def in_place(parts: Asked) -> str:
     before = [*parts.before, *parts.front]
     if names_a_manner(parts):
         return known([*before, Word(parts.wh, parts.wh), *noun, *rest])
-    if before and before[-1].low in {"a", "an", "the"}:
+    if before and before[-1].low in ARTICLES:
         before = before[:-1]
     if noun and noun[0].low == "else":
         other = {
@@ -55,7 +61,7 @@ def in_place(parts: Asked) -> str:
         if parts.front and parts.wh in {"when", "where"}:
             said = said.removeprefix("at ")
     else:
-        owned = bool(before) and before[-1].low in {"his", "her", "its", "their", "my", "our", "your"}
+        owned = bool(before) and before[-1].low in POSSESSIVES
         said = named(noun)[0] if noun else "known thing" if owned else "something known"
     stated = bool(parts.before and before) and not parts.front
     asserted = stated and (is_finite(before[-1]) or is_base(before[-1]))
@@ -68,7 +74,9 @@ def in_place(parts: Asked) -> str:
 
 def names_a_manner(parts: Asked) -> bool:
     """Whether a text is the name of a topic: "the process by which plants make food"."""
-    return parts.wh == "which" and len(parts.front) == 1 and text_of(parts.before).lower() in _MANNERS
+    lows = [word.low for word in parts.before]
+    named = len(lows) == 2 and lows[0] in ARTICLES and lows[1] in _MANNERS
+    return named and parts.wh == "which" and len(parts.front) == 1
 
 
 def bare_in_place(words: Words) -> str | None:
@@ -86,8 +94,7 @@ def bare_in_place(words: Words) -> str | None:
     at = found[0]
     before, after = words[at - 1], words[at + 1].low if at + 1 < len(words) else ""
     if words[at].low == "who":
-        verbal = is_finite(before) or lexicon.verb_share(before.low) >= 0.5
-        placed = verbal or before.low in PREPOSITIONS | {"that"}
+        placed = is_verb(before) or before.low in PREPOSITIONS | {"that"}
     else:
         placed = not after or after in PREPOSITIONS
     if not placed or before.comma:

@@ -8,11 +8,13 @@ from entail.tuning import lexicon
 from entail.tuning.asking import asked
 from entail.tuning.clauses import has_verb, is_auxiliary
 from entail.tuning.expanded import expanded
+from entail.tuning.predicates import is_verb
 from entail.tuning.words import (
     BE,
     CONJUNCTIONS,
     DO,
     MODALS,
+    PERSONAL,
     PREPOSITIONS,
     SUBORDINATORS,
     WH,
@@ -157,7 +159,7 @@ def _graded(words: Words) -> int:
 
 def _compares(word: Word) -> bool:
     """Whether a word sets one thing above others: "more", "older", "first"."""
-    graded = word.low.endswith(("er", "est")) and lexicon.is_adjective(word.low)
+    graded = lexicon.is_compared(word.low)
     return not word.name and (graded or word.low in _GRADES)
 
 
@@ -202,7 +204,7 @@ def told_before(question: str) -> tuple[str, str]:
     return (text_of(words[:start]).rstrip(","), text_of(words[start:])) if start else (told, asked)
 
 
-_ASKING_FOR = frozenset({"i", "we", "you", "they", "it", "he", "she", "that", "this", "the"})
+_ASKING_FOR = PERSONAL | {"that", "this", "the"}
 _SAYING = lexicon.word_class("saying")
 
 
@@ -218,10 +220,6 @@ def second(words: Words) -> int | None:
     if not begins_asking(words):
         return None
     return next((at for at in range(3, len(words) - 2) if words[at].low == "and" and _asks(words, at)), None)
-
-
-def _verbal(word: Word) -> bool:
-    return is_finite(word) or (lexicon.verb_share(word.low) >= 0.5 and not word.name)
 
 
 def _asks(words: Words, at: int) -> bool:
@@ -240,7 +238,7 @@ def _asks(words: Words, at: int) -> bool:
     if relative and not parts.noun and not parts.front and parts.wh in {"who", "which", "where"}:
         return False
     inverted = is_auxiliary(parts.rest[0]) and len(parts.rest) > 1
-    counted = parts.wh == "how many" and _verbal(parts.rest[0])  # "and how many live there"
+    counted = parts.wh == "how many" and is_verb(parts.rest[0])  # "and how many live there"
     return (
         inverted or counted or (parts.wh in {"who", "what"} and not parts.noun and is_finite(parts.rest[0]))
     )

@@ -7,6 +7,7 @@ import re
 from entail.tuning import lexicon
 from entail.tuning.words import (
     ADVERBS,
+    ARTICLES,
     CONJUNCTIONS,
     DETERMINERS,
     PREPOSITIONS,
@@ -75,7 +76,7 @@ def _asked_once(noun: Words) -> list[Word]:
 def named(noun: Words, *, many: bool = False) -> tuple[str, bool]:
     """Return a noun phrase as something known, and whether it is plural: `many` where that is sure."""
     words = _asked_once(noun)
-    while len(words) > 1 and words[0].low in {"the", "a", "an"}:
+    while len(words) > 1 and words[0].low in ARTICLES:
         words = words[1:]
     if words[0].low == "another" and len(words) > 1:
         return f"another known {text_of(words[1:])}", False

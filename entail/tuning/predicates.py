@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from entail.tuning import lexicon
 from entail.tuning.words import (
+    ARTICLES,
     AUXILIARIES,
     CONJUNCTIONS,
     DETERMINERS,
@@ -79,7 +80,7 @@ def before_quality(words: Sequence[Word], place: int) -> bool:
     return after is not None and not (after.name or after.sealed) and lexicon.is_adjective(after.low)
 
 
-BEFORE_NOUN = frozenset({"sports", "sales", "arms", "goods", "games", "savings"})
+BEFORE_NOUN = lexicon.word_class("before_noun")
 """Plurals that another noun often follows."""
 
 
@@ -219,7 +220,7 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
             word.low, 1.4
         )
     if after is not None and (word.low, after.low) in _BARE_NOUNS and _is_noun(before):
-        return None if between & {"a", "an", "the"} else 1.6
+        return None if between & ARTICLES else 1.6
     if not word.name and lexicon.is_adjective(word.low):
         several = nominal and place == 1 and is_plural([Word("x", "x"), before][1:])  # "are cats | good pets"
         if not open_end:
@@ -232,7 +233,7 @@ def _predicate_score(words: Sequence[Word], place: int, *, nominal: bool, locati
     if (
         nominal
         and not inside
-        and word.low in {"a", "an", "the", "one"}
+        and word.low in ARTICLES | {"one"}
         and not (
             before.low in PREPOSITIONS | {"all", "both", "half", "most"}
             or before.comma

@@ -10,8 +10,11 @@ from entail.tuning.clauses import has_verb, is_auxiliary
 from entail.tuning.finite import finite_verb
 from entail.tuning.predicates import BEFORE_NOUN, is_relative, may_follow, opens
 from entail.tuning.words import (
+    ARTICLES,
     DETERMINERS,
     DO,
+    PERSONAL,
+    POSSESSIVES,
     PREPOSITIONS,
     WH,
     Word,
@@ -20,7 +23,6 @@ from entail.tuning.words import (
     is_preposition,
 )
 
-_SELVES = frozenset({"he", "she", "it", "they", "we", "you", "i"})
 _PRECISELY = frozenset({"exactly", "precisely", "specifically", "actually"})
 _DEGREES = lexicon.word_class("degrees")
 
@@ -96,7 +98,7 @@ def asking_phrase(words: Sequence[Word], *, leading: bool = True) -> Asked:
             if verb:
                 return Asked(wh, noun=tuple(tail[:verb]), rest=tuple(tail[verb:]))
         return Asked(wh, rest=tuple(tail))
-    if not tail or is_auxiliary(tail[0]) or tail[0].low in _SELVES | {"to", "about"} or _not_to(tail):
+    if not tail or is_auxiliary(tail[0]) or tail[0].low in PERSONAL | {"to", "about"} or _not_to(tail):
         return Asked(wh, rest=tuple(tail))
     if wh in {"what", "which"} and _is_verb_after_what(tail, leading=leading):
         return Asked(wh, rest=tuple(tail))
@@ -144,7 +146,7 @@ def _how(tail: Sequence[Word], *, leading: bool) -> Asked:
             return Asked("how much", rest=tuple(tail[1:]))
         times = len(tail) > 2 and tail[1].low == "times"  # "how many times bigger"
         least = tail[2] if times else tail[1] if len(tail) > 1 else None
-        graded = least is not None and least.low.endswith(("er", "est")) and lexicon.is_adjective(least.low)
+        graded = least is not None and lexicon.is_compared(least.low)
         more = {"more", "fewer", "less"} if low == "many" else {"more", "less", "too", "longer"}
         counts = leading or low == "much"
         degree = counts and least is not None and (least.low in more or (graded and (times or low == "much")))
@@ -171,7 +173,7 @@ def _apart_in_time(tail: Sequence[Word]) -> tuple[tuple[Word, ...], tuple[Word, 
 _SUBJECTS = lexicon.word_class("subjects")
 
 
-_YEARLY = frozenset({"group", "groups", "model", "old", "olds", "end", "long", "and", "or", "book", "that"})
+_YEARLY = lexicon.word_class("yearly")
 """What goes together with "year"."""
 
 
@@ -182,10 +184,10 @@ def _verb_unknown(tail: Sequence[Word]) -> int | None:
         if word.name or word.sealed or not may_follow(tail, at) or is_preposition(word):
             continue
         third = word.low.endswith("s") and not word.low.endswith("ss")
-        third = third and after.low in {"the", "a", "an", "its", "their"}
+        third = third and after.low in ARTICLES | POSSESSIVES
         share = lexicon.verb_share(word.low)
         base = share >= 0.5 and (opens(after) or after.name)
-        base = base or (share >= 0.2 and after.low in {"the", "a", "an", "its", "their"})
+        base = base or (share >= 0.2 and after.low in ARTICLES | POSSESSIVES)
         if (third or base) and not is_relative(tail[at - 1]):
             while at > 1 and is_adverb(tail[at - 1]):
                 at -= 1
@@ -231,6 +233,22 @@ def _may_be_verb(word: Word) -> bool:
     return is_auxiliary(word) or is_finite(word) or (lexicon.verb_share(word.low) > 0.3 and not word.name)
 
 
+def _only_verb(tail: Sequence[Word]) -> bool:
+    """Whether no word but the first can be the verb: "what lines the hull", "what links Ann and Bo"."""
+    if len(tail) < 3:
+        return False
+    word, after = tail[0], tail[1]
+    if after.name and lexicon.third_share(word.low) >= 0.2 and not has_verb(tail[2:]):
+        return True
+    if any(_may_be_verb(other) for other in tail[2:]):
+        return False
+    unknown = len(word.low) > 4 and word.low.endswith("s") and not word.low.endswith("ss")
+    if unknown and after.low in ARTICLES | POSSESSIVES:
+        return True
+    verbal = lexicon.base_of_third(word.low) is not None or lexicon.verb_share(word.low) >= 0.5
+    return verbal and after.low != "of" and word.low not in BEFORE_NOUN and not _may_be_verb(after)
+
+
 def _is_verb_after_what(tail: Sequence[Word], *, leading: bool) -> bool:
     """Whether "what" stands alone and a verb follows: "what caused", "what makes"."""
     word = tail[0]
@@ -252,21 +270,12 @@ def _is_verb_after_what(tail: Sequence[Word], *, leading: bool) -> bool:
         )
     if lexicon.third_share(word.low) >= 0.5 and len(tail) == 1:
         return True
-    if lexicon.third_share(word.low) >= 0.1 and len(tail) > 1 and tail[1].low in {"the", "a", "an"}:
+    if lexicon.third_share(word.low) >= 0.1 and len(tail) > 1 and tail[1].low in ARTICLES:
         return True
     if lexicon.third_share(word.low) >= 0.45:
         return len(tail) > 1 and not is_auxiliary(tail[1]) and tail[1].low != "of"
-    unknown = len(word.low) > 4 and word.low.endswith("s") and not word.low.endswith("ss")
-    article = len(tail) > 2 and tail[1].low in {"the", "a", "an", "its", "his", "their"}
-    if leading and unknown and article and not any(_may_be_verb(other) for other in tail[2:]):
-        return True  # "what lines the hull"
-    named = len(tail) > 2 and tail[1].name and lexicon.third_share(word.low) >= 0.2
-    if leading and named and not has_verb(tail[2:]):
-        return True  # "what links Ann and Bo"
-    lone = len(tail) > 2 and tail[1].low != "of" and word.low not in BEFORE_NOUN
-    verbal = lexicon.base_of_third(word.low) is not None or lexicon.verb_share(word.low) >= 0.5
-    if leading and lone and verbal and not any(_may_be_verb(other) for other in tail[1:]):
-        return True  # "what lines the hull", a slip: "what take place"
+    if leading and _only_verb(tail):
+        return True
     following = next((other for other in tail[1:] if not is_adverb(other)), None)
     if is_adverb(word) and len(tail) > 2 and following is tail[1] and following.low.endswith("s"):
         behind = tail[2]  # "what often blankets the bay"

@@ -143,6 +143,11 @@ def is_adjective(word: str) -> bool:
     return word in _adjectives() or (len(word) > 6 and word.endswith(_ADJECTIVE_ENDINGS))
 
 
+def is_compared(word: str) -> bool:
+    """Whether a word is an adjective that compares: "older", "oldest"."""
+    return word.endswith(("er", "est")) and is_adjective(word)
+
+
 def past(base: str) -> str:
     """Return the past of a verb."""
     if base == "be":
