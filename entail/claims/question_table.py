@@ -1,0 +1,210 @@
+"""Table of questions: read from a file or pasted text, with claims and edits."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from entail.claims.claims import Claim, existence_claim
+from entail.claims.rules import RULES
+from entail.claims.statements import Statement, state_answer
+from entail.data.nli.tables import read_rows
+from entail.data.passages.files import read_questions
+from entail.data.reading import MAX_BYTES, read_content
+from entail.errors import EvaluationError, FormatError
+from entail.progress import Meter, ProgressCallback
+
+MOST = 50_000
+"""Most questions of one table."""
+
+LONGEST = 20_000
+"""Most characters of a question."""
+
+QUESTION_COLUMNS = ("question", "query", "questions", "text")
+ANSWER_COLUMNS = ("answer", "answers")
+ADDED = ("claim", "rule", "fallback", "edited", "statement")
+"""Columns added to those of the table."""
+
+
+@dataclass(frozen=True)
+class QuestionTable:
+    """Questions in a table of any columns.
+
+    Attributes:
+        header: Names of the columns.
+        rows: Values, one a column.
+        question: Position of the question.
+        answer: Position of its answer, None without one.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    question: int = 0
+    answer: int | None = None
+
+    @property
+    def questions(self) -> list[str]:
+        """The question of every row."""
+        return [row[self.question] for row in self.rows]
+
+    @property
+    def answers(self) -> list[str]:
+        """The answer of every row, empty where there is none."""
+        return ["" if self.answer is None else row[self.answer] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """The claims of a table.
+
+    Attributes:
+        claims: One a row.
+        statements: Statement with the answer; None without an answer.
+    """
+
+    claims: tuple[Claim, ...]
+    statements: tuple[Statement | None, ...]
+
+    @property
+    def fallback(self) -> int:
+        """Number of questions that no question rule fits."""
+        return sum(one.fallback for one in self.claims)
+
+    def counts(self) -> list[tuple[str, int]]:
+        """Return rules with their uses, the most frequent first."""
+        order = list(RULES)
+        found = Counter(one.rule for one in self.claims)
+        return sorted(found.items(), key=lambda one: (-one[1], order.index(one[0])))
+
+
+def claim_table(table: QuestionTable, *, progress: ProgressCallback | None = None) -> Claimed:
+    """Return the claim of every question and, with an answer, the statement."""
+    meter = Meter(len(table.rows), "turning questions into claims", unit="questions", report=progress)
+    claims, statements = [], []
+    for question, answer in zip(table.questions, table.answers, strict=True):
+        claims.append(existence_claim(question))
+        statements.append(state_answer(question, answer) if answer.strip() else None)
+        meter.add(1)
+    return Claimed(tuple(claims), tuple(statements))
+
+
+def read_table(content: bytes, *, name: str) -> QuestionTable:
+    """Return the questions of a file, known by its suffix; rows without one are left out.
+
+    CSV and TSV have a header with a column of `QUESTION_COLUMNS`, else the first column is taken; they are
+    read as tables of sentence pairs are (`entail.data.nli.tables.read_rows`). Other files are read as
+    `entail.data.passages.files.read_questions` reads them: one a line, JSONL, SQuAD or DPR JSON.
+
+    Raises:
+        FormatError: If it cannot be read.
+        EvaluationError: If it holds no question, or too many.
+    """
+    low = name.lower().removesuffix(".gz")
+    if low.endswith((".csv", ".tsv")):
+        return _checked(_cells(content, "\t" if low.endswith(".tsv") else None, name), name)
+    found = read_content(content, name, lambda path: list(read_questions(path)))
+    answered = any(one.answers for one in found)
+    if answered:
+        rows = tuple((one.text, one.answers[0] if one.answers else "") for one in found)
+        return _checked(QuestionTable(("question", "answer"), rows, answer=1), name)
+    return _checked(QuestionTable(("question",), tuple((one.text,) for one in found)), name)
+
+
+def read_pasted(text: str) -> QuestionTable:
+    r"""Return pasted questions, one a line; behind a tab may stand an answer, as when cells are copied.
+
+    >>> read_pasted("Who won?\tItaly\n\nWhy?").rows
+    (('Who won?', 'Italy'), ('Why?', ''))
+
+    Raises:
+        EvaluationError: If there are none, or too many.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not any("\t" in line for line in lines):
+        return _checked(QuestionTable(("question",), tuple((line.strip(),) for line in lines)), "the text")
+    pairs = (line.partition("\t") for line in lines)
+    rows = tuple((question.strip(), answer.strip()) for question, _, answer in pairs)
+    return _checked(QuestionTable(("question", "answer"), rows, answer=1), "the text")
+
+
+def claim_rows(
+    table: QuestionTable, claimed: Claimed, edits: Mapping[int, str]
+) -> Iterator[tuple[object, ...]]:
+    """Yield the header, then each row with its claim.
+
+    Args:
+        table: The questions.
+        claimed: Their claims.
+        edits: Row -> edited claim.
+    """
+    columns = [at for at, name in enumerate(table.header) if name.strip().lower() not in ADDED]
+    yield (*(table.header[at] for at in columns), *ADDED)
+    rows = zip(table.rows, claimed.claims, claimed.statements, strict=True)
+    for number, (row, one, stated) in enumerate(rows):
+        yield (
+            *(row[at] for at in columns),
+            edits.get(number, one.text),
+            one.rule,
+            int(one.fallback),
+            int(number in edits),
+            stated.text if stated else "",
+        )
+
+
+def merged(
+    edits: Mapping[int, str], changes: Mapping[int, Mapping[str, object]], rows: Sequence[int], own: Claimed
+) -> dict[int, str]:
+    """Return edits updated by changes in the editor.
+
+    >>> own = claim_table(QuestionTable(("question",), (("Who won?",), ("Why?",))))
+    >>> merged({0: "Somebody won."}, {0: {"claim": "There is a reason."}}, [1], own)
+    {0: 'Somebody won.', 1: 'There is a reason.'}
+
+    Args:
+        edits: Row -> edited claim.
+        changes: Line of the editor -> column -> value.
+        rows: Row of each line.
+        own: Claims of the rules; a claim that is equal to its rule's, or empty, is no edit.
+    """
+    found = dict(edits)
+    for line, change in changes.items():
+        if "claim" not in change or line >= len(rows):
+            continue
+        row, said = rows[line], " ".join(str(change["claim"] or "").split())
+        if said and said != own.claims[row].text:
+            found[row] = said
+        else:
+            found.pop(row, None)
+    return found
+
+
+def _cells(content: bytes, delimiter: str | None, name: str) -> QuestionTable:
+    if not content.strip():
+        raise FormatError(f"{name}: expected a header with a column of questions, found nothing")
+    table = read_rows(content, name=name, encoding=None, max_bytes=MAX_BYTES, delimiter=delimiter)
+    titles = [title.strip().lower() for title in table.columns]
+    question = next((titles.index(one) for one in QUESTION_COLUMNS if one in titles), 0)
+    answer = next((titles.index(one) for one in ANSWER_COLUMNS if one in titles), None)
+    rows = []
+    for _, row in table.rows:
+        if isinstance(row, FormatError):
+            raise row
+        cells = tuple(str(row.get(column, "")) for column in table.columns)
+        if cells[question].strip():
+            rows.append(cells)
+    return QuestionTable(
+        table.header or table.columns, tuple(rows), question, answer if answer != question else None
+    )
+
+
+def _checked(table: QuestionTable, name: str) -> QuestionTable:
+    if not 0 < len(table.rows) <= MOST:
+        raise EvaluationError(f"{name}: expected 1 to {MOST:,} questions, found {len(table.rows):,}")
+    longest = max(range(len(table.rows)), key=lambda row: len(table.rows[row][table.question]))
+    if len(table.rows[longest][table.question]) > LONGEST:
+        raise EvaluationError(
+            f"{name}: expected questions of at most {LONGEST:,} characters, found question {longest + 1} "
+            f"of {len(table.rows[longest][table.question]):,}"
+        )
+    return table

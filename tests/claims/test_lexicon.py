@@ -1,0 +1,55 @@
+"""The lexicon of claims: verb forms against lemminflect, look-ups, classes of words."""
+
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+from entail.claims import lexicon
+from entail.claims.lexicon import CLASSES
+
+
+@pytest.fixture(scope="module")
+def builder(load_script: Callable[[str], ModuleType]) -> ModuleType:
+    return load_script("build_lexicon")
+
+
+def test_the_verb_list_is_what_lemminflect_generates(builder: ModuleType) -> None:
+    text = builder.LEXICON.read_text(encoding="utf-8")
+    assert builder.build(text) == text
+
+
+@pytest.mark.parametrize(
+    ("base", "past"),
+    [
+        ("embed", "embedded"),
+        ("overlap", "overlapped"),
+        ("unplug", "unplugged"),
+        ("remake", "remade"),
+        ("babysit", "babysat"),
+        ("panic", "panicked"),
+        ("outsell", "outsold"),
+        ("win", "won"),
+        ("carry", "carried"),
+    ],
+)
+def test_pasts_are_spelled_right(base: str, past: str) -> None:
+    assert lexicon.inflect(base, "past") == past
+    assert lexicon.base_form(past, "past") == base
+
+
+def test_words_that_are_no_verbs_stay_as_they_are() -> None:
+    assert lexicon.inflect("karate", "past") == "karate"
+    assert lexicon.verb_share("karate") == lexicon.third_share("karates") == 0
+    assert lexicon.base_form("karated", "past") is None
+
+
+def test_every_base_form_is_listed_once() -> None:
+    rows = [line.split("\t")[0] for line in lexicon._lines("verbs.tsv")]
+    assert len(rows) == len(set(rows)) > 2_500
+
+
+def test_no_class_is_empty_or_named_twice() -> None:
+    names = [line.split(":")[0] for line in lexicon._lines("words.txt") if line[:1].isalpha()]
+    assert len(names) == len(set(names)) == len(CLASSES)
+    assert all(CLASSES.values())
