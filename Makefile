@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-REQUIREMENTS ?= requirements.txt
+# faiss-gpu and its CUDA libraries only where an NVIDIA GPU is
+REQUIREMENTS ?= $(if $(shell command -v nvidia-smi),requirements.txt,requirements-cpu.txt)
 PORT ?= 8501
 export OMP_WAIT_POLICY := PASSIVE
 export HF_HUB_DISABLE_TELEMETRY := 1
@@ -10,7 +11,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 APP_STAMP := $(VENV)/.app-installed
 TEST_STAMP := $(VENV)/.test-installed
 
-.PHONY: app test lint type unit browser bench clean help
+.PHONY: app test lint type unit browser wheel bench clean help
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -30,7 +31,7 @@ $(TEST_STAMP): $(APP_STAMP) tests/requirements.txt
 app: $(APP_STAMP) ## start the app on http://localhost:8501
 	$(BIN)/entail app --port $(PORT)
 
-test: lint type unit browser ## every check
+test: lint type unit browser wheel ## every check
 
 lint: $(TEST_STAMP) ## style, docstrings
 	$(BIN)/ruff check .
@@ -45,10 +46,18 @@ unit: $(TEST_STAMP) ## all tests but the browser's
 browser: $(TEST_STAMP) ## the newcomer's story in a real Chromium
 	$(BIN)/python -m pytest -m browser tests/browser
 
+wheel: $(APP_STAMP) ## build the wheel, install it in an empty environment, try it there
+	rm -rf build/wheel $(VENV)-wheel
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	sed "s/\[.*\]//" requirements-cpu.txt > build/wheel/constraints.txt
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check -c build/wheel/constraints.txt build/wheel/entail-*.whl
+	cd build/wheel && ../../$(VENV)-wheel/bin/python ../../scripts/smoke_wheel.py
+
 bench: $(TEST_STAMP) ## measure speed, write docs/results/
 	$(BIN)/python scripts/bench_search.py
 	$(BIN)/python scripts/bench_app.py
 	$(BIN)/python scripts/write_speed.py
 
 clean: ## remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-wheel build .pytest_cache .mypy_cache .ruff_cache .hypothesis

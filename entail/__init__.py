@@ -16,79 +16,79 @@ if TYPE_CHECKING:
     from entail.aeenc.sampling import sample
     from entail.aeenc.training import train_aeenc
     from entail.arcf.config import ArcfConfig
-    from entail.arcf.scorer import load_scorer
+    from entail.arcf.scoring.scorer import load_scorer
     from entail.arcf.training import train_arcf
-    from entail.cards.model_card import write_card
     from entail.data.corpora import read_corpus
-    from entail.data.entailment_bank import read_trees, write_trees
+    from entail.data.entailment_bank.trees import read_trees, write_trees
     from entail.data.judgements import Judgements
     from entail.data.records import Corpus, ExplanationTree, Premise, Step
     from entail.data.text import fold
-    from entail.encoders.biencoder import load
-    from entail.encoders.gaussian import GaussianEncoder
+    from entail.encoders.encoder import load
+    from entail.encoders.gaussian.encoder import GaussianEncoder
     from entail.errors import EntailError
-    from entail.evaluation.comparison import compare
-    from entail.evaluation.effort import measure_effort
-    from entail.evaluation.premises import evaluate_premises
+    from entail.evaluation.retrieval.comparison import compare
+    from entail.evaluation.retrieval.effort import measure_effort
+    from entail.evaluation.retrieval.premises import evaluate_premises
     from entail.gausscse.config import GausscseConfig
     from entail.gausscse.training import train_gausscse
     from entail.hub.export import export_encoder
     from entail.hub.pull import pull_encoder
     from entail.hub.push import push_encoder
     from entail.hub.trees import push_trees
-    from entail.index.retriever import retriever
+    from entail.index.factory import retriever
     from entail.jobs.jobs import Jobs
-    from entail.promotion import active, promote, roll_back
+    from entail.registry import active, promote, roll_back
     from entail.serving.client import Client
     from entail.serving.server import serve
-    from entail.training.averaging import average_adapters
-    from entail.trees.corpora import CorpusStore
-    from entail.trees.database import open_database
+    from entail.training.adapters.averaging import average_adapters
+    from entail.training.cards.template import write_card
     from entail.trees.formats.convert import convert
-    from entail.trees.log import TreeLog
+    from entail.trees.log.event_log import TreeLog
+    from entail.trees.store.corpora import CorpusStore
+    from entail.trees.store.database import open_database
 
 _HOMES = {
     "AeencConfig": "entail.aeenc.config",
     "ArcfConfig": "entail.arcf.config",
     "Client": "entail.serving.client",
     "Corpus": "entail.data.records",
-    "CorpusStore": "entail.trees.corpora",
+    "CorpusStore": "entail.trees.store.corpora",
     "EntailError": "entail.errors",
     "ExplanationTree": "entail.data.records",
-    "GaussianEncoder": "entail.encoders.gaussian",
+    "GaussianEncoder": "entail.encoders.gaussian.encoder",
     "GausscseConfig": "entail.gausscse.config",
     "Jobs": "entail.jobs.jobs",
     "Judgements": "entail.data.judgements",
     "Premise": "entail.data.records",
     "Step": "entail.data.records",
-    "TreeLog": "entail.trees.log",
-    "active": "entail.promotion",
-    "average_adapters": "entail.training.averaging",
+    "TreeLog": "entail.trees.log.event_log",
+    "active": "entail.registry",
+    "average_adapters": "entail.training.adapters.averaging",
     "bias": "entail.aeenc.bias",
-    "compare": "entail.evaluation.comparison",
+    "compare": "entail.evaluation.retrieval.comparison",
     "convert": "entail.trees.formats.convert",
-    "evaluate_premises": "entail.evaluation.premises",
+    "evaluate_premises": "entail.evaluation.retrieval.premises",
     "export_encoder": "entail.hub.export",
     "fold": "entail.data.text",
-    "load": "entail.encoders.biencoder",
-    "load_scorer": "entail.arcf.scorer",
-    "measure_effort": "entail.evaluation.effort",
-    "open_database": "entail.trees.database",
-    "promote": "entail.promotion",
+    "load": "entail.encoders.encoder",
+    "load_scorer": "entail.arcf.scoring.scorer",
+    "measure_effort": "entail.evaluation.retrieval.effort",
+    "open_database": "entail.trees.store.database",
+    "promote": "entail.registry",
     "pull_encoder": "entail.hub.pull",
     "push_encoder": "entail.hub.push",
     "push_trees": "entail.hub.trees",
     "read_corpus": "entail.data.corpora",
-    "read_trees": "entail.data.entailment_bank",
-    "retriever": "entail.index.retriever",
-    "roll_back": "entail.promotion",
+    "read_trees": "entail.data.entailment_bank.trees",
+    "retriever": "entail.index.factory",
+    "roll_back": "entail.registry",
     "sample": "entail.aeenc.sampling",
     "serve": "entail.serving.server",
     "train_aeenc": "entail.aeenc.training",
     "train_arcf": "entail.arcf.training",
     "train_gausscse": "entail.gausscse.training",
-    "write_card": "entail.cards.model_card",
-    "write_trees": "entail.data.entailment_bank",
+    "write_card": "entail.training.cards.template",
+    "write_trees": "entail.data.entailment_bank.trees",
 }
 
 __all__ = [

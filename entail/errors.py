@@ -154,7 +154,7 @@ class ServingError(EntailError):
 
     Args:
         message: What was expected, what was found, what to do.
-        kind: In one word, for programs; see `entail.serving.failures`.
+        kind: In one word, for programs; see `entail.serving.errors`.
         status: The HTTP status; 0 where no server answered.
         field: The field of the request it is about, where there is one.
         retry_after: Seconds after which the same request may succeed, where it may.
@@ -189,7 +189,7 @@ class ActError(TreeError):
 
 
 class ConflictError(TreeError):
-    """What the act touches was changed by somebody else after the author last saw the tree.
+    """Conflict with a change that somebody else made after the author last saw the tree.
 
     Args:
         message: What was refused and why, in words.

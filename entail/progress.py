@@ -1,4 +1,4 @@
-"""How far a long piece of work is: one record, handed to whoever wants to show it."""
+"""Progress of long work: one record for whoever shows it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""What an installation is told by its environment, read in one place.
+"""Settings of an installation, read from the environment in one place.
 
 =========================  ==========================================================================
 `ENTAIL_DATA_DIR`          everything that is written: database, cached vectors (default: the user's
                            data folder of the operating system)
 `ENTAIL_DATABASE_URL`      SQLAlchemy URL (default: SQLite in the data folder)
-`ENTAIL_MODELS_DIR`        trained encoders (default: `models/` beside the package)
+`ENTAIL_MODELS_DIR`        folder of models, in place of `models/` in the data folder and the shipped ones
+`ENTAIL_BASE`              folder or Hub id of all-MiniLM-L6-v2, in place of the packaged one
 `ENTAIL_DEVICE`            `auto` (default), `cpu`, `cuda`, `cuda:1` ...
 `ENTAIL_QUEUE_URL`         where jobs queue: `redis://...` or `postgresql://...` when several machines share
                            the work and the data folder (default: SQLite in the data folder)
@@ -13,7 +14,7 @@
 `ENTAIL_MAX_PREMISE_CHARS` longest premise taken into a corpus (default 10,000)
 `ENTAIL_SERVE_TOKEN`       what clients of `entail serve` must send as `Authorization: Bearer ...`, at
                            least 16 printable characters (default: none is asked for)
-`ENTAIL_DEMO`              `1`: a demo for visitors, see `entail.trees.demo`: nothing is written but each
+`ENTAIL_DEMO`              `1`: a demo for visitors, see `entail.trees.store.demo`: only each
                            visitor's own trees, which go when they leave (default `0`)
 `ENTAIL_SIGN_IN`           where authors sign in (see docs/operating.md): `to-write` (default), or `to-read`,
                            when nobody sees anything before
@@ -40,7 +41,7 @@ MIN_TOKEN = 16
 """Characters that a token of the HTTP API has at least."""
 
 QUEUE_SCHEMES = ("redis://", "rediss://", "postgresql://")
-"""What a queue's URL may begin with."""
+"""Schemes of a queue's URL."""
 
 
 @dataclass(frozen=True)
@@ -52,22 +53,36 @@ class Settings:
     models_dir: Path
     device: str
     max_premise_chars: int
+    shipped_models_dir: Path | None = None
     queue_url: str | None = None
     starts_worker: bool = True
     serve_token: str | None = field(default=None, repr=False)
     demo: bool = False
     sign_in: Literal["to-write", "to-read"] = "to-write"
+    base: str | None = None
     operators: tuple[str, ...] = ()
 
     @property
+    def model_dirs(self) -> tuple[Path, ...]:
+        """Folders that models are looked up in: the user's own first, then the shipped one."""
+        return tuple(place for place in (self.models_dir, self.shipped_models_dir) if place is not None)
+
+    @property
     def jobs_dir(self) -> Path:
-        """Where jobs are kept: what was asked for, how far it is, how it ended."""
+        """Folder of jobs: their specifications, progress and outcomes."""
         return self.data_dir / "jobs"
 
     @property
     def vectors_dir(self) -> Path:
-        """Where premise vectors are cached."""
+        """Folder of cached premise vectors."""
         return self.data_dir / "vectors"
+
+
+def shipped_models() -> Path:
+    """Return the folder of the models that ship: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).parent
+    inside = package / "models"
+    return inside if inside.is_dir() else package.parent / "models"
 
 
 def is_demo() -> bool:
@@ -107,6 +122,7 @@ def load_settings() -> Settings:
     data_dir = Path(
         os.environ.get("ENTAIL_DATA_DIR") or platformdirs.user_data_dir("entail", appauthor=False)
     ).expanduser()
+    own_models = os.environ.get("ENTAIL_MODELS_DIR")
     chars = os.environ.get("ENTAIL_MAX_PREMISE_CHARS", "10000")
     if not chars.isdigit() or int(chars) < 1:
         raise SettingsError(f"ENTAIL_MAX_PREMISE_CHARS must be a whole number above 0, found {chars!r}")
@@ -131,7 +147,8 @@ def load_settings() -> Settings:
         data_dir=data_dir,
         database_url=os.environ.get("ENTAIL_DATABASE_URL")
         or f"sqlite:///{quote(str(data_dir / 'entail.db'))}",
-        models_dir=Path(os.environ.get("ENTAIL_MODELS_DIR") or Path(__file__).parent.parent / "models"),
+        models_dir=Path(own_models or data_dir / "models").expanduser(),
+        shipped_models_dir=None if own_models else shipped_models(),
         device=os.environ.get("ENTAIL_DEVICE") or "auto",
         max_premise_chars=int(chars),
         queue_url=queue_url,
@@ -139,6 +156,7 @@ def load_settings() -> Settings:
         serve_token=token,
         demo=is_demo(),
         sign_in=_sign_in(),
+        base=os.environ.get("ENTAIL_BASE") or None,
         operators=tuple(
             address.strip().lower()
             for address in os.environ.get("ENTAIL_OPERATORS", "").split(",")

@@ -1,32 +1,5 @@
-"""Corpora: bring your own facts, add to them, correct and retire them."""
+"""Entry point of the page Corpora."""
 
-import streamlit as st
+from entail.ui.app import run_page
 
-from entail.ui.facts import draw_changes, draw_facts, draw_growth, draw_upload
-from entail.ui.shell import page
-from entail.ui.words import label
-
-with page("Corpora") as (shared, author):
-    st.title("Corpora")
-    corpora = shared.corpora.corpora()
-    left, right = st.columns([7, 4], gap="large")
-    with right:
-        draw_upload(shared, author)
-    with left:
-        if not corpora:
-            st.info(
-                "No corpus yet. Bring one: a text file with one fact a line is enough.",
-                icon=":material/library_add:",
-            )
-            st.stop()
-        corpus = st.selectbox(
-            "Corpus", corpora, format_func=lambda c: f"{c.name} ({c.count:,} facts)", key="corpus"
-        )
-        st.caption(
-            f"Version {corpus.version} · by {label(corpus.created_by)}"
-            + (f" · {label(corpus.licence)}" if corpus.licence else "")
-            + (f" · from {label(corpus.source)}" if corpus.source else "")
-        )
-        draw_facts(shared, author, corpus)
-        draw_growth(shared, author, corpus)
-        draw_changes(shared, corpus)
+run_page("pages/Corpora.py")

@@ -1,26 +1,5 @@
-"""Direction: which of two sentences entails the other; a table of pairs; search by direction."""
+"""Entry point of the page Direction."""
 
-import streamlit as st
+from entail.ui.app import run_page
 
-from entail.errors import EntailError
-from entail.ui.direction_choice import PAIR, SEARCH, TABLE, pick
-from entail.ui.direction_pair import draw_pair
-from entail.ui.direction_search import draw_search
-from entail.ui.direction_table import draw_table
-from entail.ui.shell import page
-from entail.ui.words import label
-
-with page("Direction") as (shared, author):
-    st.title("Direction of entailment")
-    choice = pick()
-    if choice is None:
-        st.stop()
-    try:
-        if choice.mode == PAIR:
-            draw_pair(choice.encoder)
-        elif choice.mode == TABLE:
-            draw_table(choice.encoder)
-        elif choice.mode == SEARCH:
-            draw_search(shared, choice.encoder)
-    except EntailError as error:
-        st.error(label(str(error)), icon=":material/error:")
+run_page("pages/Direction.py")

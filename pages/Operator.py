@@ -1,10 +1,5 @@
-"""Operator: what runs here, what it takes, and what can be cleaned up."""
+"""Entry point of the page Operator."""
 
-import streamlit as st
+from entail.ui.app import run_page
 
-from entail.ui.operator import draw_operator
-from entail.ui.shell import page
-
-with page("Operator") as (shared, author):
-    st.title("Operator")
-    draw_operator(shared, author)
+run_page("pages/Operator.py")

@@ -2,13 +2,14 @@ r"""What others than its own vectors add to an encoder that ships: read anew by 
 
 The cross-encoder is a judge (`entail.tuning`) that learns from training trees: a child entails its parent,
 a neighbour that is no child is neutral to it. Where reading the nearest premises anew does not rank them
-better, there is nothing to distil; what it says is learnt as a ranking (`entail.training.reading`). The
+better, there is nothing to distil; what it says is learnt as a ranking
+(`entail.training.distillation.cross_encoder`). The
 scores of a hybrid with BM25 move what the encoder makes of a sentence that nobody judged a step down the
 gradient of their cross-entropy with the encoder's own ranking,
 
 .. math:: t' \propto t + w \, (\sum_p P_{theirs}(p) \, p - \sum_p P_{cos}(p) \, p)
 
-over the nearest premises p, and the encoder learns t' (`entail.training.distillation`).
+over the nearest premises p, and the encoder learns t' (`entail.training.distillation.task`).
 """
 
 from __future__ import annotations
@@ -25,30 +26,30 @@ import numpy as np
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
-from entail.data.nli import NliPair
+from entail.data.nli.pairs import NliPair
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import fold
-from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import resolve
+from entail.encoders.encoder import BiEncoder
+from entail.index.factory import retriever
 from entail.index.hybrid import HybridIndex
 from entail.index.lexical import Bm25Index
 from entail.index.protocol import Floats, Hits, Ints, Manifest, PremiseIndex
 from entail.index.ranking import search_by_scores
-from entail.index.retriever import retriever
 from entail.index.vectors import premise_vectors
+from entail.judge.config import JudgeConfig
+from entail.judge.judges import NliJudge
+from entail.judge.training import train_judge
 from entail.settings import load_settings
-from entail.training.reading import Reading, read
-from entail.training.teaching import Teaching
-from entail.tuning.judge import NliJudge
-from entail.tuning.judge_config import JudgeConfig
-from entail.tuning.judge_training import train_judge
+from entail.training.distillation.cross_encoder import CrossEncoderTeacher, score_nearest
+from entail.training.distillation.teachers import Teaching
 
 READ, NEGATIVES, NEAREST = 50, 5, 30
 SENTENCES, SHARP = 2000, 0.05
 SHARES = (0.05, 0.1, 0.2, 10.0)
 VECTORS, RANKING, LEARNT = 30.0, 3.0, (0.1, 0.2)
 HYBRIDS = ((0.1, 0.5), (0.1, 1.0), (0.25, 1.0))
-JUDGE = JudgeConfig(epochs=2, longest=96, evaluate_every=0)
+JUDGE = JudgeConfig(epochs=2, max_length=96, evaluate_every=0)
 FURTHER = AeencConfig(
     gold=False,
     rounds=0,
@@ -193,7 +194,7 @@ class Further:
         """Return the vectors of the premises."""
         return premise_vectors(self.corpus, BiEncoder(self.shipped), cache_dir=load_settings().vectors_dir)
 
-    def taught(self, teaching: Teaching | Reading, *, name: str, weight: float) -> dict[str, Any]:
+    def taught(self, teaching: Teaching | CrossEncoderTeacher, *, name: str, weight: float) -> dict[str, Any]:
         """Train and measure."""
         with progress_bar() as progress:
             fitted = train_aeenc(
@@ -252,7 +253,7 @@ def cross_encoder(further: Further) -> Iterator[tuple[str, dict[str, Any]]]:
         further.taught(teaching, name="itself-on-some", weight=VECTORS),
     )
     with progress_bar() as progress:
-        reading = read(
+        reading = score_nearest(
             teaching,
             corpus,
             further.premises(),

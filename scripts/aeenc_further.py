@@ -30,14 +30,14 @@ from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import EntailError
-from entail.evaluation.premises import evaluate_premises
+from entail.evaluation.retrieval.premises import evaluate_premises
+from entail.index.factory import retriever
 from entail.index.hybrid import HybridIndex
 from entail.index.lexical import Bm25Index, NgramIndex
 from entail.index.protocol import PremiseIndex
-from entail.index.retriever import retriever
 from entail.progress import ProgressCallback
 from entail.results import provenance, write_page, write_result
 

@@ -199,10 +199,10 @@ def training(turn: int) -> Iterator[Callable[[], tuple[int, float]]]:
         found = jobs.job(job.id)
         if found.state != "running":
             sys.exit(f"the training is {found.state}: {found.status.what}\n{jobs.log_tail(job.id)}")
-        last = [event for event in jobs.told(job.id) if event.get("kind") == "step"][-1]
+        last = [event for event in jobs.list_events(job.id) if event.get("kind") == "step"][-1]
         return last["step"], last["at"]
 
-    wait_for(lambda: any(event.get("kind") == "step" for event in jobs.told(job.id)), "the first step")
+    wait_for(lambda: any(event.get("kind") == "step" for event in jobs.list_events(job.id)), "the first step")
     yield steps
     jobs.cancel(job.id, by="Bench")
     wait_for(lambda: not jobs.job(job.id).open, "the end of a cancelled training")
@@ -298,8 +298,8 @@ def tree_id(folder: Path) -> str:
 
 def tree_ids(folder: Path) -> list[str]:
     """Return the ids of all trees, the one that was not touched for longest first."""
-    from entail.trees.database import open_database
-    from entail.trees.log import TreeLog
+    from entail.trees.log.event_log import TreeLog
+    from entail.trees.store.database import open_database
 
     return [tree.id for tree in TreeLog(open_database(f"sqlite:///{folder / 'entail.db'}")).trees()][::-1]
 

@@ -7,8 +7,8 @@
     python scripts/bench_arcf.py ... --grow        # how time grows with k and L
 
 The ruler tokenises and scores every visible candidate at every step, in inference mode, fp32, batches
-padded to their longest, the batch size tuned; of a scorer whose candidates read a prefix in the upper layers
-alone it computes both in one row, with a mask a layer; of one that reads them apart, each by its own weights.
+padded to their longest, the batch size tuned; of a bi-encoder it encodes prefix and candidate by their own
+weights.
 An engine chooses the same if the ruler's own score of its
 fact, after the same prefix, is within 0.01 of the best there. Figures go to docs/results/arcf_speed.json.
 """
@@ -24,32 +24,29 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from entail.arcf.chain import Chain, Search
-from entail.arcf.inputs import Inputs, as_sentence, question_text
-from entail.arcf.known import Known
-from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.ranking import ChainRanker
-from entail.arcf.scorer import load_scorer, scorer_folder
-from entail.arcf.scorer_form import SHARED_PIECES, ScorerForm
-from entail.arcf.shared_pieces import SharedPieces
-from entail.data.worldtree import Question, read_questions
-from entail.data.worldtree_tables import FactTables, read_fact_tables
+from entail.arcf.chains.chain import Chain, Search
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.ranking import ChainRanker
+from entail.arcf.scoring.form import SHARED_PIECES, ScorerForm
+from entail.arcf.scoring.inputs import Inputs, as_sentence, question_text
+from entail.arcf.scoring.priors import PremisePriors
+from entail.arcf.scoring.scorer import load_scorer, scorer_folder
+from entail.arcf.scoring.terms import SharedPieces
+from entail.data.worldtree.questions import Question, read_questions
+from entail.data.worldtree.tables import FactTables, read_fact_tables
 from entail.encoders.card import read_card
-from entail.encoders.cross import ADAPTER, HEAD, WHOLE
+from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE
 from entail.encoders.row_batches import Spent
 from entail.encoders.stock import sentence_transformer
 from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains
 from entail.index.protocol import Ints
-from entail.metrics import Values
 from entail.results import write_result
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from entail.statistics.ranking import Values
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 BATCHES = (8, 16, 32, 64, 128)
@@ -72,10 +69,9 @@ class Ruler:
     inputs: Inputs
     near: Neighbourhoods
     search: Search
-    alone: int | None = None  # lower layers of a scorer whose candidates read a prefix in the upper ones
-    base: Any = None  # what reads candidates, of a scorer that reads them apart
+    base: Any = None  # encodes the candidates of a bi-encoder
     pieces: SharedPieces | None = None
-    known: Known | None = None
+    known: PremisePriors | None = None
     batch_size: int = 32
     spent: Spent = field(default_factory=Spent)
 
@@ -94,9 +90,6 @@ class Ruler:
                 some = rows[at : at + self.batch_size]
                 if self.base is not None:
                     found += self._apart(prefix, some)
-                    continue
-                if self.alone is not None:
-                    found += self._split(prefix, some, self.alone)
                     continue
                 batch = self.tokenizer([prefix] * len(some), some, padding=True, return_tensors="pt")
                 hidden = self.model(**batch.to(self.head.weight.device)).last_hidden_state[:, 0]
@@ -125,6 +118,8 @@ class Ruler:
 
     def _apart(self, prefix: str, candidates: Sequence[str]) -> list[float]:
         """Score a batch: the prefix read once by the weights that were learnt, candidates by the base's."""
+        import torch
+
         device = self.head.weight.device
         means = []
         for model, texts in ((self.model, [prefix]), (self.base, list(candidates))):
@@ -133,37 +128,10 @@ class Ruler:
             states = model(**batch).last_hidden_state
             means.append((states * kept).sum(1) / kept.sum(1))
             self.spent.add(len(texts), int(kept.sum()), batch["input_ids"].numel())
-        return self._of_means(means[1], means[0])
-
-    def _of_means(self, mean: Tensor, own: Tensor) -> list[float]:
-        import torch
-
-        cosine = torch.nn.functional.cosine_similarity(mean, own, dim=-1)
-        scores: list[float] = (self.head(mean)[:, 0] + self.head.get_parameter("scale") * cosine).tolist()
+        cosine = torch.nn.functional.cosine_similarity(means[1], means[0], dim=-1)
+        scale = self.head.get_parameter("scale")
+        scores: list[float] = (self.head(means[1])[:, 0] + scale * cosine).tolist()
         return scores
-
-    def _split(self, prefix: str, candidates: Sequence[str], alone: int) -> list[float]:
-        """Score a batch in one row each: a prefix does not see the candidate, nor it, below, the prefix."""
-        import torch
-
-        device = self.head.weight.device
-        first = self.tokenizer([prefix], return_tensors="pt").to(device)["input_ids"]
-        batch = self.tokenizer(list(candidates), padding=True, return_tensors="pt").to(device)
-        split, known = first.shape[1], batch["attention_mask"].bool()  # (rows, tokens)
-        ahead = self.model.embeddings(input_ids=first).expand(len(known), -1, -1)
-        x = torch.cat([ahead, self.model.embeddings(input_ids=batch["input_ids"])], dim=1)
-        mask = torch.zeros(len(known), 1, x.shape[1], x.shape[1], device=device)
-        mask[:, :, :, split:].masked_fill_(~known[:, None, None], -torch.inf)
-        mask[:, :, :split, split:] = -torch.inf
-        below = mask.clone()
-        below[:, :, split:, :split] = -torch.inf
-        for number, layer in enumerate(self.model.encoder.layer):
-            x = layer(x, attention_mask=below if number < alone else mask)
-            x = x[0] if isinstance(x, tuple) else x
-        kept = known[:, :, None].float()
-        mean, own = (x[:, split:] * kept).sum(1) / kept.sum(1), x[:, :split].mean(1)
-        self.spent.add(len(known), int(known.sum()) + len(known) * split, len(known) * x.shape[1])
-        return self._of_means(mean, own)
 
     def chain(self, question: Question) -> tuple[list[int], list[dict[int, float]]]:
         """Return the chosen facts, and the scores of every step."""
@@ -212,7 +180,6 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
     for term in told.keys() - {"weight", "bias"}:
         head.register_parameter(term, torch.nn.Parameter(torch.zeros(1)))
     head.load_state_dict(told)
-    alone = form.alone if form.reading == "split" else None
     base: Any = None
     if form.reading == "apart":
         below: Any = next(iter(sentence_transformer(card.base or folder / WHOLE).children()))
@@ -224,7 +191,6 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
         ranker.inputs,
         near,
         ranker.search,
-        alone=alone,
         base=base,
         pieces=SharedPieces.read(folder) if form.shared_pieces else None,
         known=ranker.scorer.known_of(near.facts),

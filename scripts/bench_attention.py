@@ -25,7 +25,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: else two th
 from entail.encoders.catalogue import resolve
 from entail.encoders.throughput import distinct_texts
 from entail.results import write_result
-from entail.training.tower import Lora, Tower, cast_precision
+from entail.training.adapters.tower import Lora, Tower, cast_precision
 
 BATCHES = ((80, 14), (64, 24), (16, 120))
 """Texts in a batch, and at most how many words each: steps of AE-Enc, GaussCSE and ARCF."""

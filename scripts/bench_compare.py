@@ -30,7 +30,7 @@ from bench_app import FLAGS, start, stop
 from playwright.sync_api import Page, sync_playwright
 
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees, write_trees
+from entail.data.entailment_bank.trees import read_trees, write_trees
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.results import write_result
 
@@ -92,13 +92,12 @@ def library(
 ) -> dict[str, Any]:
     """Return what Figure 3 is of, and the median seconds of each computation behind the page."""
     from entail.aeenc.bias import SimilarityBias, bias
-    from entail.evaluation.premises import GoldQueries
-    from entail.evaluation.split_comparison import compare_split
-    from entail.evaluation.tour import choose_stops
-    from entail.index.dense import DenseIndex
-    from entail.index.retriever import retriever
-    from entail.ui.bias_chart import draw_bias, pairs_table
-    from entail.ui.compare_bias import encoders_of
+    from entail.evaluation.retrieval.premises import GoldQueries
+    from entail.evaluation.retrieval.split_comparison import compare_split
+    from entail.evaluation.retrieval.tour import choose_stops
+    from entail.index.factory import retriever
+    from entail.index.flat import DenseIndex
+    from entail.ui.compare.bias import draw_bias, encoders_of, pairs_table
 
     os.environ["ENTAIL_DATA_DIR"] = str(folder)  # where the page finds the premise vectors, too
     first, second = (retriever(name, corpus) for name in pair)
@@ -152,9 +151,9 @@ def page_times(
     repeats: int,
 ) -> dict[str, float]:
     """Return the median seconds from opening an address to what it shows; a fresh server each time."""
-    from entail.index.retriever import LEXICAL
-    from entail.trees.corpora import CorpusStore
-    from entail.trees.database import open_database
+    from entail.index.factory import LEXICAL
+    from entail.trees.store.corpora import CorpusStore
+    from entail.trees.store.database import open_database
 
     database = open_database(f"sqlite:///{folder / 'entail.db'}")
     corpus_id = CorpusStore(database).add_corpus(corpus, author="Bench").id

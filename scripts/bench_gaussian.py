@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: else two th
 
 import numpy as np
 
-from entail.encoders.gaussians import Gaussians, divergence
+from entail.encoders.gaussian.distributions import Gaussians, divergence
 from entail.index.lifted import Direction, LiftedGaussians, Nearest
 from entail.results import write_result
 

@@ -28,18 +28,18 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: else two th
 import numpy as np
 
 from entail.data.bundled import sample_corpus, sample_trees
-from entail.data.passages import Passage, Question, read_passages
+from entail.data.passages.files import Passage, Question, read_passages
 from entail.data.records import Corpus
-from entail.encoders.bert_folder import BertConfig
-from entail.encoders.biencoder import PASS_TOKENS, BiEncoder
+from entail.encoders.bert.folder import BertConfig
 from entail.encoders.catalogue import resolve
 from entail.encoders.device import Precision
+from entail.encoders.encoder import PASS_TOKENS, BiEncoder
 from entail.encoders.stock import sentence_transformer
 from entail.encoders.towers import BertTowers, load_towers
-from entail.evaluation.passages import Judged, evaluate_passages, judged_questions
-from entail.evaluation.passages_search import search_vectors
-from entail.evaluation.passages_store import encode_store, store_passages
-from entail.index.dense import DenseIndex
+from entail.evaluation.passages.retrieval import Judged, evaluate_passages, judged_questions
+from entail.evaluation.passages.search import search_vectors
+from entail.evaluation.passages.store import encode_store, store_passages
+from entail.index.flat import DenseIndex
 from entail.index.protocol import Floats
 from entail.results import write_result
 

@@ -25,8 +25,8 @@ from entail.data.bundled import sample_corpus, sample_trees
 from entail.data.corpora import read_corpus
 from entail.data.records import Corpus
 from entail.data.text import fold
-from entail.encoders.biencoder import BiEncoder
-from entail.index.dense import BLAS_FROM, DenseIndex
+from entail.encoders.encoder import BiEncoder
+from entail.index.flat import BLAS_FROM, DenseIndex
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.protocol import Floats, PremiseIndex
 from entail.index.vectors import premise_vectors
@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 FIRST_QUERY = """
 import time; start = time.perf_counter()
-from entail.encoders.biencoder import BiEncoder
+from entail.encoders.encoder import BiEncoder
 BiEncoder("minilm").encode_queries(["how cold is the moon"])
 print(time.perf_counter() - start)
 """

@@ -41,23 +41,23 @@ from entail.aeenc.sampling import sample
 from entail.aeenc.task import AeencTask
 from entail.aeenc.training import train_aeenc
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree
-from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import resolve
+from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer
 from entail.errors import EntailError
-from entail.evaluation.premises import GoldQueries
-from entail.index.dense import DenseIndex
+from entail.evaluation.retrieval.premises import GoldQueries
+from entail.index.flat import DenseIndex
 from entail.index.protocol import Floats
 from entail.index.vectors import premise_vectors
-from entail.metrics import ranks_of, summary
 from entail.results import write_result
 from entail.settings import load_settings
-from entail.training.loop import Schedule, fit
-from entail.training.task import Event
-from entail.training.tower import Lora, Tower, cast_precision, training_device
+from entail.statistics.ranking import ranks_of, summary
+from entail.training.adapters.tower import Lora, Tower, cast_precision, training_device
+from entail.training.loop.fit import Schedule, fit
+from entail.training.loop.task import Event
 
 OUT = Path(__file__).resolve().parent.parent / "docs" / "results" / "training_speed.json"
 Protocol = Literal["paper", "query_excluded"]

@@ -18,8 +18,8 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from entail.data.bundled import sample_corpus, sample_dir, sample_trees
     from entail.data.text import fold, premise_key
-    from entail.encoders.biencoder import BiEncoder
-    from entail.index.shipped import write_shipped
+    from entail.encoders.encoder import BiEncoder
+    from entail.index.vectors import write_shipped
 
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)

@@ -22,17 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from entail.classification import reliability
 from entail.cli.console import progress_bar
-from entail.data.nli import NliPair
-from entail.encoders.gaussian import GaussianEncoder
+from entail.data.nli.pairs import NliPair
+from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import EncoderError, EntailError
-from entail.evaluation.nli_sources import load_nli
-from entail.evaluation.pair_similarity import pair_similarities
+from entail.evaluation.nli.pair_similarity import pair_similarities
+from entail.evaluation.nli.sources import load_nli
 from entail.gausscse.calibration import fit_form, logits, one_way
 from entail.gausscse.verdict import confidence, direction_confidence, threshold_of
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
+from entail.statistics.classification import reliability
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 NAME = "gausscse_calibration"

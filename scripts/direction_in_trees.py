@@ -21,21 +21,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from entail.classification import mcnemar
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree, gold_children
-from entail.encoders.gaussian import GaussianEncoder
+from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import EntailError
-from entail.evaluation.direction import evaluate_direction
+from entail.evaluation.nli.direction import evaluate_direction
 from entail.gausscse.in_trees import GAUSSIAN, hardest_pairs, separation, step_pairs
 from entail.gausscse.verdict import judge
+from entail.index.factory import retriever
 from entail.index.gaussian import GaussianRows
 from entail.index.queries import QueryVectors
-from entail.index.retriever import retriever
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
+from entail.statistics.classification import mcnemar
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 NAME = "gausscse_trees"

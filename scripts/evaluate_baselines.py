@@ -18,11 +18,11 @@ from typing import Any
 
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.errors import EntailError
-from entail.evaluation.effort import measure_effort
-from entail.evaluation.premises import evaluate_premises
-from entail.index.retriever import retriever
+from entail.evaluation.retrieval.effort import measure_effort
+from entail.evaluation.retrieval.premises import evaluate_premises
+from entail.index.factory import retriever
 from entail.results import write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"

@@ -23,17 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from entail.aeenc.config import AeencConfig
-from entail.aeenc.few_decisions import FEW_DECISIONS
+from entail.aeenc.config import FEW_DECISIONS, AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import EntailError
-from entail.evaluation.effort import measure_effort
-from entail.evaluation.premises import evaluate_premises
-from entail.index.retriever import retriever
+from entail.evaluation.retrieval.effort import measure_effort
+from entail.evaluation.retrieval.premises import evaluate_premises
+from entail.index.factory import retriever
 from entail.results import write_page, write_result
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"

@@ -11,8 +11,9 @@ r"""Train an encoder such as `models/aeenc-minilm`, the debiased one that ships,
 The first generation, for each seed: two members learn from live hard negatives, one by the triplet loss and
 one by softmax; their mean goes on by the triplet loss until it knows the training trees by heart, while on
 the sentences of the corpus that nobody judged it is held to the members' mean
-(`entail.training.distillation`). The second generation begins at the mean of the first, learns by softmax at
-a low temperature, and is held to the vectors of the first, all seeds together, on those sentences and on
+(`entail.training.distillation.task`). The second generation begins at the mean of the first, learns by
+softmax at a low temperature, and is held to the vectors of the first, all seeds together, on those
+sentences and on
 variations of the training queries: what it knows by heart stays with the query that it knows it of. What
 is made is the mean of the second generation. Weights are chosen on dev. A second generation by the triplet
 loss was tried and came to no more.
@@ -40,20 +41,20 @@ from typing import Any
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
-from entail.cards.facts import remember
-from entail.cards.model_card import write_card
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.errors import EntailError
-from entail.evaluation.effort import measure_effort
-from entail.evaluation.premises import evaluate_premises
-from entail.index.retriever import retriever
+from entail.evaluation.retrieval.effort import measure_effort
+from entail.evaluation.retrieval.premises import evaluate_premises
+from entail.index.factory import retriever
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
-from entail.training.averaging import average_adapters
-from entail.training.teaching import Teaching, near, teach
+from entail.training.adapters.averaging import average_adapters
+from entail.training.cards.metadata import update_facts
+from entail.training.cards.template import write_card
+from entail.training.distillation.teachers import Teaching, near, teach
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
@@ -322,7 +323,7 @@ def _markdown(result: Mapping[str, Any]) -> Iterator[str]:
 
 def write_notes(result: Path) -> Path:
     """Write what the card of the encoder that ships says of its making."""
-    remember(SHIPPED, notes=notes(_read(result), Beside.read()))
+    update_facts(SHIPPED, notes=notes(_read(result), Beside.read()))
     return write_card(SHIPPED)
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.data.passages import read_passages
+from entail.data.passages.files import read_passages
 from entail.encoders.catalogue import fetch, resolve
 from entail.errors import EntailError
 from entail.results import provenance

@@ -27,19 +27,18 @@ from pathlib import Path
 from typing import Any
 
 from entail.cli.console import progress_bar
-from entail.data.nli import NliPair, read_nli
+from entail.data.nli.pairs import NliPair, read_nli
 from entail.errors import EntailError, TrainingError
+from entail.judge.config import JudgeConfig
+from entail.judge.evaluation import evaluate_judge
+from entail.judge.judges import METHOD, NliJudge
+from entail.judge.training import Learnable, learnable, train_judge
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
-from entail.training.saving import require_place
-from entail.training.stage import drawn
-from entail.training.task import Event
-from entail.tuning.judge import NliJudge
-from entail.tuning.judge_card import judge_card
-from entail.tuning.judge_config import JudgeConfig
-from entail.tuning.judge_evaluation import evaluate_judge
-from entail.tuning.judge_form import METHOD
-from entail.tuning.judge_training import Learnable, learnable, train_judge
+from entail.training.adapters.saving import require_place
+from entail.training.cards.template import write_card
+from entail.training.loop.task import Event
+from entail.training.run import sample_indices
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "docs" / "results" / "nli_minilm.json"
@@ -67,7 +66,7 @@ def read_data(given: argparse.Namespace, config: JudgeConfig) -> Data:
     dev = {name: _pairs(place) for name, place in _named(given.dev)}
     others = {name: _pairs(place) for name, place in _named(given.on)}
     every = [(name, pair) for name, pairs in dev.items() for pair in pairs]
-    taken = set(drawn(len(every), config.dev_pairs).tolist())
+    taken = set(sample_indices(len(every), config.dev_pairs).tolist())
     rest = {
         name: tuple(pair for at, (of, pair) in enumerate(every) if of == name and at not in taken)
         for name in dev
@@ -161,7 +160,7 @@ def ship(folder: Path, out: Path) -> int:
     partial = out.with_name(f".{out.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     shutil.copytree(folder, partial)
-    (partial / "README.md").write_text(judge_card(partial, name=out.name), encoding="utf-8")
+    write_card(partial, name=out.name)
     shutil.rmtree(out, ignore_errors=True)
     partial.replace(out)
     return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
@@ -237,7 +236,7 @@ def _run(given: argparse.Namespace) -> None:
 
 
 _SETTINGS = (
-    *("base", "rank", "epochs", "batch_size", "learning_rate", "longest", "dropout", "precision"),
+    *("base", "rank", "epochs", "batch_size", "learning_rate", "max_length", "dropout", "precision"),
     *("dev_pairs", "evaluate_every"),
 )
 

@@ -26,7 +26,7 @@ from typing import Any
 
 from entail.aeenc.bias import DEFAULT_K, bias, encoder_indexes
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.encoders.catalogue import resolve
 from entail.results import write_page, write_result
 

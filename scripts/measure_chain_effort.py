@@ -6,8 +6,9 @@
     python scripts/measure_chain_effort.py ... --retrievers minilm aeenc-minilm --k 60 --limit 20
     python scripts/measure_chain_effort.py --table   # only the page, from the figures that are there
 
-The simulated author (`entail.evaluation.effort`) builds the gold trees twice with each retriever: reading
-what it ranks, and reading its best k as the scorer orders them anew after each accept, in the light of what
+The simulated author (`entail.evaluation.retrieval.effort`) builds the gold trees twice with each retriever:
+reading what it ranks, and reading its best k as the scorer orders them anew after each accept, in the
+light of what
 was accepted below the node so far. The time is that of the scorer alone, all orders of a node together.
 """
 
@@ -25,15 +26,15 @@ from typing import Any
 
 import numpy as np
 
+from entail.arcf.chains.next_premise import next_order, score_next
 from entail.arcf.config import Precision
-from entail.arcf.next_premise import next_order, score_next
-from entail.arcf.scorer import SHIPPED, Scorer, load_scorer
+from entail.arcf.scoring.scorer import SHIPPED, Scorer, load_scorer
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import EntailError
-from entail.evaluation.effort import (
+from entail.evaluation.retrieval.effort import (
     DEFAULT_LIMIT,
     REORDERED,
     Effort,
@@ -43,9 +44,9 @@ from entail.evaluation.effort import (
     reordered_effort,
     sentence_positions,
 )
-from entail.evaluation.premises import score_batches
+from entail.evaluation.retrieval.premises import score_batches
+from entail.index.factory import retriever
 from entail.index.protocol import Floats, Ints, PremiseIndex
-from entail.index.retriever import retriever
 from entail.progress import Meter, ProgressCallback
 from entail.results import write_page, write_result
 

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 import entail
 from entail.cli.console import progress_bar
-from entail.data.passages import Question, read_questions
+from entail.data.passages.files import Question, read_questions
 from entail.encoders.device import Precision
-from entail.evaluation.passages_store import PassageStore, encode_store, store_passages
-from entail.jobs.passage_source import evenly
+from entail.evaluation.passages.store import PassageStore, encode_store, store_passages
 from entail.results import write_page, write_result
+from entail.training.nli_source import evenly
 
 RESULT = Path(__file__).resolve().parent.parent / "docs" / "results" / "pool_size.json"
 MRR_AT = 100

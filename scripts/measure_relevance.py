@@ -22,16 +22,16 @@ from pathlib import Path
 from typing import Any
 
 from entail.cli.console import progress_bar
-from entail.data.nli import NliPair, read_nli
-from entail.data.passages import read_questions
-from entail.encoders.biencoder import load
+from entail.data.nli.pairs import NliPair, read_nli
+from entail.data.passages.files import read_questions
+from entail.encoders.encoder import load
 from entail.errors import EntailError
-from entail.evaluation.passages_store import store_passages
-from entail.jobs.passage_source import evenly
+from entail.evaluation.passages.store import store_passages
+from entail.judge.judges import NliJudge
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
+from entail.training.nli_source import evenly
 from entail.tuning.examples import Examples, examples_of, with_hard_negatives
-from entail.tuning.judge import NliJudge
 from entail.tuning.relevance import claims_entailed, premises_told_apart
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"

@@ -31,13 +31,13 @@ from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.cli.console import progress_bar
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.catalogue import resolve
 from entail.errors import EntailError
-from entail.evaluation.effort import measure_effort
-from entail.evaluation.premises import evaluate_premises
-from entail.index.retriever import retriever
+from entail.evaluation.retrieval.effort import measure_effort
+from entail.evaluation.retrieval.premises import evaluate_premises
+from entail.index.factory import retriever
 from entail.results import provenance, write_result
 
 SHIPPED = "aeenc-minilm"

@@ -35,25 +35,25 @@ from typing import Any
 
 import numpy as np
 
-from entail.arcf.card import scorer_card
-from entail.arcf.chain import Search
+from entail.arcf.chains.chain import Search
+from entail.arcf.chains.ensemble import fused
+from entail.arcf.chains.neighbourhoods import Neighbourhoods, needed, reach
+from entail.arcf.chains.paths import PathRanker
+from entail.arcf.chains.predictions import read_predictions, write_predictions
+from entail.arcf.chains.ranking import ChainRanker, Ranker, SingleFactRanker
 from entail.arcf.config import ArcfConfig
-from entail.arcf.ensemble import fused
-from entail.arcf.neighbourhoods import Neighbourhoods, needed, reach
-from entail.arcf.paths import PathRanker
-from entail.arcf.predictions import read_predictions, write_predictions
-from entail.arcf.ranking import ChainRanker, Ranker, SingleFactRanker
-from entail.arcf.scorer import Scorer, load_scorer
+from entail.arcf.scoring.scorer import Scorer, load_scorer
 from entail.arcf.training import train_arcf
-from entail.cards.cross_encoder import read_told
 from entail.cli.console import progress_bar
-from entail.data.entailment_bank import read_trees
-from entail.data.worldtree import Question, QuestionReading, read_questions
-from entail.data.worldtree_tables import FactTables, read_fact_tables
+from entail.data.entailment_bank.trees import read_trees
+from entail.data.worldtree.questions import Question, QuestionReading, read_questions
+from entail.data.worldtree.tables import FactTables, read_fact_tables
+from entail.encoders.weights import read_json
 from entail.errors import EntailError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
 from entail.index.protocol import Ints
 from entail.results import provenance, write_page, write_result
+from entail.training.cards.template import write_card
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 REACH = (90, 130, 180, 290)
@@ -350,7 +350,7 @@ def ship(out: Path, *, work: Path, name: str, arm: str = "ARCF RankNet") -> None
     figures = result["figures"]
     seed, found = next(iter(figures["rankings"][arm].items()))
     shutil.copytree(work / f"{_slug(arm)}-{seed}" / "scorer", out)
-    told = read_told(out)
+    told = read_json(out / "entail.json")
     told["figures"]["chains"] = {
         "MAP": found["MAP"],
         "tfidf": figures["lexical"]["MAP"],
@@ -358,7 +358,7 @@ def ship(out: Path, *, work: Path, name: str, arm: str = "ARCF RankNet") -> None
         "commit": result["commit"],
     }
     (out / "entail.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-    (out / "README.md").write_text(scorer_card(out, name=out.name), encoding="utf-8")
+    write_card(out)
 
 
 def _run(given: argparse.Namespace) -> None:
@@ -385,9 +385,7 @@ def _run(given: argparse.Namespace) -> None:
             token_budget=given.budget,
             epochs=given.epochs,
             reading=given.reading,
-            alone=given.alone,
             prefixes_a_step=given.prefixes_a_step,
-            frozen=given.frozen,
             noise_share=given.noise_share,
             noise_from=given.noise_from,
             shared_pieces=given.shared_pieces,
@@ -471,9 +469,7 @@ def main() -> int:
         "--budget", type=int, default=4_000_000, help="tokens an arm trains on; 0: the epochs"
     )
     parser.add_argument("--epochs", type=int, default=4, help="times through the questions, at most (4)")
-    parser.add_argument("--reading", default="joint", choices=("joint", "split", "apart"), help="of all arms")
-    parser.add_argument("--alone", type=int, default=2, help="split: a candidate's own layers (2)")
-    parser.add_argument("--frozen", action="store_true", help="split: those layers stay the base's")
+    parser.add_argument("--reading", default="joint", choices=("joint", "apart"), help="of all arms")
     parser.add_argument("--shared-pieces", type=float, default=0.0, help="see `entail train arcf` (0)")
     parser.add_argument("--power", type=float, default=0.0, help="see `entail train arcf` (0)")
     parser.add_argument("--similarity", type=float, default=0.0, help="see `entail train arcf` (0)")

@@ -29,23 +29,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from entail.classification import best_threshold, mcnemar
 from entail.cli.console import progress_bar
-from entail.data.nli import NliPair
-from entail.data.nli_triplets import NliTriplets, nli_triplets
+from entail.data.nli.pairs import NliPair
+from entail.data.nli.triplets import NliTriplets, nli_triplets
 from entail.data.records import Corpus
-from entail.encoders.biencoder import BiEncoder
-from entail.encoders.gaussian import GaussianEncoder
+from entail.encoders.encoder import BiEncoder
+from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import EntailError
-from entail.evaluation.direction import evaluate_direction, length_baseline, length_ratios
-from entail.evaluation.nli import evaluate_nli
-from entail.evaluation.nli_sources import load_nli
+from entail.evaluation.nli.direction import evaluate_direction, length_baseline, length_ratios
+from entail.evaluation.nli.entailment import evaluate_nli
+from entail.evaluation.nli.sources import load_nli
 from entail.gausscse.calibration import calibrate
 from entail.gausscse.config import GausscseConfig
 from entail.gausscse.training import train_gausscse
 from entail.index.gaussian import GaussianIndex
 from entail.results import provenance, write_page, write_result
-from entail.training.averaging import average_adapters
+from entail.statistics.classification import best_threshold, mcnemar
+from entail.training.adapters.averaging import average_adapters
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from gausscse_tables import BATCHES, RATES, markdown

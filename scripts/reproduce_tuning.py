@@ -35,13 +35,13 @@ from statistics import mean, stdev
 from typing import Any
 
 from entail.cli.console import progress_bar
-from entail.data.nli import NliPair, read_nli
-from entail.data.passages import read_questions
+from entail.data.nli.pairs import NliPair, read_nli
+from entail.data.passages.files import read_questions
 from entail.errors import EntailError
-from entail.evaluation.passages import Judged, evaluate_passages
-from entail.evaluation.passages_store import PassageStore, store_passages
-from entail.jobs.passage_source import evenly
+from entail.evaluation.passages.retrieval import Judged, evaluate_passages
+from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.results import hardware, provenance, write_page, write_result
+from entail.training.nli_source import evenly
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.dpr import train_dpr
 from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_missing_negatives
@@ -140,7 +140,7 @@ class Bench:
             tuning="full" if given.every_weight else "lora",
             epochs=given.tuning_epochs,
             batch_size=given.batch_size,
-            longest=given.longest,
+            max_length=given.longest,
             learning_rate=given.tuning_rate,
             warmup_steps=given.warmup,
             dropout=given.dropout,
@@ -157,7 +157,7 @@ class Bench:
             pooling=given.pooling,
             epochs=given.epochs,
             batch_size=given.batch_size,
-            longest=given.longest,
+            max_length=given.longest,
             learning_rate=given.rate,
             dropout=given.dropout,
             seed=seed,

@@ -104,8 +104,7 @@ def _arcf(result: dict[str, Any]) -> Iterator[str]:
         f"{ruler['batch_size']} a batch (the quickest); it has MAP {ruler['MAP']:.4f}. The process held "
         f"{figures['memory_mb']['peak of the process']:,.0f} MB at most, both ways' weights in it"
         f"{_alone(figures['memory_mb'])}. What an engine keeps of the facts that it has read is bounded: "
-        "524,288 tokens, of which it keeps one vector a fact where they are read apart, else every state "
-        "below the prefix (800 MB of MiniLM's). "
+        "524,288 vectors (800 MB of MiniLM's). "
         f"Reading all facts once took {figures['reading_all_facts_seconds']:.1f} s; by default that is spent "
         "as they come into view."
     )

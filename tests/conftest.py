@@ -102,7 +102,7 @@ def trained(tiny_home: Path) -> Callable[..., Path]:
         import torch
 
         from entail.encoders.catalogue import PREMISE_TOWER, resolve
-        from entail.training.tower import Lora, Tower
+        from entail.training.adapters.tower import Lora, Tower
 
         folder, base = tiny_home / name, resolve("tiny")
         for seed, part in enumerate([folder, *([folder / PREMISE_TOWER] if towers == "dual" else [])]):
@@ -150,9 +150,9 @@ def gaussian(tiny_home: Path) -> str:
     import torch
 
     from entail.encoders.catalogue import resolve
-    from entail.encoders.gaussian_form import Calibration, GaussianForm
+    from entail.encoders.gaussian.form import Calibration, GaussianForm
     from entail.gausscse.tower import GaussianTower
-    from entail.training.tower import Lora
+    from entail.training.adapters.tower import Lora
 
     base = resolve("tiny")
     tower = GaussianTower(base, lora=Lora(rank=2), device="cpu")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus
 
 SCRIPTS = Path(__file__).parent.parent / "scripts"

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.classification import (
+from entail.errors import EvaluationError
+from entail.statistics.classification import (
     auprc,
     auprc_stepped,
     best_threshold,
@@ -13,7 +14,6 @@ from entail.classification import (
     reliability,
     wilson_interval,
 )
-from entail.errors import EvaluationError
 
 CASES = st.lists(
     st.tuples(st.sampled_from([-1.0, 0.0, 0.1, 0.25, 0.5, 0.75, 1.0]) | st.floats(-2, 2), st.booleans()),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ir_measures import AP, RR, R, nDCG
 
 from entail.errors import RetrievalError
-from entail.metrics import (
+from entail.statistics.ranking import (
     NOT_THERE,
     GoldRanks,
     average_precision,

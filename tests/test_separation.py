@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.errors import RetrievalError
-from entail.metrics import Values, resamples
-from entail.separation import separation
-from entail.significance import interval
+from entail.statistics.paired import interval
+from entail.statistics.ranking import Values, resamples
+from entail.statistics.separation import separation
 
 
 def apart(upper: list[float], lower: list[float]) -> tuple[Values, dict[str, np.ndarray]]:

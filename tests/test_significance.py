@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.errors import RetrievalError
-from entail.metrics import GoldRanks, bootstrap_interval, query_values, resamples, summary
-from entail.significance import compare_many, compare_rankings, paired_difference
+from entail.statistics.paired import compare_many, compare_rankings, paired_difference
+from entail.statistics.ranking import GoldRanks, bootstrap_interval, query_values, resamples, summary
 
 INF = math.inf
 VALUES = st.lists(st.floats(0, 1, width=16), min_size=1, max_size=12)
@@ -141,7 +141,7 @@ def test_the_seed_decides() -> None:
 
 def test_steps_of_drawing_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = np.concatenate(list(resamples(7, samples=50, seed=1)))
-    monkeypatch.setattr("entail.metrics._DRAWS_AT_ONCE", 21)
+    monkeypatch.setattr("entail.statistics.ranking._DRAWS_AT_ONCE", 21)
     parts = list(resamples(7, samples=50, seed=1))
     assert len(parts) == 17
     assert np.array_equal(np.concatenate(parts), whole)

@@ -1,6 +1,7 @@
 """Similarity bias (Figure 3 of the AE-Enc paper): does a retriever prefer what merely looks like the query?
 
-A query is a distinct parent text of gold trees, as in `entail.evaluation.premises`, and its own text stays
+A query is a distinct parent text of gold trees, as in
+`entail.evaluation.retrieval.premises`, and its own text stays
 among its candidates. The first of the given indexes, the pre-trained encoder's, fixes once and for all what a
 pair of query and premise is:
 
@@ -20,7 +21,7 @@ Which others count as false positives is said in two ways by the paper, so both 
     A tree's sentences are what its proof uses (hypothesis, intermediate conclusions, premises); a distractor
     is not one of them, so it counts.
 
-Then every pair is measured by token overlap (`entail.data.overlap`) and by its cosine under each encoder.
+Then every pair is measured by token overlap (`entail.data.text`) and by its cosine under each encoder.
 """
 
 from __future__ import annotations
@@ -34,17 +35,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.aeenc.panels import GroupSummary, Panel, Verdict, judge
-from entail.data.overlap import jaccard, tokens
 from entail.data.records import Corpus, ExplanationTree
-from entail.data.text import fold
+from entail.data.text import fold, jaccard, tokens
 from entail.errors import RetrievalError
-from entail.evaluation.premises import GoldQueries, require_same_corpus, score_batches
+from entail.evaluation.retrieval.premises import GoldQueries, require_same_corpus, score_batches
+from entail.index.factory import LEXICAL, retriever
 from entail.index.protocol import Manifest, PremiseIndex
 from entail.index.ranking import checked_k, top_k
-from entail.index.retriever import LEXICAL, retriever
-from entail.metrics import NOT_THERE, Positions, Values
 from entail.progress import ProgressCallback
-from entail.separation import separation
+from entail.statistics.ranking import NOT_THERE, Positions, Values
+from entail.statistics.separation import separation
 
 DEFAULT_K = 20
 """The paper's K."""
@@ -104,6 +104,19 @@ class SimilarityBias:
         """
         codes = self._codes(rule)
         return {name: int((codes == code).sum()) for code, name in enumerate(GROUPS)}
+
+    def sample(self, rule: str, *, most: int, seed: int = 0) -> Positions:
+        """Return at most so many pairs of each group, ascending; the same ones at each call.
+
+        Raises:
+            RetrievalError: If there is no such rule.
+        """
+        codes, draw = self._codes(rule), np.random.default_rng(seed)
+        chosen = []
+        for code in range(len(GROUPS)):
+            pairs = np.flatnonzero(codes == code)
+            chosen.append(pairs if len(pairs) <= most else draw.choice(pairs, most, replace=False))
+        return np.sort(np.concatenate(chosen))
 
     @cached_property
     def panels(self) -> Mapping[str, tuple[Panel, ...]]:

@@ -1,4 +1,4 @@
-"""The settings of an AE-Enc training, the paper's as defaults."""
+"""Settings of an AE-Enc training; the paper's values are the defaults."""
 
 from __future__ import annotations
 
@@ -6,92 +6,73 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from entail.aeenc.losses import LossName, LossOptions, Reduction
 from entail.errors import TrainingError
-from entail.training.settings import check_values
+from entail.training.validation import check_values
 
 Towers = Literal["single", "siamese", "dual"]
 Tuning = Literal["lora", "full"]
-Loss = Literal["triplet", "contrastive", "softmax"]
-Reduction = Literal["mean", "sum"]
 Start = Literal["hypotheses", "parents"]
 Pool = Literal["corpus", "trees"]
 Precision = Literal["auto", "fp32", "bf16"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AeencConfig:
+class AeencConfig(LossOptions):
     """One row of the paper's Table 1, or of ours; what a field is stands in its annotation.
 
     Raises:
         TrainingError: If a value cannot be, or two do not go together.
     """
 
-    base: Annotated[str, "encoder to start from: minilm, a folder under models/ or a Hub id"] = "minilm"
+    base: Annotated[str, "Base encoder: minilm, a folder under models/ or a Hub id"] = "minilm"
     towers: Annotated[
         Towers,
-        "single: only the query tower learns, the index stays valid; siamese: one tower for both; dual: two",
+        "single: trains the query tower, and the index stays valid; siamese: one tower for both; dual: two",
     ] = "single"
-    tuning: Annotated[Tuning, "train a low-rank adapter (LoRA), or every weight"] = "lora"
-    rank: Annotated[int, "rank of the adapter"] = 16
-    initial: Annotated[
-        str, "adapter on the same base to go on from, a folder, cut to the rank; none: from the base"
-    ] = ""
-    dropout: Annotated[float | None, "dropout while training; default: as the base has it"] = None
-    loss: Annotated[Loss, "triplet margin (TML), supervised contrastive (SCL), or softmax over negatives"] = (
-        "triplet"
-    )
-    margin: Annotated[float, "m of the triplet loss, in cosine"] = 0.1
-    contrastive_margin: Annotated[
-        float, "m of the contrastive loss, in 1 - cosine; the paper gives m for triplets only"
-    ] = 0.5
-    reduction: Annotated[Reduction, "triplets: mean over all, or sum over those of a query"] = "mean"
-    temperature: Annotated[float, "tau of the softmax loss"] = 0.05
-    alpha: Annotated[float, "weight of the squared distance to the frozen base's vectors; 0 for none"] = 0.1
-    gold: Annotated[
-        bool, "learn from the gold triplets: each parent and child with each distractor of their tree"
-    ] = True
-    rounds: Annotated[int, "ACS passes, each with the encoder trained so far; pairs add up; 0 for none"] = 1
+    tuning: Annotated[Tuning, "Trained weights: a low-rank adapter (LoRA), or all"] = "lora"
+    rank: Annotated[int, "LoRA rank"] = 16
+    initial: Annotated[str, "Initial adapter on the same base, truncated to the rank; default: none"] = ""
+    dropout: Annotated[float | None, "Dropout in training; default: that of the base"] = None
+    alpha: Annotated[float, "Weight of the squared distance to the frozen base's vectors; 0: none"] = 0.1
+    gold: Annotated[bool, "Train on gold triplets: parent, child and distractor of a tree"] = True
+    rounds: Annotated[int, "ACS rounds, each with the current encoder; pairs accumulate; 0: none"] = 1
     restart: Annotated[
         bool,
-        "after the rounds once more with the positives alone, the other premises of a batch as negatives: "
-        "the paper's last pass",
+        "Add a last pass on positives with in-batch negatives, as in the paper",
     ] = False
-    k: Annotated[int, "premises looked up a query in an ACS pass, K"] = 20
-    start: Annotated[Start, "where an ACS pass starts: at hypotheses, as Algorithm 1, or at every parent"] = (
+    k: Annotated[int, "Premises retrieved per query in an ACS round, K"] = 20
+    start: Annotated[Start, "First queries of an ACS round: hypotheses (Algorithm 1), or every parent"] = (
         "parents"
     )
     live_k: Annotated[
         int,
-        "ACS at every step: the K nearest premises under the weights of that moment that do not explain the "
-        "query are its hard negatives; for towers=single, where it costs one matrix product; 0 for none",
+        "ACS at every step: the K nearest premises under the current weights that are not gold become hard "
+        "negatives; needs towers=single; 0: none",
     ] = 0
-    pool: Annotated[
-        Pool, "live negatives come from the whole corpus, or from the premises of the training trees"
-    ] = "corpus"
-    in_batch: Annotated[
-        bool, "premises of the other queries of a batch are negatives too, where the judgements say so"
-    ] = False
+    pool: Annotated[Pool, "Source of live negatives: the corpus, or premises of the training trees"] = (
+        "corpus"
+    )
+    in_batch: Annotated[bool, "In-batch negatives, where the judgements allow"] = False
     premises_per_step: Annotated[
-        int, "siamese and dual: at most so many premises are encoded a step, a quarter of them negatives"
+        int, "siamese and dual: maximum premises encoded per step, a quarter of them negatives"
     ] = 128
     distil: Annotated[
         float,
-        "weight of 1 - cosine to what teachers make of sentences that nobody judged, or of how far the "
-        "ranking for them is from what a reader makes of it; 0 for none",
+        "Distillation weight: 1 - cosine to teacher vectors of unjudged sentences, or the divergence from a "
+        "cross-encoder's ranking; 0: none",
     ] = 0.0
-    sentences: Annotated[int, "such sentences a step"] = 32
-    contrast: Annotated[
-        float, "length of the step that teachers' vectors are moved away from where premises crowd"
-    ] = 0.0
-    epochs: Annotated[int, "epochs a round"] = 5
-    batch_size: Annotated[int, "queries a step"] = 32
+    sentences: Annotated[int, "Distilled sentences per step"] = 32
+    contrast: Annotated[float, "Step by which teacher vectors move away from dense regions of premises"] = 0.0
+    epochs: Annotated[int, "Epochs per round"] = 5
+    batch_size: Annotated[int, "Queries per step"] = 32
     learning_rate: Annotated[
-        float | None, "highest learning rate; default: the paper's 1e-5 for every weight, 5e-4 for an adapter"
+        float | None, "Peak learning rate; default: 1e-5 (paper) for all weights, 5e-4 for an adapter"
     ] = None
-    weight_decay: Annotated[float, "of AdamW"] = 0.0
-    patience: Annotated[int, "stop after so many evaluations without a better dev MAP; 0 for never"] = 0
-    precision: Annotated[Precision, "bf16 computes under autocast; auto takes it where it pays"] = "auto"
-    seed: Annotated[int, "of everything random"] = 0
+    weight_decay: Annotated[float, "AdamW weight decay"] = 0.0
+    patience: Annotated[int, "Early stopping: evaluations without a better dev MAP; 0: never"] = 0
+    precision: Annotated[Precision, "bf16 trains under autocast; auto uses it if it is faster"] = "auto"
+    seed: Annotated[int, "Random seed"] = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -135,9 +116,32 @@ class AeencConfig:
 _CHOICES: Mapping[str, Any] = {
     "towers": Towers,
     "tuning": Tuning,
-    "loss": Loss,
+    "loss": LossName,
     "reduction": Reduction,
     "start": Start,
     "pool": Pool,
     "precision": Precision,
 }
+
+FEW_DECISIONS = AeencConfig(
+    # The query tower alone, as an adapter: the premises keep their vectors, so it can be searched with at
+    # once, a step encodes the queries only, and a few hundred decisions take seconds to a few minutes on
+    # two cores.
+    towers="single",
+    tuning="lora",
+    rank=16,
+    # What was judged by name is all there is: ACS would look up the same judgements again, since what nobody
+    # looked at is neither positive nor negative.
+    gold=True,
+    rounds=0,
+    loss="triplet",
+    reduction="sum",
+    margin=0.2,
+    # All negatives come from the top of the untrained encoder's lists. Pushed hard, queries flee from them
+    # into parts of the corpus that nobody judged, and find less than before. So small steps, few of them,
+    # and a strong pull towards the base.
+    alpha=1.0,
+    learning_rate=1e-4,
+    epochs=20,
+)
+"""Settings for some tens to some hundreds of decisions."""

@@ -1,8 +1,10 @@
-r"""The losses of AE-Enc, over similarities that are already computed.
+r"""Losses of AE-Enc over cosines of queries and premises.
 
-Each takes the cosines of some queries to some premises, shape (queries, premises), and labels of the same
-shape: +1 the premise explains the query, -1 it does not, 0 nobody knows (takes no part). So all positives and
-all hard negatives of a query are used at once, and with a frozen premise tower the premises are constants.
+Each takes cosines of shape (queries, premises) and labels of the same shape: +1 the premise explains the
+query, -1 it does not, 0 not judged (takes no part). All positives and hard negatives of a query take part.
+With a frozen premise tower the premises are constants.
+
+To add a loss, add its entry to `LOSSES`, and its options, if new, to `LossOptions`.
 
 ==============  =========================================================================================
 triplet margin  :math:`\max(\cos(h,p^-) - \cos(h,p^+) + m, 0)`, over all (p+, p-) of a query. Equations 1b
@@ -15,7 +17,9 @@ softmax         :math:`-\log (e^{s^+/\tau} / (e^{s^+/\tau} + \sum_- e^{s^-/\tau}
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Literal
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -94,6 +98,70 @@ def softmax(similarities: Tensor, labels: Tensor, *, temperature: float = 0.05) 
     loss = torch.nn.functional.softplus(rivals[rows] - positive / temperature)
     wrong = ((similarities[rows] > positive[:, None]) & negative[rows]).sum()
     return loss.sum() / max(len(rows), 1), wrong / negative[rows].sum().clamp_min(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """Loss that a configuration can name.
+
+    Attributes:
+        function: (similarities, labels, **options) -> the loss and the share of active terms, both scalars.
+        formula: Formula in words, for the model card.
+        options: Keyword of the function -> field of `LossOptions`.
+        split_drift: Whether positives and negatives enter the regularisation as separate means.
+    """
+
+    function: Callable[..., tuple[Tensor, Tensor]]
+    formula: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    split_drift: bool = True
+
+    def __call__(self, similarities: Tensor, labels: Tensor, options: LossOptions) -> tuple[Tensor, Tensor]:
+        """Return the loss and the share of active terms."""
+        given = {keyword: getattr(options, name) for keyword, name in self.options.items()}
+        return self.function(similarities, labels, **given)
+
+
+LOSSES: Mapping[str, Loss] = {
+    "triplet": Loss(
+        function=triplet_margin,
+        formula="triplet margin, max(cos(h, p-) - cos(h, p+) + m, 0)",
+        options={"margin": "margin", "reduction": "reduction"},
+    ),
+    "contrastive": Loss(
+        function=contrastive,
+        formula="contrastive, y D^2 / 2 + (1 - y) max(0, m - D)^2 / 2 with D = 1 - cos(h, p)",
+        options={"margin": "contrastive_margin"},
+        split_drift=False,  # footnote 2 of the paper: one mean over query and premise
+    ),
+    "softmax": Loss(
+        function=softmax,
+        formula="softmax over the premises of a query, cosines divided by the temperature",
+        options={"temperature": "temperature"},
+    ),
+}
+"""Losses by the name that `AeencConfig.loss` gives."""
+
+if TYPE_CHECKING:
+    LossName = str
+else:
+    LossName = Literal[tuple(LOSSES)]
+    """A name in `LOSSES`: the choices of the form and the command line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossOptions:
+    """Choice of a loss and its options: fields of `AeencConfig`, so of the form and the command line too."""
+
+    loss: Annotated[
+        LossName, "triplet margin (TML), supervised contrastive (SCL), or softmax over negatives"
+    ] = "triplet"
+    margin: Annotated[float, "m of the triplet loss, in cosine"] = 0.1
+    contrastive_margin: Annotated[
+        float, "m of the contrastive loss, in 1 - cosine; the paper gives m for triplets only"
+    ] = 0.5
+    reduction: Annotated[Reduction, "triplets: mean over all, or sum over those of a query"] = "mean"
+    temperature: Annotated[float, "tau of the softmax loss"] = 0.05
 
 
 def drift(vectors: Tensor, base: Tensor) -> Tensor:

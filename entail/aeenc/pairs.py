@@ -1,4 +1,4 @@
-"""What an encoder learns from: for each query, premises that explain it and premises that do not."""
+"""Training pairs: for each query, premises that explain it and premises that do not."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from entail.metrics import Values
-from entail.separation import Separation
-from entail.significance import interval
+from entail.statistics.paired import interval
+from entail.statistics.ranking import Values
+from entail.statistics.separation import Separation
 
 NEGLIGIBLE = 0.147
 """Cliff's delta below which two groups count as balanced."""
@@ -107,7 +107,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether one part of the paper's claim holds here.
+    """Outcome of one part of the paper's claim.
 
     Attributes:
         panel: The panel's letter.

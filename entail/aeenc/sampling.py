@@ -18,7 +18,7 @@ from entail.data.judgements import Judgements
 from entail.data.records import Corpus
 from entail.data.text import fold
 from entail.errors import SamplingError
-from entail.evaluation.premises import require_same_corpus
+from entail.evaluation.retrieval.premises import require_same_corpus
 from entail.index.protocol import PremiseIndex
 from entail.progress import Meter, ProgressCallback
 
@@ -50,7 +50,7 @@ class SampledPair:
 
 @dataclass(frozen=True)
 class SampleReport:
-    """What a sampling pass gave, to judge its quality by.
+    """Figures of a sampling pass, to judge its quality by.
 
     Attributes:
         queries: Queries looked up.

@@ -22,9 +22,9 @@ from entail.data.judgements import Judgements
 from entail.data.records import Corpus
 from entail.errors import TrainingError
 from entail.index.protocol import Floats, Ints
-from entail.training.batches import batches
-from entail.training.distributed import from_first
-from entail.training.tower import Tower
+from entail.training.adapters.tower import Tower
+from entail.training.loop.batches import batches
+from entail.training.loop.distributed import from_first
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,7 +40,7 @@ _QUERIES_OF_BASE = 256
 
 
 class AeencTask:
-    """What AE-Enc gives to the training loop (`entail.training.loop.Task`).
+    """AE-Enc as a task of the training loop (`entail.training.loop.fit.Task`).
 
     Args:
         config: Losses and sampling.
@@ -167,18 +167,16 @@ class AeencTask:
         else:
             premises = self.premises.vectors([self._texts[i] for i in columns.tolist()])
         similarities = vectors @ premises.T  # (queries, premises)
-        main, active = self._main(similarities, labels)
+        loss = losses.LOSSES[self.config.loss]
+        main, active = loss(similarities, labels, self.config)
         terms = {self.config.loss: float(main.detach()), "active": float(active)}
         total = main
         if self.config.alpha and self._base is not None:
             drift = losses.drift(vectors, self._base[torch.from_numpy(batch).to(vectors.device)])
             if self.premises is not None:
                 base = self.base_premises[columns]
-                sides = (
-                    ((labels > 0).any(dim=0), (labels < 0).any(dim=0))
-                    if self.config.loss != "contrastive"
-                    else ((labels != 0).any(dim=0),)  # footnote 2: the query and the premise
-                )
+                masks = (labels > 0, labels < 0) if loss.split_drift else (labels != 0,)
+                sides = [mask.any(dim=0) for mask in masks]
                 for side in sides:
                     if side.any():
                         drift = drift + losses.drift(premises[side], base[side])
@@ -224,16 +222,6 @@ class AeencTask:
         self._take(TrainingPairs.from_json(state["pairs"]))
 
     # Candidates and labels.
-
-    def _main(self, similarities: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        config = self.config
-        if config.loss == "triplet":
-            return losses.triplet_margin(
-                similarities, labels, margin=config.margin, reduction=config.reduction
-            )
-        if config.loss == "contrastive":
-            return losses.contrastive(similarities, labels, margin=config.contrastive_margin)
-        return losses.softmax(similarities, labels, temperature=config.temperature)
 
     def _candidates(self, batch: Ints, vectors: Tensor) -> tuple[Tensor, Tensor]:
         """Return the positions of the premises of a step, and labels of shape (queries, premises)."""

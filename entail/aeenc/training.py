@@ -7,76 +7,46 @@ import hashlib
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sampled_pairs
+from entail.aeenc.result import METHOD, AeencTraining, save_aeenc
 from entail.aeenc.sampling import SampleReport, sample
-from entail.aeenc.saving import METHOD, save_aeenc
 from entail.aeenc.task import AeencTask, require_both_classes
-from entail.cards.sources import TEAM
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import premise_key
-from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
+from entail.encoders.encoder import BiEncoder
 from entail.errors import TrainingError
-from entail.evaluation.premises import PremiseEvaluation, evaluate_premises
-from entail.index.dense import DenseIndex
+from entail.evaluation.retrieval.premises import PremiseEvaluation, evaluate_premises
+from entail.index.flat import DenseIndex
 from entail.index.protocol import Floats
 from entail.index.queries import QueryVectors
 from entail.index.vectors import premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
-from entail.training.distillation import Distilling
-from entail.training.distributed import from_first, world
-from entail.training.loop import Fitted
-from entail.training.reading import Reading
-from entail.training.saving import require_place
-from entail.training.stage import Training, fit_method, lora_of
-from entail.training.task import Event, Task, Watch
-from entail.training.teaching import Teaching
-from entail.training.tower import Tower, TowerEncoder, cast_precision, require_base, training_device
-
-
-@dataclass(frozen=True, kw_only=True)
-class AeencTraining(Training[AeencConfig]):
-    """What a training came to; its counts: the queries, positives, negatives and triplets it ended with.
-
-    Attributes:
-        pairs: The pairs that it ended with, those of all rounds.
-        samples: The report of each round's ACS pass.
-        teachers: Whom it also learnt from.
-        sentences: How many sentences they taught.
-    """
-
-    pairs: TrainingPairs
-    samples: tuple[SampleReport, ...]
-    teachers: tuple[str, ...] = ()
-    sentences: int = 0
-
-    @property
-    def dropped(self) -> Mapping[str, int]:
-        """Rule -> pairs that were left out, see `TrainingPairs`."""
-        return self.pairs.dropped
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Gold premises that the corpus lacks."""
-        return self.pairs.missing
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types, without the pairs' texts and the folder's place."""
-        return {
-            **super().to_json(),
-            "dropped": dict(self.dropped),
-            "missing": {"count": len(self.missing), "texts": list(self.missing)},
-            "samples": [report.to_json() for report in self.samples],
-        }
+from entail.training.adapters.saving import require_place
+from entail.training.adapters.tower import (
+    Tower,
+    TowerEncoder,
+    cast_precision,
+    require_base,
+    training_device,
+)
+from entail.training.cards.sources import TEAM
+from entail.training.distillation.cross_encoder import CrossEncoderTeacher
+from entail.training.distillation.task import Distilling
+from entail.training.distillation.teachers import Teaching
+from entail.training.loop.distributed import from_first, world
+from entail.training.loop.fit import Fitted
+from entail.training.loop.task import Event, Task
+from entail.training.method import Run, RunOptions
+from entail.training.run import fit_method, lora_of
 
 
 def train_aeenc(
@@ -87,17 +57,10 @@ def train_aeenc(
     judgements: Judgements | None = None,
     dev: Sequence[ExplanationTree] = (),
     dev_corpus: Corpus | None = None,
-    teaching: Teaching | Reading | None = None,
-    data: Sequence[str] = (),
-    out: Path | None = None,
-    work: Path | None = None,
-    resume: bool = True,
-    checkpoint_seconds: float = 30.0,
-    device: str | None = None,
+    teaching: Teaching | CrossEncoderTeacher | None = None,
     cache_dir: Path | None = None,
-    progress: ProgressCallback | None = None,
-    watch: Watch | None = None,
-    stop: Callable[[], bool] | None = None,
+    run: Run | None = None,
+    **options: Unpack[RunOptions],
 ) -> AeencTraining:
     """Train an encoder from gold trees, or from what authors accepted and rejected.
 
@@ -113,17 +76,9 @@ def train_aeenc(
         dev_corpus: Candidates for `dev`; default: `corpus`.
         teaching: Sentences that nobody judged and what teachers, or a reader of pairs, make of them, for
             `config.distil`; queries of `trees`, `judgements` and `dev` among them are left out.
-        data: Names of the data sets for the card (`entail.cards.sources`), such as `entailment_bank`.
-        out: Folder for the encoder; None keeps nothing. It is written whole at the end, over nothing but an
-            encoder of this method.
-        work: Folder for checkpoints; default: `out`'s name with `.training`.
-        resume: Whether to go on from a checkpoint that is there.
-        checkpoint_seconds: Seconds between two checkpoints, beside the one after every epoch.
-        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
         cache_dir: Where premise vectors are cached; default: the settings' folder.
-        progress: Told how far it is.
-        watch: Told of every step, evaluation and warning.
-        stop: Asked after every step whether to stop there.
+        run: Output folder, device and callbacks.
+        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If there is nothing to learn from, one class only, a loss that is not finite, a folder
@@ -133,6 +88,8 @@ def train_aeenc(
     """
     import torch
 
+    run = dataclasses.replace(run or Run(), **options)
+    out = run.out
     if bool(trees) == (judgements is not None):
         raise TrainingError("expected either trees or judgements to learn from")
     if out is not None:
@@ -141,13 +98,13 @@ def train_aeenc(
         raise TrainingError(
             "expected both a teaching (teachers and sentences) and distil above 0, or neither"
         )
-    if isinstance(teaching, Reading) and (config.contrast or config.towers != "single"):
+    if isinstance(teaching, CrossEncoderTeacher) and (config.contrast or config.towers != "single"):
         raise TrainingError(
             "what a reader says is learnt as a ranking of frozen premises: expected towers=single and "
             f"contrast=0, found towers={config.towers} and contrast={config.contrast:g}"
         )
     rank, _ = world()
-    progress = None if rank else progress
+    progress = None if rank else run.progress
     known = Judgements.of_trees(trees) if judgements is None else judgements
     if config.restart and not known.closed:
         raise TrainingError(
@@ -160,7 +117,7 @@ def train_aeenc(
     initial = resolve(config.initial) if config.initial else None
     if initial is not None and (initial.base is None or initial.base.revision != base.revision):
         raise TrainingError(f"expected an adapter on {base.name!r} to go on from, found {initial.name!r}")
-    place = training_device(device)
+    place = training_device(run.device)
     frozen = BiEncoder(base, device=place)
     cache = load_settings().vectors_dir if cache_dir is None else cache_dir
     base_premises = premise_vectors(corpus, frozen, cache_dir=cache, progress=progress)
@@ -215,8 +172,8 @@ def train_aeenc(
         if len(task.warnings) > told:
             told = len(task.warnings)
             event = dataclasses.replace(event, warning=task.warnings[-1])
-        if watch is not None:
-            watch(event)
+        if run.watch is not None:
+            run.watch(event)
 
     fitted = fit_method(
         whole,
@@ -232,13 +189,7 @@ def train_aeenc(
         },
         epochs=config.epochs_in_all,
         patience=config.patience or None,
-        out=out,
-        work=work,
-        resume=resume,
-        checkpoint_seconds=checkpoint_seconds,
-        progress=progress,
-        watch=watched,
-        stop=stop,
+        run=dataclasses.replace(run, watch=watched),
     )
     training = AeencTraining(
         config=config,
@@ -250,7 +201,7 @@ def train_aeenc(
         folder=out,
         teachers=teaching.teachers if teaching else (),
         sentences=len(teaching.sentences) if teaching else 0,
-        data=tuple(data) or ((TEAM,) if judgements is not None else ()),
+        data=tuple(run.data) or ((TEAM,) if judgements is not None else ()),
     )
     if out is not None:
         from_first(lambda: save_aeenc(out, training, towers, base))

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from entail.answering.generator import Generator
+from entail.answering.generator import TEMPLATE, Generator
 from entail.answering.loading import Precision, load_model
-from entail.answering.prompt import TEMPLATE
 from entail.answering.reader import Reader
-from entail.data.passages import Passage
+from entail.data.passages.files import Passage
 from entail.errors import SettingsError
-from entail.evaluation.passages import PassageSearch, search_passages
-from entail.evaluation.passages_store import PassageStore
+from entail.evaluation.passages.retrieval import PassageSearch, search_passages
+from entail.evaluation.passages.store import PassageStore
 from entail.progress import ProgressCallback
 
 
@@ -23,7 +22,7 @@ def load_answerer(
     answer_tokens: int | None = None,
     batch_size: int | None = None,
     template: str = TEMPLATE,
-    longest: int | None = None,
+    max_length: int | None = None,
     device: str | None = None,
     precision: Precision = "fp32",
 ) -> Reader | Generator:
@@ -34,7 +33,7 @@ def load_answerer(
         answer_tokens: Tokens of an answer, at most; default: 30 of a reader, 64 of a generator.
         batch_size: Windows or prompts at once; default: 32 of a reader, 8 of a generator.
         template: The prompt of a generator.
-        longest: Tokens that are read; default: all that the model reads.
+        max_length: Tokens that are read; default: all that the model reads.
         device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
         precision: `fp32`, `bf16`, or `auto`: bf16 where it is the faster one.
 
@@ -42,7 +41,7 @@ def load_answerer(
         EncoderError: If it cannot be found or loaded safely, or has no head for either.
         SettingsError: If the device is not there, or an option makes no sense.
     """
-    loaded = load_model(name, device=device, precision=precision, longest=longest)
+    loaded = load_model(name, device=device, precision=precision, max_length=max_length)
     if loaded.kind == "reader":
         if template != TEMPLATE:
             raise SettingsError(

@@ -10,12 +10,12 @@ from typing import Any
 
 from entail.answering.measures import exact_match, f1, rouge_l
 from entail.answering.records import Answer, Answerer, Asked
-from entail.classification import wilson_interval
-from entail.data.appending import append, begin_file
-from entail.data.passages import Passage, Question
+from entail.data.passages.files import Passage, Question
 from entail.data.reading import shorten
+from entail.data.writing import append, begin_file
 from entail.errors import DataError, SettingsError
 from entail.progress import Meter, ProgressCallback
+from entail.statistics.classification import wilson_interval
 
 BLOCK = 64
 """Questions whose passages are in memory at once."""
@@ -26,7 +26,7 @@ Find = Callable[[Sequence[str]], Sequence[tuple[Passage, ...]]]
 
 @dataclass(frozen=True)
 class AnswerFigures:
-    """How right answers are, over the questions whose answer is known.
+    """Measures of answers, over the questions whose answer is known.
 
     Attributes:
         questions: That were answered.

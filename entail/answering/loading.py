@@ -11,7 +11,7 @@ from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.encoders.device import device_name
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError, UnknownEncoderError
-from entail.training.tower import cast_precision
+from entail.training.adapters.tower import cast_precision
 
 Precision = Literal["fp32", "bf16", "auto"]
 
@@ -44,7 +44,7 @@ class LoadedModel:
         kind: What it is.
         model: Of transformers.
         tokenizer: Its own.
-        longest: Tokens that it reads.
+        max_length: Tokens that it reads.
         device: Where it is.
         precision: What it computes in.
     """
@@ -54,13 +54,13 @@ class LoadedModel:
     kind: Kind
     model: Any
     tokenizer: Any
-    longest: int
+    max_length: int
     device: str
     precision: str
 
 
 def kind_of(folder: Path, name: str) -> Kind:
-    """Say whether a folder holds a reader or a generator, and of which kind.
+    """Return the kind of reader or generator that a folder holds.
 
     Raises:
         EncoderError: If its `config.json` names neither.
@@ -81,7 +81,11 @@ def kind_of(folder: Path, name: str) -> Kind:
 
 
 def load_model(
-    name: str | Path, *, device: str | None = None, precision: Precision = "fp32", longest: int | None = None
+    name: str | Path,
+    *,
+    device: str | None = None,
+    precision: Precision = "fp32",
+    max_length: int | None = None,
 ) -> LoadedModel:
     """Bring a reader or generator into memory: safetensors only, no code of its own.
 
@@ -89,7 +93,7 @@ def load_model(
         name: A folder, a name under `models/`, or a Hub id.
         device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
         precision: `fp32`, `bf16`, or `auto`: bf16 where it is the faster one.
-        longest: Tokens that are read, at most what the model reads.
+        max_length: Tokens that are read, at most what the model reads.
 
     Raises:
         EncoderError: If it cannot be found or loaded safely, or lacks the head.
@@ -126,8 +130,8 @@ def load_model(
         raise EncoderError(f"{entry.name}: cannot be loaded by transformers: {error}") from error
     _require_whole(entry, info)
     reads = _longest(model.config, tokenizer)
-    if longest is not None:
-        reads = min(reads, longest)
+    if max_length is not None:
+        reads = min(reads, max_length)
     return LoadedModel(
         entry.name, str(entry.revision), kind, model.to(place).eval(), tokenizer, reads, place, chosen
     )

@@ -1,4 +1,4 @@
-r"""How right an answer is: exact match, F1, ROUGE-L, each the best over the answers that are accepted.
+r"""Measures of answers: exact match, F1, ROUGE-L, each the best over the accepted answers.
 
 =============  ==========================================================================================
 exact match    the same text after SQuAD's normalisation: lower case, no punctuation, no a, an, the

@@ -32,21 +32,21 @@ class Span:
     score: float
 
 
-def best_span(begins: Floats, ends: Floats, *, longest: int) -> Span | None:
+def best_span(begins: Floats, ends: Floats, *, max_length: int) -> Span | None:
     """Return the span with the greatest sum of begin and end logits; None where there is no token.
 
-    >>> best_span(np.array([0, 5, 1.0]), np.array([4, 0, 2.0]), longest=3)
+    >>> best_span(np.array([0, 5, 1.0]), np.array([4, 0, 2.0]), max_length=3)
     Span(first=1, last=2, score=7.0)
 
     Args:
         begins: Logits of each token of a passage to be the first of the answer, shape (tokens,).
         ends: To be the last.
-        longest: Tokens of an answer, at most.
+        max_length: Tokens of an answer, at most.
     """
     if not len(begins):
         return None
     sums = begins[:, None].astype(np.float64) + ends[None, :]  # (first, last)
-    allowed = np.tril(np.triu(np.ones(sums.shape, dtype=bool)), longest - 1)
+    allowed = np.tril(np.triu(np.ones(sums.shape, dtype=bool)), max_length - 1)
     sums[~allowed] = -np.inf
     first, last = np.unravel_index(int(sums.argmax()), sums.shape)
     return Span(int(first), int(last), float(sums[first, last]))
@@ -88,8 +88,8 @@ class Reader:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What else its answers depend on."""
-        told = {"answer_tokens": self._answer_tokens, "longest": self._loaded.longest}
+        """Further settings that the answers depend on."""
+        told = {"answer_tokens": self._answer_tokens, "longest": self._loaded.max_length}
         return {**{name: str(value) for name, value in told.items()}, "precision": self._loaded.precision}
 
     def answer(self, asked: Sequence[Asked], *, progress: ProgressCallback | None = None) -> Iterator[Answer]:
@@ -136,18 +136,18 @@ class Reader:
     def _question(self, text: str) -> tuple[str, bool]:
         """Return a question that takes at most half of what is read, and whether it was cut."""
         told = self._loaded.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-        offsets, most = told["offset_mapping"], self._loaded.longest // 2
+        offsets, most = told["offset_mapping"], self._loaded.max_length // 2
         return (text[: offsets[most - 1][1]], True) if len(offsets) > most else (text, False)
 
     def _windows(self, number: int, question: str, one: Asked) -> Iterator[_Window]:
         loaded, tokenizer = self._loaded, self._loaded.tokenizer
         taken = len(tokenizer(question, add_special_tokens=False)["input_ids"])
-        room = loaded.longest - taken - tokenizer.num_special_tokens_to_add(pair=True)
+        room = loaded.max_length - taken - tokenizer.num_special_tokens_to_add(pair=True)
         told = tokenizer(
             [question] * len(one.passages),
             [passage.whole for passage in one.passages],
             truncation="only_second",
-            max_length=loaded.longest,
+            max_length=loaded.max_length,
             stride=max(0, min(OVERLAP, room // 2)),
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
@@ -190,5 +190,5 @@ class Reader:
                 window = windows[i]
                 shift = begins.shape[1] - len(window.features["input_ids"]) if left else 0
                 inside = slice(shift + window.first, shift + window.first + len(window.offsets))
-                found[i] = best_span(begins[row, inside], ends[row, inside], longest=self._answer_tokens)
+                found[i] = best_span(begins[row, inside], ends[row, inside], max_length=self._answer_tokens)
         return found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
-from entail.data.passages import Passage
+from entail.data.passages.files import Passage
 from entail.progress import ProgressCallback
 
 Kind = Literal["reader", "causal", "seq2seq"]
@@ -29,7 +29,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model answers.
+    """Answer of a model to a question.
 
     Attributes:
         id: Of the question.
@@ -66,16 +66,16 @@ class Answer:
 
 
 class Answerer(Protocol):
-    """What answers questions from passages."""
+    """Protocol of models that answer questions from passages."""
 
     @property
     def name(self) -> str:
-        """How a person calls it."""
+        """Display name."""
         ...
 
     @property
     def revision(self) -> str:
-        """Which weights."""
+        """Revision of the weights."""
         ...
 
     @property
@@ -85,7 +85,7 @@ class Answerer(Protocol):
 
     @property
     def settings(self) -> dict[str, str]:
-        """What else its answers depend on."""
+        """Further settings that the answers depend on."""
         ...
 
     def answer(self, asked: Sequence[Asked], *, progress: ProgressCallback | None = None) -> Iterator[Answer]:

@@ -1,7 +1,8 @@
 """Scorers of several trainings as one: the mean of their adapters and heads.
 
 Seeds and losses err in different places, and the mean of their weights ranks nearly as well as the mean of
-their scores, at the cost of one (Wortsman et al. 2022, *Model soups*; see `entail.training.averaging`).
+their scores, at the cost of one (Wortsman et al. 2022, *Model soups*;
+`entail.training.adapters.averaging`).
 """
 
 from __future__ import annotations
@@ -11,17 +12,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from entail.arcf.card import scorer_card
-from entail.arcf.explanatory_power import EXPLANATIONS
-from entail.arcf.scorer import scorer_folder
-from entail.arcf.scorer_form import METHOD
-from entail.arcf.shared_pieces import IDF
-from entail.arcf.word_similarity import WORDS
-from entail.encoders.cross import ADAPTER, HEAD
+from entail.arcf.scoring.explanatory_power import EXPLANATIONS
+from entail.arcf.scoring.form import METHOD, ScorerForm
+from entail.arcf.scoring.scorer import scorer_folder
+from entail.arcf.scoring.terms import IDF, WORDS
+from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.encoders.weights import file_sha256, read_json
 from entail.errors import TrainingError
-from entail.training.averaging import even_shares, mean_tensors, merge, told_of_mean, write_adapter
-from entail.training.saving import save_encoder
+from entail.training.adapters.averaging import describe_mean, even_shares, mean_tensors, merge, write_adapter
+from entail.training.adapters.saving import save_encoder
 
 _TOLD = ("method", "base", "base_revision", "scorer", "base_licence")
 _BESIDE = (EXPLANATIONS, IDF, WORDS)
@@ -71,8 +70,8 @@ def average_scorers(
                 shutil.copyfile(folders[0] / name, folder / name)
 
     about = {name: told[0][name] for name in _TOLD if name in told[0]}
-    about |= told_of_mean(folders, told, shares=shares)
-    save_encoder(out, method=METHOD, write=write, about=lambda: about, card=scorer_card)
+    about |= describe_mean(folders, told, shares=shares)
+    save_encoder(out, method=METHOD, write=write, about=lambda: about)
     return lost
 
 
@@ -93,11 +92,14 @@ def _require_alike(folders: Sequence[Path], told: Sequence[Mapping[str, Any]]) -
         TrainingError: If they differ in base, form, or the files that say what they learnt from.
     """
     for folder, one in zip(folders, told, strict=True):
-        for name, called in (("base_revision", "base"), ("scorer", "form")):
-            if one.get(name) != told[0].get(name):
+        for called, first, other in (
+            ("base", told[0].get("base_revision"), one.get("base_revision")),
+            ("form", _form(folders[0], told[0]), _form(folder, one)),
+        ):
+            if first != other:
                 raise TrainingError(
-                    f"expected scorers of one {called}, found {told[0].get(name)!r} in {folders[0].name} and "
-                    f"{one.get(name)!r} in {folder.name}"
+                    f"expected scorers of one {called}, found {first!r} in {folders[0].name} "
+                    f"and {other!r} in {folder.name}"
                 )
         for name in _BESIDE:
             if _sum(folder / name) != _sum(folders[0] / name):
@@ -105,6 +107,10 @@ def _require_alike(folders: Sequence[Path], told: Sequence[Mapping[str, Any]]) -
                     f"expected scorers that learnt from the same questions and facts, but {name} of "
                     f"{folder.name} is not that of {folders[0].name}"
                 )
+
+
+def _form(folder: Path, told: Mapping[str, Any]) -> ScorerForm:
+    return ScorerForm.read(told.get("scorer") or {}, name=folder.name)
 
 
 def _sum(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""What a step learns from: a prefix of some gold facts, what is still to be found after it, and what is not.
+"""Samples of a step: a prefix of some gold premises, the gold ones still missing, and negatives.
 
 N of a question's G gold facts, N drawn from 0 to G, make the prefix; the other visible gold facts are its
 positives, other visible facts its negatives. The bare prefix is a sample too: the positive where no gold fact
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.config import ArcfConfig
-from entail.arcf.inputs import Inputs
-from entail.arcf.known import Evidence, Known
-from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.data.worldtree import Question, gold_positions
-from entail.encoders.pairs import Ids
+from entail.arcf.scoring.inputs import Inputs
+from entail.arcf.scoring.priors import Evidence, PremisePriors
+from entail.data.worldtree.questions import Question, gold_positions
+from entail.encoders.cross.pairs import Ids
 from entail.errors import SamplingError
 from entail.index.protocol import Floats, Ints
 
@@ -66,7 +66,7 @@ def learnable(
     inputs: Inputs,
     neighbourhoods: Neighbourhoods,
     *,
-    known: Known | None = None,
+    known: PremisePriors | None = None,
 ) -> list[Learnable]:
     """Prepare questions; those without gold in the tables are left out.
 

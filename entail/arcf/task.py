@@ -10,7 +10,7 @@ import numpy as np
 from entail.arcf.config import ArcfConfig
 from entail.arcf.losses import loss_of
 from entail.arcf.sampling import BARE, Sample, Sampler
-from entail.encoders.pairs import Pair
+from entail.encoders.cross.pairs import Pair
 from entail.evaluation.chains import ap
 from entail.index.protocol import Floats
 
@@ -21,7 +21,7 @@ Batch = tuple[Sample, ...]
 
 
 class LearningScorer(Protocol):
-    """What learns."""
+    """Protocol of a scorer in training."""
 
     def scores(self, pairs: Sequence[Pair], evidence: Floats | None = None, /) -> Tensor:
         """Return a score a pair with its gradient, shape (pairs,)."""
@@ -33,7 +33,7 @@ class LearningScorer(Protocol):
 
 
 class ArcfTask:
-    """What ARCF gives to the training loop.
+    """ARCF as a task of the training loop.
 
     Args:
         config: The settings.

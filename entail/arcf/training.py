@@ -4,56 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Unpack
 
 import numpy as np
 
-from entail.arcf.apart_tower import ApartTower
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.config import ArcfConfig
-from entail.arcf.explanatory_power import Explanations
-from entail.arcf.inputs import Inputs
-from entail.arcf.known import Known
-from entail.arcf.neighbourhoods import Neighbourhoods
+from entail.arcf.result import ArcfTraining, save_arcf
 from entail.arcf.sampling import Sample, Sampler, learnable
-from entail.arcf.saving import save_arcf
-from entail.arcf.scorer_form import METHOD, ScorerForm
-from entail.arcf.shared_pieces import SharedPieces
-from entail.arcf.split_tower import SplitTower
+from entail.arcf.scoring.explanatory_power import Explanations
+from entail.arcf.scoring.form import METHOD, ScorerForm
+from entail.arcf.scoring.inputs import Inputs
+from entail.arcf.scoring.priors import PremisePriors
+from entail.arcf.scoring.terms import SharedPieces, WordSimilarity
 from entail.arcf.task import ArcfTask
-from entail.arcf.tower import ScorerTower
-from entail.arcf.word_similarity import WordSimilarity
-from entail.data.worldtree import Question, missing_gold
-from entail.data.worldtree_tables import FactTables
+from entail.arcf.tower import BiEncoderTower, ScorerTower
+from entail.data.worldtree.questions import Question, missing_gold
+from entail.data.worldtree.tables import FactTables
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
-from entail.progress import ProgressCallback
-from entail.training.distributed import from_first, world
-from entail.training.loop import Fitted
-from entail.training.saving import name_of, require_place
-from entail.training.stage import Training, drawn, fit_method, lora_of
-from entail.training.task import Watch
-from entail.training.tower import cast_precision, require_base, training_device
+from entail.training.adapters.saving import name_of, require_place
+from entail.training.adapters.tower import cast_precision, require_base, training_device
+from entail.training.loop.distributed import from_first, world
+from entail.training.loop.fit import Fitted
+from entail.training.method import Run, RunOptions
+from entail.training.run import fit_method, lora_of, sample_indices
 
 _BALANCED = 20
 """Prefixes by which the bias begins."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ArcfTraining(Training[ArcfConfig]):
-    """What a training came to; its counts: questions, gold facts, facts, steps.
-
-    Attributes:
-        form: How the scorer is to be used.
-    """
-
-    form: ScorerForm
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types, without the folder's place."""
-        return {**super().to_json(), "scorer": self.form.to_json()}
 
 
 def train_arcf(
@@ -62,15 +42,8 @@ def train_arcf(
     config: ArcfConfig,
     *,
     dev: Sequence[Question] = (),
-    data: Sequence[str] = (),
-    out: Path | None = None,
-    work: Path | None = None,
-    resume: bool = True,
-    checkpoint_seconds: float = 60.0,
-    device: str | None = None,
-    progress: ProgressCallback | None = None,
-    watch: Watch | None = None,
-    stop: Callable[[], bool] | None = None,
+    run: Run | None = None,
+    **options: Unpack[RunOptions],
 ) -> ArcfTraining:
     """Train a scorer of facts on questions with known explanations.
 
@@ -84,16 +57,8 @@ def train_arcf(
         facts: All facts.
         config: The settings.
         dev: Questions to choose the best weights on; without them the last are kept.
-        data: Names of the data sets for the card (`entail.cards.sources`), such as `worldtree`.
-        out: Folder for the scorer; None keeps nothing. It is written whole at the end, over nothing but a
-            scorer.
-        work: Folder for checkpoints; default: `out`'s name with `.training`.
-        resume: Whether to go on from a checkpoint that is there.
-        checkpoint_seconds: Seconds between two checkpoints, beside the one after every epoch.
-        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
-        progress: Told how far it is.
-        watch: Told of every step and evaluation.
-        stop: Asked after every step whether to stop there.
+        run: Output folder, device and callbacks.
+        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If there is nothing to learn from, a loss that is not finite, a folder that holds
@@ -103,16 +68,18 @@ def train_arcf(
     """
     import torch
 
+    run = replace(run or Run(), **options)
+    out = run.out
     if out is not None:
         require_place(out, method=METHOD)
     rank, _ = world()
     base = fetch(resolve(config.base))
     require_base(base)
-    place = training_device(device)
+    place = training_device(run.device)
     torch.manual_seed(config.seed)
     tower = _tower(config, base, place)
-    near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=None if rank else progress)
-    inputs = Inputs(tower.tokenize, tower.frame, longest=tower.longest, facts=facts.texts)
+    near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=None if rank else run.progress)
+    inputs = Inputs(tower.tokenize, tower.frame, max_length=tower.max_length, facts=facts.texts)
     known = _know(tower, config, questions, inputs, facts, base)
     learnt = learnable(questions, inputs, near, known=known)
     chosen = _some(dev, config)
@@ -132,13 +99,7 @@ def train_arcf(
         bound_to={"facts": facts.digest, "questions": _digest(questions), "dev": _digest(chosen)},
         evaluate_steps=config.evaluate_every,
         warmup=config.warmup,
-        out=out,
-        work=work,
-        resume=resume,
-        checkpoint_seconds=checkpoint_seconds,
-        progress=progress,
-        watch=watch,
-        stop=stop,
+        run=run,
     )
     missing = missing_gold(questions, facts)
     training = ArcfTraining(
@@ -153,19 +114,18 @@ def train_arcf(
         },
         form=ScorerForm(
             scheme=config.scheme,
-            longest=tower.longest,
+            max_length=tower.max_length,
             k=config.k,
             metric=config.metric,
             stop=config.stop and config.scheme == "arcf",
             reading=config.reading,
-            alone=tower.alone if isinstance(tower, SplitTower) else 0,
             shared_pieces=tower.pieces is not None,
             encoder=tower.explanations.encoder if tower.explanations else "",
             similarity=tower.words is not None,
         ),
         warnings=_warnings(fitted, near),
         folder=out,
-        data=tuple(data),
+        data=tuple(run.data),
     )
     if out is not None:
         from_first(lambda: save_arcf(out, training, tower, base))
@@ -175,12 +135,8 @@ def train_arcf(
 def _tower(config: ArcfConfig, base: EncoderEntry, device: str) -> ScorerTower:
     precision = cast_precision(config.precision, device)
     shared: dict[str, Any] = {"lora": lora_of(config), "device": device, "precision": precision}
-    shared |= {"longest": config.longest, "dropout": config.dropout, "seed": config.seed}
-    if config.reading == "split":
-        return SplitTower(base, alone=config.alone, frozen=config.frozen, **shared)
-    if config.reading == "apart":
-        return ApartTower(base, **shared)
-    return ScorerTower(base, **shared)
+    shared |= {"max_length": config.max_length, "dropout": config.dropout, "seed": config.seed}
+    return (BiEncoderTower if config.reading == "apart" else ScorerTower)(base, **shared)
 
 
 def _know(
@@ -190,7 +146,7 @@ def _know(
     inputs: Inputs,
     facts: FactTables,
     base: EncoderEntry,
-) -> Known | None:
+) -> PremisePriors | None:
     """Let a tower know what the settings ask for; return what is known of facts behind a question of it."""
     if config.shared_pieces:
         tower.know_pieces(SharedPieces.of(inputs.candidates), weight=config.shared_pieces)
@@ -201,7 +157,7 @@ def _know(
         tower.know_words(WordSimilarity.of(facts.texts), weight=config.similarity)
     if tower.explanations is None and tower.words is None:
         return None
-    return Known(facts, explanations=tower.explanations, words=tower.words)
+    return PremisePriors(facts, explanations=tower.explanations, words=tower.words)
 
 
 def _balance(tower: ScorerTower, sampler: Sampler) -> None:
@@ -227,7 +183,7 @@ def _some(dev: Sequence[Question], config: ArcfConfig) -> list[Question]:
             f"expected dev questions with explanations, found none of {len(dev)}; give a file "
             "that is not blind"
         )
-    return [asked[i] for i in drawn(len(asked), config.dev_questions)]
+    return [asked[i] for i in sample_indices(len(asked), config.dev_questions)]
 
 
 def _dev_samples(
@@ -235,7 +191,7 @@ def _dev_samples(
     config: ArcfConfig,
     inputs: Inputs,
     near: Neighbourhoods,
-    known: Known | None,
+    known: PremisePriors | None,
 ) -> tuple[Sampler, list[Sample]]:
     """Draw one prefix a dev question, the same for every seed."""
     plain = replace(config, seed=0, noise=False, negatives="visible", prefixes=1)

@@ -1,27 +1,26 @@
-"""The command line: ``entail ...``, thin shells over library functions of the same names.
+"""Command line ``entail ...``: thin wrappers of library functions.
 
 How to add a command
 --------------------
-Write a module in this folder, one a command group, and add its name to `_PARTS`, one line::
+Add a function to the module it fits, or a module with its name in `_PARTS`::
 
-    app = typer.Typer()                             # its commands stand beside the others: `entail backup`
+    app = typer.Typer()                             # single commands: `entail backup`
     app = typer.Typer(name="evaluate", help="...")  # a group: `entail evaluate premises`
 
     @app.command()
     @reports
     def backup(file: Annotated[Path, typer.Argument(help="File to write.")]) -> Report:
-        \"\"\"Write everything into one file.\"\"\"
-        from entail.trees.backup import write_backup  # what costs time to import is imported here
+        \"\"\"Back up trees, corpora, authors and models into one file.\"\"\"
+        from entail.trees.store.backup import write_backup  # imports that take time
 
         with progress_bar() as progress:
             written = write_backup(file, progress=progress)
         return Report(data=written.to_json(), text=f"wrote {written.trees:,} trees to {file}")
 
 A command calls one library function and returns a `Report`; `console.reports` adds ``--json``,
-``--progress/--no-progress`` and ``--debug``, prints the report, and keeps stdout clean. It raises only errors
-of `entail.errors`, whose message is all a person sees, and checks nothing that the library checks itself: a
-file that is missing is the reader's error (exit code 1), not one of usage (2). Nothing is imported at the top
-of a module but the standard library, typer and `entail.cli.console`, so that ``entail --help`` is quick.
+``--progress/--no-progress`` and ``--debug``, prints the report, and keeps stdout clean. Errors are those of
+`entail.errors`; checks stay in the library, so a missing file is its error (exit code 1), not one of usage
+(2). Modules import only the standard library, typer and `entail.cli` at the top: ``entail --help`` is quick.
 """
 
 from __future__ import annotations
@@ -41,30 +40,19 @@ from entail.version import __version__
 
 _PARTS = (
     "answer",
-    "app",
-    "average",
-    "bias",
-    "card",
-    "claim",
-    "convert",
+    "encoders",
     "evaluate",
-    "export",
-    "hub",
     "jobs",
-    "operate",
+    "operations",
     "promote",
     "rank",
-    "sample",
-    "serve",
-    "storage",
     "submit",
     "train",
-    "version",
-    "worker",
+    "trees",
 )
 
 
-def _say_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"entail {__version__}")
         raise typer.Exit
@@ -72,14 +60,14 @@ def _say_version(wanted: bool) -> None:
 
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Author explanation trees over your own corpus, with retrieval that learns what entails."""
 
 
 def build_app() -> typer.Typer:
-    """Put the parts together."""
+    """Return the application with all commands."""
     app = typer.Typer(
         name="entail",
         add_completion=False,
@@ -93,15 +81,16 @@ def build_app() -> typer.Typer:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run ``entail`` with these arguments, by default those of the process, and return the exit code.
+    """Run ``entail`` and return the exit code; without arguments print the help.
 
-    Without any it prints its help.
+    Args:
+        arguments: Arguments; default: those of the process.
     """
     # Two OpenMP threads beside another busy process are five times slower without; read when torch loads.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     given = sys.argv[1:] if arguments is None else arguments
     with contextlib.ExitStack() as stack:
         if os.environ.get("RANK", "0") != "0":
-            # Of several processes that torchrun started for one command the first says what came of it.
+            # Only the first of several torchrun processes reports.
             stack.enter_context(contextlib.redirect_stdout(stack.enter_context(Path(os.devnull).open("w"))))
         return console.run(build_app(), given or ["--help"])

@@ -1,4 +1,4 @@
-"""``entail answer``: questions answered from passages, by a reader or a generator (RAG)."""
+"""``entail answer`` and ``entail claim``: questions answered from passages, questions as claims."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from entail.cli.console import Report, progress_bar, reports
+from entail.cli.console import Report, progress_bar, reports, table
 from entail.errors import SettingsError
 
 app = typer.Typer()
@@ -19,67 +19,72 @@ def answer(
     model: Annotated[
         str,
         typer.Option(
-            help="A reader (extractive QA) or generator (causal, sequence to sequence) of transformers: a "
-            "folder, a name under models/, or a Hub id such as deepset/minilm-uncased-squad2.",
+            help="Reader (extractive QA) or generator (causal or sequence-to-sequence): a folder, a name "
+            "under models/, or a Hub id such as deepset/minilm-uncased-squad2.",
             metavar="NAME",
         ),
     ],
     passages: Annotated[
         list[Path],
         typer.Option(
-            help="What is answered from: SQuAD or DPR JSON, TSV, BEIR, a passage a line; may be gzipped. Say "
-            "it again for more files.",
+            help="Passages: SQuAD or DPR JSON, TSV, BEIR, or one passage a line; may be gzipped. Repeat "
+            "for more files.",
             metavar="FILE",
         ),
     ],
     question: Annotated[str | None, typer.Option(help="One question.", metavar="TEXT")] = None,
     questions: Annotated[
         Path | None,
-        typer.Option(help="Many, with their answers where these are known; same formats.", metavar="FILE"),
+        typer.Option(help="File of questions, with known answers if any; same formats.", metavar="FILE"),
     ] = None,
     encoder: Annotated[
-        str, typer.Option(help="What finds passages: bm25, minilm, a folder, a Hub id.", metavar="NAME")
+        str, typer.Option(help="Retriever of passages: bm25, minilm, a folder or a Hub id.", metavar="NAME")
     ] = "bm25",
     k: Annotated[int, typer.Option(min=1, help="Passages a question.")] = 5,
     answer_tokens: Annotated[
         int | None,
-        typer.Option(min=1, help="Of an answer, at most; default: 30 of a reader, 64 of a generator."),
+        typer.Option(
+            min=1, help="Maximum tokens of an answer; default: 30 for a reader, 64 for a generator."
+        ),
     ] = None,
-    longest: Annotated[
-        int | None, typer.Option(min=16, help="Tokens that are read; default: all the model reads.")
+    max_length: Annotated[
+        int | None,
+        typer.Option(
+            "--max-length", "--longest", min=16, help="Maximum input tokens; default: the model's maximum."
+        ),
     ] = None,
     prompt: Annotated[
         Path | None,
-        typer.Option(help="Of a generator: a text with {passages} and {question} in it.", metavar="FILE"),
+        typer.Option(help="Prompt template of a generator, with {passages} and {question}.", metavar="FILE"),
     ] = None,
-    batch_size: Annotated[int | None, typer.Option(min=1, help="Windows or prompts at once.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Take only the first questions.")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Windows or prompts in a batch.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Where the answers to --questions go, a JSON object a line.", metavar="FILE"),
+        typer.Option(help="Output of --questions: one JSON object a line.", metavar="FILE"),
     ] = None,
     figures: Annotated[
         Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")
     ] = None,
-    resume: Annotated[bool, typer.Option(help="Go on with an --out that is there.")] = True,
+    resume: Annotated[bool, typer.Option(help="Continue an existing --out file.")] = True,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = None,
     precision: Annotated[
-        Literal["fp32", "bf16", "auto"], typer.Option(help="auto: bf16 where it is the faster one.")
+        Literal["fp32", "bf16", "auto"], typer.Option(help="auto: bf16 if it is faster.")
     ] = "fp32",
 ) -> Report:
-    """Answer questions from the passages that are found for them, and say how right the answers are.
+    """Answer questions from retrieved passages, and score the answers.
 
-    Exact match and F1 are SQuAD's, ROUGE-L is that of rouge_score, as shares, over the questions that come
-    with answers. A reader looks at every word of its passages; of what a generator's prompt has no room for
-    the last passages are left out, and it is said for how many questions.
+    Exact match and F1 follow SQuAD, ROUGE-L follows rouge_score, over the questions with known answers. A
+    reader reads every passage. A generator drops the last passages if the prompt is full; the report counts
+    such questions.
     """
     from datetime import UTC, datetime
 
     from entail.answering.answerer import load_answerer, passages_of
     from entail.answering.answers import answer_figures, answer_questions
-    from entail.answering.prompt import TEMPLATE, read_template
-    from entail.data.passages import Question, read_questions
-    from entail.evaluation.passages_store import store_name, store_passages
+    from entail.answering.generator import TEMPLATE, read_template
+    from entail.data.passages.files import Question, read_questions
+    from entail.evaluation.passages.store import store_name, store_passages
     from entail.settings import load_settings
 
     started = datetime.now(UTC)
@@ -88,22 +93,20 @@ def answer(
     if question is not None and not question.strip():
         raise SettingsError("expected a question, found an empty one")
     if questions is not None and out is None:
-        raise SettingsError(
-            "expected --out FILE with --questions: there the answers go, and are gone on with after a break"
-        )
-    asked = (
+        raise SettingsError("expected --out FILE with --questions: an interrupted run resumes from it")
+    entries = (
         [Question("1", question)]
         if question is not None
         else list(read_questions(questions or Path()))[:limit]
     )
-    if not asked:
+    if not entries:
         raise SettingsError("expected questions, found none; give another file")
     answering = load_answerer(
         model,
         answer_tokens=answer_tokens,
         batch_size=batch_size,
         template=read_template(prompt) if prompt is not None else TEMPLATE,
-        longest=longest,
+        max_length=max_length,
         device=device,
         precision=precision,
     )
@@ -112,7 +115,7 @@ def answer(
         store = store_passages(passages, pool, progress=progress)
         find = passages_of(store, encoder=encoder, k=k, progress=progress)
         answers, before = answer_questions(
-            asked,
+            entries,
             answering,
             find,
             out=out,
@@ -137,34 +140,109 @@ def answer(
         (one,) = answers
         texts = {passage.id: passage.whole for passage in find([question])[0]}
         found = [{"id": id_, "text": texts[id_]} for id_ in one.passages]
-        told = {**about, "answer": {**one.to_json(), "passages": found}}
+        data = {**about, "answer": {**one.to_json(), "passages": found}}
         source = f" (from {one.passage})" if one.passage is not None else ""
-        return Report(data=told, text=f"{one.text or 'no answer'}{source}{_cut(one.cut)}")
-    told = {**about, **answer_figures(answers, asked).to_json(), "answered_before": before}
+        return Report(data=data, text=f"{one.text or 'no answer'}{source}{_cut(one.cut)}")
+    data = {**about, **answer_figures(answers, entries).to_json(), "answered_before": before}
     if figures is not None:
         from entail.results import write_result
 
-        write_result(figures, figures=told, seed=None, started=started)
-    return Report(data=told, text=_text(told, out))
+        write_result(figures, figures=data, seed=None, started=started)
+    return Report(data=data, text=_text(data, out))
 
 
 def _cut(cut: bool) -> str:
-    return "\nnot all of the passages and the question fitted into what the model reads" if cut else ""
+    return "\ntruncated: passages and question exceed the model's input" if cut else ""
 
 
-def _text(told: dict[str, Any], out: Path | None) -> str:
+def _text(data: dict[str, Any], out: Path | None) -> str:
     parts = [
-        f"{told['model']} answered {told['questions']:,} questions from {told['k']} passages each, found by "
-        f"{told['retriever']} among {told['passages']:,}; {told['answered_before']:,} were answered before"
+        f"{data['model']} answered {data['questions']:,} questions from {data['k']} passages each, found by "
+        f"{data['retriever']} among {data['passages']:,}; "
+        f"{data['answered_before']:,} answered in an earlier run"
     ]
-    if told["with_answer"]:
-        low, high = told["interval"]
+    if data["with_answer"]:
+        low, high = data["interval"]
         parts.append(
-            f"of {told['with_answer']:,} whose answer is known: exact match {told['exact_match']:.3f} (95 % "
-            f"interval {low:.3f} to {high:.3f}), F1 {told['f1']:.3f}, ROUGE-L {told['rouge_l']:.3f}"
+            f"of {data['with_answer']:,} whose answer is known: exact match {data['exact_match']:.3f} (95 % "
+            f"interval {low:.3f} to {high:.3f}), F1 {data['f1']:.3f}, ROUGE-L {data['rouge_l']:.3f}"
         )
-    if told["cut"]:
-        parts.append(f"for {told['cut']:,} questions not everything fitted into what the model reads")
-    if told["without_passages"]:
-        parts.append(f"for {told['without_passages']:,} nothing was found, or nothing was asked")
+    if data["cut"]:
+        parts.append(f"truncated: {data['cut']:,} questions exceed the model's input")
+    if data["without_passages"]:
+        parts.append(f"without passages: {data['without_passages']:,} questions")
     return "\n\n".join([*parts, f"wrote {out}"])
+
+
+@app.command()
+@reports
+def claim(
+    question: Annotated[str | None, typer.Argument(help="A question, in quotation marks.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of questions: one a line, JSONL, TSV, SQuAD or DPR JSON, or a BEIR folder; may be "
+            "gzipped.",
+            metavar="FILE",
+        ),
+    ] = None,
+    answer: Annotated[
+        str | None,
+        typer.Option(help="Answer to the question; also prints both as one statement.", metavar="TEXT"),
+    ] = None,
+    answers: Annotated[
+        bool,
+        typer.Option("--answers", help="With --file: also a statement for each question with an answer."),
+    ] = False,
+) -> Report:
+    """Turn a question into its existence claim, which every passage with an answer entails.
+
+    The report names the rule; `statement` and `topic` mean that no rule for questions applied.
+    """
+    from entail.claims import existence_claim
+
+    if (question is None) == (file is None):
+        raise SettingsError('expected either a question, entail claim "Who won?", or --file with many')
+    if (answers and file is None) or (answer is not None and question is None):
+        raise SettingsError("expected --answer beside a question, or --answers beside --file")
+    if question is not None:
+        result = existence_claim(question)
+        data = {"question": result.question, "claim": result.text, "rule": result.rule}
+        statement = _statement(question, answer)
+        lines = [result.text, f"({result.rule})", *([statement["statement"]] if statement else [])]
+        return Report(data=data | statement, text="\n".join(lines))
+
+    from collections import Counter
+
+    from entail.data.passages.files import read_questions
+
+    assert file is not None
+    claims = [(entry, existence_claim(entry.text)) for entry in read_questions(file)]
+    rules = Counter(one.rule for _, one in claims)
+    fallback = sum(one.fallback for _, one in claims)
+    rows = [
+        {"id": entry.id, "question": one.question, "claim": one.text, "rule": one.rule}
+        | _statement(entry.text, entry.answers[0] if answers and entry.answers else None)
+        for entry, one in claims
+    ]
+    lines = [str(row.get("statement", row["claim"])) for row in rows]
+    share = f"{fallback:,} of {len(claims):,} matched no rule for questions"
+    return Report(
+        data={
+            "questions": len(claims),
+            "fallback": fallback,
+            "rules": dict(rules.most_common()),
+            "claims": rows,
+        },
+        text="\n".join([*lines, "", table(["rule", "questions"], rules.most_common()), "", share]),
+    )
+
+
+def _statement(question: str, answer: str | None) -> dict[str, str]:
+    """Return question and answer as one statement; empty without an answer."""
+    from entail.claims import state_answer
+
+    if answer is None:
+        return {}
+    result = state_answer(question, answer)
+    return {"answer": answer, "statement": result.text, "how": result.how}

@@ -1,18 +1,17 @@
-"""What every command has in common: options, one way out, progress, errors, exit codes.
+"""Common parts of all commands: options, progress, errors and exit codes.
 
 ===========  ==================================================================================
 exit code    when
 ===========  ==================================================================================
-0            done
-1            a clear error (`EntailError`, a file that cannot be opened), a check that failed, or
-             something nobody expected; always one message on stderr, never a stack trace
-2            the command line itself is wrong
+0            success
+1            an error (`EntailError`, an unreadable file, an unexpected exception) or a failed check;
+             one message on stderr, never a stack trace
+2            invalid command line
 130          Ctrl-C
 ===========  ==================================================================================
 
 With ``--json`` stdout holds exactly one JSON object: the command's data or, if it ends with 1 or 2,
-``{"error": {"type": ..., "message": ...}}``. Whatever else is printed while a command runs, by libraries
-too, goes to stderr.
+``{"error": {"type": ..., "message": ...}}``. All other output, of libraries too, goes to stderr.
 """
 
 from __future__ import annotations
@@ -48,20 +47,18 @@ P = ParamSpec("P")
 
 _COMMON: Mapping[str, tuple[Any, Any]] = {
     "json": (
-        Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")],
+        Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")],
         False,
     ),
     "progress": (
         Annotated[
             bool | None,
-            typer.Option("--progress/--no-progress", help="Progress on stderr; default: on a terminal."),
+            typer.Option("--progress/--no-progress", help="Show progress on stderr; default: on a terminal."),
         ],
         None,
     ),
     "debug": (
-        Annotated[
-            bool, typer.Option("--debug", help="Show warnings of libraries, and the trace of an error.")
-        ],
+        Annotated[bool, typer.Option("--debug", help="Show library warnings, and the trace of an error.")],
         False,
     ),
 }
@@ -71,12 +68,12 @@ _show_progress: ContextVar[bool | None] = ContextVar("show_progress", default=No
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a command has to say.
+    """Output of a command.
 
     Attributes:
-        data: For machines, of JSON's types.
-        text: The same for a person; no line break at the end.
-        ok: False makes the exit code 1: the command did its work and what it checked is not well.
+        data: JSON-serialisable output of ``--json``.
+        text: The same for a person, without a line break at the end.
+        ok: False makes the exit code 1, for a check that failed.
     """
 
     data: Mapping[str, Any]
@@ -85,7 +82,7 @@ class Report:
 
 
 def reports(command: Callable[P, Report]) -> Callable[P, None]:
-    """Make a command of a function that returns a `Report`: adds ``--json``, ``--progress``, ``--debug``.
+    """Turn a function that returns a `Report` into a command with ``--json``, ``--progress``, ``--debug``.
 
     Put it below ``@app.command()``.
     """
@@ -118,9 +115,9 @@ def reports(command: Callable[P, Report]) -> Callable[P, None]:
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[ProgressCallback | None]:
-    """Give a callback that draws bars with rate and time left on stderr, one for each piece of work.
+    """Yield a callback that draws progress bars on stderr.
 
-    None, and nothing is drawn, where stderr is no terminal, unless ``--progress`` was said.
+    Yields None if stderr is no terminal, unless ``--progress`` is given.
     """
     wanted = _show_progress.get()
     if not (sys.stderr.isatty() if wanted is None else wanted):
@@ -156,7 +153,7 @@ def progress_bar() -> Iterator[ProgressCallback | None]:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Lay rows out in columns: words to the left, numbers to the right, floats with three digits.
+    """Format rows as columns: text to the left, numbers to the right, floats with three digits.
 
     >>> print(table(["measure", "paper"], [["MAP", 0.36781], ["queries", 594]]))
     measure  paper
@@ -194,15 +191,15 @@ def _run(app: typer.Typer, arguments: Sequence[str]) -> int:
         return code if isinstance(code, int) else 0
     except KeyboardInterrupt:
         return 130
-    except SystemExit as stop:  # how typer ends when the reader of a pipe has gone
+    except SystemExit as stop:  # typer exits so when the reader of a pipe has gone
         return stop.code if isinstance(stop.code, int) else 1
     except BrokenPipeError:
         raise
     except typer.TyperException as error:
         _show_usage_error(error)
-        return _fail(error, error.format_message(), json=json, code=error.exit_code, said=True)
+        return _fail(error, error.format_message(), json=json, code=error.exit_code, printed=True)
     except typer.Abort as error:
-        return _fail(error, "stopped: a question had no answer", json=json)
+        return _fail(error, "aborted at a prompt", json=json)
     except EntailError as error:
         return _fail(error, str(error), json=json, debug=debug)
     except OSError as error:
@@ -214,11 +211,17 @@ def _run(app: typer.Typer, arguments: Sequence[str]) -> int:
 
 
 def _fail(
-    error: BaseException, message: str, *, json: bool, code: int = 1, debug: bool = False, said: bool = False
+    error: BaseException,
+    message: str,
+    *,
+    json: bool,
+    code: int = 1,
+    debug: bool = False,
+    printed: bool = False,
 ) -> int:
     if debug:
         traceback.print_exception(error)
-    if not said:
+    if not printed:
         sys.stderr.write(f"Error: {message}\n")
     if json:
         _write(_to_json({"error": {"type": type(error).__name__, "message": message}}))
@@ -239,7 +242,7 @@ def _show_usage_error(error: typer.TyperException) -> None:
 
 
 def _log(error: Exception, arguments: Sequence[str]) -> Path:
-    """Append the trace to the log of the command line, and return where it is."""
+    """Append the trace to the log of the command line; return its path."""
     entry = f"{datetime.now(UTC).isoformat(timespec='seconds')} entail {' '.join(arguments)}\n" + "".join(
         traceback.format_exception(error)
     )

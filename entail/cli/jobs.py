@@ -1,4 +1,4 @@
-"""``entail jobs ...``: what is queued, what runs, how it ended."""
+"""``entail jobs ...``: queued, running and finished trainings."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from entail.cli.console import Report, reports, table
 if TYPE_CHECKING:
     from entail.jobs.record import Job
 
-app = typer.Typer(name="jobs", help="Trainings that were submitted: list, watch, cancel, resume, delete.")
+app = typer.Typer(name="jobs", help="Submitted trainings: list, watch, cancel, resume, delete.")
 
-JobId = Annotated[str, typer.Argument(metavar="JOB", help="Its id, or enough of its beginning.")]
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="Id of the job, or enough of its beginning.")]
 
-_FOLLOWS = 0.5
+_POLL = 0.5
 
 
 @app.command("list")
 @reports
 def list_jobs() -> Report:
-    """List all jobs, the newest first, and the workers."""
+    """List all jobs, newest first, and the workers."""
     from entail.jobs.jobs import Jobs
 
     jobs = Jobs()
@@ -35,7 +35,7 @@ def list_jobs() -> Report:
     if workers:
         parts.append("workers: " + ", ".join(f"{w.host} (process {w.pid})" for w in workers))
     elif any(job.state == "queued" for job in found):
-        parts.append("no worker runs: start one with `entail worker`")
+        parts.append("no worker is running: start one with `entail worker`")
     data = {
         "jobs": [job.to_json() for job in found],
         "workers": [{"host": w.host, "pid": w.pid, "jobs": w.jobs, "at": list(w.at)} for w in workers],
@@ -47,10 +47,10 @@ def list_jobs() -> Report:
 @app.command()
 @reports
 def show(job: JobId) -> Report:
-    """Say how a job stands, what it was set to, and what came of it."""
-    from entail.evaluation.measured import Beside
+    """Show the state, the settings and the result of a job."""
+    from entail.evaluation.retrieval.paired import PairedComparison
     from entail.jobs.jobs import Jobs
-    from entail.jobs.method import method
+    from entail.training.method import method
 
     jobs = Jobs()
     found = jobs.job(job)
@@ -58,8 +58,8 @@ def show(job: JobId) -> Report:
         ["job", found.id],
         ["encoder", found.name],
         ["method", found.spec.method],
-        ["learns from", found.spec.about],
-        ["asked by", f"{found.spec.by}, {found.spec.at.astimezone():%Y-%m-%d %H:%M}"],
+        ["data", found.spec.about],
+        ["submitted by", f"{found.spec.by}, {found.spec.at.astimezone():%Y-%m-%d %H:%M}"],
         ["state", _state(found)],
         ["time", _clock(found)],
         ["attempts", str(found.status.attempt)],
@@ -68,13 +68,13 @@ def show(job: JobId) -> Report:
     rows.extend(
         [name, str(value)] for name, value in method(found.spec.method).changed(found.spec.config).items()
     )
-    parts = [table(["what", "found"], rows)]
+    parts = [table(["field", "value"], rows)]
     if found.progress:
         parts.append(str(found.progress))
     if found.status.what:
         parts.append(f"{found.status.what}\nwhat to do: {found.status.todo}")
     if found.evaluation:
-        parts.append(str(Beside.from_json(found.evaluation)))
+        parts.append(str(PairedComparison.from_json(found.evaluation)))
     parts.extend(f"warning: {warning}" for warning in found.warnings)
     return Report(data=found.to_json() | {"disk": jobs.disk(found.id)}, text="\n\n".join(parts))
 
@@ -83,12 +83,12 @@ def show(job: JobId) -> Report:
 @reports
 def log(
     job: JobId,
-    lines: Annotated[int, typer.Option(min=1, help="How many of the last lines.", metavar="N")] = 40,
+    lines: Annotated[int, typer.Option(min=1, help="Number of lines from the end.", metavar="N")] = 40,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Go on until the job ends, on stderr what comes meanwhile.")
+        bool, typer.Option("--follow", help="Wait until the job ends, with its output on stderr.")
     ] = False,
 ) -> Report:
-    """Show what a job and its libraries said."""
+    """Show the log of a job."""
     from entail.jobs.jobs import Jobs
 
     jobs = Jobs()
@@ -100,7 +100,7 @@ def log(
             progress = str(found.progress or _state(found))
             sys.stderr.write(text + (f"{progress}\n" if progress != last else ""))
             last = progress
-            time.sleep(_FOLLOWS)
+            time.sleep(_POLL)
             found = jobs.job(found.id)
     tail = jobs.log_tail(found.id, lines=lines)
     return Report(
@@ -111,25 +111,25 @@ def log(
 @app.command()
 @reports
 def cancel(job: JobId) -> Report:
-    """End a job; it can be resumed from its last checkpoint."""
+    """Cancel a job; it can be resumed from its last checkpoint."""
     from entail.jobs.jobs import Jobs
 
-    return _stands(Jobs().cancel(job, by=getpass.getuser()))
+    return _report(Jobs().cancel(job, by=getpass.getuser()))
 
 
 @app.command()
 @reports
 def resume(job: JobId) -> Report:
-    """Queue a job again that ended without being done; it goes on from its last checkpoint."""
+    """Queue a cancelled, failed or interrupted job again, from its last checkpoint."""
     from entail.jobs.jobs import Jobs
 
-    return _stands(Jobs().resume(job))
+    return _report(Jobs().resume(job))
 
 
 @app.command()
 @reports
 def delete(job: JobId) -> Report:
-    """Remove a job with its checkpoints and log; an encoder that came of it stays."""
+    """Delete a job with its checkpoints and log; the model it trained stays."""
     from entail.jobs.jobs import Jobs
 
     jobs = Jobs()
@@ -138,7 +138,7 @@ def delete(job: JobId) -> Report:
     return Report(data={"deleted": job_id, "bytes": size}, text=f"deleted {job_id} ({size / 2**20:,.1f} MiB)")
 
 
-def _stands(job: Job) -> Report:
+def _report(job: Job) -> Report:
     return Report(data=job.to_json(), text=f"job {job.id}: {_state(job)}")
 
 
@@ -146,7 +146,7 @@ def _state(job: Job) -> str:
     if job.place:
         return f"queued, number {job.place}"
     if job.state == "cancelling" and job.cancelled_by:
-        return f"cancelling, as {job.cancelled_by} wishes"
+        return f"cancel requested by {job.cancelled_by}"
     return f"{job.state} ({job.status.ending})" if job.status.ending else job.state
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands have, and a configuration dataclass as options."""
+"""Options shared by several commands, and a configuration dataclass as options."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
 import typer
 
-from entail.jobs.fields import Field, fields_of
+from entail.training.fields import RENAMED, Field, fields_of
+
+if TYPE_CHECKING:
+    from entail.training.method import Role
+
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_CORPUS = typer.Option(help="Premises: txt, csv, jsonl or json, may be gzipped.", metavar="FILE")
-_TREES = typer.Option(help="Gold trees: EntailmentBank JSONL, may be gzipped.", metavar="FILE")
+_CORPUS = typer.Option(help="Premises: txt, csv, jsonl or json; may be gzipped.", metavar="FILE")
+_TREES = typer.Option(help="Gold trees: EntailmentBank JSONL; may be gzipped.", metavar="FILE")
 CorpusFile = Annotated[Path, _CORPUS]
 CorpusFileIfAny = Annotated[Path | None, _CORPUS]
 TreesFile = Annotated[Path, _TREES]
@@ -24,7 +28,7 @@ TreesFileIfAny = Annotated[Path | None, _TREES]
 FromLog = Annotated[
     str | None,
     typer.Option(
-        help="Instead of trees: what was accepted and rejected in the app. The corpus's name.",
+        help="Instead of trees: the decisions in the app on this corpus.",
         metavar="CORPUS",
     ),
 ]
@@ -32,8 +36,8 @@ Extend = Annotated[
     bool | None,
     typer.Option(
         "--extend/--no-extend",
-        help="Judged sentences that are not in the corpus take part, too; default: with --from-log. "
-        "What is measured is measured on the corpus as given.",
+        help="Add judged sentences that are not in the corpus; default: with --from-log. Evaluation uses "
+        "the corpus as given.",
     ),
 ]
 
@@ -41,13 +45,13 @@ Extend = Annotated[
 def options_of(
     config_type: type[Any], *, into: str = "config", panel: str = "Settings"
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Give a command an option for each field of a dataclass; it is called with `config`, ready-made.
+    """Give a command one option per field of a dataclass; the command receives an instance.
 
-    See `entail.jobs.fields` for what a field is. Put this below ``@reports``.
+    Put this below ``@reports``.
 
     Args:
         config_type: The dataclass.
-        into: Name of the command's parameter that takes it.
+        into: Parameter of the command that receives the instance.
         panel: Heading of the options.
     """
     fields = fields_of(config_type)
@@ -75,5 +79,26 @@ def _option(field: Field, panel: str) -> inspect.Parameter:
         field.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=inspect.Parameter.empty if field.required else field.default,
-        annotation=Annotated[field.type, typer.Option(help=field.help, rich_help_panel=panel)],
+        annotation=Annotated[
+            field.type, typer.Option(*_names(field), help=field.help, rich_help_panel=panel)
+        ],
     )
+
+
+def _names(field: Field) -> list[str]:
+    """Return the option's names where the field was called otherwise before; empty: typer's own."""
+    former = [old for old, new in RENAMED.items() if new == field.name]
+    return [f"--{name.replace('_', '-')}" for name in (field.name, *former)] if former else []
+
+
+def name_in_use(role: Role) -> str:
+    """Return what is in use for a role, and say on stderr where it stands in for what was promoted.
+
+    Where nothing can be used it is what ships: whoever loads that tells how to get one.
+    """
+    from entail.registry import PACKAGED_MODELS, active
+
+    now = active(role=role)
+    if now.notice is not None:
+        typer.echo(now.notice, err=True)
+    return now.encoder or PACKAGED_MODELS[role]

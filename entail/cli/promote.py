@@ -11,13 +11,13 @@ import typer
 
 from entail.cli.console import Report, progress_bar, reports, table
 from entail.errors import CorpusError, SettingsError
-from entail.pointers import Role
+from entail.training.method import Role
 
 if TYPE_CHECKING:
     from entail.data.records import Corpus
-    from entail.evaluation.measured import Beside
+    from entail.evaluation.retrieval.paired import PairedComparison
     from entail.progress import ProgressCallback
-    from entail.roles import InUse, OwnRole
+    from entail.registry import Active
 
 app = typer.Typer()
 
@@ -29,15 +29,16 @@ def promote(
         str | None,
         typer.Argument(
             metavar="ENCODER",
-            help="Its name, or that of a scorer of chains. Without: what is in use.",
+            help="Name of an encoder, or of a scorer of chains. Without: show what is active.",
         ),
     ] = None,
     corpus: Annotated[
-        str | None, typer.Option(help="For this corpus of the app alone; default: for all.", metavar="NAME")
+        str | None,
+        typer.Option(help="Only for this corpus of the app; default: all corpora.", metavar="NAME"),
     ] = None,
-    back: Annotated[bool, typer.Option("--back", help="Put back what was active before.")] = False,
+    back: Annotated[bool, typer.Option("--back", help="Restore what was active before.")] = False,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Also without a comparison, or where it does worse.")
+        bool, typer.Option("--anyway", help="Also without a comparison, or if it does worse.")
     ] = False,
     premises: Annotated[
         Path | None, typer.Option(help="Premises to compare on, with --dev.", metavar="FILE")
@@ -48,153 +49,143 @@ def promote(
     role: Annotated[
         Role | None,
         typer.Option(
-            help="With --back: what was put in use for this; needed where something was for several. An "
-            "ENCODER says by itself what it is for."
+            help="With --back: the role to roll back, if models of several roles were promoted. The role of "
+            "an ENCODER follows from its folder."
         ),
     ] = None,
-    by: Annotated[str | None, typer.Option(help="Who does it; default: who is logged in.")] = None,
+    by: Annotated[str | None, typer.Option(help="Author of the promotion; default: the login name.")] = None,
 ) -> Report:
-    """Make an encoder the active one: every session ranks with it from its next look on.
+    """Make an encoder the active one, for every session from its next look on.
 
-    It is compared with the one that is active now, over the same queries, and refused where it does worse.
-    An encoder of Gaussians becomes what tells directions, a scorer of facts what builds chains, each for all.
+    The command compares it with the active one on the same queries, and refuses it if it does worse. An
+    encoder of Gaussians becomes the direction model, a scorer of facts the chain scorer, for all corpora.
     """
-    from entail.promotion import promote, roll_back
-    from entail.roles import role_of, take_back
+    from entail.registry import role_of, roll_back
 
     if (encoder is None) == (not back) and (dev or premises or anyway):
         raise SettingsError("expected an ENCODER beside --dev, --premises and --anyway; name it")
-    whole = _corpus(corpus)
-    who = by or getpass.getuser()
+    premises_of_corpus = _corpus(corpus)
+    author = by or getpass.getuser()
     if back:
         if encoder is not None:
             raise SettingsError("expected either an ENCODER or --back, found both; give one of them")
-        meant = _meant(role, corpus)
-        if meant == "retriever":
-            roll_back(corpus, by=who)
-        else:
-            take_back(meant, by=who)
+        roll_back(corpus, role=_role_to_roll_back(role, corpus), by=author)
         return _active(corpus)
     if encoder is None:
         return _active(corpus)
     found = role_of(encoder)
     if role not in (None, found):
         raise SettingsError(
-            f"expected something for {role}, found {encoder}, which is for {found}; leave out --role"
+            f"expected a model for {role}, found {encoder}, which is for {found}; leave out --role"
         )
-    if found != "retriever":
-        if corpus or dev or premises:
-            raise SettingsError(
-                f"{encoder} is in use for all corpora, for {found}, and is not compared on trees; leave out "
-                "--corpus, --dev and --premises"
-            )
-        return _put_in_use(encoder, found, by=who, anyway=anyway)
+    if found != "retriever" and (corpus or dev or premises):
+        raise SettingsError(
+            f"{encoder} is for {found} in all corpora, and is not compared on trees; leave out --corpus, "
+            "--dev and --premises"
+        )
+    return _promote(
+        encoder,
+        found,
+        corpus=corpus,
+        premises_of_corpus=premises_of_corpus,
+        dev=dev,
+        premises=premises,
+        by=author,
+        anyway=anyway,
+    )
+
+
+def _promote(
+    name: str,
+    role: Role,
+    *,
+    corpus: str | None,
+    premises_of_corpus: Corpus | None,
+    dev: Path | None,
+    premises: Path | None,
+    by: str,
+    anyway: bool,
+) -> Report:
+    from entail.registry import DESCRIPTIONS, active, card_figures, promote
+
+    now = active(corpus, role=role)
+    rows = card_figures(name, now) if role != "retriever" else []
     with progress_bar() as progress:
-        compared = _compared(encoder, corpus, dev=dev, premises=premises, progress=progress)
+        comparison = _comparison(name, now, corpus, dev=dev, premises=premises, progress=progress)
         pointer = promote(
-            encoder,
-            by=who,
+            name,
+            by=by,
             corpus=corpus,
-            evaluation=compared,
-            premises=whole,
+            evaluation=comparison,
+            premises=premises_of_corpus,
             anyway=anyway,
+            number=now.number,
             progress=progress,
         )
-    lines = [str(compared)] if compared else []
-    whose = f"for {corpus}" if corpus else "for all corpora"
-    lines.append(
-        f"{pointer.encoder} ({pointer.revision}) is active {whose}; `entail promote --back` undoes it"
-    )
-    return Report(data=pointer.to_json(), text="\n".join(lines))
-
-
-def _meant(role: Role | None, corpus: str | None) -> Role:
-    """Return of which role the last promotion is taken back: never of one that was not meant."""
-    from entail.pointers import ROLES, read_moves
-
-    if corpus is not None:
-        if role not in (None, "retriever"):
-            raise SettingsError(f"what is in use for {role} is for all corpora; leave out --corpus")
-        return "retriever"
-    moves = read_moves()
-    promoted = [one for one in ROLES if moves.in_force(role=one) is not None]
-    if role is None and len(promoted) > 1:
-        raise SettingsError(
-            f"expected --role {' or '.join(promoted)}, for each of which something was promoted"
-        )
-    if role is not None:
-        return role
-    return promoted[0] if promoted else "retriever"
-
-
-def _put_in_use(name: str, role: OwnRole, *, by: str, anyway: bool) -> Report:
-    from entail.roles import MEANS, in_use, known, put_in_use
-
-    now = in_use(role)
-    with progress_bar() as progress:
-        compared = _compared_in_role(name, now, progress)
-    rows = known(name, now)
-    pointer = put_in_use(name, by=by, evaluation=compared, anyway=anyway, number=now.number)
-    lines = [str(compared)] if compared else []
-    if rows and now.name not in (None, name):
-        told: list[list[Any]] = [
+    lines = [str(comparison)] if comparison else []
+    if rows and now.encoder not in ("", name):
+        cells: list[list[Any]] = [
             [row.measure, row.data, _share(row.first), _share(row.second), "" if row.same_data else "no"]
             for row in rows
         ]
-        lines.append(table(["measure", "on", str(now.name), name, "same data"], told))
+        lines.append(table(["measure", "on", now.encoder, name, "same data"], cells))
+    where, undo = f"for {corpus}" if corpus else "for all corpora", "entail promote --back"
+    undo += f" --corpus {corpus}" if corpus else f" --role {role}"
     lines.append(
-        f"{pointer.encoder} ({pointer.revision}) {MEANS[role]} from now on; `entail promote --back --role "
-        f"{role}` undoes it"
+        f"{pointer.encoder} ({pointer.revision}) {DESCRIPTIONS[role]} {where} now; `{undo}` undoes it"
     )
+    known = [asdict(row) | {"same_data": row.same_data} for row in rows]
     return Report(
-        data=pointer.to_json() | {"known": [asdict(row) | {"same_data": row.same_data} for row in rows]},
+        data=pointer.to_json() | ({"known": known} if role != "retriever" else {}),
         text="\n\n".join(lines),
     )
+
+
+def _role_to_roll_back(role: Role | None, corpus: str | None) -> Role:
+    from entail.registry import current_pointer
+    from entail.training.method import ROLES
+
+    if corpus is not None:
+        if role not in (None, "retriever"):
+            raise SettingsError(f"the model for {role} is the same for all corpora; leave out --corpus")
+        return "retriever"
+    promoted = [one for one in ROLES if current_pointer(role=one) is not None]
+    if role is None and len(promoted) > 1:
+        raise SettingsError(f"expected --role {' or '.join(promoted)}: models of each were promoted")
+    return role or (promoted[0] if promoted else "retriever")
 
 
 def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _compared_in_role(name: str, now: InUse, progress: ProgressCallback | None) -> Beside | None:
-    """Return the figures on the dev data of the job that made it, measured anew where another is in use."""
-    from entail.jobs.candidates import candidate_called, compare_anew
-    from entail.jobs.jobs import Jobs
-
-    jobs = Jobs()
-    found = candidate_called(jobs, name)
-    if found is None or found.evaluation is None:
-        return None
-    if now.revision is None or not found.outdated(now.revision):
-        return found.evaluation
-    return compare_anew(jobs, found.job.id, progress=progress)
-
-
-def _compared(
-    encoder: str,
+def _comparison(
+    name: str,
+    now: Active,
     corpus: str | None,
     *,
     dev: Path | None,
     premises: Path | None,
     progress: ProgressCallback | None,
-) -> Beside | None:
-    from entail.jobs.candidates import candidate_called, compare_anew, compare_on
+) -> PairedComparison | None:
+    """Compare on trees of a file, or on the dev data of the model's job; reuse the job's own comparison."""
+    from entail.jobs.candidates import candidate_called, compare_anew
+    from entail.jobs.comparison import compare_on
     from entail.jobs.jobs import Jobs
-    from entail.promotion import active
 
     if (dev is None) != (premises is None):
         raise SettingsError("expected --dev and --premises together; give both")
     if dev is not None and premises is not None:
         from entail.data.corpora import read_corpus
-        from entail.data.entailment_bank import read_trees
+        from entail.data.entailment_bank.trees import read_trees
 
         trees = tuple(read_trees(dev))
-        return compare_on(encoder, read_corpus(premises).corpus, trees, corpus=corpus, progress=progress)
+        return compare_on(name, read_corpus(premises).corpus, trees, corpus=corpus, progress=progress)
     jobs = Jobs()
-    found = candidate_called(jobs, encoder)
+    found = candidate_called(jobs, name)
     if found is None or found.evaluation is None:
         return None
-    if not found.outdated(active(corpus).revision):
+    if not now.revision or not found.outdated(now.revision):
         return found.evaluation
     return compare_anew(jobs, found.job.id, corpus=corpus, progress=progress)
 
@@ -202,41 +193,37 @@ def _compared(
 def _corpus(name: str | None) -> Corpus | None:
     if name is None:
         return None
-    from entail.trees.corpora import CorpusStore
-    from entail.trees.database import open_database
+    from entail.trees.store.corpora import CorpusStore
+    from entail.trees.store.database import open_database
 
     store = CorpusStore(open_database())
     known = {info.name: info.id for info in store.corpora()}
     if name not in known:
-        raise CorpusError(f"no corpus is called {name!r}; here are: {', '.join(known) or 'none'}")
+        raise CorpusError(f"no corpus is called {name!r}; the corpora are: {', '.join(known) or 'none'}")
     return store.corpus(known[name])
 
 
 def _active(corpus: str | None) -> Report:
-    from entail.promotion import active, history, pointers
-    from entail.roles import SHIPPED, in_use
-    from entail.roles import history as moves_of
+    from entail.registry import PACKAGED_MODELS, active, history, list_moves, list_pointers
 
-    present = active(corpus)
-    rows: list[list[Any]] = [["all corpora", active().encoder, active().revision]]
-    rows.extend([p.corpus, p.encoder, p.revision] for p in pointers() if p.corpus)
-    others = {role: in_use(role) for role in SHIPPED}
-    rows.extend([role, now.name or "nothing", now.revision or ""] for role, now in others.items())
-    moves = sorted(
-        [*history(corpus), *(move for role in SHIPPED for move in moves_of(role))], key=lambda m: -m.number
-    )
+    default, pointers = active(), list_pointers()
+    others = {role: active(role=role) for role in PACKAGED_MODELS}
+    rows: list[list[Any]] = [["all corpora", default.encoder, default.revision]]
+    rows.extend([p.corpus, p.encoder, p.revision] for p in pointers if p.corpus)
+    rows.extend([role, now.encoder or "nothing", now.revision] for role, now in others.items())
+    moves = sorted([*history(corpus), *list_moves(*PACKAGED_MODELS)], key=lambda move: -move.number)
     parts = [table(["active for", "encoder", "revision"], rows)]
     if moves:
-        told = [
+        cells = [
             [m.number, m.role, m.encoder or "none of its own", m.by, f"{m.at.astimezone():%Y-%m-%d %H:%M}"]
             for m in moves
         ]
-        parts.append(table(["move", "role", "encoder", "by", "at"], told))
+        parts.append(table(["move", "role", "encoder", "by", "at"], cells))
     parts.extend(now.notice for now in others.values() if now.notice)
     data = {
-        "active": present.to_json(),
-        "pointers": [p.to_json() for p in pointers()],
-        "history": [m.to_json() for m in moves],
+        "active": active(corpus).to_json(),
+        "pointers": [pointer.to_json() for pointer in pointers],
+        "history": [move.to_json() for move in moves],
         "in_use": {role: now.to_json() for role, now in others.items()},
     }
     return Report(data=data, text="\n\n".join(parts))

@@ -1,23 +1,236 @@
-"""``entail rank``: the facts that explain an answer, for one question or for a file of them."""
+"""``entail rank``, and the ranking options that ``entail evaluate chains`` shares."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import typer
 
 from entail.cli.console import Report, progress_bar, reports, table
-from entail.cli.options import options_of
-from entail.cli.ranking import Loaded, RankingOptions, some_of
+from entail.cli.options import name_in_use, options_of
 from entail.errors import SettingsError
+from entail.progress import ProgressCallback
 
 if TYPE_CHECKING:
-    from entail.arcf.ranking import Ranked
-    from entail.arcf.unread import Unread
-    from entail.data.worldtree_tables import FactTables
+    from entail.arcf.chains.neighbourhoods import Neighbourhoods
+    from entail.arcf.chains.ranking import Ranked, Ranker
+    from entail.arcf.scoring.scorer import Scorer
+    from entail.arcf.scoring.truncation import Truncation
+    from entail.data.worldtree.questions import Question
+    from entail.data.worldtree.tables import FactTables
 
 app = typer.Typer()
+
+Part = Literal["tfidf", "single-fact", "path-rerank", "arcf"]
+Method = Literal["tfidf", "single-fact", "path-rerank", "ensemble", "arcf"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingOptions:
+    """Options of a ranking; the annotations are their help texts."""
+
+    method: Annotated[
+        Method,
+        "arcf: chains of facts; single-fact: each fact alone; path-rerank: the best chain of two with the "
+        "fact; ensemble: several methods; tfidf: shared words",
+    ] = "arcf"
+    scorer: Annotated[
+        str | None,
+        "Scorer: a name under models/, or a folder with a slash in its path; default: the active one, for "
+        "single facts one that was trained on them",
+    ] = None
+    parts: Annotated[
+        str, "ensemble: its methods, joined by +; each may name its scorer: path-rerank=NAME"
+    ] = "single-fact+path-rerank"
+    k: Annotated[int, "Visible facts: the nearest to the question and to each chosen fact; paper: 290"] = 60
+    metric: Annotated[str, "Similarity of facts: tfidf, overlap, or a retriever such as bm25, minilm"] = (
+        "tfidf"
+    )
+    length: Annotated[int, "Maximum facts of a chain"] = 9
+    least: Annotated[int, "Minimum facts of a chain"] = 3
+    beam: Annotated[int, "Beam width"] = 1
+    margin: Annotated[
+        float | None, "Lazy scoring: rescore only facts within this margin of the best; default: all facts"
+    ] = None
+    first: Annotated[int | None, "single-fact: score only the nearest facts; default: all"] = None
+    paths: Annotated[int, "path-rerank: first facts of chains, the nearest to the question"] = 50
+    linked: Annotated[int | None, "path-rerank: second facts of chains, the nearest; default: all"] = None
+    together: Annotated[int, "Questions per batch; more than 1 pays on a GPU"] = 1
+    precision: Annotated[
+        Literal["auto", "fp32", "bf16"],
+        "auto: bf16 if it is faster; fp32 for scorers that read facts apart",
+    ] = "auto"
+    device: Annotated[str | None, "Device: auto, cpu, cuda, cuda:1 ..."] = None
+
+    def settings(self, loaded: Loaded) -> dict[str, str]:
+        """Return the settings that a ranking depends on; resuming a file compares them."""
+        settings: dict[str, Any] = {"method": self.method, "metric": self.metric}
+        if self.method == "ensemble":
+            settings["parts"] = "+".join(part for part, _ in loaded.parts)
+        if revisions := dict.fromkeys(scorer.revision for _, scorer in loaded.parts if scorer is not None):
+            settings |= {"scorer": ", ".join(revisions), "precision": self.precision}
+        methods = {part for part, _ in loaded.parts}
+        names = [name for part, some in _OWN.items() if part in methods for name in some]
+        settings |= {name: getattr(self, name) for name in names}
+        return {name: str(value) for name, value in settings.items()}
+
+    def read_parts(self) -> list[tuple[Part, str]]:
+        """Return the methods, each with the name of its scorer.
+
+        Raises:
+            SettingsError: If an ensemble names an unknown method, or fewer than two.
+        """
+        if self.method != "ensemble":
+            return [(self.method, self._scorer_of(self.method))]
+        found: list[tuple[Part, str]] = []
+        for item in self.parts.split("+"):
+            name, _, scorer = item.strip().partition("=")
+            if name not in get_args(Part):
+                raise SettingsError(
+                    f"parts: expected methods of {', '.join(get_args(Part))} with + between, found {name!r}"
+                )
+            part = cast(Part, name)
+            found.append((part, scorer or self._scorer_of(part)))
+        if len(found) < 2:
+            raise SettingsError(f"parts: expected two methods or more with + between, found {self.parts!r}")
+        return found
+
+    def _scorer_of(self, part: Part) -> str:
+        from entail.arcf.scoring.listing import first_of_single_facts
+
+        if part == "tfidf":
+            return ""
+        alone = first_of_single_facts() if part in ("single-fact", "path-rerank") else None
+        return self.scorer or alone or name_in_use("chains")
+
+    def load(self, facts: FactTables, *, progress: ProgressCallback | None) -> Loaded:
+        """Load the scorers and neighbourhoods.
+
+        Raises:
+            EntailError: If there is no such scorer or metric.
+        """
+        from entail.arcf.chains.neighbourhoods import Neighbourhoods
+        from entail.arcf.scoring.scorer import load_scorer
+
+        parts = self.read_parts()
+        scorers = {
+            name: load_scorer(name, device=self.device, precision=self.precision)
+            for name in dict.fromkeys(name for part, name in parts if part != "tfidf")
+        }
+        near = Neighbourhoods(facts, k=self.k, metric=self.metric, progress=progress)
+        return Loaded(self, near, tuple((part, scorers.get(name)) for part, name in parts))
+
+
+_OWN: dict[Part, tuple[str, ...]] = {
+    "arcf": ("k", "length", "least", "beam", "margin"),
+    "single-fact": ("first",),
+    "path-rerank": ("paths", "linked"),
+}
+"""Options that the rankings of a method depend on."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Loaded ranking methods.
+
+    Attributes:
+        options: Options of the ranking.
+        neighbourhoods: All facts, and the visible ones of each.
+        parts: Methods with their scorers; None for a method without one.
+    """
+
+    options: RankingOptions
+    neighbourhoods: Neighbourhoods
+    parts: tuple[tuple[Part, Scorer | None], ...] = field(repr=False)
+
+    def rank(
+        self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
+    ) -> Iterator[Ranked]:
+        """Yield the rankings of questions, in order."""
+        from functools import partial
+
+        from entail.arcf.chains.ensemble import EnsembleRanker
+
+        if self.options.method != "ensemble":
+            return self._rank(self._rankers[0], questions, progress)
+        parts = [partial(self._rank, ranker) for ranker in self._rankers]
+        return EnsembleRanker(parts).rank(questions, progress=progress)
+
+    def _rank(
+        self, ranker: Ranker | None, questions: Sequence[Question], progress: ProgressCallback | None = None
+    ) -> Iterator[Ranked]:
+        from entail.arcf.chains.ranking import Ranked
+        from entail.evaluation.chains import tfidf_rankings
+
+        if ranker is not None:
+            return ranker.rank(questions, progress=progress)
+        rankings = tfidf_rankings(questions, self.neighbourhoods.similarities, progress=progress)
+        return (Ranked(*pair) for pair in zip(questions, rankings, strict=True))
+
+    @cached_property
+    def _rankers(self) -> tuple[Ranker | None, ...]:
+        return tuple(self._ranker(part, scorer) for part, scorer in self.parts)
+
+    def _ranker(self, part: Part, scorer: Scorer | None) -> Ranker | None:
+        from entail.arcf.chains.chain import Search
+        from entail.arcf.chains.paths import PathRanker
+        from entail.arcf.chains.ranking import ChainRanker, SingleFactRanker
+
+        given, near = self.options, self.neighbourhoods
+        if scorer is None:
+            return None
+        if part == "single-fact":
+            return SingleFactRanker(scorer, near, first=given.first)
+        if part == "path-rerank":
+            return PathRanker(scorer, near, top=given.paths, linked=given.linked)
+        search = Search(length=given.length, least=given.least, beam=given.beam, margin=given.margin)
+        return ChainRanker(scorer, near, search=search, together=given.together)
+
+    def unread(self, ranked: Sequence[Ranked]) -> Truncation:
+        """Return the truncation; of several scorers the one with the shortest input counts."""
+        from entail.arcf.scoring.truncation import Truncation
+
+        cut = [len(ranker.inputs.cut) for ranker in self._rankers if ranker is not None]
+        return Truncation.of(ranked, facts_cut=max(cut, default=0))
+
+    @property
+    def learnt_on(self) -> dict[str, str]:
+        """Training scheme of each method's scorer: `arcf` (chains) or `single-fact`."""
+        return {part: scorer.form.scheme for part, scorer in self.parts if scorer is not None}
+
+    @property
+    def spent(self) -> dict[str, int]:
+        """Cost of scoring so far."""
+        from dataclasses import asdict
+
+        scorers = {id(scorer): scorer for _, scorer in self.parts if scorer is not None}
+        found: dict[str, int] = {}
+        for scorer in scorers.values():
+            for name, count in asdict(scorer.pairs.spent).items():
+                found[name] = found.get(name, 0) + count
+        return found
+
+
+def some_of(
+    questions: Sequence[Question], *, limit: int | None, sample: int | None, seed: int
+) -> tuple[Question, ...]:
+    """Return the first questions, or a random sample, in order.
+
+    Raises:
+        SettingsError: If both `limit` and `sample` are given.
+    """
+    import numpy as np
+
+    if limit is not None and sample is not None:
+        raise SettingsError("expected --limit or --sample, found both")
+    if sample is None or sample >= len(questions):
+        return tuple(questions[:limit])
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(questions))[:sample])
+    return tuple(questions[int(at)] for at in chosen)
 
 
 @app.command()
@@ -25,30 +238,30 @@ app = typer.Typer()
 @options_of(RankingOptions, into="how", panel="Ranking")
 def rank(
     tables: Annotated[Path, typer.Option(help="Folder of fact tables, as released.", metavar="DIR")],
-    question: Annotated[str | None, typer.Option(help="One question.", metavar="TEXT")] = None,
-    answer: Annotated[str | None, typer.Option(help="Its correct answer.", metavar="TEXT")] = None,
+    question: Annotated[str | None, typer.Option(help="Question.", metavar="TEXT")] = None,
+    answer: Annotated[str | None, typer.Option(help="Correct answer.", metavar="TEXT")] = None,
     questions: Annotated[
-        Path | None, typer.Option(help="Instead: a file of questions, as released.", metavar="FILE")
+        Path | None, typer.Option(help="File of questions, as released.", metavar="FILE")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Of a file: where its rankings go, question id, tab, uid.", metavar="FILE"),
+        typer.Option(help="Rankings of --questions: question id, tab, uid.", metavar="FILE"),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Take only the first ones.", metavar="N")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.", metavar="N")] = None,
     top: Annotated[
         int | None,
-        typer.Option(min=1, help="Facts a question; default: 20 on screen, all in a file.", metavar="N"),
+        typer.Option(min=1, help="Facts per question; default: 20 on screen, all in a file.", metavar="N"),
     ] = None,
-    resume: Annotated[bool, typer.Option(help="Go on with a file that is there.")] = True,
+    resume: Annotated[bool, typer.Option(help="Continue an existing file.")] = True,
     *,
     how: RankingOptions,
 ) -> Report:
-    """Rank facts by how they explain an answer, and show the chain that was built.
+    """Rank facts by how well they explain an answer, and show the chain.
 
-    A file of questions is ranked question by question; interrupted, the same command goes on where it was.
+    A file of questions is ranked one by one; the same command resumes an interrupted run.
     """
-    from entail.data.worldtree import Question
-    from entail.data.worldtree_tables import read_fact_tables
+    from entail.data.worldtree.questions import Question
+    from entail.data.worldtree.tables import read_fact_tables
 
     one = question is not None and answer is not None
     if one == (questions is not None) or (questions is None) != (out is None):
@@ -66,16 +279,16 @@ def rank(
     return _one(ranked, facts, loaded.unread([ranked]), top=top or 20)
 
 
-def _one(ranked: Ranked, facts: FactTables, unread: Unread, *, top: int) -> Report:
+def _one(ranked: Ranked, facts: FactTables, unread: Truncation, *, top: int) -> Report:
     chain = ranked.chain
     chosen = {fact: number for number, fact in enumerate(chain.facts, 1)} if chain else {}
     rows: list[list[object]] = []
-    told: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for place, at in enumerate(ranked.ranking[:top], 1):
         fact = facts.facts[int(at)]
-        told.append({"rank": place, "uid": fact.uid, "text": fact.text, "chosen": int(at) in chosen})
+        entries.append({"rank": place, "uid": fact.uid, "text": fact.text, "chosen": int(at) in chosen})
         rows.append([place, "*" if int(at) in chosen else "", fact.text])
-    data: dict[str, Any] = {"ranking": told, "stopped": chain.stopped if chain else None}
+    data: dict[str, Any] = {"ranking": entries, "stopped": chain.stopped if chain else None}
     data |= {"dropped": max(0, ranked.dropped), "unread": unread.to_json()}
     parts = [table(["rank", "chosen", "fact"], rows)]
     if chain is not None:
@@ -90,11 +303,11 @@ def _one(ranked: Ranked, facts: FactTables, unread: Unread, *, top: int) -> Repo
             for step in chain.steps
         ]
         why = {
-            "bare prefix": "nothing that is visible scored above the bare explanation",
-            "length": "it is as long as it may be",
+            "bare prefix": "no visible fact scored above the bare explanation",
+            "length": "it reached the maximum length",
             "nothing visible": "no other fact was visible",
         }[chain.stopped]
-        parts.append(f"a chain of {len(chain.facts)} facts (*), which ended since {why}")
+        parts.append(f"a chain of {len(chain.facts)} facts (*), which stopped because {why}")
     parts += unread.in_words()
     return Report(data=data, text="\n\n".join(parts))
 
@@ -110,8 +323,8 @@ def _file(
     resume: bool,
     progress: Any,  # noqa: ANN401 - a callback or None
 ) -> Report:
-    from entail.arcf.predictions import write_predictions
-    from entail.data.worldtree import read_questions
+    from entail.arcf.chains.predictions import write_predictions
+    from entail.data.worldtree.questions import read_questions
 
     reading = read_questions(questions)
     asked = some_of(reading.usable, limit=limit, sample=None, seed=0)
@@ -137,7 +350,7 @@ def _file(
         "unread": unread.to_json(),
     }
     parts = [
-        f"ranked {len(written):,} questions, {len(asked) - len(written):,} were there before; wrote {out}",
+        f"ranked {len(written):,} questions, {len(asked) - len(written):,} were ranked before; wrote {out}",
         str(facts),
         *(f"cannot be read: {problem}" for problem in reading.problems),
         *(f"read in part: {warning}" for warning in reading.warnings),

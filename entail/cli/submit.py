@@ -1,4 +1,4 @@
-"""``entail submit ...``: one command a method, with the method's own options."""
+"""``entail submit ...``: one command per method, with the method's options."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import typer
 
 from entail.cli.console import Report, reports
 from entail.cli.options import options_of
-from entail.jobs.method import Method, methods
+from entail.training.method import Method, methods
 
-app = typer.Typer(name="submit", help="Queue a training, which a worker does in its own time.")
+app = typer.Typer(name="submit", help="Queue a training for a worker.")
 
 
-def _command(how: Method) -> Callable[..., None]:
+def _command(method: Method) -> Callable[..., None]:
     @reports
-    @options_of(how.config)
-    @options_of(how.source, into="source", panel="Data")
+    @options_of(method.config)
+    @options_of(method.source, into="source", panel="Data")
     def submit(
         *,
         out: Annotated[
-            str, typer.Option(help="Name of the encoder, a new folder under models/.", metavar="NAME")
+            str, typer.Option(help="Name of the model, a new folder under models/.", metavar="NAME")
         ],
-        by: Annotated[str | None, typer.Option(help="Who asks; default: who is logged in.")] = None,
+        by: Annotated[str | None, typer.Option(help="Author of the job; default: the login name.")] = None,
         device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = None,
         config: Any,  # noqa: ANN401 - the method's own
         source: Any,  # noqa: ANN401 - the method's own
@@ -33,19 +33,19 @@ def _command(how: Method) -> Callable[..., None]:
 
         jobs = Jobs()
         name = out.removeprefix(f"{jobs.settings.models_dir.name}/")
-        job = jobs.submit(how.name, config, source, name=name, by=by or getpass.getuser(), device=device)
-        place = f"queued as number {job.place}" if job.place else job.state
+        job = jobs.submit(method.name, config, source, name=name, by=by or getpass.getuser(), device=device)
+        state = f"queued as number {job.place}" if job.place else job.state
         return Report(
             data=job.to_json(),
-            text=f"job {job.id}: {job.name} from {job.spec.about}, {place}\n"
-            f"`entail jobs show {job.id}` says how far it is",
+            text=f"job {job.id}: {job.name} from {job.spec.about}, {state}\n"
+            f"`entail jobs show {job.id}` shows its progress",
         )
 
     return submit
 
 
-for _how in methods().values():
-    app.command(_how.name, help=f"{_how.title or _how.name}. See `entail train`.")(_command(_how))
+for _name, _method in methods().items():
+    app.command(_name, help=f"{_method.title or _name}. See `entail train`.")(_command(_method))
 
 
 @app.callback()

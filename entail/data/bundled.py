@@ -1,4 +1,4 @@
-"""The sample that ships: real EntailmentBank trees and facts; origin and licences in `data/sample/`."""
+"""Bundled sample of EntailmentBank trees and facts; origin and licences are in `data/sample/`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
 
 SAMPLE_NAME = "EntailmentBank sample"
@@ -20,7 +20,7 @@ def sample_dir() -> Path:
 
 @cache
 def sample_trees() -> tuple[ExplanationTree, ...]:
-    """Return the bundled trees, read once; `scripts/build_sample.py` says how they were chosen.
+    """Return the bundled trees, read once; `scripts/build_sample.py` selects them.
 
     >>> sample_trees()[0].steps[-1].conclusion
     'hypothesis'

@@ -1,4 +1,4 @@
-"""Premise corpora as people have them: plain text, CSV, TSV, JSONL, JSON, EntailmentBank, WorldTree."""
+"""Reader of premise corpora: plain text, CSV, TSV, JSONL, JSON, EntailmentBank, WorldTree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
-from entail.data.entailment_bank import parse_trees
+from entail.data.entailment_bank.trees import parse_trees
 from entail.data.reading import (
     MAX_BYTES,
     Source,
@@ -30,10 +30,10 @@ from entail.settings import load_settings
 CorpusFormat = Literal["text", "csv", "tsv", "jsonl", "json", "entailment_bank"]
 
 TEXT_COLUMNS = ("text", "sentence", "premise", "fact")
-"""Names under which the text of a premise is looked for, whatever their case."""
+"""Column names of the text of a premise, in any case."""
 
 ID_COLUMNS = ("source_id", "id", "uid", "uuid")
-"""Names under which the id of a premise is looked for; it is optional."""
+"""Column names of the optional id of a premise, in any case."""
 
 _SUFFIXES: dict[str, CorpusFormat] = {
     ".txt": "text",
@@ -51,14 +51,14 @@ _UNSAFE = re.compile(r"[^\w .()+,&'-]")
 
 @dataclass(frozen=True)
 class CorpusReading:
-    """A corpus and what became of each entry of its file: kept, repeated, empty or too long.
+    """A corpus and the numbers of entries that were left out.
 
     Attributes:
         corpus: The distinct premises, in the order of the file.
-        format: What the file turned out to be.
-        repeats: Entries whose folded text had been seen before.
+        format: Detected format of the file.
+        repeats: Entries with the folded text of an earlier one.
         empty: Entries without text, WorldTree's placeholder `DUMMY` among them.
-        too_long: Entries skipped because they were over the limit.
+        too_long: Entries over the limit.
     """
 
     corpus: Corpus
@@ -82,11 +82,8 @@ class CorpusReading:
             )
             if count
         )
-        kept = (
-            f"{len(self.corpus):,} premise{'s' if len(self.corpus) != 1 else ''} "
-            f"of {self.read:,} entr{'ies' if self.read != 1 else 'y'}"
-        )
-        return f"{kept} ({left_out})" if left_out else kept
+        counts = f"imported {len(self.corpus):,} of {self.read:,} premise{'s' if self.read != 1 else ''}"
+        return f"{counts} ({left_out})" if left_out else counts
 
 
 def read_corpus(
@@ -99,7 +96,7 @@ def read_corpus(
     max_premise_chars: int | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> CorpusReading:
-    r"""Read a corpus of premises; the format is known by the name's suffix, else by the content.
+    r"""Read a corpus of premises; the suffix or else the content tells the format.
 
     ==================  ================================================================================
     text                one premise a line
@@ -113,7 +110,7 @@ def read_corpus(
     Each may be gzipped. Texts are kept raw: HTML is plain text. Ids are taken from one of `ID_COLUMNS`.
 
     >>> str(read_corpus(b"ice is cold\nice  is cold\n\nfire is hot", name="facts.txt"))
-    '2 premises of 4 entries (1 repeated, 1 empty)'
+    'imported 2 of 4 premises (1 repeated, 1 empty)'
 
     Args:
         source: Path, or the bytes of an upload.
@@ -125,7 +122,7 @@ def read_corpus(
         max_bytes: See `read_text`.
 
     Raises:
-        FormatError: With line and field, for a file that is not what it should be.
+        FormatError: With line and field, if the file is malformed.
         CorpusError: If a premise is too long, or there is none at all.
         ProofError: If a row of an EntailmentBank file has an unsound proof.
     """
@@ -199,7 +196,7 @@ def _json_format(text: str, first: str, column: str | None, *, lines: bool) -> C
     try:
         row = parse_json(first)
     except FormatError:
-        # One value over many lines, or a mistake in it that its reader will name.
+        # One value over many lines, or a mistake that its reader names.
         return "json" if text.rstrip().endswith(("}", "]")) and not lines else None
     if not isinstance(row, dict):
         return "jsonl" if lines else "json"

@@ -1,4 +1,4 @@
-"""Who says what explains what: gold trees that know everything, or authors who judged what they saw."""
+"""Relevance judgements: complete ones of gold trees, or partial ones of authors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from entail.data.text import fold
 
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
-    """One judgement: whether this premise explains this query (the text of a parent)."""
+    """Judgement on one premise as explanation of a query (the text of a parent)."""
 
     query: str
     premise: str
@@ -20,11 +20,10 @@ class JudgedPair:
 
 @dataclass(frozen=True)
 class Judgements:
-    """What is known of which premises explain a query; texts are folded.
+    """Accepted and rejected premises of queries, with folded texts.
 
-    Gold trees are *closed*: of a query they know, they say no to every premise that is not its child. Authors
-    are *open*: what they accepted explains, what was shown to them and rejected does not, and what they never
-    looked at is neither.
+    Gold trees are *closed*: every premise that is not a child of a known query is rejected. Authors are
+    *open*: premises that were neither accepted nor rejected are unknown.
 
     Attributes:
         accepted: Query -> the premises that explain it.
@@ -82,7 +81,7 @@ class Judgements:
         return tuple({**self.accepted, **self.rejected})
 
     def explains(self, query: str, premise: str) -> bool | None:
-        """Say whether a premise explains a query; None if nobody judged it. Both are folded here."""
+        """Return whether a premise explains a query, None if it is not judged. Texts need not be folded."""
         query, premise = fold(query), fold(premise)
         if premise in self.accepted.get(query, {}):
             return True

@@ -7,13 +7,16 @@ import gzip
 import io
 import json
 import os
+import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from entail.errors import FormatError, SettingsError
 from entail.settings import MAX_UPLOAD_MB
+
+_Read = TypeVar("_Read")
 
 Source = bytes | str | os.PathLike[str]
 """A path, or the bytes of an upload."""
@@ -304,3 +307,19 @@ def _around(text: str, position: int) -> str:
 
 def _kind(value: object) -> str:
     return _NAMES.get(type(value), "null" if value is None else type(value).__name__)
+
+
+def read_content(content: bytes, name: str, read: Callable[[Path], _Read]) -> _Read:
+    """Read uploaded content through a temporary file with the extension `.gz` or `.zip` of its name.
+
+    Raises:
+        FormatError: If it is malformed; the message has the uploaded name.
+    """
+    suffix = Path(name.lower()).suffix
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"upload{suffix if suffix in {'.gz', '.zip'} else ''}"
+        path.write_bytes(content)
+        try:
+            return read(path)
+        except FormatError as error:
+            raise FormatError(str(error).replace(str(path), name)) from error

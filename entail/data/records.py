@@ -12,7 +12,7 @@ from entail.data.text import corpus_hash, fold, premise_key
 from entail.errors import CorpusError
 
 HYPOTHESIS = "hypothesis"
-"""The id under which a proof names its root."""
+"""Id of the root in a proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class Premise:
     """A fact that can stand as a leaf of a tree.
 
     Attributes:
-        text: As its file gave it; look it up by `key`.
-        source_id: The id the file gave it (a WorldTree uid, a CSV column), None without one.
+        text: Text as in its file; look it up by `key`.
+        source_id: Id in its file (a WorldTree uid, a CSV column), None without one.
     """
 
     text: str
@@ -29,12 +29,12 @@ class Premise:
 
     @property
     def key(self) -> str:
-        """Identity over files and installations, see `premise_key`."""
+        """Identity across files and installations, see `premise_key`."""
         return premise_key(self.text)
 
     @property
     def folded(self) -> str:
-        """The text as it is looked up, see `fold`."""
+        """Normalised text for look-up, see `fold`."""
         return fold(self.text)
 
 
@@ -61,7 +61,7 @@ class Corpus:
 
     @classmethod
     def of(cls, name: str, texts: Iterable[str | Premise]) -> Corpus:
-        """Make a corpus of the distinct texts, the first of each kept, in order.
+        """Return a corpus of the distinct texts, the first of each, in order.
 
         >>> Corpus.of("tiny", ["ice is cold", "ice  is cold", "fire is hot"]).texts
         ('ice is cold', 'fire is hot')
@@ -92,11 +92,11 @@ class Corpus:
 
     @cached_property
     def hash(self) -> str:
-        """What an index is bound to: changes when a premise is added, retired, corrected or moved."""
+        """Hash of the premises in order, to which an index is bound."""
         return corpus_hash(self.keys)
 
     def position(self, text: str) -> int | None:
-        """Return where this text stands, looked up by `fold`, or None if it is not in the corpus."""
+        """Return the position of a text, looked up by `fold`, or None if it is absent."""
         return self.positions.get(premise_key(text))
 
 

@@ -1,4 +1,4 @@
-"""One way to look a text up, whatever white space its file gave it."""
+"""Normalisation, lookup keys and token overlap of texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @lru_cache(maxsize=1 << 15)  # the same few thousand sentences are looked up again and again
 def fold(text: str) -> str:
-    """Return the form under which a text is looked up; texts themselves are stored raw.
+    """Return the normalised form of a text for look-up; texts are stored raw.
 
     White space before ``, . ; : '`` is removed and what is left is folded to single spaces, the two
     rules under which `premises.txt` of the AE-Enc experiments was made. Case and all else are kept.
@@ -33,7 +33,7 @@ def fold(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    r"""Whether nothing of a text can be seen, which says as little as an empty one.
+    r"""Return whether a text has no visible character.
 
     >>> is_blank(" \u200b\0"), is_blank("\u200ba")
     (True, False)
@@ -54,7 +54,7 @@ def premise_key(text: str) -> str:
 
 
 def without_surrogates(text: str) -> str:
-    r"""Return a text of whole characters: two surrogates that make one as that, a lone one as U+FFFD.
+    r"""Return a text with pairs of surrogates joined and lone ones replaced by U+FFFD.
 
     Tokenizers take text as UTF-8, which cannot hold surrogates.
 
@@ -67,9 +67,36 @@ def without_surrogates(text: str) -> str:
 
 
 def corpus_hash(keys: list[str] | tuple[str, ...]) -> str:
-    """Return what identifies a list of premises, in order: SHA-256 over their keys, hexadecimal.
+    """Return the SHA-256 over the keys of premises, in order, in hexadecimal.
 
     >>> corpus_hash(["a"]) == corpus_hash(["a", "b"])
     False
     """
     return hashlib.sha256("\n".join(keys).encode()).hexdigest()
+
+
+_WORD = re.compile(r"\w+")
+
+
+def token_overlap(one: str, other: str) -> float:
+    """Return the Jaccard index of the words of two texts.
+
+    >>> token_overlap("The Sun is a star", "a star is hot")
+    0.5
+    """
+    return jaccard(tokens(one), tokens(other))
+
+
+def tokens(text: str) -> frozenset[str]:
+    """Return the words of a text.
+
+    >>> sorted(tokens("The moon's moon"))
+    ['moon', 's', 'the']
+    """
+    return frozenset(_WORD.findall(fold(text).lower()))
+
+
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the size of the intersection over that of the union, 0 for two empty sets."""
+    both = len(one & other)
+    return both / (len(one) + len(other) - both) if both else 0.0

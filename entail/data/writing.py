@@ -1,30 +1,30 @@
-"""A file, the whole of it or nothing; text gzipped where the name ends in `.gz`."""
+"""Atomic file writing, and resumable files that grow a block at a time."""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from entail.errors import DataError
+from entail.errors import DataError, SettingsError
 
 
 @contextlib.contextmanager
 def replacing(file: Path, *, alone: bool = False) -> Iterator[Path]:
-    """Give a path to write to, which becomes the file in one move; after an error what was there still is.
+    """Yield a temporary path that replaces the file atomically; an error leaves the old file.
 
     A process that is killed leaves the old file or the new one, never half of it.
 
     Args:
-        file: What is to be written; its folder is there.
-        alone: Nobody else writes this file: what a killed process left half written is written over, where
-            otherwise it would stay.
+        file: File to write, in an existing folder.
+        alone: Whether no other process writes the file; then the remains of a killed one are overwritten.
 
     Raises:
-        OSError: If the file cannot be put in its place.
+        OSError: If the file cannot be replaced.
     """
     unfinished = file.with_name(f".{file.name}.{'partial' if alone else secrets.token_hex(4)}")
     try:
@@ -37,10 +37,10 @@ def replacing(file: Path, *, alone: bool = False) -> Iterator[Path]:
 
 
 def write_text(file: str | os.PathLike[str], text: str) -> None:
-    """Write a file as UTF-8; one that is there is replaced in one move. The same text gives the same bytes.
+    """Write a file as UTF-8, atomically. The same text gives the same bytes.
 
     Raises:
-        DataError: If the file cannot be written; what was there is left as it was.
+        DataError: If the file cannot be written; the old file stays.
     """
     path = Path(file)
     data = text.encode()
@@ -48,10 +48,10 @@ def write_text(file: str | os.PathLike[str], text: str) -> None:
 
 
 def write_bytes(file: Path, content: bytes) -> None:
-    """Write a file; one that is there is replaced in one move.
+    """Write a file atomically.
 
     Raises:
-        DataError: If the file cannot be written; what was there is left as it was.
+        DataError: If the file cannot be written; the old file stays.
     """
     try:
         with replacing(file) as unfinished:
@@ -59,3 +59,82 @@ def write_bytes(file: Path, content: bytes) -> None:
     except OSError as error:
         found = error.strerror if file.parent.is_dir() else f"no folder {file.parent}; make it first"
         raise DataError(f"{file}: expected to write a file here, found: {found}") from error
+
+
+def begin_file(file: Path, settings: Mapping[str, str], *, resume: bool, what: str) -> bool:
+    """Prepare a file for appending; return whether it resumes a file with content.
+
+    Args:
+        file: File to append to.
+        settings: Settings that its content depends on.
+        resume: Whether to continue an existing file; else it is replaced.
+        what: Name of its content for messages, such as `rankings`.
+
+    Raises:
+        DataError: If the file cannot be written, or its settings are missing.
+        SettingsError: If it has other settings.
+    """
+    try:
+        if resume and file.exists() and file.stat().st_size:
+            _require_same(file, settings, what=what)
+            return True
+        # Emptied before its settings are replaced: a process killed in between would otherwise leave the
+        # old content under the new settings.
+        file.write_text("", encoding="utf-8")
+    except OSError as error:
+        raise _cannot(file, what, error) from error
+    write_text(_settings_file(file), json.dumps(dict(settings), indent=2) + "\n")
+    return False
+
+
+def append(file: Path, block: str, *, what: str) -> None:
+    """Add a block of whole lines.
+
+    Raises:
+        DataError: If it cannot be written.
+    """
+    try:
+        with file.open("a", encoding="utf-8", newline="\n") as opened:
+            opened.write(block)
+    except OSError as error:
+        raise _cannot(file, what, error) from error
+
+
+def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> str:
+    """Return the differences of two fingerprints in words, empty if there are none.
+
+    >>> differences({"seed": "0", "base": "minilm"}, {"seed": "1", "base": "minilm"})
+    "seed: expected '0', found '1'"
+    """
+    return "; ".join(
+        f"{name}: expected {expected.get(name)!r}, found {found.get(name)!r}"
+        for name in sorted({*expected, *found})
+        if expected.get(name) != found.get(name)
+    )
+
+
+def _settings_file(file: Path) -> Path:
+    return file.with_name(f"{file.name}.settings.json")
+
+
+def _require_same(file: Path, settings: Mapping[str, str], *, what: str) -> None:
+    try:
+        found = json.loads(_settings_file(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise DataError(
+            f"{file.name} exists without its settings; name another file, or start over (--no-resume)"
+        )
+    differing = differences(settings, found)
+    if differing:
+        raise SettingsError(
+            f"{file.name} holds other {what} ({differing}); name another file, or start over (--no-resume)"
+        )
+
+
+def _cannot(file: Path, what: str, error: OSError) -> DataError:
+    return DataError(
+        f"{file.name}: expected to write {what} here, found: {error.strerror}; make room and run the "
+        "same command again to resume"
+    )

@@ -1,4 +1,4 @@
-"""What `entail.json` says of a trained encoder: how it was made, on which base, with which towers."""
+"""Description of a trained encoder in `entail.json`: method, base, towers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Card:
         config: How training was set.
         licence: Of the weights.
         gaussian: Of an encoder that makes Gaussians: how its sentences become them, what its thresholds are
-            (see `entail.encoders.gaussian_form`); empty for one that makes points.
+            (see `entail.encoders.gaussian.form`); empty for one that makes points.
         scorer: Of a scorer of facts (ARCF), which is no encoder: how it is to be used (see
-            `entail.arcf.scorer_form`); empty for encoders.
+            `entail.arcf.scoring.form`); empty for encoders.
         judge: Of a judge of entailment, which is no encoder either: what it reads and says (see
-            `entail.tuning.judge_form`); empty for encoders.
+            `entail.judge.judges`); empty for encoders.
     """
 
     method: str | None = None

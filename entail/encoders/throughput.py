@@ -1,4 +1,4 @@
-"""How many texts a second an encoder encodes on this machine, now."""
+"""Measurement of the texts per second that an encoder encodes on this machine."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import Tower
 from entail.encoders.device import device_in_words
+from entail.encoders.encoder import BiEncoder
 from entail.progress import ProgressCallback
 from entail.results import hardware
 
@@ -18,7 +18,7 @@ TOKENS = 17
 """Tokens of each text by the vocabulary of BERT: about as many as a fact of WorldTree has."""
 
 SECONDS = 2.0
-"""How long is measured, about."""
+"""Approximate duration of the measurement, in seconds."""
 
 _WORDS = (
     *("the", "a", "of", "in", "is", "are", "water", "plant", "animal", "sun"),
@@ -30,7 +30,7 @@ _MOST = 16_384
 
 @dataclass(frozen=True)
 class Throughput:
-    """What was measured.
+    """Result of a measurement.
 
     Attributes:
         texts: Distinct texts encoded.

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.encoders.bert import Bert, LowRank, shared_bert
-from entail.encoders.bert_folder import read_bert
-from entail.encoders.bert_openvino import OpenvinoBert
+from entail.encoders.bert.folder import read_bert
+from entail.encoders.bert.lora import read_lora, read_lora_config
+from entail.encoders.bert.model import Bert, LowRank, shared_bert
+from entail.encoders.bert.openvino import OpenvinoBert
 from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower
 from entail.encoders.device import Memory, Precision, dtype_of
-from entail.encoders.gaussian_form import HEAD, GaussianForm
-from entail.encoders.lora import read_lora, read_lora_config
+from entail.encoders.gaussian.form import HEAD, GaussianForm
 from entail.encoders.stock import StockTowers
 from entail.encoders.tensors import open_tensors
 from entail.errors import EncoderError
@@ -29,11 +29,11 @@ Tokens = tuple[int, ...] | str
 
 
 class Towers(Protocol):
-    """What encodes a batch of texts by one of two towers."""
+    """Protocol of encoders of a batch by one of two towers."""
 
     @property
     def memory(self) -> Memory:
-        """What its weights take."""
+        """Memory of its weights."""
         ...
 
     @property
@@ -46,7 +46,7 @@ class Towers(Protocol):
         ...
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
-        """Say of each text whether it is longer than what is read of it."""
+        """Return for each text whether it is truncated."""
         ...
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
@@ -69,7 +69,7 @@ class BertTowers:
 
     @property
     def memory(self) -> Memory:
-        """What its adapters take, and the shared BERT."""
+        """Memory of its adapters, and of the shared BERT."""
         added = [tensor for one in self._adapters.values() for pair in one.values() for tensor in pair]
         distinct = {id(tensor): tensor for tensor in added}.values()
         return Memory(own=sum(t.nbytes for t in distinct), shared=sum(t.nbytes for t in self.bert.weights))
@@ -84,7 +84,7 @@ class BertTowers:
         return [tuple(ids) for ids in self.bert.tokens(texts)]
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
-        """Say of each text whether it is longer than what is read of it."""
+        """Return for each text whether it is truncated."""
         return self.bert.cut(texts)
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
@@ -129,7 +129,7 @@ class GaussianTowers:
 
     @property
     def memory(self) -> Memory:
-        """What adapter and head take, and the shared BERT."""
+        """Memory of adapter and head, and of the shared BERT."""
         beside = self._hidden.memory
         return Memory(own=beside.own + sum(t.nbytes for t in self._head), shared=beside.shared)
 
@@ -143,7 +143,7 @@ class GaussianTowers:
         return self._hidden.tokens(texts)
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
-        """Say of each text whether it is longer than what is read of it."""
+        """Return for each text whether it is truncated."""
         return self._hidden.cut(texts)
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:

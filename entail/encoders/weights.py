@@ -1,4 +1,4 @@
-"""What a folder of weights says about itself, and whether it is safe to load.
+"""Description and safety of a folder of weights.
 
 Nothing here loads a model: only names, JSON files and digests are read.
 """
@@ -141,7 +141,7 @@ def dimension(folder: Path) -> int | None:
 
 
 def symmetric(folder: Path) -> bool:
-    """Say whether a text has the same vector as query and as premise: no routes and no prompts."""
+    """Return whether query and premise vectors of a text are equal: no routes and no prompts."""
     if routed(folder):
         return False
     config = read_json(folder / "config_sentence_transformers.json")
@@ -150,7 +150,7 @@ def symmetric(folder: Path) -> bool:
 
 
 def routed(folder: Path) -> bool:
-    """Say whether queries and premises go different ways through a whole model."""
+    """Return whether queries and premises take different routes through a whole model."""
     return any(str(module.get("type", "")).endswith((".Router", ".Asym")) for module in modules(folder))
 
 

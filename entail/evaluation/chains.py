@@ -1,9 +1,4 @@
-"""How well facts are ranked for questions with known explanations: MAP as TextGraphs' shared tasks score it.
-
-A question's average precision is over its gold facts; one of them that is in no table makes it 0, as in the
-official scorer. For a role or a number of hops, the other gold facts are taken out of both the gold set and
-the ranking first (Figure 2 of the ARCF paper).
-"""
+"""MAP of premise rankings of questions with known explanations, by the rules of TextGraphs."""
 
 from __future__ import annotations
 
@@ -14,17 +9,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entail.data.records import Corpus
-from entail.data.worldtree import ROLES, Question
-from entail.data.worldtree_tables import FactTables
+from entail.data.worldtree.questions import ROLES, Question
+from entail.data.worldtree.tables import FactTables
 from entail.errors import EvaluationError
-from entail.evaluation.chain_hops import overlap_hops
+from entail.index.factory import retriever
+from entail.index.lexical import StemmedIndex, stemmed_words
 from entail.index.protocol import Floats, Ints
-from entail.index.retriever import retriever
-from entail.index.stemmed import StemmedIndex, stemmed_words
-from entail.metrics import GoldRanks, Values, average_precision, bootstrap_interval
 from entail.progress import Meter, ProgressCallback
+from entail.statistics.ranking import GoldRanks, Values, average_precision, bootstrap_interval
 
 Hops = Callable[[Question, Sequence[int]], Sequence[int | None]]
 """The hops to each of a question's gold facts, given by their positions."""
@@ -52,7 +47,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class ChainEvaluation:
-    """What a ranking of all facts came to.
+    """Result of ranking all premises.
 
     Attributes:
         ids: Of the questions that were measured, in order.
@@ -283,3 +278,45 @@ def _paired(questions: Sequence[Question], rankings: Iterable[Ints]) -> Iterable
         raise EvaluationError(
             f"expected one ranking for each of {len(questions)} questions: {error}"
         ) from error
+
+
+Booleans = NDArray[np.bool_]
+
+
+def gold_hops(direct: Booleans, links: Booleans) -> list[int | None]:
+    """Return the hops to each gold fact: 1 from the question, one more from each reached; None: never.
+
+    >>> gold_hops(np.array([True, False, False]), np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool))
+    [1, 2, None]
+
+    Args:
+        direct: Which are near the question, shape (gold,).
+        links: `links[i, j]`: whether j is near i, shape (gold, gold).
+    """
+    found: list[int | None] = [None] * len(direct)
+    reached = np.asarray(direct, dtype=bool).copy()
+    new, hop = reached.copy(), 1
+    while new.any():
+        for at in np.flatnonzero(new):
+            found[int(at)] = hop
+        new = links[new].any(axis=0) & ~reached
+        reached |= new
+        hop += 1
+    return found
+
+
+def overlap_hops(question: Sequence[str], facts: Sequence[Sequence[str]]) -> list[int | None]:
+    """Return the hops to each gold fact where two texts are near if they share a word.
+
+    >>> overlap_hops(["ice", "melt"], [["ice", "solid"], ["solid", "rock"], ["sun"]])
+    [1, 2, None]
+
+    Args:
+        question: Its words, stemmed and without stop words.
+        facts: Those of each gold fact.
+    """
+    words = [frozenset(some) for some in facts]
+    asked = frozenset(question)
+    direct = np.array([bool(asked & some) for some in words], dtype=bool)
+    links = np.array([[bool(one & other) for other in words] for one in words], dtype=bool)
+    return gold_hops(direct, links.reshape(len(words), len(words)))

@@ -1,4 +1,4 @@
-"""Which way premises point: what each does to the sentence that it may explain, and a step's together."""
+"""Directions of premises: each premise and its sentence, and the premises of a step together."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from entail.data.text import fold
-from entail.encoders.gaussian import GaussianEncoder
-from entail.encoders.gaussians import Gaussians
+from entail.encoders.gaussian.distributions import Gaussians
+from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.gausscse.verdict import Verdict, judged, longer_than_read
 from entail.index.gaussian import GaussianRows
 from entail.index.queries import QueryVectors
 from entail.progress import ProgressCallback
 
 Only = Literal["all", "entails", "is entailed by", "neither"]
-"""Which arrows are kept; one that points both ways is of both kinds."""
+"""Directions that can be kept; one that points both ways is of both kinds."""
 
 Order = Literal["rank", "similarity", "margin"]
 """As they came; by how much each entails the sentence; by how surely it points that way and not the other."""
@@ -26,7 +26,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True)
 class StepVerdict:
-    """What the premises of a step, joined, do to its conclusion.
+    """Direction between the joined premises of a step and its conclusion.
 
     Attributes:
         verdict: On the joined premises (`first`) and the conclusion (`second`).
@@ -40,7 +40,7 @@ class StepVerdict:
 
 
 class Arrows:
-    """What premises do to a sentence, by one encoder; a text that was encoded once is not encoded again.
+    """Directions between premises and a sentence by one encoder; texts are encoded once.
 
     Threads may share it.
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from entail.cards.facts import replace_text
-from entail.cards.model_card import write_card
-from entail.classification import Booleans, best_threshold
-from entail.data.nli import NliPair
-from entail.encoders.gaussian_form import Calibration, GaussianForm
-from entail.encoders.gaussians import Floats64
+from entail.data.nli.pairs import NliPair
+from entail.encoders.gaussian.distributions import Floats64
+from entail.encoders.gaussian.form import Calibration, GaussianForm
 from entail.encoders.weights import read_json
 from entail.progress import ProgressCallback
+from entail.statistics.classification import Booleans, best_threshold
+from entail.training.cards.metadata import replace_text
+from entail.training.cards.template import write_card
 
 LEAST = 10
 """Pairs of either kind that a curve is fitted on at least."""
@@ -106,8 +106,8 @@ def calibrate(
         EncoderError: If the folder is no encoder of Gaussians, or cannot be written.
         EvaluationError: If there is no pair.
     """
-    from entail.encoders.gaussian import GaussianEncoder
-    from entail.evaluation.pair_similarity import pair_similarities
+    from entail.encoders.gaussian.encoder import GaussianEncoder
+    from entail.evaluation.nli.pair_similarity import pair_similarities
 
     encoder = GaussianEncoder(folder, device=device)
     found = pair_similarities(dev, encoder, progress=progress)

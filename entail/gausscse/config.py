@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from entail.encoders.gaussian_form import Pooling, SimilarityKind
-from entail.training.settings import check_values
+from entail.encoders.gaussian.form import Pooling, SimilarityKind
+from entail.training.validation import check_values
 
 Sets = Literal["ent", "ent+con", "ent+rev", "ent+con+rev"]
 Tuning = Literal["lora", "full"]
@@ -24,57 +24,53 @@ class GausscseConfig:
         TrainingError: If a value cannot be, or two do not go together.
     """
 
-    base: Annotated[str, "encoder to start from: minilm, a folder under models/ or a Hub id"] = "minilm"
-    tuning: Annotated[Tuning, "train a low-rank adapter (LoRA), or every weight; the head always"] = "lora"
-    rank: Annotated[int, "rank of the adapter"] = 32
-    dropout: Annotated[float | None, "dropout while training; default: as the base has it"] = None
-    pooling: Annotated[Pooling, "hidden vector of a sentence: mean of its tokens, or [CLS] as the paper"] = (
-        "mean"
-    )
+    base: Annotated[str, "Base encoder: minilm, a folder under models/ or a Hub id"] = "minilm"
+    tuning: Annotated[Tuning, "Trained weights: a low-rank adapter (LoRA), or all; always the head"] = "lora"
+    rank: Annotated[int, "LoRA rank"] = 32
+    dropout: Annotated[float | None, "Dropout in training; default: that of the base"] = None
+    pooling: Annotated[Pooling, "Pooling: mean of tokens, or [CLS] (paper)"] = "mean"
     similarity: Annotated[
         SimilarityKind,
-        "kl: 1 / (1 + KL), eq. 2; kl_mean: 1 / (1 + KL / d), the same ranking with gradients that live; "
-        "kl_per_dim: mean of 1 / (1 + KL_i), the authors' code",
+        "kl: 1 / (1 + KL), eq. 2; kl_mean: 1 / (1 + KL / d), the same ranking with larger gradients; "
+        "kl_per_dim: mean of 1 / (1 + KL_i), as in the authors' code",
     ] = "kl_mean"
-    tanh: Annotated[bool, "means through tanh, as in the authors' code"] = False
+    tanh: Annotated[bool, "Apply tanh to means, as in the authors' code"] = False
     spread: Annotated[
         float,
-        "length of untrained means as a share of the root of d: how far sentences begin apart",
+        "Initial length of means as a share of sqrt(d)",
     ] = 1.0
-    sets: Annotated[Sets, "what is contrasted: entailment, contradictions, reversed pairs"] = "ent+con+rev"
-    reversal: Annotated[Reversal, "reversed set: s(p_j, e_i) as in the authors' code, or s(p_i, e_j)"] = (
+    sets: Annotated[Sets, "Contrastive sets: entailment, contradictions, reversed pairs"] = "ent+con+rev"
+    reversal: Annotated[Reversal, "Reversed set: s(p_j, e_i) as in the authors' code, or s(p_i, e_j)"] = (
         "by_entailed"
     )
     ranking: Annotated[
         float,
-        "weight of a term that ranks pairs that entail above neutral, contradictory and (with rev) reversed "
-        "ones of any premise, ours; 0: the paper's loss alone",
+        "Weight of a ranking term: entailment above neutral, contradictory and (with rev) reversed pairs; "
+        "0: none, as in the paper",
     ] = 0.0
     direction: Annotated[
         float,
-        "weight of a term that asks of each pair that the sentence that entails has the larger variance, by "
-        "sim(e || p) above sim(p || e), ours; 0: the paper's loss alone",
+        "Weight of a direction term: sim(e || p) above sim(p || e) for each pair; 0: none, as in the paper",
     ] = 0.0
     longer: Annotated[
         float,
-        "weight of pairs whose entailed sentence has more characters, which length alone gets wrong; "
-        "1: as any other, as in the paper",
+        "Weight of pairs whose entailed sentence is longer; 1: as other pairs, as in the paper",
     ] = 1.0
-    temperature: Annotated[float, "t of the loss"] = 0.05
-    epochs: Annotated[int, "times through the triplets"] = 3
-    batch_size: Annotated[int, "triplets a step"] = 32
+    temperature: Annotated[float, "Temperature t"] = 0.05
+    epochs: Annotated[int, "Epochs over the triplets"] = 3
+    batch_size: Annotated[int, "Triplets per step"] = 32
     learning_rate: Annotated[
-        float | None, "highest learning rate; default: 5e-5 for every weight, 5e-4 for an adapter"
+        float | None, "Peak learning rate; default: 5e-5 for all weights, 5e-4 for an adapter"
     ] = None
     rate: Annotated[
-        Rate, "rising: linear from 0 to the last step, as the paper; warm-up: over a tenth, then linear decay"
+        Rate, "rising: linear to the last step (paper); warm-up: over a tenth, then linear decay"
     ] = "warm-up"
-    weight_decay: Annotated[float, "of AdamW"] = 0.01
-    longest: Annotated[int, "tokens of a sentence that are read while training"] = 64
-    evaluate_every: Annotated[int, "steps between two evaluations on dev; the best weights are kept"] = 100
-    dev_pairs: Annotated[int, "pairs of dev that the weights are chosen on; 0 for all"] = 2000
-    precision: Annotated[Precision, "bf16 computes under autocast; auto takes it where it pays"] = "auto"
-    seed: Annotated[int, "of everything random"] = 0
+    weight_decay: Annotated[float, "AdamW weight decay"] = 0.01
+    max_length: Annotated[int, "Maximum tokens of a sentence in training"] = 64
+    evaluate_every: Annotated[int, "Steps between dev evaluations; the best weights are kept"] = 100
+    dev_pairs: Annotated[int, "Dev pairs that select the weights; 0: all"] = 2000
+    precision: Annotated[Precision, "bf16 trains under autocast; auto uses it if it is faster"] = "auto"
+    seed: Annotated[int, "Random seed"] = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -84,7 +80,7 @@ class GausscseConfig:
                 "rank": 1,
                 "epochs": 1,
                 "batch_size": 2,
-                "longest": 8,
+                "max_length": 8,
                 "evaluate_every": 1,
                 "dev_pairs": 0,
             },

@@ -1,4 +1,4 @@
-"""Do directions help whoever builds a tree? Measured on gold trees, beside what is there without them.
+"""Value of directions for tree authors, measured on gold trees against baselines without them.
 
 `separation`
     Gold premises of a sentence against the hardest negatives: its nearest premises, by another retriever,
@@ -7,7 +7,7 @@
 
 `step_pairs`
     Every step as an entailment pair: the premises, joined, entail the conclusion. What tells directions is
-    then measured by `entail.evaluation.direction.evaluate_direction`; a reversed step is one told wrong.
+    then measured by `entail.evaluation.nli.direction.evaluate_direction`; a reversed step is one told wrong.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.classification import Booleans, Values, auprc
-from entail.data.nli import NliPair
+from entail.data.nli.pairs import NliPair
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import fold
-from entail.encoders.gaussian import GaussianEncoder
-from entail.encoders.gaussians import Gaussians, similarity
+from entail.encoders.gaussian.distributions import Gaussians, similarity
+from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import EvaluationError
 from entail.gausscse.arrows import joined
 from entail.gausscse.calibration import logits
 from entail.index.gaussian import GaussianRows
 from entail.index.protocol import PremiseIndex
 from entail.index.queries import QueryVectors
-from entail.metrics import resamples
 from entail.progress import ProgressCallback
+from entail.statistics.classification import Booleans, Values, auprc
+from entail.statistics.ranking import resamples
 
 GAUSSIAN, MARGIN, MEANS = "Gaussian similarity", "margin", "cosine of the means"
-"""What an encoder of Gaussians says of a premise: how much it entails the sentence, sim(sentence || premise);
+"""Scores of a premise by a Gaussian encoder: its entailment of the sentence, sim(sentence || premise);
 which way it points; how near it is."""
 
 _AT_ONCE = 32
@@ -108,7 +108,7 @@ def hardest_pairs(
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """How well scores tell gold premises from hardest negatives.
+    """Separation of gold premises from hardest negatives by scores.
 
     Attributes:
         pairs: What was scored.

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from entail.encoders.gaussian_form import SimilarityKind
-from entail.encoders.gaussians import LOG_VARIANCE_LIMIT
+from entail.encoders.gaussian.distributions import LOG_VARIANCE_LIMIT
+from entail.encoders.gaussian.form import SimilarityKind
 from entail.gausscse.config import Reversal
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def parameters_of(values: Tensor, *, tanh: bool) -> tuple[Tensor, Tensor]:
 def similarities(
     first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor], *, kind: SimilarityKind
 ) -> Tensor:
-    """Return sim(first_i || second_j), shape (n, m); see `entail.encoders.gaussians` for the kinds.
+    """Return sim(first_i || second_j), shape (n, m); kinds: `entail.encoders.gaussian.distributions`.
 
     Args:
         first: Means and log variances, each (n, d).

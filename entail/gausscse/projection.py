@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entail.encoders.gaussians import Floats64, Gaussians
+from entail.encoders.gaussian.distributions import Floats64, Gaussians
 from entail.errors import EncoderError
 
 _LEAST = 1e-12

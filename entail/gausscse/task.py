@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entail.data.nli_triplets import NliTriplets
+from entail.data.nli.triplets import NliTriplets
 from entail.gausscse.config import GausscseConfig
 from entail.gausscse.losses import contrastive, directed, paired_similarities, parameters_of, ranking
 from entail.gausscse.tower import GaussianTower
 from entail.index.protocol import Ints
-from entail.training.batches import batches, of_like_length
+from entail.training.loop.batches import batches, of_like_length
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 class GausscseTask:
-    """What GaussCSE gives to the training loop.
+    """GaussCSE as a task of the training loop.
 
     Args:
         config: The settings.

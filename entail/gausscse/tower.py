@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from entail.encoders.catalogue import EncoderEntry
-from entail.encoders.gaussian_form import HEAD, Pooling
+from entail.encoders.gaussian.form import HEAD, Pooling
 from entail.encoders.stock import without_head
-from entail.training.tower import Lora, Precision, Tower, save_whole
+from entail.training.adapters.tower import Lora, Precision, Tower, save_whole
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -30,7 +30,7 @@ class GaussianTower(Tower):
         device: A torch device.
         pooling: How a sentence's hidden vector is made.
         spread: Typical length of an untrained mean, as a share of the root of d.
-        longest: Tokens that are read while training, at most what the base reads.
+        max_length: Tokens that are read while training, at most what the base reads.
         precision: bf16 computes hidden vectors under autocast; the head and the loss stay fp32.
         dropout: Of hidden states and attention while training; None leaves it as the base has it.
         seed: Of the head's random part.
@@ -48,7 +48,7 @@ class GaussianTower(Tower):
         device: str,
         pooling: Pooling = "mean",
         spread: float = 1.0,
-        longest: int | None = None,
+        max_length: int | None = None,
         precision: Precision = "fp32",
         dropout: float | None = None,
         seed: int = 0,
@@ -59,8 +59,8 @@ class GaussianTower(Tower):
         super().__init__(base, lora=lora, device=device, precision=precision, dropout=dropout)
         self.model = without_head(self.model, pooling=pooling)
         self._reads = self.model.max_seq_length
-        if longest is not None:
-            self.model.max_seq_length = min(longest, self._reads or longest)
+        if max_length is not None:
+            self.model.max_seq_length = min(max_length, self._reads or max_length)
         d = self.model.get_embedding_dimension()
         assert d is not None
         self.head = Dense(d, 2 * d, activation_function=None)
@@ -92,7 +92,7 @@ class GaussianTower(Tower):
         Raises:
             OSError: If the folder cannot be written.
         """
-        self.model.max_seq_length, longest = self._reads, self.model.max_seq_length
+        self.model.max_seq_length, max_length = self._reads, self.model.max_seq_length
         try:
             if self.lora is None:
                 from sentence_transformers import SentenceTransformer
@@ -103,7 +103,7 @@ class GaussianTower(Tower):
                 super().save(folder)
                 self._save_head(folder / HEAD)
         finally:
-            self.model.max_seq_length = longest
+            self.model.max_seq_length = max_length
 
     def _save_head(self, folder: Path) -> None:
         import copy

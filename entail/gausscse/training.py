@@ -4,48 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 
-from entail.classification import auprc, best_threshold
-from entail.data.nli import NliPair
-from entail.data.nli_triplets import NliTriplets
+from entail.data.nli.pairs import NliPair
+from entail.data.nli.triplets import NliTriplets
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
-from entail.encoders.gaussian import squashed
-from entail.encoders.gaussian_form import GaussianForm
-from entail.encoders.gaussians import Floats64, Gaussians, encode_pairs, similarity
+from entail.encoders.gaussian.distributions import Floats64, Gaussians, encode_pairs, similarity
+from entail.encoders.gaussian.encoder import squashed
+from entail.encoders.gaussian.form import GaussianForm
 from entail.errors import TrainingError
 from entail.gausscse.calibration import fit_form, one_way
 from entail.gausscse.config import GausscseConfig
-from entail.gausscse.saving import METHOD, save_gausscse
+from entail.gausscse.result import METHOD, GausscseTraining, save_gausscse
 from entail.gausscse.task import GausscseTask
 from entail.gausscse.tower import GaussianTower
-from entail.progress import ProgressCallback
-from entail.training.distributed import from_first
-from entail.training.loop import Fitted
-from entail.training.saving import require_place
-from entail.training.stage import Training, fit_method, lora_of
-from entail.training.task import Watch
-from entail.training.tower import cast_precision, require_base, training_device
-
-
-@dataclass(frozen=True, kw_only=True)
-class GausscseTraining(Training[GausscseConfig]):
-    """What a training came to; its counts are of what was learnt from and left out, see `NliTriplets`.
-
-    Attributes:
-        form: Similarity, threshold and curves, as fitted on dev.
-    """
-
-    form: GaussianForm
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types, without the folder's place."""
-        return {**super().to_json(), "gaussian": self.form.to_json()}
+from entail.statistics.classification import auprc, best_threshold
+from entail.training.adapters.saving import require_place
+from entail.training.adapters.tower import cast_precision, require_base, training_device
+from entail.training.loop.distributed import from_first
+from entail.training.loop.fit import Fitted
+from entail.training.method import Run, RunOptions
+from entail.training.run import fit_method, lora_of
 
 
 def train_gausscse(
@@ -53,15 +36,8 @@ def train_gausscse(
     config: GausscseConfig,
     *,
     dev: Sequence[NliPair] = (),
-    data: Sequence[str] = (),
-    out: Path | None = None,
-    work: Path | None = None,
-    resume: bool = True,
-    checkpoint_seconds: float = 30.0,
-    device: str | None = None,
-    progress: ProgressCallback | None = None,
-    watch: Watch | None = None,
-    stop: Callable[[], bool] | None = None,
+    run: Run | None = None,
+    **options: Unpack[RunOptions],
 ) -> GausscseTraining:
     """Train an encoder of Gaussians on triplets of premise, entailed and contradicted hypotheses.
 
@@ -74,16 +50,8 @@ def train_gausscse(
         triplets: What is learnt from.
         config: The settings.
         dev: Pairs to choose the best weights on; without them the last are kept, and there is no threshold.
-        data: Names of the data sets for the card (`entail.cards.sources`), such as `snli`.
-        out: Folder for the encoder; None keeps nothing. It is written whole at the end, over nothing but an
-            encoder of this method.
-        work: Folder for checkpoints; default: `out`'s name with `.training`.
-        resume: Whether to go on from a checkpoint that is there.
-        checkpoint_seconds: Seconds between two checkpoints, beside the one after every epoch.
-        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
-        progress: Told how far it is.
-        watch: Told of every step and evaluation.
-        stop: Asked after every step whether to stop there.
+        run: Output folder, device and callbacks.
+        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If there is nothing to learn from, no contradiction where `sets` asks for some, a loss
@@ -94,12 +62,14 @@ def train_gausscse(
     """
     import torch
 
+    run = replace(run or Run(), **options)
+    out = run.out
     _require_enough(triplets, config)
     if out is not None:
         require_place(out, method=METHOD)
     base = fetch(resolve(config.base))
     require_base(base)
-    place = training_device(device)
+    place = training_device(run.device)
     torch.manual_seed(config.seed)
     tower = _tower(config, base, place)
     chosen = _some(dev, config)
@@ -120,13 +90,7 @@ def train_gausscse(
         },
         evaluate_steps=config.evaluate_every,
         warmup=config.warmup,
-        out=out,
-        work=work,
-        resume=resume,
-        checkpoint_seconds=checkpoint_seconds,
-        progress=progress,
-        watch=watch,
-        stop=stop,
+        run=run,
     )
     form = GaussianForm(similarity=config.similarity, pooling=config.pooling, tanh=config.tanh)
     if dev:
@@ -139,7 +103,7 @@ def train_gausscse(
         form=form,
         warnings=_warnings(fitted),
         folder=out,
-        data=tuple(data),
+        data=tuple(run.data),
     )
     if out is not None:
         from_first(lambda: save_gausscse(out, training, tower, base))
@@ -177,7 +141,7 @@ def _tower(config: GausscseConfig, base: EncoderEntry, device: str) -> GaussianT
         device=device,
         pooling=config.pooling,
         spread=config.spread,
-        longest=config.longest,
+        max_length=config.max_length,
         precision=cast_precision(config.precision, device),
         dropout=config.dropout,
         seed=config.seed,

@@ -1,4 +1,4 @@
-"""Which of two sentences entails the other, in one word, with its margin and how sure that is."""
+"""Verdict on the direction of two sentences, with its margin and confidence."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from entail.data.text import fold
-from entail.encoders.gaussian import GaussianEncoder
-from entail.encoders.gaussian_form import GaussianForm
-from entail.encoders.gaussians import Floats64, Gaussians, similarity
+from entail.encoders.gaussian.distributions import Floats64, Gaussians, similarity
+from entail.encoders.gaussian.encoder import GaussianEncoder
+from entail.encoders.gaussian.form import GaussianForm
 from entail.gausscse.calibration import logits, probability
 from entail.progress import ProgressCallback
 
@@ -26,7 +26,7 @@ NO_THRESHOLD = 0.5
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an encoder says of two sentences.
+    """Verdict of an encoder on two sentences.
 
     Attributes:
         first: A sentence.

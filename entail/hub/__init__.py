@@ -1,1 +1,1 @@
-"""What leaves the house and what comes in: encoders as stock models, the Hugging Face Hub."""
+"""The Hugging Face Hub: encoders, scorers and trees, pushed and pulled; Docker Spaces."""

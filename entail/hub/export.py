@@ -1,7 +1,7 @@
-"""An encoder as a folder of stock modules, which plain sentence-transformers loads without `entail`.
+"""Export of an encoder as stock modules that sentence-transformers loads without `entail`.
 
-An adapter is merged into its base, W + s B A. Where query and premise go the same way that is one plain
-model; for towers of their own a Router, by whose routes `encode_query` and `encode_document` go.
+An adapter is merged into its base, W + s B A. An encoder with one tower becomes a plain model; one with two
+becomes a Router with a route for `encode_query` and one for `encode_document`.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entail.cards.model_card import CARD, model_card, route_card
-from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower, fetch, resolve
-from entail.encoders.gaussian_form import HEAD
+from entail.encoders.encoder import BiEncoder
+from entail.encoders.gaussian.form import HEAD
 from entail.encoders.stock import sentence_transformer, with_head
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError
 from entail.index.protocol import Floats
-from entail.training.saving import let_read
-from entail.training.tower import save_routes, save_whole
+from entail.training.adapters.saving import let_read
+from entail.training.adapters.tower import save_routes, save_whole
+from entail.training.cards.template import CARD, model_card, route_card
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 TOLERANCE = 1e-5
-"""Largest difference of a vector's element to what `entail` itself makes."""
+"""Largest accepted difference of an element from `entail`'s own vectors."""
 
 _PROBES = (
     "gravity pulls objects towards the ground",
@@ -41,14 +41,13 @@ _PROBES = (
 
 @dataclass(frozen=True)
 class Exported:
-    """A folder that was written.
+    """Exported encoder.
 
     Attributes:
-        folder: The whole encoder.
-        routes: Query and premise route as folders of their own; empty where that was not asked for, or
-            both are one.
+        folder: Its folder.
+        routes: Folders of the query and the premise route; empty without `routes` or with one tower.
         files: Name -> bytes of each file of `folder`, in order of name.
-        difference: Largest difference to `entail`'s own vectors that was found on some probes.
+        difference: Largest difference from `entail`'s own vectors on some probes.
     """
 
     folder: Path
@@ -58,24 +57,24 @@ class Exported:
 
     @property
     def size(self) -> int:
-        """Bytes of `folder` in all."""
+        """Total bytes of `folder`."""
         return sum(self.files.values())
 
 
 def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: bool = False) -> Exported:
-    """Write an encoder as stock modules, all safetensors, with its card; whole or not at all.
+    """Write an encoder as stock modules in safetensors with its card, atomically.
 
-    What was written is loaded again and compared with `entail`'s own vectors before it is put in its place.
+    Before that the files are loaded and their vectors compared with `entail`'s own.
 
     Args:
         encoder: A catalogue name, a folder, or an entry.
-        out: A folder that is not there, or empty.
-        routes: Where the towers differ, also write each as a plain model of its own, `OUT-query` and
-            `OUT-premise`: for servers that know no routes, such as Text Embeddings Inference.
+        out: A new or empty folder.
+        routes: Also write each of two towers as a plain model, `OUT-query` and `OUT-premise`, for servers
+            without routes, such as Text Embeddings Inference.
 
     Raises:
-        EncoderError: If the encoder cannot be loaded or merged, something is in the way, the folder cannot
-            be written, or gives other vectors.
+        EncoderError: If the encoder cannot be loaded or merged, `out` is not empty, the folder cannot be
+            written, or its vectors differ.
     """
     entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
     split = routes and not (entry.towers == "siamese" and entry.symmetric)
@@ -98,7 +97,7 @@ def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: boo
             folder.replace(place)
     except OSError as error:
         raise EncoderError(
-            f"{out.name!r} could not be written: {error.strerror or error}; make room, then export again"
+            f"{out.name!r} could not be written: {error.strerror or error}; free disk space and export again"
         ) from error
     finally:
         for folder in partial:
@@ -113,7 +112,7 @@ def files_of(folder: Path) -> dict[str, int]:
 
 
 def _towers(entry: EncoderEntry) -> dict[Tower, SentenceTransformer]:
-    """Return a plain model for each tower, one and the same where both are one."""
+    """Return a plain model a tower, the same object for an encoder with one tower."""
     if entry.base is None:
         model = sentence_transformer(entry, device="cpu")
         routes = getattr(model[0], "sub_modules", None) if len(model) == 1 else None
@@ -138,7 +137,7 @@ def _plain(modules: Any) -> SentenceTransformer:  # noqa: ANN401 - what a Router
 
 
 def _merged(entry: EncoderEntry, adapter: Path | None) -> SentenceTransformer:
-    """Return the base with what an adapter adds; the base itself for none."""
+    """Return the base merged with an adapter; the base itself for None."""
     assert entry.base is not None
     model = sentence_transformer(entry.base, device="cpu")
     if adapter is None:
@@ -170,7 +169,7 @@ def _write(
             told["merged_from"] = entry.revision
         about = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
         (folder / "entail.json").write_text(about, encoding="utf-8")
-        (folder / CARD).write_text(model_card(folder, name=name, beside=True), encoding="utf-8")
+        (folder / CARD).write_text(model_card(folder, name=name, location=f"./{name}"), encoding="utf-8")
     elif entry.path is not None and (entry.path / CARD).is_file():
         shutil.copyfile(entry.path / CARD, folder / CARD)
     return _difference(entry, folder)
@@ -193,7 +192,7 @@ def _difference(entry: EncoderEntry, folder: Path) -> float:
     if not found <= TOLERANCE:
         raise EncoderError(
             f"{entry.name}: expected the exported folder to give the same vectors to {TOLERANCE:g}, found a "
-            f"difference of {found:.2g}; it was not kept"
+            f"difference of {found:.2g}; the export was discarded"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Encoders from the Hub into `models/`: safetensors only, every byte checked, whole or not at all."""
+"""Pull of models from the Hub into `models/`: safetensors only, verified, atomic."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
 from entail.encoders.card import read_card
-from entail.encoders.catalogue import EncoderEntry, resolve
-from entail.encoders.cross import HEAD
+from entail.encoders.catalogue import EncoderEntry, model_folder, resolve
+from entail.encoders.cross.encoder import HEAD
 from entail.encoders.hub import ask, hub_api
 from entail.encoders.weights import PICKLES, check_safe, read_json
 from entail.errors import EncoderError, HubError
 from entail.hub.cross import find_cross
-from entail.hub.expected import is_expected
 from entail.hub.export import files_of
-from entail.hub.names import check_repo, check_revision
+from entail.hub.repository import check_repo, check_revision, is_expected
 from entail.hub.staging import ADAPTER
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings, refuse_in_demo
@@ -28,16 +27,16 @@ from entail.settings import load_settings, refuse_in_demo
 
 @dataclass(frozen=True)
 class Pulled:
-    """An encoder that was pulled.
+    """Pulled model.
 
     Attributes:
-        entry: As the catalogue has it now; None for a scorer or a judge, which are no encoders.
-        name: What it is called here.
-        revision: Identity of its weights.
-        repo: Where it came from.
-        commit: The commit it came from.
+        entry: Its catalogue entry; None for a cross-encoder.
+        name: Its local name.
+        revision: Revision of its weights.
+        repo: Its Hub id.
+        commit: Pulled commit.
         files: Name -> bytes, in order of name.
-        left_out: Files of the repository that no encoder is made of, and were not taken.
+        left_out: Skipped files of the repository, which are no model files.
     """
 
     entry: EncoderEntry | None
@@ -57,23 +56,22 @@ def pull_encoder(
     form: Literal["adapter", "merged"] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Pulled:
-    """Bring an encoder here as `models/NAME`.
+    """Pull a model into `models/NAME`.
 
-    The commit is looked up first, and only files of that very commit are taken: weights as safetensors,
-    configuration, vocabulary, card. Their sizes, and the SHA-256 of the weights, must be what the Hub says.
-    What was pulled from the same repository before is replaced in one move; nothing else is.
+    All files are of one commit: weights as safetensors, configuration, vocabulary, card. Sizes, and the
+    SHA-256 of the weights, must match the Hub's. An earlier pull of the same repository is replaced
+    atomically; anything else is left alone.
 
     Args:
         repo: The Hub id, `name/of-it`.
         revision: Branch, tag or commit; default: the main branch.
-        name: What to call it; default: the second half of `repo`.
-        form: Where the repository holds both: the adapter (default) or the whole model.
-        progress: Called as files arrive.
+        name: Local name; default: the second half of `repo`.
+        form: For a repository with both forms: the adapter (default) or the merged model.
+        progress: Receives the progress.
 
     Raises:
-        HubError: If the Hub has no such thing, hides it or cannot be reached, if it holds no weights but
-            pickles, or something else is called `name` here.
-        EncoderError: If what was pulled cannot be loaded safely.
+        HubError: If the repository is missing, hidden or unreachable, has no safetensors, or `name` is taken.
+        EncoderError: If the model cannot be loaded safely.
     """
     refuse_in_demo("nothing can be pulled")
     check_repo(repo)
@@ -114,7 +112,7 @@ def pull_encoder(
         _place(folder, target, repo=repo, commit=commit)
     except OSError as error:
         raise HubError(
-            f"{repo}: could not be written to {target.name!r}: {error.strerror or error}; make room",
+            f"{repo}: could not be written to {target.name!r}: {error.strerror or error}; free disk space",
             reason="disk",
         ) from error
     finally:
@@ -127,16 +125,16 @@ def pull_encoder(
 
 
 def _target(repo: str, name: str | None) -> Path:
-    """Return where it will be, if nothing but an earlier pull of the same repository is there."""
+    """Return the target folder, which must be new or an earlier pull of the same repository."""
     chosen = name or repo.rpartition("/")[2]
     check_repo(f"x/{chosen}")
     target = load_settings().models_dir / chosen
-    if target.exists():
+    if target.exists() or model_folder(chosen) is not None:
         told = read_json(target / "entail.json") if target.is_dir() else None
         origin = told.get("hub") if isinstance(told, dict) else None
         if not isinstance(origin, dict) or origin.get("repo") != repo:
             raise HubError(
-                f"models/{chosen} is there already and did not come from {repo}; take another name for it",
+                f"models/{chosen} exists and was not pulled from {repo}; choose another name",
                 reason="place",
             )
     return target
@@ -162,7 +160,8 @@ def _require_room(folder: Path, size: int, repo: str) -> None:
     free = shutil.disk_usage(folder).free
     if size > free:
         raise HubError(
-            f"{repo}: needs {size / 1e6:,.0f} MB, {free / 1e6:,.0f} MB are free; make room", reason="disk"
+            f"{repo}: needs {size / 1e6:,.0f} MB, {free / 1e6:,.0f} MB are free; free disk space",
+            reason="disk",
         )
 
 
@@ -172,7 +171,7 @@ def _verify(file: Path, told: Any, name: str, repo: str) -> None:  # noqa: ANN40
         found = hashlib.file_digest(opened, "sha256").hexdigest()
     if (told.size is not None and told.size != file.stat().st_size) or (digest and digest != found):
         raise HubError(
-            f"{repo}: {name} did not arrive as the Hub has it, expected sha256 {digest or 'unknown'} and "
+            f"{repo}: {name} differs from the file on the Hub: expected sha256 {digest or 'unknown'} and "
             f"{told.size} bytes, found {found} and {file.stat().st_size}; pull again",
             reason="unsafe",
         )
@@ -184,9 +183,7 @@ def _place(folder: Path, target: Path, *, repo: str, commit: str) -> None:
     named = (card.base, card.scorer.get("encoder")) if card else ()
     for base in (str(one) for one in named if one):
         if any(kind(base).is_absolute() for kind in (PurePosixPath, PureWindowsPath)):
-            raise EncoderError(
-                f"{repo}: expected a name as base in entail.json, found a place on some machine"
-            )
+            raise EncoderError(f"{repo}: expected a name as base in entail.json, found an absolute path")
     told = {**(read_json(folder / "entail.json") or {}), "hub": {"repo": repo, "commit": commit}}
     text = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
     (folder / "entail.json").write_text(text, encoding="utf-8")

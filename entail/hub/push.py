@@ -1,6 +1,6 @@
-"""What was trained here to the Hub, private unless said otherwise.
+"""Push of local models to the Hub, private by default.
 
-An encoder goes as its adapter, the whole model, or both; a scorer of facts or a judge as it lies here.
+An encoder is pushed as its adapter, the merged model, or both; a cross-encoder as its folder.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from typing import Protocol
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import HubError
 from entail.hub.cross import find_cross, stage_cross
-from entail.hub.expected import is_of_weights
-from entail.hub.names import check_repo
-from entail.hub.repository import Pushed, push_folder
+from entail.hub.repository import Pushed, check_repo, is_of_weights, push_folder
 from entail.hub.staging import Form, stage
 
 
@@ -27,28 +25,28 @@ def push_encoder(
     private: bool = True,
     dry_run: bool = False,
 ) -> Pushed:
-    """Push an encoder with its card, in one commit.
+    """Push a model with its card in one commit.
 
-    Only what an encoder is made of is pushed, never a pickle. Files of an earlier push that are no part of
-    this one are taken away; what others put into the repository stays.
+    Unexpected files and pickles are refused. Model files of an earlier push that this one lacks are deleted;
+    other files of the repository stay.
 
     Args:
-        encoder: A catalogue name under `models/`, a folder, or an entry; also a scorer or a judge.
+        encoder: Name under `models/`, a folder, or an entry; also a scorer or a judge.
         repo: The Hub id, `name/of-it`.
-        form: `adapter`, `merged`, `both`; default: the adapter, for a whole model that.
-        private: Whether only its owners see it.
-        dry_run: Only say what would be pushed: the Hub is not asked, no token is needed.
+        form: `adapter`, `merged` or `both`; default: the adapter, for a whole model `merged`.
+        private: Whether a new repository is private.
+        dry_run: Return the plan without contacting the Hub; needs no token.
 
     Raises:
-        HubError: If there is no token, the Hub refuses or cannot be reached, or something would be pushed
-            that should not be.
+        HubError: If there is no token, the Hub refuses or cannot be reached, or the folder contains
+            unexpected files.
         EncoderError: If the encoder cannot be loaded or merged.
     """
     check_repo(repo)
     cross = find_cross(encoder)
     if cross is not None and form is not None:
         raise HubError(
-            f"{cross.name} goes to the Hub as it lies here, in no other form; leave the form away",
+            f"{cross.name} has only one form; omit the form",
             reason="place",
         )
     if cross is not None:
@@ -71,7 +69,7 @@ def _pushed(
             folder = staged(Path(scratch), repo=repo)
         except OSError as error:
             raise HubError(
-                f"{name}: could not be laid out for the Hub: {error.strerror or error}; make room",
+                f"{name}: could not be copied for the push: {error.strerror or error}; free disk space",
                 reason="disk",
             ) from error
         return push_folder(

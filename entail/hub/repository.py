@@ -1,35 +1,37 @@
-"""One commit of files to a repository of the Hub: made if need be, private unless said otherwise."""
+"""Repositories of the Hub: names, expected files, and one commit of files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from entail.cards.model_card import CARD
 from entail.encoders.hub import ask, has_token, hub_api
+from entail.encoders.weights import PICKLES
 from entail.errors import HubError
 from entail.hub.export import files_of
 from entail.settings import refuse_in_demo
+from entail.training.cards.template import CARD
 
 Kind = Literal["model", "dataset", "space"]
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """What was pushed, or would be.
+    """Push, or its plan.
 
     Attributes:
-        repo: The Hub id.
-        kind: Of repository.
-        private: Whether only its owners see it.
+        repo: Hub id.
+        kind: Kind of repository.
+        private: Whether the repository is private.
         files: Name -> bytes, in order of name.
         card: Its README.md.
-        people: Names of people that stand in it.
-        removed: Files of an earlier push that are no part of this one, taken away.
-        url: Where it can be seen; None for a dry run.
-        commit: Its revision; None for a dry run.
+        people: Names of authors in the files.
+        removed: Deleted files of an earlier push.
+        url: URL of the commit; None for a dry run.
+        commit: Revision of the commit; None for a dry run.
     """
 
     repo: str
@@ -44,7 +46,7 @@ class Pushed:
 
     @property
     def size(self) -> int:
-        """Bytes in all."""
+        """Total bytes."""
         return sum(self.files.values())
 
 
@@ -58,16 +60,16 @@ def push_folder(
     ours: Callable[[str], bool],
     dry_run: bool = False,
 ) -> Pushed:
-    """Put a folder's files, a card among them, into a repository in one commit.
+    """Push a folder's files, including a card, in one commit.
 
     Args:
         folder: All files below it are pushed.
         repo: The Hub id, `name/of-it`.
-        kind: Of repository.
-        private: Whether only its owners see it, where it is new. One that is public already is refused.
-        message: Of the commit.
-        ours: Whether a file of this name would come from here: those of an earlier push are taken away.
-        dry_run: Only say what would be pushed: the Hub is not asked, no token is needed.
+        kind: Kind of repository.
+        private: Whether a new repository is private. A public one is then refused.
+        message: Commit message.
+        ours: Whether a file of this name belongs to a push: such files of an earlier push are deleted.
+        dry_run: Return the plan without contacting the Hub; needs no token.
 
     Raises:
         HubError: If there is no token, the repository is public and should not be, or the Hub refuses.
@@ -107,8 +109,8 @@ def push_folder(
     )
     if private and info.private is False:
         raise HubError(
-            f"{repo} is public already: what is pushed there everybody sees; say that it may be "
-            "public (--public), or take another name",
+            f"{repo} is public, so everybody could see the push; allow that (--public), or choose "
+            "another name",
             reason="place",
         )
     names = {name: folder / name for name in plan.files}
@@ -131,3 +133,119 @@ def push_folder(
         private=info.private is not False,
         removed=gone,
     )
+
+
+_REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_REVISION = re.compile(r"[A-Za-z0-9][\w./-]{0,199}", re.ASCII)
+
+
+def check_repo(repo: str) -> None:
+    """Check a repository id.
+
+    Raises:
+        HubError: If it is invalid.
+    """
+    if not _REPO.fullmatch(repo) or ".." in repo or "--" in repo:
+        raise HubError(
+            f"expected a name on the Hub such as my-team/my-encoder, found {repo[:100]!r}", reason="place"
+        )
+
+
+def check_revision(revision: str) -> None:
+    """Check the name of a branch, a tag or a commit.
+
+    Raises:
+        HubError: If it is invalid.
+    """
+    if not _REVISION.fullmatch(revision) or ".." in revision:
+        raise HubError(
+            f"expected a branch, a tag or a commit of the Hub, found {revision[:100]!r}", reason="no_revision"
+        )
+
+
+_NAMES = frozenset(
+    {
+        "README.md",
+        "LICENSE",
+        "LICENSE.txt",
+        "NOTICE",
+        "entail.json",
+        "seen.json",
+        "adapter_config.json",
+        "config.json",
+        "config_sentence_transformers.json",
+        "modules.json",
+        "router_config.json",
+        "sentence_bert_config.json",
+        "model.safetensors.index.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+        "added_tokens.json",
+        "vocab.json",
+        "vocab.txt",
+        "merges.txt",
+        "tokenizer.model",
+        "spiece.model",
+        "sentencepiece.bpe.model",
+    }
+)
+_WEIGHTS = re.compile(r"[A-Za-z0-9][\w-]*\.safetensors", re.ASCII)
+_FOLDER = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
+_DEPTH = 3
+_OF_PEOPLE = frozenset({"README.md", "LICENSE", "LICENSE.txt", "NOTICE"})
+
+
+def is_expected(name: str) -> bool:
+    """Return whether a model may contain a file of this name, relative to its folder.
+
+    >>> is_expected("1_Pooling/config.json"), is_expected("../config.json"), is_expected("pytorch_model.bin")
+    (True, False, False)
+    """
+    *folders, file = PurePosixPath(name).parts or ("",)
+    known = file in _NAMES or _WEIGHTS.fullmatch(file) is not None
+    inside = len(folders) <= _DEPTH and all(_FOLDER.fullmatch(part) for part in folders)
+    return known and inside and "\\" not in name and not name.startswith("/")
+
+
+def is_of_weights(name: str) -> bool:
+    """Return whether a file affects how a model loads, so that an old one must not stay."""
+    return is_expected(name) and PurePosixPath(name).name not in _OF_PEOPLE
+
+
+def files_to_push(folder: Path, name: str) -> list[Path]:
+    """Return the files of a model's folder, in order of name.
+
+    Raises:
+        HubError: If there is a pickle, a link, or another unexpected file.
+    """
+    found = list(_files(folder))
+    for path in found:
+        shown = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            raise HubError(
+                f"{name}: expected files, found the link {shown}; replace it by the file, or remove it",
+                reason="unsafe",
+            )
+        if path.suffix in PICKLES:
+            raise HubError(
+                f"{name}: {shown} is a pickle, which can run code when loaded; save the weights as "
+                ".safetensors and remove it",
+                reason="unsafe",
+            )
+        if not is_expected(shown):
+            raise HubError(
+                f"{name}: expected only weights, configuration, vocabulary and card, found {shown}; remove "
+                "it from the folder",
+                reason="unsafe",
+            )
+    return found
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    # Links to folders are not followed: they may lead anywhere.
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            yield from _files(path)
+        else:
+            yield path

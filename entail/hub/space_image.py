@@ -1,4 +1,4 @@
-"""The app as a Docker Space of the Hub: its files, its recipe, its README; put there in one commit."""
+"""Deployment of the app as a Docker Space: its files, Dockerfile and README."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entail.cards.model_card import CARD
 from entail.encoders.hub import ask, hub_api
 from entail.errors import HubError
-from entail.hub.expected import files_to_push
-from entail.hub.names import check_repo
-from entail.hub.repository import Pushed, push_folder
+from entail.hub.repository import Pushed, check_repo, files_to_push, push_folder
 from entail.hub.space_start import PORT
 from entail.settings import refuse_in_demo
+from entail.training.cards.template import CARD
 from entail.version import __version__
 
 DATA = "/data"
-"""Where everything that is written goes: the mount point of the bucket."""
+"""Data folder of a Space, the mount point of its bucket."""
 
 APP = "/srv/entail/app"
-"""Where the checkout's files are."""
+"""Folder of the app in the image."""
 
 SHIPPED = (
     ".streamlit/config.toml",
@@ -35,10 +33,10 @@ SHIPPED = (
     "requirements-cpu.txt",
     "streamlit_app.py",
 )
-"""What of a checkout goes into the image; of folders what git tracks."""
+"""Files and folders of a checkout in the image; of folders the tracked files."""
 
 MODULES = ("entail/**.py", "pages/**.py")
-"""What goes there, too, before it is committed."""
+"""Patterns of modules that are included before they are committed."""
 
 DOCKERFILE = "Dockerfile"
 
@@ -47,17 +45,17 @@ _RECIPE = Path(__file__).parent / "space" / DOCKERFILE
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
-    """What is to be deployed.
+    """Configuration of a deployment.
 
     Attributes:
-        repo: The Hub id, `name/of-it`.
-        title: What the Space is called on its page.
-        bucket: Storage bucket that is mounted where data is kept, `name/of-it`; None for no such thing.
-        demo: Whether visitors look and change nothing (`ENTAIL_DEMO`).
+        repo: Hub id, `name/of-it`.
+        title: Title of the Space.
+        bucket: Storage bucket for the data folder, `name/of-it`; None without one.
+        demo: Whether the Space is a demo (`ENTAIL_DEMO`).
         sign_in: Whether authors sign in with Hugging Face.
-        org: Organisation whose members alone may sign in.
-        closed: Whether one has to sign in to see anything.
-        encoders: Further encoders of `models/` to ship, by name.
+        org: Organisation whose members may sign in; None for everybody.
+        closed: Whether visitors have to sign in to see anything.
+        encoders: Names of further models in `models/` to include.
     """
 
     repo: str
@@ -70,10 +68,10 @@ class Space:
     encoders: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Check that it makes sense, before anything is done.
+        """Check the configuration.
 
         Raises:
-            HubError: If not.
+            HubError: If options contradict each other.
         """
         check_repo(self.repo)
         if self.bucket is not None:
@@ -82,22 +80,22 @@ class Space:
             check_repo(f"{self.org}/x")
         if self.demo and (self.bucket or self.sign_in):
             raise HubError(
-                "a demo keeps nothing and nobody signs in to it; leave out the bucket and signing in",
+                "a demo has no storage and no sign-in; omit both",
                 reason="place",
             )
         if not self.sign_in and (self.org or self.closed):
-            raise HubError("who may sign in is only said where one signs in", reason="place")
+            raise HubError("--org and --closed need sign-in", reason="place")
 
 
 def settings_of(space: Space) -> dict[str, str]:
-    """Return the environment that the image sets."""
+    """Return the environment variables of the image."""
     found = {
         "ENTAIL_DATA_DIR": DATA,
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "OMP_WAIT_POLICY": "PASSIVE",
         "PYTHONPATH": APP,
         "PYTHONUNBUFFERED": "1",
-        # In the Hub's frame no cookie of the app's own is kept, which the check against forged uploads needs.
+        # Streamlit's check against forged uploads needs a cookie, which browsers drop in the Hub's frame.
         "STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION": "false",
     }
     if space.demo:
@@ -107,7 +105,7 @@ def settings_of(space: Space) -> dict[str, str]:
 
 
 def dockerfile(space: Space) -> str:
-    """Return the recipe of the image."""
+    """Return the Dockerfile."""
     settings = [f"{name}={value}" for name, value in sorted(settings_of(space).items())]
     return _RECIPE.read_text(encoding="utf-8").replace("@SETTINGS@", " \\\n    ".join(settings))
 
@@ -133,17 +131,16 @@ def readme(space: Space) -> str:
         **more,
     )
     if space.demo:
-        about = "This is a demo: everything can be looked at, each visitor's own trees go when they leave."
+        about = "This is a demo: each visitor's own trees are deleted when they leave."
     elif space.bucket:
-        about = f"All that is written is kept in the storage bucket `{space.bucket}`, mounted at `{DATA}`."
+        about = f"All data is in the storage bucket `{space.bucket}`, mounted at `{DATA}`."
     else:
         about = (
-            "**What is written goes when this Space restarts**, unless the secret `ENTAIL_DATABASE_URL` "
-            "names a PostgreSQL, which then keeps trees and corpora."
+            "**A restart deletes all data**, unless the secret `ENTAIL_DATABASE_URL` names a PostgreSQL "
+            "server, which then keeps trees and corpora."
         )
     signing = (
-        "Sign in on the Space's own address (its direct URL): in the frame of the Hub's page a browser keeps "
-        "no cookie of it."
+        "Sign in at the Space's direct URL: in the frame of the Hub's page browsers keep no cookie of it."
     )
     parts = (
         f"# {space.title}",
@@ -157,22 +154,22 @@ def readme(space: Space) -> str:
     return f"---\n{told}\n---\n" + "\n\n".join(part for part in parts if part) + "\n"
 
 
-def stage_space(root: Path, place: Path, space: Space) -> None:
-    """Lay a checkout's files out as they will lie in the Space's repository.
+def stage_space(root: Path, scratch: Path, space: Space) -> None:
+    """Copy the files of a Space's repository from a checkout.
 
     Args:
         root: The checkout.
-        place: An empty folder.
-        space: What is to be deployed.
+        scratch: An empty folder.
+        space: The configuration.
 
     Raises:
-        HubError: If it is no checkout, an encoder is not there, or something cannot be read or written.
+        HubError: If `root` is no checkout, a model is missing, or a file cannot be read or written.
     """
     space.check()
     tracked = _tracked(root)
     try:
         for name in tracked:
-            _copy(root / name, place / name)
+            _copy(root / name, scratch / name)
         for encoder in space.encoders:
             folder = root / "models" / encoder
             if "/" in encoder or not folder.is_dir():
@@ -180,21 +177,21 @@ def stage_space(root: Path, place: Path, space: Space) -> None:
                     f"expected an encoder below models/, found none called {encoder!r}", reason="place"
                 )
             for file in files_to_push(folder, encoder):
-                _copy(file, place / file.relative_to(root))
-        (place / DOCKERFILE).write_text(dockerfile(space), encoding="utf-8")
-        (place / CARD).write_text(readme(space), encoding="utf-8")
+                _copy(file, scratch / file.relative_to(root))
+        (scratch / DOCKERFILE).write_text(dockerfile(space), encoding="utf-8")
+        (scratch / CARD).write_text(readme(space), encoding="utf-8")
     except OSError as error:
-        raise HubError(f"the Space could not be laid out: {error}", reason="disk") from error
+        raise HubError(f"the files of the Space could not be copied: {error}", reason="disk") from error
 
 
 def deploy_space(root: Path, space: Space, *, private: bool = True, dry_run: bool = False) -> Pushed:
-    """Push a Space, and mount its bucket.
+    """Push a Space and mount its bucket.
 
     Args:
         root: A checkout of the project.
-        space: What is to be deployed.
-        private: Whether only its owners see it, where it is new. One that is public already is refused.
-        dry_run: Only say what would be pushed: the Hub is not asked, no token is needed.
+        space: The configuration.
+        private: Whether a new Space is private. A public one is then refused.
+        dry_run: Return the plan without contacting the Hub; needs no token.
 
     Raises:
         HubError: If there is no token, or the Hub refuses or cannot be reached.
@@ -202,15 +199,14 @@ def deploy_space(root: Path, space: Space, *, private: bool = True, dry_run: boo
     if not dry_run:
         refuse_in_demo("nothing can be deployed")
     with tempfile.TemporaryDirectory(prefix="entail-space-") as scratch:
-        place = Path(scratch)
-        stage_space(root, place, space)
+        stage_space(root, Path(scratch), space)
         done = push_folder(
-            place,
+            Path(scratch),
             space.repo,
             kind="space",
             private=private,
             message=f"Deploy entail {__version__}, {_commit(root)}",
-            # The whole repository is made here: a module that went must not stay.
+            # The push replaces the whole repository: a deleted module must not stay.
             ours=lambda name: name != ".gitattributes",
             dry_run=dry_run,
         )
@@ -236,9 +232,9 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _tracked(root: Path) -> list[str]:
-    """Return what git tracks of what ships, and modules that are new: nothing else that lies about leaves."""
+    """Return the tracked files of `SHIPPED` and new modules; other untracked files stay out."""
     told = _git(root, "ls-files", "-z", "--", *SHIPPED) or ""
-    # Without a module that another one imports already, the Space would not start.
+    # The Space would not start without a new module that another one imports.
     told += _git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", *MODULES) or ""
     found = sorted({name for name in told.split("\0") if name and (root / name).exists()})
     missing = [

@@ -1,7 +1,7 @@
-"""What a Space does when it starts: looks where it may write, sets signing in up, then serves the pages.
+"""Start of a Space: check of the data folder, sign-in, then the app.
 
-Run as `python -m entail.hub.space_start` by the image of `entail.hub.space_image`; with `--healthy` it asks a
-Space that runs how it is. Nothing but the standard library is needed before the pages are.
+The image of `entail.hub.space_image` runs `python -m entail.hub.space_start`; `--healthy` checks a running
+Space. Only the standard library is imported before the app starts.
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from entail.errors import EntailError, SettingsError
-from entail.settings import is_demo, load_settings
+from entail.settings import is_demo, load_settings, shipped_models
 
 PORT = 7860
-"""Where a Space is asked, `app_port` of its README."""
+"""Port of a Space, `app_port` of its README."""
 
 HEALTH = "/_stcore/health"
-"""Where Streamlit says that it is well."""
+"""Health check of Streamlit."""
 
 _SIGN_IN = ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OPENID_PROVIDER_URL", "SPACE_HOST")
-_SHIPPED = Path(__file__).resolve().parents[2] / "models"
 
 
 def main() -> None:
-    """Start, or say how a Space is."""
+    """Start the app, or check its health."""
     port = int(os.environ.get("PORT") or PORT)
     if sys.argv[1:] == ["--healthy"]:
         sys.exit(0 if healthy(port) else 1)
@@ -45,11 +44,11 @@ def main() -> None:
 
 
 def prepare(given: Mapping[str, str], *, home: Path) -> dict[str, str]:
-    """Make ready what the pages need, and return the environment to serve them in.
+    """Prepare folders and sign-in, and return the environment of the app.
 
     Args:
         given: The Space's environment.
-        home: The home folder of who serves.
+        home: Home folder of the user who serves.
 
     Raises:
         SettingsError: If the data folder cannot be written, and this is no demo.
@@ -59,22 +58,22 @@ def prepare(given: Mapping[str, str], *, home: Path) -> dict[str, str]:
     if not is_demo():
         check_data_dir(settings.data_dir)
         if environment.get("ENTAIL_MODELS_DIR"):
-            seed_models(_SHIPPED, settings.models_dir)
+            seed_models(shipped_models(), settings.models_dir)
     if host := environment.get("SPACE_HOST"):
-        # The page is in a frame of another host: its own address has to be known as its own.
+        # The page is in a frame of another host: Streamlit has to know its own address.
         environment |= {"STREAMLIT_BROWSER_SERVER_ADDRESS": host, "STREAMLIT_BROWSER_SERVER_PORT": "443"}
     if (secrets := secrets_toml(given)) is not None:
         write_secret(home / ".streamlit" / "secrets.toml", secrets)
-        # It stands in the file, for this user's eyes only: no process started from here need have it.
+        # The file, which only this user can read, holds it: child processes do not need it.
         environment.pop("OAUTH_CLIENT_SECRET")
     return environment
 
 
 def check_data_dir(folder: Path) -> None:
-    """See whether a database can be kept in a folder: a file written, locked and read again.
+    """Check that a folder can hold a database, by writing one.
 
     Raises:
-        SettingsError: If not.
+        SettingsError: If it cannot.
     """
     trial = folder / ".entail-trial.db"
     try:
@@ -95,10 +94,9 @@ def check_data_dir(folder: Path) -> None:
     except (OSError, sqlite3.Error) as error:
         user = os.getuid() if hasattr(os, "getuid") else "this one"
         raise SettingsError(
-            f"expected a folder at ENTAIL_DATA_DIR ({folder}) in which user {user} can keep a database, "
-            f"found none ({error}); nothing was started, so that no work is lost. Mount a volume that this "
-            "user may write, or deploy with --ephemeral and keep the trees in a PostgreSQL (the secret "
-            "ENTAIL_DATABASE_URL)"
+            f"expected a folder at ENTAIL_DATA_DIR ({folder}) in which user {user} can write a database, "
+            f"found none ({error}); the app did not start, so that no work is lost. Mount a writable volume, "
+            "or deploy with --ephemeral and keep the trees in PostgreSQL (secret ENTAIL_DATABASE_URL)"
         ) from error
 
 
@@ -121,11 +119,10 @@ def seed_models(shipped: Path, models: Path) -> None:
 
 
 def secrets_toml(given: Mapping[str, str]) -> str | None:
-    """Return what Streamlit has to be told for signing in with Hugging Face, None where a Space has none.
+    """Return the `secrets.toml` for sign-in with Hugging Face, None for a Space without sign-in.
 
-    A Space whose README says `hf_oauth: true` is given all that is needed. Cookies are signed with a key made
-    of the client's secret, so that who signed in stays so when the Space restarts; `ENTAIL_COOKIE_SECRET`
-    takes its place.
+    The variables come from `hf_oauth: true` in the README. A key derived from the client's secret signs
+    cookies, so that sessions survive a restart; `ENTAIL_COOKIE_SECRET` replaces it.
     """
     if not all(given.get(name) for name in _SIGN_IN):
         return None
@@ -155,7 +152,7 @@ def secrets_toml(given: Mapping[str, str]) -> str | None:
 
 
 def write_secret(file: Path, text: str) -> None:
-    """Write a file that nobody but its owner can read, whole or not at all.
+    """Write a file that only its owner can read, atomically.
 
     Raises:
         SettingsError: If it cannot be written.
@@ -164,7 +161,7 @@ def write_secret(file: Path, text: str) -> None:
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)
-        # Made so, not made and then closed: nobody can open it in between.
+        # Created with its mode, so that nobody can open it in between.
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
             opened.write(text)
         partial.replace(file)
@@ -173,7 +170,7 @@ def write_secret(file: Path, text: str) -> None:
 
 
 def healthy(port: int) -> bool:
-    """Say whether the pages are served on a port of this machine."""
+    """Return whether the app answers on a port of this machine."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{HEALTH}", timeout=5) as answer:
             return bool(answer.status == 200)

@@ -1,4 +1,4 @@
-"""An encoder laid out as it will lie on the Hub: its files, names of the Hub for those of here, a card."""
+"""Layout of an encoder on the Hub: its files, Hub ids instead of local names, a card."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Literal
 
-from entail.cards.model_card import CARD, model_card
-from entail.cards.sources import hub_id
 from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry
 from entail.encoders.weights import check_safe, read_json
 from entail.errors import HubError
-from entail.hub.expected import files_to_push
 from entail.hub.export import export_encoder
+from entail.hub.repository import files_to_push
+from entail.training.cards.sources import hub_id
+from entail.training.cards.template import CARD, model_card
 
 Form = Literal["adapter", "merged", "both"]
 ADAPTER = "adapter"
 """Folder of the adapter in a repository that holds both forms."""
 
 
-def stage(entry: EncoderEntry, place: Path, *, repo: str, form: Form) -> Path:
-    """Write what will be pushed below a scratch folder, and return where it is.
+def stage(entry: EncoderEntry, scratch: Path, *, repo: str, form: Form) -> Path:
+    """Write the files of a push below a scratch folder and return their folder.
 
     Args:
-        entry: An encoder whose files are here.
-        place: An empty folder.
-        repo: The Hub id it will have.
-        form: The adapter, the whole model that it is once merged, or this with the adapter in `adapter/`. A
-            model that is whole has no other form than `merged`.
+        entry: An encoder with local files.
+        scratch: An empty folder.
+        repo: Its future Hub id.
+        form: The adapter, the merged model, or both with the adapter in `adapter/`. A whole model has only
+            the form `merged`.
 
     Raises:
-        HubError: If it has no such form, cannot be used by others, or holds what is not pushed.
+        HubError: If it lacks this form, its base is local only, or the folder contains unexpected files.
         EncoderError: If it cannot be merged, or has no card.
     """
     if entry.kind != "folder" or entry.path is None:
         raise HubError(
-            f"{entry.name} came from elsewhere and is not pushed again; push an encoder of your own",
+            f"{entry.name} is no local model; push a model of your own",
             reason="place",
         )
     if entry.base is None and form != "merged":
         raise HubError(
-            f"{entry.name} is a whole model, there is no adapter to push; say --merged", reason="place"
+            f"{entry.name} is a whole model, so there is no adapter to push; use --merged", reason="place"
         )
-    folder = place / repo.rpartition("/")[2]
+    folder = scratch / repo.rpartition("/")[2]
     if form != "adapter" and entry.base is not None:
         export_encoder(entry, folder)
         (folder / "README.md").unlink(missing_ok=True)
@@ -57,12 +57,11 @@ def stage(entry: EncoderEntry, place: Path, *, repo: str, form: Form) -> Path:
         _for_others(part, entry)
     check_safe(folder, entry.name)
     if (folder / "entail.json").is_file():
-        also = f"The adapter alone, {_size(folder / ADAPTER)}, is in `{ADAPTER}/`." if form == "both" else ""
-        (folder / CARD).write_text(model_card(folder, repo=repo, also=also), encoding="utf-8")
+        extra = f"The adapter alone, {_size(folder / ADAPTER)}, is in `{ADAPTER}/`." if form == "both" else ""
+        (folder / CARD).write_text(model_card(folder, repo=repo, extra=extra), encoding="utf-8")
     elif not (folder / CARD).is_file():
         raise HubError(
-            f"{entry.name}: expected an entail.json to make a card of, or a {CARD}, found neither; write "
-            "one, others must know what it is",
+            f"{entry.name}: expected an entail.json or a {CARD}, found neither; write a model card",
             reason="place",
         )
     files_to_push(folder, entry.name)
@@ -70,10 +69,10 @@ def stage(entry: EncoderEntry, place: Path, *, repo: str, form: Form) -> Path:
 
 
 def copy_files(source: Path, target: Path, name: str) -> None:
-    """Copy all files of a folder, if every one is expected.
+    """Copy all files of a folder.
 
     Raises:
-        HubError: If there is one that is not pushed.
+        HubError: If the folder contains unexpected files.
     """
     for file in files_to_push(source, name):
         copied = target / file.relative_to(source)
@@ -82,45 +81,45 @@ def copy_files(source: Path, target: Path, name: str) -> None:
 
 
 def _for_others(folder: Path, entry: EncoderEntry) -> None:
-    """Name the base as everybody can find it, and no place of this machine."""
-    adapter, told = read_json(folder / "adapter_config.json"), read_json(folder / "entail.json")
+    """Replace local names and paths by Hub ids."""
+    adapter, record = read_json(folder / "adapter_config.json"), read_json(folder / "entail.json")
     if isinstance(adapter, dict) and entry.base is not None:
-        adapter |= {"base_model_name_or_path": public_name(entry.base, entry.name, instead="push it merged")}
+        adapter |= {"base_model_name_or_path": public_name(entry.base, entry.name, remedy="push it merged")}
         text = json.dumps(adapter, indent=2, sort_keys=True) + "\n"
         (folder / "adapter_config.json").write_text(text, encoding="utf-8")
-    if isinstance(told, dict):
-        told.pop("hub", None)
-        text = json.dumps(without_places(told), indent=2, ensure_ascii=False) + "\n"
+    if isinstance(record, dict):
+        record.pop("hub", None)
+        text = json.dumps(without_paths(record), indent=2, ensure_ascii=False) + "\n"
         (folder / "entail.json").write_text(text, encoding="utf-8")
 
 
-def public_name(entry: EncoderEntry, name: str, *, what: str = "its base", instead: str) -> str:
-    """Return what everybody can load what an encoder stands on by.
+def public_name(entry: EncoderEntry, name: str, *, part: str = "its base", remedy: str) -> str:
+    """Return the Hub id of a part of a model.
 
     Args:
-        entry: What it stands on.
-        name: What messages call the encoder.
-        what: What that is to it.
-        instead: What a person can do where there is no such name.
+        entry: The part, such as the base.
+        name: Name of the model for messages.
+        part: Name of the part for messages.
+        remedy: Advice where there is no Hub id.
 
     Raises:
-        HubError: If there is none.
+        HubError: If the part is on this machine only.
     """
     found = hub_id(entry)
     if found is None:
         raise HubError(
-            f"{name}: {what} {entry.name!r} is on this machine only, so nobody else could load it; {instead}",
+            f"{name}: {part} {entry.name!r} is on this machine only, so nobody else could load it; {remedy}",
             reason="place",
         )
     return found
 
 
-def without_places(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
-    """Return what JSON says with no place of this machine in it: a path is cut to its last name."""
+def without_paths(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
+    """Return a JSON value whose absolute paths are cut to their last name."""
     if isinstance(value, Mapping):
-        return {name: without_places(inner) for name, inner in value.items()}
+        return {name: without_paths(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [without_places(inner) for inner in value]
+        return [without_paths(inner) for inner in value]
     if isinstance(value, str):
         for kind in (PurePosixPath, PureWindowsPath):
             if kind(value).is_absolute() or value.startswith("~"):

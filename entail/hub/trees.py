@@ -1,4 +1,4 @@
-"""A team's trees and decisions as a data set of the Hub."""
+"""Push of a team's trees and decisions to the Hub as a data set."""
 
 from __future__ import annotations
 
@@ -8,16 +8,13 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from entail.cards.data_card import DataFacts, data_card
-from entail.cards.model_card import CARD
 from entail.errors import CorpusError
-from entail.hub.names import check_repo
-from entail.hub.repository import Pushed, push_folder
-from entail.trees.corpora import CorpusStore
+from entail.hub.repository import Pushed, check_repo, push_folder
+from entail.training.cards.template import CARD, DataFacts, data_card
 from entail.trees.formats.entailment_bank import to_jsonl
-from entail.trees.formats.judged import to_judged_csv
-from entail.trees.formats.pairs import to_pairs_csv
-from entail.trees.log import TreeLog
+from entail.trees.formats.tables import to_judged_csv, to_pairs_csv
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.corpora import CorpusStore
 
 FILES = ("trees.jsonl", "pairs.csv", "judged.csv")
 
@@ -33,22 +30,22 @@ def push_trees(
     names: bool = False,
     licence: str | None = None,
 ) -> Pushed:
-    """Push the trees that were written here over a corpus, and what was accepted and rejected on the way.
+    """Push the trees and decisions of a corpus.
 
-    Examples and trees that were put away stay here. Only trees with a proof are in `trees.jsonl`.
+    Example trees and archived trees are left out. `trees.jsonl` contains only trees with a proof.
 
     Args:
         corpus: Name or id of the corpus.
-        repo: The Hub id of the data set, `name/of-it`.
+        repo: Hub id of the data set, `name/of-it`.
         log: The trees.
         store: The corpora.
-        private: Whether only its owners see it.
-        dry_run: Only say what would be pushed: the Hub is not asked, no token is needed.
-        names: Leave the authors' names in; else they are numbered in order of their first judgement.
-        licence: As the publisher decides, in the Hub's words; default: the corpus's, where it is known.
+        private: Whether a new data set is private.
+        dry_run: Return the plan without contacting the Hub; needs no token.
+        names: Keep the authors' names; otherwise number authors in order of their first judgement.
+        licence: Licence id by decision of the publisher; default: the corpus's, if known.
 
     Raises:
-        CorpusError: If there is no such corpus, or nothing was written over it.
+        CorpusError: If the corpus is unknown, or has no trees and decisions.
         HubError: If there is no token, or the Hub refuses or cannot be reached.
         ProofError: If a text cannot be written in the proof language.
     """
@@ -101,7 +98,7 @@ def push_trees(
 
 
 def _numbered(judged: str, *, names: bool) -> tuple[str, tuple[str, ...], list[str]]:
-    """Return the table with numbers for authors unless names are wanted, the authors, the verdicts."""
+    """Return the table, with numbers for authors unless `names`; the authors; the verdicts."""
     reader = csv.DictReader(io.StringIO(judged))
     assert reader.fieldnames is not None
     rows = list(reader)

@@ -10,7 +10,7 @@ import numpy as np
 
 from entail.data.records import Corpus
 from entail.data.text import premise_key
-from entail.encoders.gaussians import (
+from entail.encoders.gaussian.distributions import (
     EncodesGaussians,
     Floats64,
     Gaussians,
@@ -192,6 +192,12 @@ class GaussianIndex:
     def manifest(self) -> Manifest:
         """Encoder revision, dimension d, kind of similarity, count and corpus hash."""
         return self._manifest
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the Gaussians and of the inner-product index of either direction, made or not yet."""
+        gaussians = self._gaussians.mean.nbytes + self._gaussians.log_variance.nbytes
+        return 3 * int(gaussians)
 
     def prepare(self, direction: Direction) -> None:
         """Make now what a direction is searched by: a million premises take seconds.

@@ -1,7 +1,4 @@
-"""Premises by shared words: TF-IDF (scikit-learn), of whole words or of their parts, and BM25 (bm25s).
-
-They see words only, so texts need not be folded: white space never joins or parts a word.
-"""
+"""Lexical retrieval: TF-IDF of words, word parts or stems (scikit-learn), and BM25 (bm25s)."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +19,7 @@ from entail.index.ranking import checked_queries, search_by_scores
 
 
 class _LexicalIndex(ABC):
-    """What they have in common: a search is a ranking of all scores."""
+    """Base of the lexical indexes: a search ranks all scores."""
 
     def __init__(self, corpus: Corpus, *, name: str, revision: str, metric: str) -> None:
         if not corpus.premises:
@@ -35,7 +33,7 @@ class _LexicalIndex(ABC):
 
     @property
     def name(self) -> str:
-        """How a person calls the retriever."""
+        """Display name of the retriever."""
         return self._name
 
     @property
@@ -184,3 +182,41 @@ class Bm25Index(_LexicalIndex):
                 show_progress=False,
             )
         return words
+
+
+_WORD = re.compile(r"\w\w+")
+_lock = threading.Lock()
+
+
+@lru_cache(maxsize=1 << 15)  # the same facts and questions are looked at again and again
+def stemmed_words(text: str) -> tuple[str, ...]:
+    """Return a text's words but for stop words (NLTK's English ones), stemmed by Snowball, in order.
+
+    >>> stemmed_words("The melting of ice in the suns")
+    ('melt', 'ice', 'sun')
+    """
+    stemmer, stop_words = _english()
+    words = [word for word in _WORD.findall(text.lower()) if word not in stop_words]
+    with _lock:  # a stemmer serves one thread at a time
+        return tuple(stemmer.stemWords(words))
+
+
+class StemmedIndex(TfidfIndex):
+    """Cosine of TF-IDF vectors of `stemmed_words`, fitted on the corpus.
+
+    >>> from entail.data.records import Corpus
+    >>> index = StemmedIndex(Corpus.of("tiny", ["melting is a change", "fire is hot"]))
+    >>> index.search(["ice melts"], k=1).positions
+    array([[0]])
+    """
+
+    NAME: ClassVar[str] = "stemmed"
+    OPTIONS: ClassVar[Mapping[str, Any]] = {"analyzer": stemmed_words}
+
+
+@cache
+def _english() -> tuple[Any, frozenset[str]]:
+    import Stemmer
+    from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+    return Stemmer.Stemmer("english"), frozenset(STOPWORDS_EN_PLUS)

@@ -17,16 +17,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.encoders.gaussians import LOG_VARIANCE_LIMIT, Floats64, Gaussians, divergence
+from entail.encoders.gaussian.distributions import LOG_VARIANCE_LIMIT, Floats64, Gaussians, divergence
 from entail.errors import RetrievalError
-from entail.index.dense import faiss_alone
+from entail.index.flat import faiss_alone
 from entail.index.protocol import Floats, Ints
 
 Direction = Literal["entailing", "entailed"]
 """Premises p that entail the query q, by KL(q || p), or premises that the query entails, by KL(p || q)."""
 
 MEAN_LIMIT = 1e6
-"""How far a mean may be from the corpus's: further, inner products in float32 would say nothing."""
+"""Greatest distance of a mean from the corpus's; beyond it float32 inner products are meaningless."""
 
 _MARGIN = 32
 """Candidates fetched beyond k, at least."""

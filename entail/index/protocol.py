@@ -1,4 +1,4 @@
-"""What every retriever of premises answers to, whatever is behind it."""
+"""Protocols of retrievers of premises."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index holds, so that it is never asked for anything else (design decision 7).
+    """Description of an index's content, so that a mismatch is refused (design decision 7).
 
     Attributes:
         revision: Revision of the encoder that ranks, or name and settings of a lexical retriever.
@@ -58,12 +58,12 @@ class PremiseIndex(Protocol):
 
     @property
     def name(self) -> str:
-        """How a person calls the retriever: `tfidf`, `bm25`, `minilm` ..."""
+        """Display name of the retriever: `tfidf`, `bm25`, `minilm` ..."""
         ...
 
     @property
     def manifest(self) -> Manifest:
-        """What this index holds."""
+        """Description of its content."""
         ...
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from entail.data.text import fold, premise_key
-from entail.encoders.biencoder import Encoder
+from entail.encoders.encoder import Encoder
 from entail.index.protocol import Floats
-from entail.index.shipped import shipped_vectors
-from entail.index.vectors import unit
+from entail.index.vectors import shipped_vectors, unit
 from entail.progress import ProgressCallback
 
 

@@ -1,14 +1,4 @@
-"""Premise vectors, cached on disk by premise tower and corpus, so that only new lines are encoded.
-
-One entry is a folder `<cache>/<premise revision>/<corpus hash>/` with
-
-- `vectors.npy`: shape (premises, d), fp16, which halves the disk and moves dev MAP by less than 0.0002,
-- `keys.txt`: the premises' keys in order, one a line,
-- `manifest.json`: what the entry holds, and the SHA-256 of the vectors.
-
-An entry is written beside its place and moved there whole. One that is torn or altered is made again;
-one that belongs to another encoder or corpus is refused.
-"""
+"""Vector cache on disk, keyed by corpus and premise tower; only new lines are encoded."""
 
 from __future__ import annotations
 
@@ -20,19 +10,20 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from entail.data.bundled import sample_dir
 from entail.data.records import Corpus
 from entail.data.text import corpus_hash, fold
-from entail.encoders.biencoder import Encoder
+from entail.encoders.encoder import Encoder
 from entail.errors import CorpusError, ManifestMismatchError
 from entail.index.protocol import Floats, Manifest
-from entail.index.shipped import shipped_vectors
 from entail.progress import ProgressCallback
 from entail.settings import is_demo
 
@@ -272,3 +263,52 @@ def _locked(shelf: Path, name: str) -> Iterator[None]:
     finally:
         if lock is not None:
             lock.release()
+
+
+@dataclass(frozen=True)
+class ShippedVectors:
+    """Unit vectors of one encoder revision, rounded to fp16, by premise key.
+
+    Attributes:
+        revision: The encoder's.
+        premises: Of the bundled facts; each of shape (d,).
+        queries: Of the bundled hypotheses and intermediate conclusions; each of shape (d,).
+    """
+
+    revision: str
+    premises: Mapping[str, Halves]
+    queries: Mapping[str, Halves]
+
+
+def shipped_vectors(revision: str) -> ShippedVectors | None:
+    """Return the vectors that ship for an encoder revision, None if there are none for it."""
+    shipped = _read_shipped(sample_dir())
+    return shipped if shipped is not None and shipped.revision == revision else None
+
+
+def write_shipped(
+    folder: Path,
+    *,
+    revision: str,
+    premises: Mapping[str, NDArray[np.float32]],
+    queries: Mapping[str, NDArray[np.float32]],
+) -> None:
+    """Write vectors to ship into a folder: `vectors.json` says what the two arrays hold."""
+    told = {"revision": revision, "dtype": "float16"}
+    for name, vectors in (("premise", premises), ("query", queries)):
+        np.save(folder / f"{name}_vectors.npy", np.stack(list(vectors.values())).astype(np.float16))
+    keys = {"premise_keys": list(premises), "query_keys": list(queries)}
+    (folder / "vectors.json").write_text(json.dumps({**told, **keys}, indent=0) + "\n", encoding="utf-8")
+
+
+@cache
+def _read_shipped(folder: Path) -> ShippedVectors | None:
+    parts = []
+    try:
+        told = json.loads((folder / "vectors.json").read_text(encoding="utf-8"))
+        for name in ("premise", "query"):
+            vectors = np.load(folder / f"{name}_vectors.npy", allow_pickle=False)
+            parts.append(dict(zip(told[f"{name}_keys"], vectors, strict=True)))
+    except (OSError, ValueError, KeyError):  # not there or torn: the encoder answers instead
+        return None
+    return ShippedVectors(told["revision"], premises=parts[0], queries=parts[1])

@@ -1,5 +1,5 @@
-"""Training outside the web process: what is asked for, who works on it, how far it is, how it ended.
+"""Background training jobs: queue, worker, training process, candidates for promotion.
 
-A job is a folder under the data directory; whoever can read it sees the same, and nothing depends on who
-began it. See `entail.jobs.store`.
+A job is a folder under the data directory. Every process that reads the folder sees the same job, whoever
+submitted it. See `entail.jobs.folder` for its files and `entail.jobs.jobs` for the front door.
 """

@@ -1,9 +1,9 @@
-"""The process that trains: one attempt at one job, of which the worker sees how it ended.
+"""Training process: one attempt at one job.
 
     python -m entail.jobs.child FOLDER ATTEMPT PIPE
 
-PIPE is a descriptor that ends when the worker does, or wants this process to. Whatever happens here is told
-in `outcome.json`, where that can be written, and by the exit code (`endings.EXITS`).
+PIPE is a descriptor that closes when the worker ends, or stops this process. The outcome goes into
+`outcome.json`, if that can be written, and into the exit code (`endings.EXITS`).
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from typing import Any
 
 from entail.data.writing import write_text
 from entail.errors import DataError, EntailError, JobError
-from entail.jobs.endings import EXITS, ended, outcome_of_error
+from entail.jobs.endings import EXITS, make_outcome, outcome_of_error
 from entail.jobs.events import EventWriter
-from entail.jobs.folder import JobFolder
-from entail.jobs.method import Method, Run, method
+from entail.jobs.folder import JobFolder, staging_folder
 from entail.jobs.record import Outcome
 from entail.progress import Progress
 from entail.settings import load_settings
+from entail.training.method import Method, Run, method
+from entail.trees.review.decisions import read_source
 
-ORPHANED = 30.0
-"""Seconds that a training without a worker is given to write its checkpoint."""
+_ORPHAN_TIMEOUT = 30.0
+"""Seconds in which a training without a worker has to write its checkpoint."""
 
-TELLS = 0.25
-"""Seconds between two signs of progress."""
+_PROGRESS_EVERY = 0.25
 
 
 class Attempt:
     """One attempt at one job.
 
     Args:
-        folder: The job's.
-        attempt: Its number.
-        checkpoint_seconds: Between two checkpoints.
+        folder: Folder of the job.
+        attempt: Number of the attempt.
+        checkpoint_seconds: Seconds between two checkpoints.
     """
 
     def __init__(self, folder: Path, attempt: int, *, checkpoint_seconds: float = 30.0) -> None:
@@ -52,18 +52,18 @@ class Attempt:
         self.attempt = attempt
         self.checkpoint_seconds = checkpoint_seconds
         self.orphaned = threading.Event()
-        self._told, self._what = float("-inf"), ""
+        self._last_progress, self._what = float("-inf"), ""
         models = load_settings().models_dir
-        self._staged = staging(models, self.job.spec.id) / self.job.spec.name
+        self._staged = staging_folder(models, self.job.spec.id) / self.job.spec.name
         self._target = models / self.job.spec.name
 
     def run(self) -> Outcome:
-        """Train, compare, put the encoder in its place; every error becomes an outcome."""
+        """Train, compare, publish the model; every error becomes an outcome."""
         events = EventWriter(self.job.events, attempt=self.attempt)
         try:
             outcome = self._work(events)
         except BaseException as error:
-            # On a full disk the log takes no more.
+            # On a full disk the log cannot be written.
             with contextlib.suppress(OSError):
                 traceback.print_exception(error)
             outcome = self._failed(error)
@@ -71,33 +71,32 @@ class Attempt:
         return outcome
 
     def stop(self) -> bool:
-        """Say whether to stop: somebody wishes it, or the worker is gone."""
-        return self.orphaned.is_set() or self.job.wish() is not None
+        """Return whether to stop: somebody cancelled the job, or the worker is gone."""
+        return self.orphaned.is_set() or self.job.cancel_request is not None
 
     def _failed(self, error: BaseException) -> Outcome:
-        if self.job.wish() is not None:
-            return ended(self.attempt, "cancelled")
+        if self.job.cancel_request is not None:
+            return make_outcome(self.attempt, "cancelled")
         if self.orphaned.is_set():
-            return ended(self.attempt, "stopped_worker")
+            return make_outcome(self.attempt, "stopped_worker")
         return outcome_of_error(self.attempt, error)
 
     def _work(self, events: EventWriter) -> Outcome:
         spec = self.job.spec
-        if self._is_placed():
-            # Killed when all was done, and before it could say so.
+        if self._is_published():
+            # An earlier attempt was killed before it wrote its outcome.
             return self._done(json.loads((self.job.path / "result.json").read_text(encoding="utf-8")))
         if self._target.exists():
             raise JobError(
-                f"there is an encoder called {spec.name!r} by now, and decisions may rest on it; submit this "
-                "anew under another name"
+                f"a model called {spec.name!r} exists meanwhile; submit the job again under another name"
             )
-        how = method(spec.method)
-        config = how.configured(spec.config)
-        data = how.reading(spec.source).read(keep=self.job.path)
+        trainer = method(spec.method)
+        config = trainer.configured(spec.config)
+        data = read_source(trainer.reading(spec.source), keep=self.job.path)
         shutil.rmtree(self._staged.parent, ignore_errors=True)
         self._staged.parent.mkdir(parents=True)
         result = dict(
-            how.train(
+            trainer.train(
                 data,
                 config,
                 Run(
@@ -105,50 +104,50 @@ class Attempt:
                     work=self.job.checkpoints,
                     device=spec.device,
                     checkpoint_seconds=self.checkpoint_seconds,
-                    progress=self._tell,
+                    progress=self._report,
                     watch=events,
                     stop=self.stop,
                 ),
             )
         )
         if not self._staged.is_dir():
-            raise JobError(f"the method {how.name!r} wrote no encoder into the folder that it was given")
-        evaluation, why_not = self._compare(how, data)
-        if why_not:
-            result["warnings"] = [*result.get("warnings", ()), why_not]
-        told = {"result": {**result, "name": spec.name}, "evaluation": evaluation}
-        write_text(self.job.path / "result.json", json.dumps(told, ensure_ascii=False))
-        self._place()
-        return self._done(told)
+            raise JobError(f"the method {trainer.name!r} wrote no model into its folder")
+        evaluation, failure = self._compare(trainer, data)
+        if failure:
+            result["warnings"] = [*result.get("warnings", ()), failure]
+        content = {"result": {**result, "name": spec.name}, "evaluation": evaluation}
+        write_text(self.job.path / "result.json", json.dumps(content, ensure_ascii=False))
+        self._publish()
+        return self._done(content)
 
-    def _done(self, told: Mapping[str, Any]) -> Outcome:
-        return Outcome(self.attempt, "done", result=told["result"], evaluation=told["evaluation"])
+    def _done(self, content: Mapping[str, Any]) -> Outcome:
+        return Outcome(self.attempt, "done", result=content["result"], evaluation=content["evaluation"])
 
     def _compare(
         self,
-        how: Method,
+        trainer: Method,
         data: Any,  # noqa: ANN401 - the method's own
     ) -> tuple[dict[str, Any] | None, str | None]:
-        """Return the candidate's figures beside the active encoder's, or why there are none."""
-        from entail.jobs.candidates import compared_with, fairly
+        """Return the comparison with the active model, None without one; and the error that prevented it."""
+        from entail.jobs.comparison import active_counterpart, compare_on_unseen
 
         try:
-            candidate = how.evaluate(self._staged, data, self._tell)
+            candidate = trainer.evaluate(self._staged, data, self._report)
             if candidate is None:
                 return None, None
-            # It is measured where it is not yet in its place, and shall be known by its name there.
+            # The figures bear the final name, not that of the staging folder.
             candidate = replace(candidate, encoder=self.job.spec.name)
             given = getattr(data, "given", None)
-            name = compared_with(how, given.name if given is not None else None)
-            present = how.evaluate(name, data, self._tell) if name is not None else None
+            name = active_counterpart(trainer, given.name if given is not None else None)
+            present = trainer.evaluate(name, data, self._report) if name is not None else None
             if present is None or name is None:
                 return None, None
-            return fairly(present, candidate, names=(name, str(self._staged))).to_json(), None
+            return compare_on_unseen(present, candidate, names=(name, str(self._staged))).to_json(), None
         except EntailError as error:
-            return None, f"it could not be compared with the active encoder: {error}"
+            return None, f"it could not be compared with the active model: {error}"
 
-    def _place(self) -> None:
-        """Move the encoder under `models/`, whole; what was moved is remembered first."""
+    def _publish(self) -> None:
+        """Move the model under `models/` in one move; its inode is written first, see `_is_published`."""
         for file in self._staged.rglob("*"):
             if file.is_file():
                 with file.open("rb") as opened:
@@ -158,33 +157,28 @@ class Attempt:
         try:
             self._staged.rename(self._target)
         except OSError as error:
-            raise JobError(f"the encoder cannot be put into {self._target.parent}: {error}") from error
+            raise JobError(f"the model cannot be moved to {self._target.parent}: {error}") from error
         shutil.rmtree(self._staged.parent, ignore_errors=True)
 
-    def _is_placed(self) -> bool:
+    def _is_published(self) -> bool:
         try:
-            remembered = json.loads((self.job.path / "placed.json").read_text(encoding="utf-8"))
+            published = json.loads((self.job.path / "placed.json").read_text(encoding="utf-8"))
             at = self._target.stat()
         except (OSError, ValueError):
             return False
-        return bool(remembered == [at.st_dev, at.st_ino])
+        return bool(published == [at.st_dev, at.st_ino])
 
-    def _tell(self, progress: Progress) -> None:
+    def _report(self, progress: Progress) -> None:
         now = time.monotonic()
-        known, same = progress.done < progress.total, progress.what == self._what
-        if known and same and now - self._told < TELLS:
+        unfinished, same = progress.done < progress.total, progress.what == self._what
+        if unfinished and same and now - self._last_progress < _PROGRESS_EVERY:
             return
-        self._told, self._what = now, progress.what
-        self.job.tell(progress)
-
-
-def staging(models: Path, job_id: str) -> Path:
-    """Return the folder in which a job's encoder is made; no catalogue lists what begins with a dot."""
-    return models / f".job-{job_id}"
+        self._last_progress, self._what = now, progress.what
+        self.job.write_progress(progress)
 
 
 def finish(job: JobFolder, outcome: Outcome) -> int:
-    """Tell how it ended, by file where that can be written, and return the exit code."""
+    """Write the outcome, if the disk allows, and return the exit code."""
     try:
         job.write_outcome(outcome)
     except DataError as error:
@@ -203,8 +197,8 @@ def main(arguments: list[str]) -> int:
     def watch_worker() -> None:
         os.read(pipe, 1)
         work.orphaned.set()
-        time.sleep(ORPHANED)
-        # Whatever it is at does not ask whether to stop.
+        time.sleep(_ORPHAN_TIMEOUT)
+        # The current piece of work does not call `stop`.
         os._exit(EXITS["stopped_worker"])
 
     threading.Thread(target=watch_worker, name="watch the worker", daemon=True).start()
@@ -216,5 +210,5 @@ if __name__ == "__main__":
     for _stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
             _stream.flush()
-    # The code is the message: nothing on the way out may change it.
+    # The worker reads the exit code: nothing at shutdown may change it.
     os._exit(_code)

@@ -1,4 +1,4 @@
-"""Every way in which a job can end without being done: its kind, what happened, and what to do, in words."""
+"""Endings of a job that is not done: kind, cause and remedy."""
 
 from __future__ import annotations
 
@@ -8,53 +8,62 @@ import re
 import shutil
 import signal
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from entail.errors import DivergedError, EntailError
 from entail.jobs.record import Ending, Outcome, State
 
-TODO: dict[Ending, str] = {
-    "cancelled": "resume it to go on from its last checkpoint, or delete it",
-    "killed": "resume it: it goes on from its last checkpoint",
-    "lost_worker": "resume it: it goes on from its last checkpoint",
-    "stopped_worker": "resume it: it goes on from its last checkpoint",
-    "disk_full": "make room (deleting old jobs removes their checkpoints), then resume it",
-    "out_of_memory": "make room in memory, then resume it; or submit it anew with a smaller batch_size",
-    "diverged": "submit it anew with a lower learning_rate or precision=fp32: resumed it would do the same",
-    "refused": "put that right, then resume it, or submit it anew",
-    "error": "the trace is in its log; please report it. Resume it to try again",
-}
 
+@dataclass(frozen=True)
+class _Kind:
+    state: State
+    what: str
+    todo: str
+    exit_code: int | None = None
+
+
+_RESUME = "resume it to continue from its last checkpoint"
+_KINDS: dict[Ending, _Kind] = {
+    "cancelled": _Kind("cancelled", "it was cancelled", f"{_RESUME}, or delete it", 80),
+    "killed": _Kind("interrupted", "its process was killed from outside", _RESUME),
+    "lost_worker": _Kind(
+        "interrupted", "the worker disappeared: it was killed, or the machine restarted", _RESUME
+    ),
+    "stopped_worker": _Kind("interrupted", "the worker was stopped", _RESUME, 81),
+    "disk_full": _Kind(
+        "failed",
+        "the disk is full",
+        "free space (deleting old jobs removes their checkpoints), then resume it",
+        82,
+    ),
+    "out_of_memory": _Kind(
+        "failed",
+        "the memory ran out",
+        "free memory, then resume it; or submit it again with a smaller batch_size",
+        83,
+    ),
+    "diverged": _Kind(
+        "failed",
+        "the loss is no number any more",
+        "submit it again with a lower learning_rate or precision=fp32; resumed it would diverge again",
+        84,
+    ),
+    "refused": _Kind(
+        "failed", "it could not continue", "fix the cause, then resume it or submit it again", 85
+    ),
+    "error": _Kind(
+        "failed", "an unexpected error", "report the trace in its log, please; resume it to try again", 86
+    ),
+}
+TODO: dict[Ending, str] = {ending: kind.todo for ending, kind in _KINDS.items()}
 EXITS: dict[Ending, int] = {
-    "cancelled": 80,
-    "stopped_worker": 81,
-    "disk_full": 82,
-    "out_of_memory": 83,
-    "diverged": 84,
-    "refused": 85,
-    "error": 86,
+    ending: kind.exit_code for ending, kind in _KINDS.items() if kind.exit_code is not None
 }
-"""Exit codes, for what a process could not write down."""
+"""Exit codes, for outcomes that a process could not write."""
 
-_WHAT: dict[Ending, str] = {
-    "cancelled": "it was cancelled",
-    "killed": "its process was killed from outside",
-    "lost_worker": "the worker ended without a word: it was killed, or the machine was restarted",
-    "stopped_worker": "the worker was stopped",
-    "disk_full": "the disk is full",
-    "out_of_memory": "the memory ran out",
-    "diverged": "the loss is no number any more",
-    "refused": "it could not go on",
-    "error": "something happened that nobody expected",
-}
-_STATES: dict[Ending, State] = {
-    "cancelled": "cancelled",
-    "killed": "interrupted",
-    "lost_worker": "interrupted",
-    "stopped_worker": "interrupted",
-}
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Libraries in other languages tell the system's error as text.
+# Libraries in other languages pass the system's error on as text.
 _FULL_WORDS = re.compile(
     rf"No space left on device|Disk quota exceeded|File too large|os error ({'|'.join(map(str, _FULL))})\b"
 )
@@ -62,62 +71,64 @@ _MEMORY_WORDS = re.compile(r"out of memory|can't allocate memory|cannot allocate
 _LITTLE_SPACE = 2**20
 
 
-def ended(attempt: int, ending: Ending, what: str | None = None) -> Outcome:
-    """Return an outcome of this kind, with its words."""
-    return Outcome(
-        attempt=attempt,
-        state=_STATES.get(ending, "failed"),
-        ending=ending,
-        what=what or _WHAT[ending],
-        todo=TODO[ending],
-    )
+def make_outcome(attempt: int, ending: Ending, what: str | None = None) -> Outcome:
+    """Return the outcome of an attempt that ended in this way.
+
+    Args:
+        attempt: Number of the attempt.
+        ending: Kind of the ending.
+        what: Cause; default: that of the kind.
+    """
+    kind = _KINDS[ending]
+    return Outcome(attempt=attempt, state=kind.state, ending=ending, what=what or kind.what, todo=kind.todo)
 
 
 def outcome_of_error(attempt: int, error: BaseException) -> Outcome:
-    """Return how an attempt ended that raised this."""
+    """Return the outcome of an attempt that raised an error."""
     chain = list(_chain(error))
-    said = str(error).strip() or type(error).__name__
+    message = str(error).strip() or type(error).__name__
+    first_line = message.splitlines()[0]
     if any(_is_full(one) for one in chain):
-        return ended(attempt, "disk_full", f"the disk is full: {said}")
+        return make_outcome(attempt, "disk_full", f"the disk is full: {message}")
     if any(_is_memory(one) for one in chain):
-        where = " of the GPU" if "CUDA" in said else ""
-        return ended(attempt, "out_of_memory", f"the memory{where} ran out: {_first_line(said)}")
+        where = " of the GPU" if "CUDA" in message else ""
+        return make_outcome(attempt, "out_of_memory", f"the memory{where} ran out: {first_line}")
     if any(isinstance(one, DivergedError) for one in chain):
-        return ended(attempt, "diverged", said)
+        return make_outcome(attempt, "diverged", message)
     if isinstance(error, EntailError):
-        return ended(attempt, "refused", said)
-    return ended(attempt, "error", f"unexpected {type(error).__name__}: {_first_line(said)}")
+        return make_outcome(attempt, "refused", message)
+    return make_outcome(attempt, "error", f"unexpected {type(error).__name__}: {first_line}")
 
 
 def outcome_of_exit(attempt: int, code: int, *, folder: Path, out_of_memory: bool) -> Outcome:
-    """Return how an attempt ended whose process said nothing.
+    """Return the outcome of an attempt whose process wrote none.
 
     Args:
-        attempt: Which.
+        attempt: Number of the attempt.
         code: Exit code, below 0 for a signal.
-        folder: Where it wrote.
-        out_of_memory: Whether the system ended a process for want of memory meanwhile.
+        folder: Folder that the process wrote into.
+        out_of_memory: Whether the system killed a process for lack of memory meanwhile.
     """
     for ending, number in EXITS.items():
         if code == number:
-            return ended(attempt, ending)
+            return make_outcome(attempt, ending)
     if code == -signal.SIGKILL and out_of_memory:
-        return ended(
-            attempt, "out_of_memory", "the memory ran out, and the system ended it (signal 9, OOM killer)"
+        return make_outcome(
+            attempt, "out_of_memory", "the memory ran out, and the system killed it (signal 9, OOM killer)"
         )
     with contextlib.suppress(OSError):
         if shutil.disk_usage(folder).free < _LITTLE_SPACE:
-            return ended(attempt, "disk_full", "it ended without a word, and the disk is full")
+            return make_outcome(attempt, "disk_full")
     if code < 0:
+        name = ""
         with contextlib.suppress(ValueError):
-            name = signal.Signals(-code).name
-            return ended(attempt, "killed", f"its process was killed from outside (signal {-code}, {name})")
-        return ended(attempt, "killed", f"its process was killed from outside (signal {-code})")
-    return ended(attempt, "error", f"its process ended without a word, with exit code {code}")
+            name = f", {signal.Signals(-code).name}"
+        return make_outcome(attempt, "killed", f"its process was killed from outside (signal {-code}{name})")
+    return make_outcome(attempt, "error", f"its process ended without a message, with exit code {code}")
 
 
 def oom_kills() -> int:
-    """Return how often the system has ended a process for want of memory; 0 where it does not say."""
+    """Return how many processes the system killed for lack of memory since its start; 0 where unknown."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
             if line.startswith("oom_kill "):
@@ -146,7 +157,3 @@ def _is_memory(error: BaseException) -> bool:
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True
     return isinstance(error, RuntimeError) and bool(_MEMORY_WORDS.search(str(error)))
-
-
-def _first_line(text: str) -> str:
-    return text.splitlines()[0] if text else text

@@ -1,9 +1,9 @@
-"""What a training tells while it runs, one JSON object a line, appended only; and the same for charts.
+"""Events of a training: an append-only file of one JSON object per line, and rows for charts.
 
 ===============  ======================================================================================
-`kind`           what else stands in the line, beside `at` (seconds since 1970) and `attempt`
+`kind`           further fields, beside `at` (seconds since 1970) and `attempt`
 ===============  ======================================================================================
-`begin`          `step`: none yet; a resumed training tells again what came after its checkpoint
+`begin`          none; a resumed training replays the steps after its checkpoint
 `step`           `step`, `steps`, `epoch`, `learning_rate`, `terms` (means over `over` steps: `loss`, its
                  terms, `gradient_norm`, `active`, `variance`, `drift` ... as the method has them), `memory`
                  (bytes: `resident`, `peak`, `gpu`, `gpu_peak`), `rate` (steps a second), `seconds_left`
@@ -12,7 +12,7 @@
 `end`            `state`, `ending`, `what`
 ===============  ======================================================================================
 
-A line that a killed process left half written is passed over.
+Incomplete lines of killed processes are skipped.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entail.training.task import Event
+from entail.training.loop.task import Event
 
 EVERY = 1.0
-"""Seconds between two lines of steps: each tells the means over the steps since the last."""
+"""Seconds between two `step` lines; each holds the means over the steps since the last one."""
 
 _READ_AT_ONCE = 1 << 22
 
 
 class EventWriter:
-    """Appends what a training tells to a file; a file that cannot be written keeps it from nothing.
+    """Writer of the events of a training; a file that cannot be written does not stop the training.
 
     Args:
-        file: The job's.
-        attempt: Which run of the job.
-        every: Seconds between two lines of steps.
+        file: File of events.
+        attempt: Number of the attempt.
+        every: Seconds between two `step` lines.
     """
 
     def __init__(self, file: Path, *, attempt: int, every: float = EVERY) -> None:
@@ -55,7 +55,7 @@ class EventWriter:
         self.write("begin")
 
     def __call__(self, event: Event) -> None:
-        """Take in what the training loop tells."""
+        """Write an event of the training loop."""
         if event.warning:
             self.write("warning", step=event.step, text=event.warning)
         if event.evaluated is not None:
@@ -75,7 +75,7 @@ class EventWriter:
         line = json.dumps(
             {"kind": kind, "at": round(time.time(), 3), "attempt": self._attempt, **_finite(fields)}
         )
-        # A full disk ends the training where its checkpoint cannot be written, with words.
+        # On a full disk the checkpoint fails, with a clear error.
         with contextlib.suppress(OSError), self._file.open("a", encoding="utf-8") as file:
             file.write(("\n" if self._torn else "") + line + "\n")
             self._torn = False
@@ -108,12 +108,12 @@ class EventWriter:
 
 
 @dataclass(frozen=True)
-class Told:
-    """Lines of an event file.
+class EventBatch:
+    """Events of a file after an offset.
 
     Attributes:
-        events: The whole lines, in order.
-        offset: Where to go on reading.
+        events: Events in order.
+        offset: Offset to continue from.
     """
 
     events: tuple[Mapping[str, Any], ...]
@@ -121,64 +121,64 @@ class Told:
 
 
 class EventFile:
-    """An event file that many look at, again and again: each line is read once, whoever asks.
+    """Cached reader of an event file: each line is read once, for all sessions.
 
-    Of a long training every second of the steps goes when there are too many to draw, so that what is
-    remembered does not grow with it.
+    Of a long training every second step is dropped once there are more than `most`, so that the cache stays
+    small.
 
     Args:
-        file: The job's.
-        most: Steps that are remembered at most.
+        file: File of events.
+        most: Steps to keep at most.
     """
 
     def __init__(self, file: Path, *, most: int = 4000) -> None:
         self._file, self._most = file, most
-        self._kept: list[Mapping[str, Any]] = []
+        self._cached: list[Mapping[str, Any]] = []
         self._offset = 0
         self._lock = threading.Lock()
-        self._drawn: tuple[int, int, list[dict[str, Any]]] | None = None
+        self._points: tuple[int, int, list[dict[str, Any]]] | None = None
 
     def events(self) -> list[Mapping[str, Any]]:
-        """Return what is in force, see `in_force`, up to now."""
+        """Return the events up to now without replayed ones."""
         with self._lock:
-            return list(self._up_to_now())
+            return list(self._update())
 
     def points(self, *, most: int = 500) -> list[dict[str, Any]]:
-        """Return `points` of what is in force up to now; the same list again where nothing was told since."""
+        """Return `points` of the events up to now; the same list again until there are new events."""
         with self._lock:
-            kept = self._up_to_now()
-            if self._drawn is None or self._drawn[:2] != (self._offset, most):
-                self._drawn = (self._offset, most, points(kept, most=most))
-            return self._drawn[2]
+            events = self._update()
+            if self._points is None or self._points[:2] != (self._offset, most):
+                self._points = (self._offset, most, points(events, most=most))
+            return self._points[2]
 
-    def _up_to_now(self) -> list[Mapping[str, Any]]:
-        while (told := read_events(self._file, after=self._offset)).offset > self._offset:
-            self._offset = told.offset
-            self._kept = in_force([*self._kept, *told.events])
-            steps = [event["step"] for event in self._kept if event["kind"] == "step"]
+    def _update(self) -> list[Mapping[str, Any]]:
+        while (batch := read_events(self._file, after=self._offset)).offset > self._offset:
+            self._offset = batch.offset
+            self._cached = drop_replayed([*self._cached, *batch.events])
+            steps = [event["step"] for event in self._cached if event["kind"] == "step"]
             if len(steps) > self._most:
                 gone = set(steps[-2::-2])
-                self._kept = [e for e in self._kept if e["kind"] != "step" or e["step"] not in gone]
-        return self._kept
+                self._cached = [e for e in self._cached if e["kind"] != "step" or e["step"] not in gone]
+        return self._cached
 
 
-def read_events(file: Path, *, after: int = 0) -> Told:
-    """Return the lines after an offset, `Told.offset` of an earlier answer; none where there is no file."""
+def read_events(file: Path, *, after: int = 0) -> EventBatch:
+    """Return the events after an offset; none without a file."""
     try:
         with file.open("rb") as opened:
             opened.seek(after)
             content = opened.read(_READ_AT_ONCE)
     except OSError:
-        return Told((), after)
+        return EventBatch((), after)
     whole = content[: content.rfind(b"\n") + 1]
-    return Told(tuple(_parsed(whole.splitlines())), after + len(whole))
+    return EventBatch(tuple(_parsed(whole.splitlines())), after + len(whole))
 
 
-def in_force(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the events without those that a resumed training told again.
+def drop_replayed(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the events without those that a resumed training replayed.
 
-    >>> told = [{"kind": "step", "step": s} for s in (1, 2, 3, 2, 3, 4)]
-    >>> [event["step"] for event in in_force(told)]
+    >>> events = [{"kind": "step", "step": s} for s in (1, 2, 3, 2, 3, 4)]
+    >>> [event["step"] for event in drop_replayed(events)]
     [1, 2, 3, 4]
     """
     kept: list[Mapping[str, Any]] = []
@@ -194,7 +194,7 @@ def in_force(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def points(events: Iterable[Mapping[str, Any]], *, most: int = 500) -> list[dict[str, Any]]:
-    """Return the steps in long form for charts: one row a step and series, at most so many steps.
+    """Return rows for charts, one per step and series, of at most `most` steps.
 
     Rows are ``{"step", "epoch", "kind", "series", "value"}``. Series of kind `term`: the terms by their
     names; of kind `step`: `learning rate`, `memory` and `GPU memory` in MiB, `steps a second`; of kind
@@ -204,12 +204,12 @@ def points(events: Iterable[Mapping[str, Any]], *, most: int = 500) -> list[dict
     >>> [(row["kind"], row["series"], row["value"]) for row in rows]
     [('term', 'loss', 2.0), ('step', 'learning rate', 0.1)]
     """
-    told = in_force(events)
-    steps = [event for event in told if event["kind"] == "step"]
+    events = drop_replayed(events)
+    steps = [event for event in events if event["kind"] == "step"]
     apart = max(1, math.ceil(len(steps) / most))
-    # Counted from the end, so that the newest point is always there.
+    # Counted from the end, so that the newest point is always shown.
     steps = steps[(len(steps) - 1) % apart :: apart] if steps else []
-    shown = [*steps, *(event for event in told if event["kind"] == "evaluation")]
+    shown = [*steps, *(event for event in events if event["kind"] == "evaluation")]
     return [
         {"step": event["step"], "epoch": event["epoch"], "kind": kind, "series": series, "value": value}
         for event in shown
@@ -219,7 +219,7 @@ def points(events: Iterable[Mapping[str, Any]], *, most: int = 500) -> list[dict
 
 
 def memory() -> dict[str, int]:
-    """Return bytes of memory in use by this process, now and at most; those of a GPU where one is in use."""
+    """Return the memory of this process in bytes, now and at its peak; also of the GPU, if it uses one."""
     found: dict[str, int] = {}
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
@@ -242,25 +242,25 @@ def _series(event: Mapping[str, Any]) -> Iterator[tuple[str, str, float | None]]
         return
     yield from (("term", name, value) for name, value in event["terms"].items())
     yield "step", "learning rate", event["learning_rate"]
-    held = event.get("memory", {})
+    memory_in_use = event.get("memory", {})
     for series, name in (("memory", "resident"), ("GPU memory", "gpu")):
-        if name in held:
-            yield "step", series, held[name] / 2**20
+        if name in memory_in_use:
+            yield "step", series, memory_in_use[name] / 2**20
     yield "step", "steps a second", event.get("rate")
 
 
 def _parsed(lines: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
     for line in lines:
         try:
-            told = json.loads(line)
+            event = json.loads(line)
         except ValueError:
             continue
-        if isinstance(told, dict) and "kind" in told:
-            yield told
+        if isinstance(event, dict) and "kind" in event:
+            yield event
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 - of JSON's types
-    """Return a value that strict JSON can say: what is no number becomes none."""
+    """Return a value for strict JSON: NaN and infinity become None."""
     if isinstance(value, Mapping):
         return {name: _finite(part) for name, part in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value

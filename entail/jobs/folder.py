@@ -1,22 +1,22 @@
-"""One job's folder: what stands in it, how it is read, and how its state changes.
+"""Files of one job, and the changes of its state.
 
 ==================  ===================================================================================
-`spec.json`         what was asked for; never changes
-`status.json`       how it stands, as it was written last
-`cancel.json`       the wish that it end, and whose
-`outcome.json`      how the last attempt ended, told by the process that trained
-`progress.json`     how far the present piece of work is
-`events.jsonl`      what the training told, see `entail.jobs.events`
-`log.txt`           what else it and its libraries said
-`checkpoints/`      to go on from; gone when it is done
-`lock`              held as long as a worker, or the process that trains, is at it
-`noted`             there once somebody has taken note of the end
-`beat`              touched while a worker is at it, for machines that cannot see the lock
-`change.lock`       held for a moment by whoever changes the state
+`spec.json`         immutable specification
+`status.json`       last written status
+`cancel.json`       request to cancel, and its author
+`outcome.json`      outcome of the last attempt, written by the training process
+`progress.json`     progress of the current piece of work
+`events.jsonl`      events of the training, see `entail.jobs.events`
+`log.txt`           output of the training and its libraries
+`checkpoints/`      checkpoints; removed when the job is done
+`lock`              locked while a worker, or the training process, works on the job
+`noted`             present once somebody dismissed the notice of the end
+`beat`              touched while a worker works on the job, for machines that cannot see the lock
+`change.lock`       locked while somebody changes the status
 ==================  ===================================================================================
 
-Each file is written whole or not at all, and every change of state is made under a lock from the state that
-it was decided on; so whoever looks, at any moment, sees one of the states and nothing between them.
+Each file is replaced whole. Each change of the status is made under a lock, from the status that it was
+decided on: readers see one of the states and nothing in between.
 """
 
 from __future__ import annotations
@@ -34,48 +34,37 @@ from typing import Any
 
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError
-from entail.jobs.endings import ended
-from entail.jobs.holding import held, take
+from entail.jobs.endings import make_outcome
+from entail.jobs.locks import is_locked
 from entail.jobs.record import Job, JobSpec, Outcome, R, Status, plain, record_of
 from entail.progress import Progress
 from entail.settings import is_demo
 
 BEAT = 2.0
-"""Seconds between two signs of life."""
+"""Seconds between two heartbeats."""
 
-SILENT = 60.0
-"""Seconds without one after which a worker on another machine counts as lost."""
+SILENCE = 60.0
+"""Seconds without a heartbeat after which a worker on another machine counts as lost."""
 
-CHANGE_TIMEOUT = 20.0
+_CHANGE_TIMEOUT = 20.0
 _TAIL = 1 << 16
 
 
 class JobFolder:
-    """The files of one job; what is read is remembered until the file changes."""
+    """Folder of one job; a file is read again only after it changed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._seen: dict[str, tuple[tuple[int, int, int], Any]] = {}
+        self.checkpoints = path / "checkpoints"
+        self.events = path / "events.jsonl"
+        self.log = path / "log.txt"
+        self.lock = path / "lock"
+        self._cache: dict[str, tuple[tuple[int, int, int], Any]] = {}
         self._spec: JobSpec | None = None
 
     @property
-    def checkpoints(self) -> Path:
-        """Where the training can go on from."""
-        return self.path / "checkpoints"
-
-    @property
-    def events(self) -> Path:
-        """What the training told."""
-        return self.path / "events.jsonl"
-
-    @property
-    def log(self) -> Path:
-        """What else it said."""
-        return self.path / "log.txt"
-
-    @property
     def spec(self) -> JobSpec:
-        """What was asked for.
+        """Specification of the job.
 
         Raises:
             JobError: If it cannot be read.
@@ -86,7 +75,7 @@ class JobFolder:
 
     @property
     def status(self) -> Status:
-        """How it stands, as it was written last.
+        """Last written status.
 
         Raises:
             JobError: If it cannot be read.
@@ -95,7 +84,7 @@ class JobFolder:
 
     @property
     def outcome(self) -> Outcome | None:
-        """How the last attempt ended, as far as it told."""
+        """Outcome of the last attempt that wrote one."""
         try:
             return self._record(Outcome, "outcome.json")
         except JobError:
@@ -103,48 +92,49 @@ class JobFolder:
 
     @property
     def progress(self) -> Progress | None:
-        """How far the present piece of work is, as far as it told."""
-        told = self._json("progress.json")
+        """Progress of the current piece of work; None where it is unknown."""
+        content = self._json("progress.json")
         try:
-            return Progress(**told) if isinstance(told, dict) else None
+            return Progress(**content) if isinstance(content, dict) else None
         except TypeError:
             return None
 
-    def tell(self, progress: Progress) -> None:
-        """Tell how far the present piece of work is; a full disk keeps nobody from going on."""
-        with contextlib.suppress(DataError):
-            write_text(self.path / "progress.json", json.dumps(asdict(progress)))
+    @property
+    def cancel_request(self) -> dict[str, Any] | None:
+        """Request to cancel, None if there is none."""
+        content = self._json("cancel.json")
+        return content if isinstance(content, dict) else None
 
-    def look(self) -> Job:
-        """Return the job as it is now; what ended without anybody noticing is noticed here.
+    def load(self) -> Job:
+        """Return the job as it is now; an attempt whose processes are gone is settled first.
 
         Raises:
             JobError: If it cannot be read.
         """
         spec, status = self.spec, self.status
-        if status.state == "running" and not is_demo() and not self.alive(status):
-            status = self._settled()
+        if status.state == "running" and not is_demo() and not self.is_alive(status):
+            status = self._settle()
         state = status.state
-        wish = self.wish() if state in ("running", "cancelled") else None
+        request = self.cancel_request if state in ("running", "cancelled") else None
         done = self.outcome if state == "done" else None
         return Job(
             spec=spec,
-            state="cancelling" if state == "running" and wish else state,
+            state="cancelling" if state == "running" and request else state,
             status=status,
             progress=self.progress if state == "running" else None,
-            cancelled_by=str(wish.get("by")) if wish else None,
+            cancelled_by=str(request.get("by")) if request else None,
             result=done.result if done else None,
             evaluation=done.evaluation if done else None,
             noted=status.ended is not None and (self.path / "noted").exists(),
         )
 
     def size(self) -> int:
-        """Return how many bytes all of its files take; those that vanish meanwhile take none."""
-        found = 0
+        """Return the size of all files in bytes; files that disappear meanwhile count for nothing."""
+        size = 0
         with contextlib.suppress(OSError):
             for file in self.path.rglob("*"):
-                found += file.stat().st_size if file.is_file() else 0
-        return found
+                size += file.stat().st_size if file.is_file() else 0
+        return size
 
     def log_tail(self, *, lines: int) -> str:
         """Return the last lines of the log, of its last 64 KiB."""
@@ -153,7 +143,7 @@ class JobFolder:
         return "\n".join(text.splitlines()[-lines:])
 
     def log_after(self, offset: int) -> tuple[str, int]:
-        """Return what came into the log after an offset, and where to go on."""
+        """Return the log after an offset, and the offset of its end."""
         try:
             with self.log.open("rb") as log:
                 log.seek(offset)
@@ -162,48 +152,44 @@ class JobFolder:
             return "", offset
         return content.decode(errors="replace"), offset + len(content)
 
-    def alive(self, status: Status) -> bool:
-        """Say whether a worker, or the process that trains, is at it."""
+    def is_alive(self, status: Status) -> bool:
+        """Return whether a worker, or the training process, works on the job."""
         if status.host == platform.node():
-            return held(self.path / "lock")
+            return is_locked(self.lock)
         try:
-            return time.time() - (self.path / "beat").stat().st_mtime < SILENT
+            return time.time() - (self.path / "beat").stat().st_mtime < SILENCE
         except OSError:
             return False
 
-    def hold(self) -> int | None:
-        """Take the job for oneself; return the lock to hand down and close, None if somebody has it."""
-        return take(self.path / "lock")
-
     def beat(self) -> None:
-        """Give a sign of life."""
+        """Write a heartbeat."""
         with contextlib.suppress(OSError):
             (self.path / "beat").touch()
 
-    def wish(self) -> dict[str, Any] | None:
-        """Return the wish that it end, None if nobody has it."""
-        told = self._json("cancel.json")
-        return told if isinstance(told, dict) else None
+    def write_progress(self, progress: Progress) -> None:
+        """Write the progress of the current piece of work, unless the disk is full."""
+        with contextlib.suppress(DataError):
+            write_text(self.path / "progress.json", json.dumps(asdict(progress)))
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[Status]:
-        """Give the state, and keep everybody else from changing it meanwhile.
+        """Give the status, and keep other processes from changing it meanwhile.
 
         Raises:
-            JobError: If it cannot be read, or somebody else does not let go of it.
+            JobError: If it cannot be read, or another process does not release it.
         """
         from filelock import FileLock, Timeout
 
         try:
-            with FileLock(self.path / "change.lock", timeout=CHANGE_TIMEOUT):
+            with FileLock(self.path / "change.lock", timeout=_CHANGE_TIMEOUT):
                 yield self.status
         except Timeout as error:
-            raise JobError(f"job {self.path.name} is being changed by another process; try again") from error
+            raise JobError(f"another process is changing job {self.path.name}; try again") from error
         except OSError as error:
             raise JobError(f"job {self.path.name} cannot be changed: {error}") from error
 
     def write_status(self, status: Status) -> None:
-        """Write how it stands; only under `changing`.
+        """Write the status; only under `changing`.
 
         Raises:
             DataError: If it cannot be written.
@@ -211,7 +197,7 @@ class JobFolder:
         write_text(self.path / "status.json", json.dumps(status.to_json(), ensure_ascii=False))
 
     def write_outcome(self, outcome: Outcome) -> None:
-        """Write how an attempt ended.
+        """Write the outcome of an attempt.
 
         Raises:
             DataError: If it cannot be written.
@@ -219,45 +205,43 @@ class JobFolder:
         write_text(self.path / "outcome.json", json.dumps(plain(outcome), ensure_ascii=False))
 
     def finish(self, outcome: Outcome) -> Status:
-        """Make an outcome the state of the job, if it is still at that attempt; return the state."""
+        """Make an outcome the status of the job, if it still runs that attempt; return the status."""
         with self.changing() as status:
             if status.state != "running" or status.attempt != outcome.attempt:
                 return status
-            status = self._with(status, outcome)
-            # On a full disk whoever looks next finds it out again.
+            now = datetime.now(UTC)
+            status = replace(
+                status,
+                state=outcome.state,
+                since=now,
+                ended=min(now, self._last_sign(status)) if outcome.ending == "lost_worker" else now,
+                ending=outcome.ending,
+                what=outcome.what,
+                todo=outcome.todo,
+            )
+            # On a full disk the next reader settles the job again.
             with contextlib.suppress(DataError):
                 self.write_status(status)
         if status.state == "done":
             shutil.rmtree(self.checkpoints, ignore_errors=True)
         return status
 
-    def _settled(self) -> Status:
-        """Return how it ended that nobody is at any more, and write that down."""
+    def _settle(self) -> Status:
+        """Write how an attempt ended whose processes are gone; return the status."""
         with self.changing() as status:
-            if status.state != "running" or self.alive(status):
+            if status.state != "running" or self.is_alive(status):
                 return status
-        told = self.outcome
-        # All that its process could see is that the worker was gone; one that is stopped says so itself.
-        if told is None or told.attempt != status.attempt or told.ending == "stopped_worker":
-            lost = ended(status.attempt, "lost_worker")
-            if status.host:
-                lost = replace(
-                    lost, what=str(lost.what).replace("the worker", f"the worker on {status.host}")
-                )
-            told = ended(status.attempt, "cancelled") if self.wish() else lost
-        return self.finish(told)
-
-    def _with(self, status: Status, outcome: Outcome) -> Status:
-        now = datetime.now(UTC)
-        return replace(
-            status,
-            state=outcome.state,
-            since=now,
-            ended=min(now, self._last_sign(status)) if outcome.ending == "lost_worker" else now,
-            ending=outcome.ending,
-            what=outcome.what,
-            todo=outcome.todo,
-        )
+        outcome = self.outcome
+        # The process only saw that the worker was gone; a worker that is stopped writes that itself.
+        if outcome is None or outcome.attempt != status.attempt or outcome.ending == "stopped_worker":
+            where = f"the worker on {status.host}" if status.host else "the worker"
+            lost = f"{where} disappeared: it was killed, or the machine restarted"
+            outcome = (
+                make_outcome(status.attempt, "cancelled")
+                if self.cancel_request
+                else make_outcome(status.attempt, "lost_worker", lost)
+            )
+        return self.finish(outcome)
 
     def _last_sign(self, status: Status) -> datetime:
         stamps = [(status.started or status.since).timestamp()]
@@ -267,11 +251,11 @@ class JobFolder:
         return datetime.fromtimestamp(max(stamps), UTC)
 
     def _record(self, kind: type[R], name: str) -> R:
-        told = self._json(name)
+        content = self._json(name)
         try:
-            if not isinstance(told, dict):
-                raise TypeError("there is none" if told is None else "it is no object")
-            return record_of(kind, told)
+            if not isinstance(content, dict):
+                raise TypeError("it is missing" if content is None else "it is no object")
+            return record_of(kind, content)
         except (TypeError, ValueError) as error:
             raise JobError(
                 f"job {self.path.name}: {name} cannot be read ({error}); delete the job"
@@ -280,13 +264,18 @@ class JobFolder:
     def _json(self, name: str) -> Any:  # noqa: ANN401 - JSON is of any type
         file = self.path / name
         try:
-            at = file.stat()
-            stamp = (at.st_mtime_ns, at.st_ino, at.st_size)
-            known = self._seen.get(name)
-            if known is not None and known[0] == stamp:
-                return known[1]
-            told = json.loads(file.read_text(encoding="utf-8"))
+            stat = file.stat()
+            stamp = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
+            cached = self._cache.get(name)
+            if cached is not None and cached[0] == stamp:
+                return cached[1]
+            content = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        self._seen[name] = (stamp, told)
-        return told
+        self._cache[name] = (stamp, content)
+        return content
+
+
+def staging_folder(models: Path, job_id: str) -> Path:
+    """Return the folder in which a job writes its model; catalogues skip names that begin with a dot."""
+    return models / f".job-{job_id}"

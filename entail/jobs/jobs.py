@@ -1,4 +1,4 @@
-"""The jobs of an installation: submit, list, watch, cancel, resume, delete."""
+"""Jobs of an installation: submit, list, watch, cancel, resume, delete."""
 
 from __future__ import annotations
 
@@ -16,40 +16,39 @@ from typing import Any
 
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError, UnknownJobError
-from entail.jobs.child import staging
-from entail.jobs.events import EventFile, Told, read_events
-from entail.jobs.fields import config_of, values_of
-from entail.jobs.folder import JobFolder
-from entail.jobs.given import absolute, forget, keep
-from entail.jobs.method import method
+from entail.jobs.events import EventBatch, EventFile, read_events
+from entail.jobs.folder import JobFolder, staging_folder
+from entail.jobs.inputs import absolute, prune, store
 from entail.jobs.queue import JobQueue
-from entail.jobs.record import OPEN, Job, JobSpec, State, Status
-from entail.jobs.worker import Worker, ensure_worker, workers
+from entail.jobs.record import OPEN, RESUMABLE, Job, JobSpec, State, Status
+from entail.jobs.workers import Worker, ensure_worker, list_workers
 from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
-from entail.trees.learning import check_name
+from entail.training.fields import config_of, values_of
+from entail.training.method import method
+from entail.trees.review.decisions import check_name
 
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 _TIMEOUT = 20.0
-_TENDS = 10.0
+_START_EVERY = 10.0
 
 
 class Jobs:
     """All jobs of an installation; one object serves all sessions of a process.
 
     Args:
-        settings: Default: the environment's.
+        settings: Settings; default: those of the environment.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or load_settings()
         self.folder = self.settings.jobs_dir.absolute()
-        self._known: dict[str, JobFolder] = {}
+        self._folders: dict[str, JobFolder] = {}
         self._events: dict[str, EventFile] = {}
-        self._tended = float("-inf")
+        self._last_start = float("-inf")
 
     @cached_property
     def queue(self) -> JobQueue:
-        """What workers take jobs from.
+        """Queue that workers take jobs from.
 
         Raises:
             JobError: If it cannot be opened.
@@ -67,33 +66,33 @@ class Jobs:
         device: str | None = None,
         about: str | None = None,
     ) -> Job:
-        """Queue a training, and see to it that a worker is there.
+        """Queue a training, and start a worker if there is none.
 
         Args:
             method_name: One of `methods()`.
-            config: The method's configuration, or values for it by name.
-            source: What it reads, likewise; files must be there.
-            name: The encoder to be, a folder under `models/`.
-            by: Who asks.
-            device: Where to train; None: the worker's setting.
-            about: What it learns from, in words; default: the source's own.
+            config: Configuration of the method, or values by name.
+            source: Data to train on, or values by name; its files must exist.
+            name: Name of the model to train, a folder under `models/`.
+            by: Author of the job.
+            device: Device to train on; None: the worker's setting.
+            about: Description of the data for people; default: that of the source.
 
         Raises:
-            JobError: If there is no such method, a file is missing, or it cannot be written or queued.
-            SettingsError: If a value is not of its type.
-            TrainingError: If the name will not do, is taken, or settings do not go together.
+            JobError: If there is no such method, a file is missing, or the job cannot be written or queued.
+            SettingsError: If a value has another type.
+            TrainingError: If the name is malformed or taken, or settings exclude each other.
         """
         refuse_in_demo("a training cannot be started")
-        how = method(method_name)
-        config = config_of(how.config, config) if isinstance(config, Mapping) else config
-        source = config_of(how.source, source) if isinstance(source, Mapping) else source
-        for given, wanted in ((config, how.config), (source, how.source)):
-            if not isinstance(given, wanted):
-                raise JobError(f"{how.name}: expected a {wanted.__name__}, found a {type(given).__name__}")
+        chosen = method(method_name)
+        config = config_of(chosen.config, config) if isinstance(config, Mapping) else config
+        source = config_of(chosen.source, source) if isinstance(source, Mapping) else source
+        for value, kind in ((config, chosen.config), (source, chosen.source)):
+            if not isinstance(value, kind):
+                raise JobError(f"{chosen.name}: expected a {kind.__name__}, found a {type(value).__name__}")
         now = datetime.now(UTC)
         spec = JobSpec(
             id=f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
-            method=how.name,
+            method=chosen.name,
             config=values_of(config),
             source=absolute(source),
             about=about or str(source),
@@ -102,12 +101,12 @@ class Jobs:
             at=now,
             device=device,
         )
-        with self._alone():
+        with self._submitting():
             for other in self.jobs():
                 if other.open and other.name.lower() == name.lower():
                     raise JobError(
-                        f"job {other.id}, which is {other.state}, makes an encoder called {other.name!r}; "
-                        "take another name"
+                        f"job {other.id}, which is {other.state}, trains a model called {other.name!r}; take "
+                        "another name"
                     )
             check_name(name, self.names_taken())
             self._create(spec, Status(state="queued", since=now, queued=now))
@@ -115,46 +114,45 @@ class Jobs:
         return self.job(spec.id)
 
     def jobs(self) -> list[Job]:
-        """Return all jobs, the newest first; one that cannot be read is left out (see `unreadable`)."""
-        return self._looked()[0]
+        """Return the readable jobs, newest first."""
+        return self._load_all()[0]
 
     def unreadable(self) -> dict[str, str]:
-        """Return the ids of jobs that cannot be read -> why; they can be deleted."""
-        return self._looked()[1]
+        """Return the ids of unreadable jobs -> the reason; they can be deleted."""
+        return self._load_all()[1]
 
     def job(self, job_id: str) -> Job:
         """Return a job as it is now.
 
+        Args:
+            job_id: Its id, or a beginning of the id that no other job has.
+
         Raises:
-            UnknownJobError: If there is none of this id; the beginning of an id that fits one will do.
+            UnknownJobError: If there is no such job.
             JobError: If it cannot be read.
         """
-        folder = self.place(job_id)
-        found = folder.look()
-        if found.state != "queued":
-            return found
-        ahead = [
-            job for job in self.queued() if (job.status.queued, job.id) < (found.status.queued, found.id)
-        ]
-        return replace(found, place=len(ahead) + 1)
+        job = self.folder_of(job_id).load()
+        if job.state != "queued":
+            return job
+        ahead = [other for other in self.queued() if _order(other) < _order(job)]
+        return replace(job, place=len(ahead) + 1)
 
     def queued(self) -> list[Job]:
-        """Return the jobs that wait, the next one first."""
-        waiting = [job for job in self._looked()[0] if job.state == "queued"]
-        return sorted(waiting, key=lambda job: (job.status.queued, job.id))
+        """Return the queued jobs, the next one first."""
+        return sorted((job for job in self.jobs() if job.state == "queued"), key=_order)
 
     def cancel(self, job_id: str, *, by: str) -> Job:
-        """End a job; one that runs writes a checkpoint first, and is `cancelling` until it has.
+        """Cancel a job; a running one is `cancelling` until it has written a checkpoint.
 
-        One that is not open stays as it is.
+        A job that is neither queued nor running stays as it is.
 
         Raises:
-            UnknownJobError: If there is none of this id.
+            UnknownJobError: If there is no such job.
             JobError: If that cannot be written.
         """
         refuse_in_demo("a training cannot be cancelled")
-        folder = self.place(job_id)
-        folder.look()
+        folder = self.folder_of(job_id)
+        folder.load()
         now = datetime.now(UTC)
         try:
             with folder.changing() as status:
@@ -167,7 +165,7 @@ class Jobs:
                             state="cancelled",
                             since=now,
                             ending="cancelled",
-                            what="it was cancelled before it began",
+                            what="it was cancelled before it started",
                             todo="resume it to queue it again, or delete it",
                         )
                     )
@@ -176,27 +174,27 @@ class Jobs:
         return self.job(folder.path.name)
 
     def resume(self, job_id: str) -> Job:
-        """Queue a job again that ended without being done: it goes on from its last checkpoint.
+        """Queue a job again that was cancelled, failed or interrupted, to continue from its checkpoint.
 
         Raises:
-            UnknownJobError: If there is none of this id.
-            JobError: If it is open or done, or it cannot be queued.
-            TrainingError: If its name is taken by now.
+            UnknownJobError: If there is no such job.
+            JobError: If it is open or done, or cannot be queued.
+            TrainingError: If its name was taken meanwhile.
         """
         refuse_in_demo("a training cannot be resumed")
-        folder = self.place(job_id)
-        found = folder.look()
-        with self._alone():
-            # Its own encoder may be there: it was killed after all was done, and before it could say so.
+        folder = self.folder_of(job_id)
+        found = folder.load()
+        with self._submitting():
+            # Its own model may be there: it was killed after the training, before it wrote its outcome.
             taken = self.names_taken() - ({found.name} if (folder.path / "placed.json").exists() else set())
             if found.resumable:
                 check_name(found.name, taken)
             try:
                 with folder.changing() as status:
-                    if status.state not in ("cancelled", "failed", "interrupted"):
+                    if status.state not in RESUMABLE:
                         raise JobError(
-                            f"job {found.id} is {found.state}: expected one that was cancelled, failed, or "
-                            "was interrupted"
+                            f"job {found.id} is {found.state}: expected a cancelled, failed or "
+                            "interrupted one"
                         )
                     (folder.path / "cancel.json").unlink(missing_ok=True)
                     now = datetime.now(UTC)
@@ -210,16 +208,16 @@ class Jobs:
         return self.job(found.id)
 
     def delete(self, job_id: str) -> None:
-        """Remove a job with its checkpoints, log and events; an encoder that came of it stays.
+        """Remove a job with its checkpoints, log and events; the model it trained stays.
 
         Raises:
-            UnknownJobError: If there is none of this id.
+            UnknownJobError: If there is no such job.
             JobError: If it is queued or runs, or cannot be removed.
         """
         refuse_in_demo("a training cannot be deleted")
-        folder = self.place(job_id)
+        folder = self.folder_of(job_id)
         try:
-            state: State = folder.look().state
+            state: State = folder.load().state
         except JobError:
             state = "failed"
         if state in OPEN:
@@ -229,86 +227,89 @@ class Jobs:
             folder.path.rename(gone)
         except OSError as error:
             raise JobError(f"job {folder.path.name} cannot be deleted: {error}") from error
-        self._known.pop(folder.path.name, None)
+        self._folders.pop(folder.path.name, None)
         self._events.pop(folder.path.name, None)
         shutil.rmtree(gone, ignore_errors=True)
-        shutil.rmtree(staging(self.settings.models_dir, folder.path.name), ignore_errors=True)
-        read = [str(value) for job in self.jobs() for value in job.spec.source.values()]
-        forget(self.folder / "given", read)
+        shutil.rmtree(staging_folder(self.settings.models_dir, folder.path.name), ignore_errors=True)
+        used = [str(value) for job in self.jobs() for value in job.spec.source.values()]
+        prune(self.folder / "given", used)
 
     def note(self, job_id: str) -> None:
-        """Remember that somebody has taken note of how a job ended.
+        """Dismiss the notice of a job's end, for everybody.
 
         Raises:
-            UnknownJobError: If there is none of this id.
+            UnknownJobError: If there is no such job.
             JobError: If that cannot be written.
         """
-        refuse_in_demo("what others are to see cannot be put away")
+        refuse_in_demo("notices of others cannot be dismissed")
         try:
-            (self.place(job_id).path / "noted").touch()
+            (self.folder_of(job_id).path / "noted").touch()
         except OSError as error:
-            raise JobError(f"it cannot be remembered: {error}") from error
+            raise JobError(f"the notice cannot be dismissed: {error}") from error
 
     def keep_file(self, name: str, content: bytes) -> Path:
-        """Keep a file that a training is to read, as long as a job does; see `entail.jobs.given`.
+        """Store a file for a training, as long as a job reads it; see `entail.jobs.inputs`.
 
         Raises:
             JobError: If it cannot be written.
         """
         refuse_in_demo("a training cannot be started")
-        return keep(self.folder / "given", name, content)
+        return store(self.folder / "given", name, content)
 
-    def events(self, job_id: str, *, after: int = 0) -> Told:
-        """Return what a training told, after the offset of an earlier answer; see `entail.jobs.events`."""
-        return read_events(self.place(job_id).events, after=after)
+    def events(self, job_id: str, *, after: int = 0) -> EventBatch:
+        """Return the events of a training after an offset; see `entail.jobs.events`."""
+        return read_events(self.folder_of(job_id).events, after=after)
 
-    def told(self, job_id: str) -> list[Mapping[str, Any]]:
-        """Return what a training told, up to now, for whoever looks every second; see `EventFile.events`."""
+    def list_events(self, job_id: str) -> list[Mapping[str, Any]]:
+        """Return the events of a training without replayed ones, cheaply for repeated calls."""
         return self._event_file(job_id).events()
 
     def points(self, job_id: str, *, most: int = 500) -> list[dict[str, Any]]:
-        """Return the same in long form for charts, at most so many steps; see `entail.jobs.events.points`."""
+        """Return the events as rows for charts, of at most `most` steps; see `entail.jobs.events.points`."""
         return self._event_file(job_id).points(most=most)
 
     def log_tail(self, job_id: str, *, lines: int = 100) -> str:
         """Return the last lines of a job's log, of its last 64 KiB."""
-        return self.place(job_id).log_tail(lines=lines)
+        return self.folder_of(job_id).log_tail(lines=lines)
 
     def log_after(self, job_id: str, offset: int) -> tuple[str, int]:
-        """Return what came into a job's log after an offset, and where to go on."""
-        return self.place(job_id).log_after(offset)
+        """Return a job's log after an offset, and the offset of its end."""
+        return self.folder_of(job_id).log_after(offset)
 
     def disk(self, job_id: str) -> int:
-        """Return how many bytes a job takes, checkpoints and all."""
-        return self.place(job_id).size()
+        """Return the size of a job on disk in bytes, with checkpoints."""
+        return self.folder_of(job_id).size()
 
     def workers(self) -> list[Worker]:
-        """Return the workers of all machines, those that are gone too."""
-        return workers(self.folder)
+        """Return the workers of all machines, dead ones too."""
+        return list_workers(self.folder)
 
     def ensure_worker(self) -> bool:
-        """Start a worker on this machine unless there is one, or the settings forbid; return whether it was.
+        """Start a worker if jobs wait and this machine has none; return whether it was started.
+
+        Tries once in ten seconds at most, so that pages may call it at every refresh.
+
+        Raises:
+            JobError: If it cannot be started.
+        """
+        if time.monotonic() - self._last_start < _START_EVERY or not self.queued():
+            return False
+        self._last_start = time.monotonic()
+        return self.start_worker()
+
+    def start_worker(self) -> bool:
+        """Start a worker on this machine, unless there is one or the settings forbid it.
+
+        Returns:
+            Whether it was started.
 
         Raises:
             JobError: If it cannot be started.
         """
         return self.settings.starts_worker and not is_demo() and ensure_worker(self.folder)
 
-    def tend(self) -> bool:
-        """Start a worker where jobs queue and none is there, as one was killed; return whether it was.
-
-        Cheap enough for whoever looks every second: it starts one in ten seconds at most.
-
-        Raises:
-            JobError: If it cannot be started.
-        """
-        if time.monotonic() - self._tended < _TENDS or not self.queued():
-            return False
-        self._tended = time.monotonic()
-        return self.ensure_worker()
-
-    def mend(self) -> None:
-        """Put jobs that queue into the queue again that are not in it: it may be another one, or lost.
+    def requeue_missing(self) -> None:
+        """Enqueue the queued jobs that are missing from the broker.
 
         Raises:
             JobError: If the queue cannot be read or written.
@@ -319,33 +320,30 @@ class Jobs:
                 self.queue.put(job.id)
 
     def names_taken(self) -> set[str]:
-        """Return the names that stand for something, or will: encoders, folders of `models/`, open jobs."""
+        """Return the names of encoders, of folders in `models/`, and of models that open jobs train."""
         from entail.encoders.catalogue import catalogue
 
-        models = self.settings.models_dir
-        folders = {folder.name for folder in models.iterdir()} if models.is_dir() else set()
-        return (
-            folders
-            | {entry.name for entry in catalogue()}
-            | {job.name for job in self._looked()[0] if job.open}
-        )
+        folders = {
+            one.name for place in self.settings.model_dirs if place.is_dir() for one in place.iterdir()
+        }
+        return folders | {entry.name for entry in catalogue()} | {job.name for job in self.jobs() if job.open}
 
-    def place(self, job_id: str) -> JobFolder:
+    def folder_of(self, job_id: str) -> JobFolder:
         """Return a job's folder, by its id or the beginning of it.
 
         Raises:
-            UnknownJobError: If there is none, or more than one.
+            UnknownJobError: If no job fits, or more than one.
         """
         if _ID.fullmatch(job_id) and (self.folder / job_id).is_dir():
-            return self._known.setdefault(job_id, JobFolder(self.folder / job_id))
+            return self._folders.setdefault(job_id, JobFolder(self.folder / job_id))
         fitting = [known for known in self._ids() if job_id and known.startswith(job_id)]
         if len(fitting) == 1:
-            return self.place(fitting[0])
-        found = f"{len(fitting)} begin so" if fitting else "`entail jobs list` shows those there are"
-        raise UnknownJobError(f"no job has the id {job_id!r}; {found}")
+            return self.folder_of(fitting[0])
+        hint = f"{len(fitting)} ids begin so" if fitting else "`entail jobs list` shows all jobs"
+        raise UnknownJobError(f"no job has the id {job_id!r}; {hint}")
 
     def _event_file(self, job_id: str) -> EventFile:
-        file = self.place(job_id).events
+        file = self.folder_of(job_id).events
         return self._events.setdefault(file.parent.name, EventFile(file))
 
     def _ids(self) -> list[str]:
@@ -353,26 +351,26 @@ class Jobs:
             return []
         return sorted((f.name for f in self.folder.iterdir() if _ID.fullmatch(f.name)), reverse=True)
 
-    def _looked(self) -> tuple[list[Job], dict[str, str]]:
+    def _load_all(self) -> tuple[list[Job], dict[str, str]]:
         found: list[Job] = []
         unreadable: dict[str, str] = {}
         for job_id in self._ids():
             try:
-                found.append(self.place(job_id).look())
+                found.append(self.folder_of(job_id).load())
             except UnknownJobError:
                 continue  # deleted meanwhile
             except JobError as error:
                 if (self.folder / job_id).is_dir():
                     unreadable[job_id] = str(error)
-        order = sorted(
-            (job for job in found if job.state == "queued"), key=lambda job: (job.status.queued, job.id)
-        )
+        order = sorted((job for job in found if job.state == "queued"), key=_order)
         places = {job.id: place for place, job in enumerate(order, start=1)}
-        found.sort(key=lambda job: (job.spec.at, job.id), reverse=True)  # an id tells seconds, no less
+        found.sort(
+            key=lambda job: (job.spec.at, job.id), reverse=True
+        )  # ids of one second are in random order
         return [replace(job, place=places.get(job.id)) for job in found], unreadable
 
     def _create(self, spec: JobSpec, status: Status) -> None:
-        """Make a job's folder, whole or not at all."""
+        """Write a job's folder in one move."""
         unfinished = self.folder / f".new-{spec.id}"
         try:
             unfinished.mkdir(parents=True)
@@ -385,9 +383,9 @@ class Jobs:
 
     def _queue(self, job_id: str) -> None:
         self.queue.put(job_id)
-        self.ensure_worker()
+        self.start_worker()
 
-    def _alone(self) -> Any:  # noqa: ANN401 - a context manager of filelock's
+    def _submitting(self) -> Any:  # noqa: ANN401 - a context manager of filelock's
         from filelock import FileLock
 
         try:
@@ -395,3 +393,7 @@ class Jobs:
         except OSError as error:
             raise JobError(f"jobs cannot be written into {self.folder}: {error}") from error
         return FileLock(self.folder / "submit.lock", timeout=_TIMEOUT)
+
+
+def _order(job: Job) -> tuple[datetime, str]:
+    return job.status.queued, job.id

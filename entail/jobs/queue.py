@@ -1,7 +1,7 @@
-"""Which job is next: Huey over SQLite in the data folder, or over Redis or PostgreSQL by URL.
+"""Queue of job ids: Huey over SQLite in the data folder, or over Redis or PostgreSQL by URL.
 
-The queue holds ids and nothing else; what a job is, and how it stands, is its folder's to say. So a queue
-that is lost loses no job: a worker puts what is `queued` into it again.
+The queue holds ids only; a job's folder holds its state. A lost queue therefore loses no job: a worker
+enqueues again what is `queued`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _TASK = "train"
 
 
 class JobQueue:
-    """Ids in order of arrival.
+    """First-in, first-out queue of job ids.
 
     Args:
-        folder: Where SQLite's file is.
-        url: `redis://...` or `postgresql://...` instead; never shown, for it may hold a password.
+        folder: Folder of SQLite's file.
+        url: `redis://...` or `postgresql://...` instead; never shown, as it may contain a password.
 
     Raises:
         JobError: If it cannot be opened.
@@ -34,7 +34,7 @@ class JobQueue:
         self._put = self.huey.task(name=_TASK)(self._run)
 
     def put(self, job_id: str) -> None:
-        """Append a job.
+        """Enqueue a job.
 
         Raises:
             JobError: If the queue cannot be written.
@@ -45,7 +45,7 @@ class JobQueue:
             raise JobError(f"the job cannot be queued: {type(error).__name__}: {error}") from error
 
     def waiting(self) -> list[str]:
-        """Return the ids in it, the next one first.
+        """Return the queued ids, the next one first.
 
         Raises:
             JobError: If the queue cannot be read.
@@ -56,7 +56,7 @@ class JobQueue:
             raise JobError(f"the queue cannot be read: {type(error).__name__}: {error}") from error
 
     def consumer(self, work: Callable[[str], None], *, jobs: int) -> Any:  # noqa: ANN401 - Huey has no types
-        """Return Huey's consumer, which gives ids to `work`, so many at a time."""
+        """Return a consumer that calls `work` with each id, in `jobs` threads."""
         self._work = work
         return self.huey.create_consumer(
             workers=jobs,
@@ -64,7 +64,7 @@ class JobQueue:
             periodic=False,
             initial_delay=0.1,
             max_delay=1.0,
-            # Nobody waits for a training when a worker is stopped: it stops with a checkpoint.
+            # A stopped worker does not wait here: its trainings stop with a checkpoint.
             shutdown_timeout=0.1,
         )
 
@@ -73,7 +73,7 @@ class JobQueue:
 
 
 def _nobody(job_id: str) -> None:
-    raise JobError(f"job {job_id} was taken from the queue by a process that is no worker")
+    raise JobError(f"job {job_id} was dequeued by a process that is no worker")
 
 
 def _huey(folder: Path, url: str | None) -> Any:  # noqa: ANN401 - Huey has no types
@@ -82,7 +82,7 @@ def _huey(folder: Path, url: str | None) -> Any:  # noqa: ANN401 - Huey has no t
     from huey.serializer import Serializer
 
     class Json(Serializer):  # type: ignore[misc]  # Huey has no types
-        """Messages as JSON, since Huey's own way is a pickle."""
+        """JSON messages in place of Huey's pickles."""
 
         def _serialize(self, data: Any) -> bytes:  # noqa: ANN401 - Huey's messages
             return json.dumps(data).encode()

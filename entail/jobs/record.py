@@ -1,4 +1,4 @@
-"""What was asked for, and what has become of it: frozen records, to and from JSON."""
+"""Records of a job, to and from JSON: specification, status, outcome."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ Ending = Literal[
     "refused",
     "error",
 ]
-"""Why a job is not done: a person wished it; it was killed; its worker was, or was stopped; no room on the
-disk; none in memory; a loss that is no number; a clear error of ours; one that nobody expected."""
+"""Kind of ending of a job that is not done; `entail.jobs.endings` describes each."""
 
 OPEN: frozenset[State] = frozenset({"queued", "running", "cancelling"})
 RESUMABLE: frozenset[State] = frozenset({"cancelled", "failed", "interrupted"})
@@ -42,18 +41,18 @@ RESUMABLE: frozenset[State] = frozenset({"cancelled", "failed", "interrupted"})
 
 @dataclass(frozen=True)
 class JobSpec:
-    """What was asked for; it never changes.
+    """Immutable specification of a job.
 
     Attributes:
-        id: When it was asked for and some digits of chance; ids sort by time.
+        id: Time of submission and random digits; ids sort by time.
         method: Name of the method.
-        config: The method's settings, of JSON's types.
-        source: What it reads, of JSON's types.
-        about: The same in words.
-        name: The encoder to be, a folder under `models/`.
-        by: Who asked.
-        at: When, in UTC.
-        device: Where to train; None: the worker's setting.
+        config: Settings of the method, as JSON values.
+        source: Data to train on, as JSON values.
+        about: Description of the data for people.
+        name: Name of the model to train, a folder under `models/`.
+        by: Author of the job.
+        at: Time of submission, UTC.
+        device: Device to train on; None: the worker's setting.
     """
 
     id: str
@@ -67,28 +66,28 @@ class JobSpec:
     device: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return plain(self)
 
 
 @dataclass(frozen=True)
 class Status:
-    """What is stored of how a job stands; `cancelling` is told by the wish to cancel beside it.
+    """Stored status of a job; a request to cancel stands in a file beside it.
 
     Attributes:
-        state: As it was written last.
-        since: When, in UTC.
-        queued: When it came into the queue last.
-        attempt: Times a worker took it up.
-        host: The worker's machine.
-        worker: The worker's process.
-        pid: The process that trains, and its group.
-        started: When it was taken up last.
-        ended: When that ended.
-        seconds: Spent on it before it was taken up last.
-        ending: Why it is not done.
-        what: What happened, in words.
-        todo: What to do about it, in words.
+        state: Last written state.
+        since: Time of that state, UTC.
+        queued: Time of the last enqueueing.
+        attempt: Number of attempts.
+        host: Machine of the worker.
+        worker: Process id of the worker.
+        pid: Process id of the training, which leads a process group.
+        started: Start of the last attempt.
+        ended: End of the last attempt.
+        seconds: Duration of the earlier attempts.
+        ending: Kind of ending, unless it is done.
+        what: Cause of the ending, for people.
+        todo: Remedy, for people.
     """
 
     state: State
@@ -106,25 +105,25 @@ class Status:
     todo: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return plain(self)
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job as it is at this moment.
+    """Snapshot of a job.
 
     Attributes:
-        spec: What was asked for.
-        state: How it stands.
-        status: What is stored of that.
-        place: Its place in the queue, 1 is next; None where it does not queue.
-        progress: How far the present piece of work is, while it runs.
-        cancelled_by: Who wished it to end, where somebody did.
-        result: What the method says it came to, once it is done.
-        evaluation: Its figures beside the active encoder's (`Beside.to_json`), once it is done; None where
-            there was no split to measure on.
-        noted: Whether somebody has taken note of how it ended.
+        spec: Specification.
+        state: Current state.
+        status: Stored status.
+        place: Position in the queue, 1 is next; None unless it is queued.
+        progress: Progress of the current piece of work, while it runs.
+        cancelled_by: Author of the request to cancel, if there is one.
+        result: Result of the method, once it is done.
+        evaluation: Comparison with the active encoder (`PairedComparison.to_json`), once it is done; None
+            without a dev split.
+        noted: Whether somebody dismissed the notice of its end.
     """
 
     spec: JobSpec
@@ -139,27 +138,27 @@ class Job:
 
     @property
     def id(self) -> str:
-        """The spec's."""
+        """Id of the job."""
         return self.spec.id
 
     @property
     def name(self) -> str:
-        """The encoder to be."""
+        """Name of the model."""
         return self.spec.name
 
     @property
     def open(self) -> bool:
-        """Whether something is still to happen by itself."""
+        """Whether it is queued or runs."""
         return self.state in OPEN
 
     @property
     def resumable(self) -> bool:
-        """Whether it can be queued again, to go on where it was."""
+        """Whether it can be queued again, to continue from its checkpoint."""
         return self.state in RESUMABLE
 
     @property
     def seconds(self) -> float:
-        """Time spent on it, over all attempts."""
+        """Duration of all attempts."""
         status = self.status
         if status.started is None:
             return 0.0
@@ -168,11 +167,11 @@ class Job:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What looked wrong, in words."""
+        """Warnings of the training."""
         return tuple(map(str, (self.result or {}).get("warnings", ())))
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return {
             **self.spec.to_json(),
             **{name: value for name, value in self.status.to_json().items() if name != "state"},
@@ -188,15 +187,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an attempt ended, told by the process that trained.
+    """Outcome of one attempt, written by the training process.
 
     Attributes:
-        attempt: Which.
-        state: `done`, or how else.
-        ending: Why it is not done.
-        what: What happened, in words.
-        todo: What to do about it.
-        result: What the method says it came to.
+        attempt: Number of the attempt.
+        state: Final state.
+        ending: Kind of ending, unless it is done.
+        what: Cause of the ending, for people.
+        todo: Remedy, for people.
+        result: Result of the method.
         evaluation: See `Job`.
     """
 
@@ -210,22 +209,22 @@ class Outcome:
 
 
 def plain(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any of these records
-    """Return a record of JSON's types."""
+    """Return a record as a JSON-serialisable dict."""
     return {
         name: value.isoformat() if isinstance(value, datetime) else value
         for name, value in asdict(record).items()
     }
 
 
-def record_of(kind: type[R], told: Mapping[str, Any]) -> R:
-    """Take back what `plain` returned; what a newer version wrote beside it is passed over.
+def record_of(kind: type[R], content: Mapping[str, Any]) -> R:
+    """Return the record that `plain` turned into JSON; fields of newer versions are ignored.
 
     Raises:
         TypeError: If a field is missing.
-        ValueError: If a time is none.
+        ValueError: If a time is malformed.
     """
     known = {f.name: f.type for f in fields(kind)}  # type: ignore[arg-type]  # R is one of these records
-    values = {name: value for name, value in told.items() if name in known}
+    values = {name: value for name, value in content.items() if name in known}
     for name, type_ in known.items():
         if "datetime" in str(type_) and values.get(name) is not None:
             values[name] = datetime.fromisoformat(values[name])

@@ -1,4 +1,4 @@
-"""A worker at one job: starts the process that trains, ends it where that is wished, sees how it ended."""
+"""Supervision of one job by its worker: start of the training process, cancellation, outcome."""
 
 from __future__ import annotations
 
@@ -16,79 +16,78 @@ from pathlib import Path
 from typing import Protocol
 
 from entail.errors import DataError, JobError
-from entail.jobs.endings import ended, oom_kills, outcome_of_exit
+from entail.jobs.endings import make_outcome, oom_kills, outcome_of_exit
 from entail.jobs.folder import BEAT, JobFolder
+from entail.jobs.locks import acquire
 from entail.jobs.record import Outcome, Status
+from entail.jobs.workers import python_path
 
 NICE = 10
-"""Added to the niceness of the process that trains: the app comes first."""
+"""Added to the niceness of the training process: the app comes first."""
 
-STOPS = 20.0
-"""Seconds for a step and a checkpoint, after which a process that was asked to stop is told to."""
+TERMINATE_AFTER = 20.0
+"""Seconds for a step and a checkpoint, after which a process that should stop is sent SIGTERM."""
 
-ENDS = 5.0
-"""Seconds after which a process that was told to end is killed."""
+KILL_AFTER = 5.0
+"""Seconds after SIGTERM until SIGKILL."""
 
-LOOKS = 0.1
-"""Seconds between two looks at it."""
-
+_POLL = 0.1
 _TRIES = 5
 
 
 class Process(Protocol):
-    """What is needed of a process; `subprocess.Popen` has it."""
+    """Part of `subprocess.Popen` that supervision needs."""
 
     pid: int
 
     def poll(self) -> int | None:
-        """Return its exit code, below 0 for a signal; None while it runs."""
+        """Return the exit code, below 0 for a signal; None while it runs."""
         ...
 
 
 Spawn = Callable[[JobFolder, int, int, int], Process]
-"""Starts the process that trains: job, attempt, the lock and the end of a pipe to hand down."""
+"""Starts the training process of a job: folder, attempt, descriptors of lock and pipe to hand down."""
 
 
 def run_job(job: JobFolder, *, stopping: Callable[[], bool], spawn: Spawn | None = None) -> Status | None:
-    """Take a queued job, train, and return how it ended; None if it is not to be had.
+    """Run a queued job and return its final status; None if another worker has it or it is not queued.
 
     Args:
         job: The job.
-        stopping: Asked all the while whether the worker is to end: then the training stops with a checkpoint.
-        spawn: Starts the process that trains; default: `spawn_child`.
+        stopping: Called all the time; True stops the training with a checkpoint.
+        spawn: Starts the training process; default: `spawn_child`.
 
     Raises:
         JobError: If the job cannot be read or changed.
     """
-    lock = job.hold()
+    lock = acquire(job.lock)
     if lock is None:
         return None
     try:
         try:
-            begun = _begin(job)
+            status = _start(job)
         except DataError as error:
-            raise JobError(f"job {job.path.name} cannot be begun: {error}") from error
-        if begun is None:
+            raise JobError(f"job {job.path.name} cannot be started: {error}") from error
+        if status is None:
             return None
-        outcome = _attempt(job, begun, lock, stopping=stopping, spawn=spawn or spawn_child)
+        outcome = _attempt(job, status, lock, stopping=stopping, spawn=spawn or spawn_child)
         return job.finish(outcome)
     finally:
         os.close(lock)
 
 
 def spawn_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> subprocess.Popen[bytes]:
-    """Start `entail.jobs.child` in a session of its own, behind everything else that the machine does."""
+    """Start `entail.jobs.child` in a session of its own, with a lower priority than everything else."""
     threads = str(max(1, (os.cpu_count() or 1) // 2))
-    package = str(Path(__file__).parents[2])
     environment = {
-        # What was said beforehand holds: half of the processor, so that the app stays quick.
+        # Half of the processor, so that the app stays quick, unless the environment says otherwise.
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), threads),
         **os.environ,
-        # Threads that wait by spinning would take the core that the app was left.
+        # Threads that wait by spinning would take the app's cores.
         "OMP_WAIT_POLICY": "PASSIVE",
         "TOKENIZERS_PARALLELISM": "false",
         "PYTHONUNBUFFERED": "1",
-        "PYTHONPATH": os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH")))),
+        "PYTHONPATH": python_path(),
     }
     with job.log.open("ab") as log:
         log.write(f"-- attempt {attempt}, {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC\n".encode())
@@ -102,38 +101,38 @@ def spawn_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> subproces
             start_new_session=True,
             pass_fds=(lock, pipe),
         )
-    stand_behind(process.pid)
+    lower_priority(process.pid)
     return process
 
 
-def stand_behind(pid: int, *, proc: Path = Path("/proc")) -> None:
-    """Let a process that leads a session of its own have the processor after everything else.
+def lower_priority(pid: int, *, proc: Path = Path("/proc")) -> None:
+    """Lower the priority of a process that leads a session of its own.
 
     Args:
         pid: The process.
-        proc: Where the system tells of its processes.
+        proc: Folder in which the system shows its processes.
     """
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
-    # Where Linux shares the processor among sessions first (autogroups), that weighs within one session only.
+    # Linux may share the processor among sessions first (autogroups): niceness then counts within one only.
     with contextlib.suppress(OSError, ValueError):
-        # What never began a session, as in a container, reads as nothing: it weighs what is usual, 0.
+        # Without a session of its own, as in a container, the file is empty: the default is 0.
         own = int((proc / "self" / "autogroup").read_text(encoding="ascii").rpartition(" ")[2] or 0)
         for _ in range(_TRIES):
             try:
                 (proc / str(pid) / "autogroup").write_text(str(min(19, own + NICE)), encoding="ascii")
                 return
-            except BlockingIOError:  # the system takes one such change in a tenth of a second
-                time.sleep(LOOKS)
+            except BlockingIOError:  # the system accepts one such change in a tenth of a second
+                time.sleep(0.1)
 
 
-def _begin(job: JobFolder) -> Status | None:
-    """Make a queued job one that runs, None if it does not queue any more."""
+def _start(job: JobFolder) -> Status | None:
+    """Set a queued job to running; return its status, None if it is not queued any more."""
     with job.changing() as status:
         if status.state != "queued":
             return None
         now = datetime.now(UTC)
-        begun = replace(
+        started = replace(
             status,
             state="running",
             since=now,
@@ -150,61 +149,57 @@ def _begin(job: JobFolder) -> Status | None:
         job.beat()
         for name in ("progress.json", "cancel.json", "noted"):
             (job.path / name).unlink(missing_ok=True)
-        job.write_status(begun)
-    return begun
+        job.write_status(started)
+    return started
 
 
 def _attempt(
-    job: JobFolder, begun: Status, lock: int, *, stopping: Callable[[], bool], spawn: Spawn
+    job: JobFolder, started: Status, lock: int, *, stopping: Callable[[], bool], spawn: Spawn
 ) -> Outcome:
     before = oom_kills()
     reading, writing = os.pipe()
     try:
         try:
-            process = spawn(job, begun.attempt, lock, reading)
+            process = spawn(job, started.attempt, lock, reading)
         except OSError as error:
-            return ended(begun.attempt, "error", f"no process could be started: {error}")
+            return make_outcome(started.attempt, "error", f"no process could be started: {error}")
         finally:
             os.close(reading)
         with contextlib.suppress(DataError), job.changing() as status:
-            if status.attempt == begun.attempt:
+            if status.attempt == started.attempt:
                 job.write_status(replace(status, pid=process.pid))
         code, stopped = _wait(job, process, writing, stopping)
         writing = -1 if stopped else writing
     finally:
         if writing >= 0:
             os.close(writing)
-    told = job.outcome
-    if told is None or told.attempt != begun.attempt:
+    outcome = job.outcome
+    if outcome is None or outcome.attempt != started.attempt:
         memory = oom_kills() > before
-        told = outcome_of_exit(begun.attempt, code, folder=job.path, out_of_memory=memory)
-        if stopped and told.state != "done":
-            told = ended(begun.attempt, "stopped_worker")
-    if told.state != "done" and job.wish() is not None:
-        told = ended(begun.attempt, "cancelled")
-    return told
+        outcome = outcome_of_exit(started.attempt, code, folder=job.path, out_of_memory=memory)
+        if stopped and outcome.state != "done":
+            outcome = make_outcome(started.attempt, "stopped_worker")
+    if outcome.state != "done" and job.cancel_request is not None:
+        outcome = make_outcome(started.attempt, "cancelled")
+    return outcome
 
 
 def _wait(job: JobFolder, process: Process, pipe: int, stopping: Callable[[], bool]) -> tuple[int, bool]:
-    """Wait for the end; return the exit code, and whether the pipe was closed to stop it."""
-    closed, beaten, asked = False, 0.0, None
-    signals = [(STOPS, signal.SIGTERM), (STOPS + ENDS, signal.SIGKILL)]
+    """Wait for the end; return the exit code, and whether the pipe was closed to stop the process."""
+    closed, last_beat, stop_since = False, 0.0, None
+    signals = [(TERMINATE_AFTER, signal.SIGTERM), (TERMINATE_AFTER + KILL_AFTER, signal.SIGKILL)]
     while (code := process.poll()) is None:
         now = time.monotonic()
-        if now - beaten >= BEAT:
+        if now - last_beat >= BEAT:
             job.beat()
-            beaten = now
+            last_beat = now
         if stopping() and not closed:
             os.close(pipe)
             closed = True
-        if asked is None and (closed or job.wish() is not None):
-            asked = now
-        if asked is not None and signals and now - asked >= signals[0][0]:
-            _send(process.pid, signals.pop(0)[1])
-        time.sleep(LOOKS)
+        if stop_since is None and (closed or job.cancel_request is not None):
+            stop_since = now
+        if stop_since is not None and signals and now - stop_since >= signals[0][0]:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signals.pop(0)[1])
+        time.sleep(_POLL)
     return code, closed
-
-
-def _send(group: int, sent: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, sent)

@@ -1,1 +1,1 @@
-"""What whoever keeps an installation running looks at, and what they may clean up."""
+"""Operation of an installation: doctor, storage, logs, licences, cleaning."""

@@ -1,8 +1,7 @@
-"""What can be removed because it can be made again: its size, what removing it costs, and doing so.
+"""Removal of files that can be regenerated: their size and the cost of removing them.
 
-Never among it: the database, corpora, encoders (active, former or any other), the pointers to them, backups,
-the settings and results of jobs. A thing is looked at again, under its owner's lock, at the moment it goes;
-what came into use meanwhile stays.
+The database, corpora, models, the registry of active models, backups, and settings and results of jobs are
+never listed. Each item is checked again under its owner's lock before removal; one in use stays.
 """
 
 from __future__ import annotations
@@ -20,27 +19,26 @@ from typing import Any, Literal
 from entail.encoders.catalogue import catalogue
 from entail.errors import DataError, EntailError, SettingsError
 from entail.index.vectors import remove_entry
-from entail.jobs.child import staging
-from entail.jobs.folder import JobFolder
+from entail.jobs.folder import JobFolder, staging_folder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import OPEN
 from entail.operations.logs import logs
 from entail.operations.storage import size_of
 from entail.settings import Settings, refuse_in_demo
-from entail.trees.corpora import CorpusStore
+from entail.trees.store.corpora import CorpusStore
 
 Kind = Literal["vectors", "checkpoints", "leftovers", "logs"]
 
 KINDS: Mapping[Kind, str] = {
-    "vectors": "vectors of premises, cached for search",
-    "checkpoints": "checkpoints of jobs that have ended",
-    "leftovers": "what was left half done, or of deleted jobs",
+    "vectors": "cached premise vectors",
+    "checkpoints": "checkpoints of finished jobs",
+    "leftovers": "incomplete files and files of deleted jobs",
     "logs": "logs of the app, the workers and the command line",
 }
-"""What can be removed, by kind."""
+"""Kind of removable item -> title."""
 
 RESTS = 3600.0
-"""Seconds for which something half done is left alone: somebody may be at it."""
+"""Minimum age of an incomplete file in seconds: a process may still write a younger one."""
 
 NOTHING = "nothing"
 
@@ -50,16 +48,16 @@ _JOB_ID = re.compile(r"\.(?:deleted|new|job)-(\d{8}-\d{6}-[0-9a-f]{6})")
 
 @dataclass(frozen=True, slots=True)
 class Removable:
-    """Something that can be made again.
+    """Item that can be regenerated.
 
     Attributes:
-        id: Kind and name, the same as long as it is there.
-        kind: What kind of thing it is.
-        what: What it is, in words.
-        size: Its bytes.
-        cost: What removing it costs, in words.
-        wanted: Whether somebody is likely to need it again soon.
-        path: Where it is.
+        id: Kind and name, stable while it exists.
+        kind: Its kind.
+        what: Description.
+        size: Bytes.
+        cost: Cost of removing it, in words.
+        wanted: Whether it is likely to be needed again soon.
+        path: Its file or folder.
     """
 
     id: str
@@ -71,17 +69,17 @@ class Removable:
     path: Path
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types, without where it is."""
+        """Return a JSON-serialisable dict without the path."""
         return {name: value for name, value in asdict(self).items() if name != "path"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What came of it.
+    """Result of a removal.
 
     Attributes:
-        removed: What is gone.
-        kept: Id -> why it stayed.
+        removed: Removed items.
+        kept: Id -> reason why an item stayed.
     """
 
     removed: tuple[Removable, ...]
@@ -89,16 +87,16 @@ class Cleaned:
 
     @property
     def size(self) -> int:
-        """Bytes that were given back."""
+        """Freed bytes."""
         return sum(thing.size for thing in self.removed)
 
 
 def removable(jobs: Jobs | None = None, *, corpora: CorpusStore | None = None) -> list[Removable]:
-    """Return what can be removed, the largest of each kind first; nothing is changed.
+    """Return the removable items, the largest of each kind first; nothing is changed.
 
     Args:
         jobs: The installation's jobs.
-        corpora: Its corpora, for vectors to be told by name; without them by their number alone.
+        corpora: Its corpora, for names in descriptions of vectors; optional.
     """
     jobs = jobs or Jobs()
     found = [
@@ -112,15 +110,15 @@ def removable(jobs: Jobs | None = None, *, corpora: CorpusStore | None = None) -
 
 
 def chosen(there: Sequence[Removable], what: Collection[str], *, wanted: bool = False) -> list[Removable]:
-    """Return those of some things that are meant by kinds or ids.
+    """Select items by kind or id.
 
     Args:
-        there: What can be removed.
-        what: Kinds, or ids of single things.
-        wanted: By its kind take also what somebody is likely to need again soon.
+        there: Removable items.
+        what: Kinds, or ids of single items.
+        wanted: For a kind, include items that are likely to be needed again soon.
 
     Raises:
-        SettingsError: If one of them means nothing that is there.
+        SettingsError: If a name matches no kind and no item.
     """
     unknown = [name for name in what if name not in KINDS and name not in {thing.id for thing in there}]
     if unknown:
@@ -132,11 +130,11 @@ def chosen(there: Sequence[Removable], what: Collection[str], *, wanted: bool = 
 
 
 def clean(ids: Collection[str], *, jobs: Jobs | None = None, corpora: CorpusStore | None = None) -> Cleaned:
-    """Remove things by their ids; what is not there any more, or in use now, stays and is told.
+    """Remove items by id; missing items and items in use are reported in `kept`.
 
     Raises:
         DemoError: In a demo.
-        SettingsError: If an id names no kind of thing that can be removed.
+        SettingsError: If an id begins with no known kind.
     """
     refuse_in_demo("nothing can be cleaned up")
     for name in ids:
@@ -145,7 +143,7 @@ def clean(ids: Collection[str], *, jobs: Jobs | None = None, corpora: CorpusStor
     jobs = jobs or Jobs()
     there = {thing.id: thing for thing in removable(jobs, corpora=corpora)}
     removed: list[Removable] = []
-    kept = {name: "it is not there any more, or came into use" for name in ids if name not in there}
+    kept = {name: "missing or in use" for name in ids if name not in there}
     for thing in (there[name] for name in ids if name in there):
         try:
             _remove(thing, jobs)
@@ -161,14 +159,14 @@ def _remove(thing: Removable, jobs: Jobs) -> None:
     roots = (jobs.settings.data_dir, jobs.settings.models_dir)
     inside = any(thing.path.absolute().is_relative_to(root.absolute()) for root in roots)
     if thing.path.is_symlink() or not inside:
-        raise DataError(f"{thing.path} leads out of the data folder, so it stays")
+        raise DataError(f"{thing.path} is outside the data folder")
     match thing.kind:
         case "vectors":
             remove_entry(thing.path)
         case "checkpoints":
-            _remove_checkpoints(jobs.place(thing.path.parent.name))
+            _remove_checkpoints(jobs.folder_of(thing.path.parent.name))
         case "logs":
-            thing.path.write_bytes(b"")  # whoever writes it goes on at its end
+            thing.path.write_bytes(b"")  # its writers append
         case "leftovers" if thing.path.is_dir():
             shutil.rmtree(thing.path)
         case "leftovers":
@@ -178,8 +176,8 @@ def _remove(thing: Removable, jobs: Jobs) -> None:
 def _remove_checkpoints(job: JobFolder) -> None:
     with job.changing() as status:
         if status.state in OPEN:
-            raise DataError(f"job {job.path.name} is {status.state}: it needs its checkpoint")
-        # Out of the way in one move: who resumes it finds a checkpoint, or none.
+            raise DataError(f"job {job.path.name} is {status.state} and needs its checkpoint")
+        # Renamed first: a resumed job finds a whole checkpoint or none.
         gone = job.path / ".checkpoints-removed"
         shutil.rmtree(gone, ignore_errors=True)
         job.checkpoints.rename(gone)
@@ -207,11 +205,11 @@ def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Remova
             id=f"vectors/{place.parent.name}/{place.name}",
             kind="vectors",
             what=f"{of} by {', '.join(users) or revision or 'an unknown encoder'}"
-            + ("" if corpus or corpora is None else ", of a version that is past, or a corpus that is gone"),
+            + ("" if corpus or corpora is None else ", of an old version or a deleted corpus"),
             size=size_of(place),
-            cost=f"who searches them next waits until {count:,} premises are encoded again"
+            cost=f"the next search encodes {count:,} premises again"
             if wanted
-            else NOTHING + ": nobody searches them any more",
+            else NOTHING + ": no search uses them",
             wanted=wanted,
             path=place,
         )
@@ -223,7 +221,7 @@ def _corpus_names(corpora: CorpusStore) -> dict[str, str]:
 
 def _checkpoints(jobs: Jobs) -> Iterator[Removable]:
     for job in jobs.jobs():
-        place = jobs.place(job.id).checkpoints
+        place = jobs.folder_of(job.id).checkpoints
         if job.open or not place.is_dir():
             continue
         yield Removable(
@@ -231,7 +229,7 @@ def _checkpoints(jobs: Jobs) -> Iterator[Removable]:
             kind="checkpoints",
             what=f"of {job.name}, {job.state} ({job.id})",
             size=size_of(place),
-            cost=f"resuming it starts anew: {_minutes(job.seconds)} of training are lost"
+            cost=f"a resumed job starts over: {_minutes(job.seconds)} of training are lost"
             if job.resumable
             else NOTHING,
             wanted=job.resumable,
@@ -246,7 +244,7 @@ def _minutes(seconds: float) -> str:
 def _leftovers(jobs: Jobs) -> Iterator[Removable]:
     models = jobs.settings.models_dir
     open_jobs = {job.id for job in jobs.jobs() if job.open}
-    known = {staging(models, job_id) for job_id in open_jobs}
+    known = {staging_folder(models, job_id) for job_id in open_jobs}
     places = [*jobs.folder.glob(".deleted-*"), *jobs.folder.glob(".new-*"), *models.glob(".job-*")]
     removed = list(jobs.folder.glob("[0-9]*/.checkpoints-removed"))
     unfinished = [p for p in jobs.settings.vectors_dir.glob("*/.*") if p.name != ".locks"]
@@ -257,7 +255,7 @@ def _leftovers(jobs: Jobs) -> Iterator[Removable]:
             continue
         if rests:
             name = place.relative_to(models if place.parent == models else jobs.settings.data_dir).as_posix()
-            what = "of a deleted job" if place.name.startswith(".deleted-") else "left half done"
+            what = "of a deleted job" if place.name.startswith(".deleted-") else "incomplete"
             yield Removable(f"leftovers/{name}", "leftovers", what, size_of(place), NOTHING, False, place)
 
 
@@ -270,7 +268,7 @@ def _logs(settings: Settings) -> Iterator[Removable]:
                     kind="logs",
                     what=f"of {log.what}",
                     size=size,
-                    cost="what it says cannot be looked up any more",
+                    cost="its messages are lost",
                     wanted=False,
                     path=file,
                 )

@@ -1,4 +1,4 @@
-"""Under which licences everything here stands: packages, encoders, corpora, what ships."""
+"""Licences of packages, encoders, corpora and the packaged sample."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from entail.encoders.catalogue import catalogue
 
-UNKNOWN = "not said"
+UNKNOWN = "unknown"
 
 _LONGEST = 60
 _CLASSIFIER = "License :: OSI Approved :: "
@@ -21,15 +21,15 @@ _TERMS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """What stands under which licence.
+    """Licence of one component.
 
     Attributes:
-        kind: What it is.
-        name: How it is called.
-        version: Its version or revision; empty where there is none.
-        licence: As it says itself, in short.
-        look: Whether somebody should look at it before it is passed on: nothing is said, or the words speak
-            of terms for whoever passes it on. No lawyer's word.
+        kind: Kind of component.
+        name: Its name.
+        version: Version or revision; empty where there is none.
+        licence: Licence by its own statement, shortened.
+        look: Whether to review it before redistribution: the licence is unknown or may set terms for that.
+            No legal advice.
     """
 
     kind: Literal["package", "encoder", "corpus", "sample"]
@@ -39,12 +39,12 @@ class Licence:
     look: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return asdict(self)
 
 
 def package_licences() -> list[Licence]:
-    """Return every installed package with its licence, by name; vis-network comes within pyvis."""
+    """Return the licences of all installed packages, by name; pyvis includes vis-network."""
     found: dict[str, Licence] = {}
     for package in metadata.distributions():
         about = package.metadata
@@ -59,7 +59,7 @@ def package_licences() -> list[Licence]:
 
 
 def encoder_licences() -> list[Licence]:
-    """Return the encoders in reach with the licences on their cards."""
+    """Return the licences of available encoders, from their cards."""
     return [
         _of("encoder", entry.name, (entry.revision or "").rpartition("@")[2], entry.licence or UNKNOWN)
         for entry in catalogue()
@@ -67,14 +67,14 @@ def encoder_licences() -> list[Licence]:
 
 
 def data_licences(corpora: Iterable[tuple[str, int, str]]) -> list[Licence]:
-    """Return the sample that ships, and corpora (name, version, licence) as their owners said.
+    """Return the licences of the packaged sample and of corpora (name, version, licence).
 
     >>> [found.licence for found in data_licences([("ours", 3, "")])]
-    ['Apache-2.0; facts CC BY-SA 4.0 (WorldTree)', 'not said']
+    ['Apache-2.0; facts CC BY-SA 4.0 (WorldTree)', 'unknown']
     """
     sample = Licence(
         "sample",
-        "EntailmentBank sample, as it ships",
+        "EntailmentBank sample, packaged",
         "",
         "Apache-2.0; facts CC BY-SA 4.0 (WorldTree)",
         False,
@@ -90,7 +90,7 @@ def _of(kind: Literal["package", "encoder", "corpus"], name: str, version: str, 
 
 
 def _licence(expression: str | None, classifiers: Iterable[str], text: str) -> str:
-    """Return what a package's metadata say, the most exact of it, on one short line.
+    """Return the most specific licence statement of a package on one short line.
 
     >>> _licence(None, ["License :: OSI Approved :: BSD License"], "")
     'BSD License'

@@ -1,32 +1,34 @@
-"""The ends of the logs of an installation: app, worker, command line, jobs; without secrets."""
+"""Log tails of an installation: app, worker, command line, jobs; secrets masked."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
+from urllib.parse import unquote, urlsplit
 
-from entail.operations.masking import masked
 from entail.settings import Settings, is_demo, load_settings
 
 LONGEST = 2**20
-"""Bytes after which the app's log begins anew; the one before is kept beside it."""
+"""Bytes after which the app's log is rotated; one older file is kept."""
 
 _TAIL = 2**16
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log there may be.
+    """Log of an installation; its file may be missing.
 
     Attributes:
         name: `app`, `worker`, `cli`.
-        what: Who writes it.
-        file: Where.
+        what: Its writer.
+        file: Its file.
     """
 
     name: str
@@ -35,14 +37,14 @@ class Log:
 
     @property
     def size(self) -> int:
-        """Its bytes; 0 where there is none."""
+        """Bytes; 0 without a file."""
         try:
             return self.file.stat().st_size
         except OSError:
             return 0
 
     def tail(self, *, lines: int = 100, secrets: Iterable[str] = ()) -> str:
-        """Return its last lines, of its last 64 KiB, without secrets; nothing where there is none."""
+        """Return the last lines within the last 64 KiB, secrets masked; empty without a file."""
         try:
             with self.file.open("rb") as stream:
                 stream.seek(max(0, self.size - _TAIL))
@@ -53,21 +55,21 @@ class Log:
 
 
 def logs(settings: Settings | None = None) -> tuple[Log, ...]:
-    """Return the logs that an installation writes, those that are not there yet, too; jobs have their own."""
+    """Return the logs of an installation, also those without a file; jobs have their own."""
     settings = settings or load_settings()
     folder = settings.data_dir / "log"
     return (
         Log("app", "the app, where entail app started it", folder / "app.log"),
         Log("worker", "the workers of this machine", settings.jobs_dir / "worker.log"),
-        Log("cli", "errors of the command line that nobody expected", folder / "cli.log"),
+        Log("cli", "unexpected errors of the command line", folder / "cli.log"),
     )
 
 
 def tail(name: str, *, lines: int = 100, secrets: Iterable[str] = ()) -> str:
-    """Return the last lines of a log by name, or of a job's by its id, without secrets.
+    """Return the last lines of a log by name, or of a job by id, secrets masked.
 
     Raises:
-        UnknownJobError: If there is no such log and no such job.
+        UnknownJobError: If no log and no job has this name.
     """
     for log in logs():
         if log.name == name:
@@ -79,19 +81,19 @@ def tail(name: str, *, lines: int = 100, secrets: Iterable[str] = ()) -> str:
 
 @contextlib.contextmanager
 def app_log(file: Path) -> Iterator[None]:
-    """Write what this process says on stderr into a file, too; where that cannot be, it is only said.
+    """Copy this process's stderr into a file; a file that cannot be opened is skipped.
 
-    Whoever takes hold of `sys.stderr` meanwhile, as loggers do, writes into both. In a demo nothing is kept.
+    Objects that keep `sys.stderr` meanwhile, such as loggers, write to both. A demo writes no file.
     """
     said = sys.stderr
     try:
-        kept = None if is_demo() else _Kept(file)
+        kept = None if is_demo() else _RotatingFile(file)
     except OSError:
         kept = None
     if kept is None:
         yield
         return
-    sys.stderr = _Both(said, kept)
+    sys.stderr = _Tee(said, kept)
     try:
         yield
     finally:
@@ -99,8 +101,8 @@ def app_log(file: Path) -> Iterator[None]:
         kept.close()
 
 
-class _Kept:
-    """A file that begins anew when it is long; its writers take turns."""
+class _RotatingFile:
+    """Thread-safe file that is rotated at `LONGEST` bytes."""
 
     def __init__(self, file: Path) -> None:
         self._file, self._lock = file, threading.Lock()
@@ -108,7 +110,7 @@ class _Kept:
         self._stream = self._open()
 
     def write(self, text: str) -> None:
-        # A full disk, or a file that is gone, must not end who says something.
+        # A full disk or a deleted file must not stop the writer.
         with self._lock, contextlib.suppress(OSError, ValueError):
             self._stream.write(text)
             self._stream.flush()
@@ -125,8 +127,8 @@ class _Kept:
         return self._file.open("a", encoding="utf-8", errors="backslashreplace")
 
 
-class _Both:
-    def __init__(self, said: TextIO, kept: _Kept) -> None:
+class _Tee:
+    def __init__(self, said: TextIO, kept: _RotatingFile) -> None:
         self._said, self._kept = said, kept
 
     def write(self, text: str) -> int:
@@ -139,3 +141,59 @@ class _Both:
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._said, name)
+
+
+MASK = "***"
+
+_SHORTEST = 6
+_NAMED = re.compile(r"(TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|CREDENTIAL)", re.IGNORECASE)
+_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
+    # user:password@ of any URL
+    (re.compile(r"(?<=://)([^\s:/@]+):([^\s@]+)(?=@)"), rf"\1:{MASK}"),
+    (re.compile(r"\b(Bearer|Basic)\s+[\w.~+/=-]+", re.IGNORECASE), rf"\1 {MASK}"),
+    (re.compile(r"\bhf_[A-Za-z0-9]{8,}"), MASK),
+    # A JSON Web Token
+    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]+(\.[\w-]*)?"), MASK),
+    (
+        re.compile(
+            r"(?i)\b([\w-]*(?:token|secret|password|passwd|api[_-]?key|cookie|code_verifier|authorization))"
+            r"(['\"]?\s*[=:]\s*['\"]?)(?!\*\*\*)(?!Bearer|Basic)[^\s'\",;&)}\]]+"
+        ),
+        rf"\1\2{MASK}",
+    ),
+    # Parameters of a sign-in redirect: ?code=...&state=...
+    (re.compile(r"([?&](?:code|state|session_state|id_token|provider)=)[^&\s'\"]+"), rf"\1{MASK}"),
+)
+
+
+def masked(text: str, *, secrets: Iterable[str] = ()) -> str:
+    """Mask secrets in a text: those of the environment, the given ones, and texts that look like one.
+
+    >>> masked("opened postgresql://ann:p%40ss@db/x with Authorization: Bearer abc.def")
+    'opened postgresql://ann:***@db/x with Authorization: Bearer ***'
+
+    Args:
+        text: Lines of a log.
+        secrets: Further values to mask.
+    """
+    for secret in sorted({*secrets, *_of_environment()}, key=len, reverse=True):
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, MASK)
+    for pattern, instead in _PATTERNS:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def _of_environment() -> set[str]:
+    settings = load_settings()
+    found = {value for name, value in os.environ.items() if _NAMED.search(name)}
+    for url in (settings.database_url, settings.queue_url or ""):
+        try:
+            password = urlsplit(url).password
+        except ValueError:
+            continue
+        if password:
+            found |= {password, unquote(password)}
+    if settings.serve_token:
+        found.add(settings.serve_token)
+    return found

@@ -1,4 +1,4 @@
-"""The machine at this moment: processors and how busy they are, memory, GPUs, this process."""
+"""State of the machine: processor load, memory, GPUs, this process."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _MEMORY_LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """A GPU as NVIDIA's tool tells of it.
+    """GPU as `nvidia-smi` reports it.
 
     Attributes:
-        name: Its make.
-        total: Its memory in bytes.
-        used: What of it is used, by whomever.
-        busy: Share of the last moments in which it computed, from 0 to 1; None where that is not told.
+        name: Model.
+        total: Memory in bytes.
+        used: Used memory in bytes, of all processes.
+        busy: Utilisation from 0 to 1; None where unknown.
         driver: Version of the driver.
     """
 
@@ -46,18 +46,18 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What there is, and how much of it is taken.
+    """Resources of the machine and their use.
 
     Attributes:
-        system: Operating system and processor's kind.
-        cpu: The processor.
-        cores: How many of them this process may use.
-        load: Processes that computed or waited for a core, over 1, 5 and 15 minutes; None on Windows.
-        memory: Bytes of memory, or of what this container may take where that is less.
-        memory_free: What of it can be had.
-        process_memory: What this process holds.
-        process_since: When it began, in UTC.
-        gpus: What NVIDIA's tool shows; none without the tool.
+        system: Operating system and architecture.
+        cpu: Processor.
+        cores: Number of cores available to this process.
+        load: Load averages over 1, 5 and 15 minutes; None on Windows.
+        memory: Bytes of memory, or the limit of this container if lower.
+        memory_free: Available bytes.
+        process_memory: Bytes held by this process.
+        process_since: Start of this process, in UTC.
+        gpus: GPUs that `nvidia-smi` reports; empty without it.
     """
 
     system: str
@@ -71,12 +71,12 @@ class Machine:
     gpus: tuple[Gpu, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return asdict(self) | {"process_since": self.process_since.isoformat(timespec="seconds")}
 
 
 def look_at_machine() -> Machine:
-    """Look at the machine; torch is not loaded for it."""
+    """Return the state of the machine without loading torch."""
     import psutil
 
     memory, process, about = psutil.virtual_memory(), psutil.Process(), hardware()
@@ -115,7 +115,7 @@ def look_at_gpus() -> tuple[Gpu, ...]:
 
 
 def read_gpus(told: str) -> tuple[Gpu, ...]:
-    """Return the GPUs of a table of `nvidia-smi`; lines that are none are passed over.
+    """Return the GPUs of a table of `nvidia-smi`; other lines are skipped.
 
     >>> read_gpus("NVIDIA H200, 143771, 1024, [N/A], 580.1")[0].busy is None
     True
@@ -133,7 +133,7 @@ def read_gpus(told: str) -> tuple[Gpu, ...]:
 
 
 def _limit() -> tuple[int, int] | None:
-    """Return how much memory a container may take and takes, None where nothing limits it."""
+    """Return limit and use of a container's memory in bytes, None without a limit."""
     for most, now in _MEMORY_LIMITS:
         with contextlib.suppress(OSError, ValueError):
             return int(most.read_text()), int(now.read_text())

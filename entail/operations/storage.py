@@ -1,4 +1,4 @@
-"""What an installation keeps on the disk, by what it is, and the room that is left."""
+"""Disk use of an installation by kind, free space, and backups made while others work."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from entail.errors import DatabaseError
-from entail.operations.backups import backups
-from entail.settings import Settings, load_settings
-from entail.trees.database import sqlite_file
+from entail.progress import ProgressCallback
+from entail.settings import Settings, load_settings, refuse_in_demo
+from entail.trees.store.backup import Backup, backup
+from entail.trees.store.database import sqlite_file
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """One kind of thing on the disk.
+    """Disk use of one kind of file.
 
     Attributes:
-        what: What it is.
-        where: Where, from the data folder where it lies in there.
-        size: Its bytes.
-        again: Whether it can be made again; what cannot is never offered for removal.
+        what: Title.
+        where: Path, relative inside the data folder.
+        size: Bytes.
+        again: Whether it can be regenerated; other files are never offered for removal.
     """
 
     what: str
@@ -35,13 +37,13 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The disk of the data folder.
+    """Disk use of an installation.
 
     Attributes:
-        folder: The data folder.
+        folder: Data folder.
         total: Bytes of its disk.
-        free: What of them is left to this user.
-        kept: What lies there.
+        free: Free bytes for this user.
+        kept: Disk use by kind.
     """
 
     folder: str
@@ -50,12 +52,12 @@ class Room:
     kept: tuple[Kept, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return asdict(self)
 
 
 def look_at_room(settings: Settings | None = None) -> Room:
-    """Measure what the installation keeps; a database on a server is not among it."""
+    """Measure the disk use of the installation, without a database on a server."""
     settings = settings or load_settings()
     folder = settings.data_dir
     disk = shutil.disk_usage(next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists()))
@@ -63,12 +65,12 @@ def look_at_room(settings: Settings | None = None) -> Room:
 
 
 def size_of(*paths: Path) -> int:
-    """Return the bytes of files and folders, without what links lead to and what goes meanwhile."""
+    """Return the bytes of files and folders; links are not followed."""
     return sum(_sizes(paths))
 
 
 def in_words(size: int) -> str:
-    """Return a number of bytes as a person reads it.
+    """Return a number of bytes with a unit.
 
     >>> in_words(3), in_words(5_300_000), in_words(3 * 2**30)
     ('3 B', '5.1 MiB', '3.0 GiB')
@@ -80,7 +82,7 @@ def in_words(size: int) -> str:
 
 
 def hub_cache() -> Path:
-    """Return where the Hub's client keeps what it fetched, for this and other programs of the user."""
+    """Return the download cache of the Hub's client, which other programs share."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     return Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
 
@@ -94,7 +96,7 @@ def _kept(settings: Settings) -> Iterator[Kept]:
         return Kept(what, shown, size_of(*(paths or (where,))), again)
 
     database = None
-    with contextlib.suppress(DatabaseError):  # a URL that is none is the doctor's affair
+    with contextlib.suppress(DatabaseError):  # the doctor reports an invalid URL
         database = sqlite_file(settings.database_url)
     if database is not None:
         beside = [database.with_name(database.name + end) for end in ("", "-wal", "-shm")]
@@ -112,11 +114,13 @@ def _kept(settings: Settings) -> Iterator[Kept]:
         *(p for p in _inside(jobs) if p not in checkpoints),
     )
     yield kept("logs of app and command line", data / "log", again=True)
-    yield Kept("fetched from the Hub, also by other programs", str(hub_cache()), size_of(hub_cache()), True)
+    yield Kept(
+        "downloads from the Hub, shared with other programs", str(hub_cache()), size_of(hub_cache()), True
+    )
 
 
 def _inside(folder: Path) -> Iterator[Path]:
-    """Yield what is in a folder, and what is in its folders."""
+    """Yield the files of a folder and the content of its subfolders."""
     for path in folder.iterdir() if folder.is_dir() else ():
         yield from path.iterdir() if path.is_dir() and not path.is_symlink() else (path,)
 
@@ -130,3 +134,30 @@ def _sizes(paths: Iterable[Path]) -> Iterator[int]:
                 yield path.lstat().st_size
         except OSError:
             continue
+
+
+FOLDER = "backups"
+"""Name of the folder of backups in the data folder."""
+
+
+def back_up(settings: Settings | None = None, *, progress: ProgressCallback | None = None) -> Backup:
+    """Write a consistent backup of database and models into the data folder.
+
+    The format is that of `entail backup FILE`; `entail restore FILE` reads it.
+
+    Raises:
+        DemoError: In a demo.
+        DataError: If it cannot be written.
+        DatabaseError: If the database cannot be read.
+    """
+    refuse_in_demo("no backup can be made")
+    settings = settings or load_settings()
+    name = f"entail-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}.zip"
+    return backup(settings.data_dir / FOLDER / name, progress=progress)
+
+
+def backups(settings: Settings | None = None) -> list[Path]:
+    """Return the backups in the data folder, the newest first: made by hand, or before a restore."""
+    folder = (settings or load_settings()).data_dir
+    found = [*(folder / FOLDER).glob("*.zip"), *folder.glob("before-restore-*.zip")]
+    return sorted(found, key=lambda file: (file.stat().st_mtime, file.name), reverse=True)

@@ -1,175 +1,78 @@
-"""The API put together: a FastAPI application, to be served alone or mounted beside another."""
+"""FastAPI application of the API, to be served alone or mounted under another application."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
 
-from fastapi import Body, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
-from starlette.responses import Response
 
-from entail.errors import EntailError, ServingError
-from entail.serving.chain import CHAIN
-from entail.serving.claim import CLAIM
-from entail.serving.direction import DIRECTION
-from entail.serving.encode import ENCODE
-from entail.serving.endpoint import Endpoint
-from entail.serving.failures import REASONS, as_refusal, refused_fields, reply
-from entail.serving.intake import Intake, JsonRequest
+from entail.serving.admission import AccessMiddleware
+from entail.serving.errors import add_error_handlers, error_responses
 from entail.serving.library import Library
-from entail.serving.messages import ErrorReply
-from entail.serving.search import SEARCH
+from entail.serving.routes import chain, claim, direction, encode, search, state
 from entail.serving.service import Service
-from entail.serving.state import HEALTH, INFO, READY
 from entail.version import __version__
 
-ENDPOINTS: tuple[Endpoint, ...] = (ENCODE, SEARCH, DIRECTION, CLAIM, CHAIN, HEALTH, READY, INFO)
-"""Everything that may be asked. A method joins by one more entry."""
+ROUTERS: tuple[APIRouter, ...] = (
+    encode.router,
+    search.router,
+    direction.router,
+    claim.router,
+    chain.router,
+    state.router,
+)
+"""Routers that ask for the token, in the order of the document."""
+
+_BEARER = HTTPBearer(
+    scheme_name="token",
+    description="Required if the server was started with ENTAIL_SERVE_TOKEN.",
+    auto_error=False,  # `AccessMiddleware` checks it, before the body is read
+)
 
 
-class _JsonRoute(APIRoute):
-    """A route whose body `Intake` has read."""
-
-    def get_route_handler(self) -> Any:  # noqa: ANN401 - as FastAPI has it
-        """Return what answers."""
-        answer = super().get_route_handler()
-
-        async def handle(request: Request) -> Response:
-            return await answer(JsonRequest(request.scope, request.receive))
-
-        return handle
-
-
-def create_app(
-    service: Service | None = None,
-    *,
-    token: str | None = None,
-    endpoints: Sequence[Endpoint] = ENDPOINTS,
-) -> FastAPI:
+def create_app(service: Service | None = None, *, token: str | None = None) -> FastAPI:
     """Return the API.
 
-    Encoders begin to load when it starts (its lifespan); when it ends, what waits is answered first. An
-    application that mounts it runs its lifespan, or calls `service.start()` and `service.close()` itself.
+    Encoders begin to load when its lifespan starts; when it ends, pending requests are answered first. An
+    application that mounts the API calls `service.start()` and `service.close()` in its own lifespan.
 
     Args:
-        service: What answers; default: every encoder and corpus of the installation.
-        token: What clients have to send as `Authorization: Bearer ...`; None where anybody may ask.
-        endpoints: What may be asked.
+        service: Encoders, corpora and scorers; by default all of the installation.
+        token: Token that clients send as `Authorization: Bearer ...`; None for an open API.
     """
-    made = service or Service(Library())
-    made.endpoints = tuple(endpoints)
+    service = service or Service(Library())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        made.start()
+        service.start()
         yield
-        await run_in_threadpool(made.close)
+        await run_in_threadpool(service.close)
 
     app = FastAPI(
         title="entail",
         summary="Encoders and premise search over your own corpora.",
         version=__version__,
         lifespan=lifespan,
-        # The pages that show the document load their scripts from a CDN: the document alone is served.
+        # The documentation pages load scripts from a CDN, so only the document itself is served.
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         separate_input_output_schemas=False,
+        generate_unique_id_function=lambda route: route.name,
     )
-    app.router.route_class = _JsonRoute
-    for endpoint in endpoints:
-        _add(app, made, endpoint)
-    app.add_exception_handler(RequestValidationError, _on_fields)
-    app.add_exception_handler(HTTPException, _on_http)
-    app.add_exception_handler(EntailError, _on_refusal)
+    app.state.service = service
+    for router in ROUTERS:
+        app.include_router(router, dependencies=[Depends(_BEARER)], responses=error_responses(401))
+    app.include_router(state.public)
+    add_error_handlers(app)
     app.add_middleware(
-        Intake,
-        limits=made.limits,
+        AccessMiddleware,
+        limit=service.limits.requests,
         token=token,
-        open_paths=frozenset(endpoint.path for endpoint in endpoints if endpoint.open),
+        public=frozenset(route.path for route in state.public.routes if isinstance(route, APIRoute)),
     )
-    _say_token(app, endpoints)
     return app
-
-
-def _add(app: FastAPI, service: Service, endpoint: Endpoint) -> None:
-    async def answered(request: Request, asked: Any) -> Response:  # noqa: ANN401 - the endpoint's own message
-        found = await service.within(request, lambda call: endpoint.run(service, asked, call))
-        return Response(
-            found.model_dump_json(),
-            status_code=endpoint.status_of(found) if endpoint.status_of else 200,
-            media_type="application/json",
-        )
-
-    async def get(request: Request) -> Response:
-        return await answered(request, None)
-
-    async def post(request: Request, asked: Any) -> Response:  # noqa: ANN401 - annotated below
-        return await answered(request, asked)
-
-    # FastAPI reads what a body has to be from the annotation, which is the endpoint's own.
-    post.__annotations__ = {"request": Request, "asked": Annotated[endpoint.asks, Body()], "return": Response}
-    responses: dict[int | str, dict[str, Any]] = {
-        status: {"model": ErrorReply, "description": REASONS[status]} for status in endpoint.refusals
-    }
-    if endpoint.status_of is not None:
-        responses[503] = {"model": endpoint.answers, "description": "Not ready; says why."}
-    app.add_api_route(
-        endpoint.path,
-        get if endpoint.asks is None else post,
-        methods=[endpoint.method],
-        status_code=200,
-        response_model=endpoint.answers,
-        summary=endpoint.summary,
-        description=endpoint.description,
-        operation_id=endpoint.name,
-        name=endpoint.name,
-        responses=responses,
-    )
-
-
-async def _on_fields(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    return reply(refused_fields(error.errors()))
-
-
-async def _on_http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    if error.status_code == 404:
-        told = ServingError("nothing is at this path; see /openapi.json", kind="not_found", status=404)
-    elif error.status_code == 405:
-        told = ServingError("this path has another method; see /openapi.json", kind="method", status=405)
-    else:
-        told = ServingError("the request cannot be understood", kind="bad_request", status=error.status_code)
-    answer = reply(told)
-    answer.headers.update({k: v for k, v in (error.headers or {}).items() if k.lower() == "allow"})
-    return answer
-
-
-async def _on_refusal(request: Request, error: Exception) -> Response:
-    return reply(as_refusal(error))
-
-
-def _say_token(app: FastAPI, endpoints: Sequence[Endpoint]) -> None:
-    """Put the token into the OpenAPI document, which FastAPI does for its own security classes only."""
-    make = app.openapi
-
-    def document() -> dict[str, Any]:
-        found = make()
-        schemes = found.setdefault("components", {}).setdefault("securitySchemes", {})
-        schemes["token"] = {
-            "type": "http",
-            "scheme": "bearer",
-            "description": "Where the server was started with ENTAIL_SERVE_TOKEN.",
-        }
-        for endpoint in endpoints:
-            if not endpoint.open:
-                found["paths"][endpoint.path][endpoint.method.lower()]["security"] = [{"token": []}, {}]
-        return found
-
-    app.openapi = document  # type: ignore[method-assign]  # as FastAPI's manual has it

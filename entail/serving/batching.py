@@ -1,4 +1,4 @@
-"""Texts of many requests, encoded together: a forward pass of many takes little longer than one of one."""
+"""Batching of texts over requests: a forward pass of many texts takes little longer than one of one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What texts must have in common to be encoded together."""
+    """Options of encoding that texts of one batch share."""
 
     tower: Literal["query", "premise"]
     normalised: bool = True
@@ -31,7 +31,7 @@ class Lane:
 
 @dataclass(eq=False, slots=True)
 class _Ticket:
-    """The texts of one request, and how many of them are being encoded or are done."""
+    """Texts of one request, and how many of them were taken into a batch."""
 
     texts: Sequence[str]
     lane: Lane
@@ -44,19 +44,18 @@ _Piece = tuple[_Ticket, Sequence[str]]
 
 
 class Batcher:
-    """A queue of texts in front of an encoder, worked off by one thread.
+    """Queue of texts in front of an encoder, processed by one thread.
 
-    Whatever waits when the encoder is free goes into one batch: of one lane, in order of arrival, a
-    request with many texts taking turns with those behind it; equal texts once, the shortest first.
-    While several clients ask, a batch that is not full waits `gather_ms` for more; a client alone never
-    waits. A request whose future is cancelled leaves the queue.
+    A batch holds texts of one lane, in order of arrival: equal texts once, the shortest first. A request with
+    many texts takes turns with later ones. While several clients ask, a batch that is not full waits
+    `gather_ms` for more; a single client never waits. A request with a cancelled future leaves the queue.
 
     Args:
-        encode: Distinct texts and their lane to vectors, shape (texts, d).
-        name: The encoder's, for messages.
-        batch: Texts in a batch.
-        queue: Texts that may wait.
-        gather_ms: See above.
+        encode: Function of distinct texts and their lane to vectors, shape (texts, d).
+        name: Name of the encoder, for messages.
+        batch: Texts of a batch at most.
+        queue: Texts in the queue at most.
+        gather_ms: Milliseconds to wait for more texts.
     """
 
     def __init__(
@@ -69,12 +68,12 @@ class Batcher:
         gather_ms: float = 3.0,
     ) -> None:
         self._encode, self._name = encode, name
-        self._batch, self._most, self._gather_s = batch, queue, gather_ms / 1000
+        self._batch, self._capacity, self._gather_s = batch, queue, gather_ms / 1000
         self._changed = threading.Condition()
         self._queue: deque[_Ticket] = deque()
         self._waiting = 0
         self._closed = False
-        self._together = False
+        self._has_company = False
         self._seconds_a_text = 0.01
         self._thread = threading.Thread(target=self._work, name=f"encode {name}", daemon=True)
         self._thread.start()
@@ -86,10 +85,10 @@ class Batcher:
             return self._waiting
 
     def submit(self, texts: Sequence[str], lane: Lane) -> Future[Floats]:
-        """Queue texts; the future has their vectors, shape (texts, d), or why there are none.
+        """Queue texts; return a future of their vectors, shape (texts, d).
 
         Raises:
-            ServingError: If too many wait already, or the server is shutting down.
+            ServingError: If the queue is full, or the server is shutting down.
         """
         ticket = _Ticket(tuple(texts), lane, Future())
         with self._changed:
@@ -100,9 +99,9 @@ class Batcher:
                     status=503,
                     retry_after=5,
                 )
-            if self._waiting + len(ticket.texts) > self._most:
+            if self._waiting + len(ticket.texts) > self._capacity:
                 raise ServingError(
-                    f"{self._waiting:,} texts wait for {self._name!r} and at most {self._most:,} may; "
+                    f"{self._waiting:,} texts wait for {self._name!r} and at most {self._capacity:,} may; "
                     f"found {len(ticket.texts):,} more; try again later",
                     kind="busy",
                     status=429,
@@ -111,18 +110,18 @@ class Batcher:
             self._queue.append(ticket)
             self._waiting += len(ticket.texts)
             self._changed.notify_all()
-        ticket.future.add_done_callback(lambda future: self._leave(ticket) if future.cancelled() else None)
+        ticket.future.add_done_callback(lambda future: self._remove(ticket) if future.cancelled() else None)
         return ticket.future
 
     def close(self, *, wait: bool = True) -> None:
-        """Take in nothing more and end when what waits is done."""
+        """Refuse new texts, and stop when the queue is empty."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         if wait:
             self._thread.join()
 
-    def _leave(self, ticket: _Ticket) -> None:
+    def _remove(self, ticket: _Ticket) -> None:
         with self._changed:
             if ticket in self._queue:
                 self._queue.remove(ticket)
@@ -133,19 +132,19 @@ class Batcher:
             self._run(pieces)
 
     def _next(self) -> list[_Piece]:
-        """Wait for texts and take a batch of them; none when it is over."""
+        """Wait for texts and return a batch of them; an empty one after the end."""
         with self._changed:
             while not self._queue:
                 if self._closed:
                     return []
                 self._changed.wait()
             until = time.monotonic() + self._gather_s
-            while self._together and self._waiting < self._batch and not self._closed:
+            while self._has_company and self._waiting < self._batch and not self._closed:
                 if (left := until - time.monotonic()) <= 0:
                     break
                 self._changed.wait(left)
             pieces = self._take()
-            self._together = len(pieces) > 1 or bool(self._queue)
+            self._has_company = len(pieces) > 1 or bool(self._queue)
             return pieces
 
     def _take(self) -> list[_Piece]:
@@ -163,7 +162,7 @@ class Batcher:
             if ticket.taken < len(ticket.texts):
                 self._queue.append(ticket)
             pieces.append((ticket, texts))
-        # All of them may have been cancelled while more were waited for: then wait again.
+        # All of them may have been cancelled meanwhile.
         return pieces or self._next()
 
     def _run(self, pieces: Sequence[_Piece]) -> None:
@@ -191,19 +190,19 @@ class Batcher:
                 ticket.future.set_result(np.concatenate(ticket.parts))
 
     def _fail(self, ticket: _Ticket, error: Exception) -> None:
-        self._leave(ticket)
+        self._remove(ticket)
         if ticket.future.set_running_or_notify_cancel():
             ticket.future.set_exception(error)
 
 
 class Call:
-    """One request on its way: how long it may take, and what it waits for."""
+    """Deadline of one request, and the future that it waits for."""
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + seconds
         self._lock = threading.Lock()
-        self._waits_for: Future[Floats] | None = None
-        self._over = False
+        self._future: Future[Floats] | None = None
+        self._cancelled = False
 
     @property
     def left(self) -> float:
@@ -211,42 +210,42 @@ class Call:
         return max(0.0, self._until - time.monotonic())
 
     def check(self) -> None:
-        """Go on only where somebody still waits for the answer.
+        """Check that the request is still pending.
 
         Raises:
-            ServingError: If nobody does.
+            ServingError: If it is cancelled or past its deadline.
         """
-        if self._over or not self.left:
-            raise out_of_time()
+        if self._cancelled or not self.left:
+            raise timeout_error()
 
     def result(self, future: Future[Floats]) -> Floats:
-        """Wait for a future of this request's own, which ends with it.
+        """Wait for a future, and cancel it with the request.
 
         Raises:
-            ServingError: If the time is over, or the request was cancelled.
+            ServingError: If the request is cancelled or past its deadline.
         """
         with self._lock:
-            self._waits_for = future
-            if self._over:
+            self._future = future
+            if self._cancelled:
                 future.cancel()
         try:
             return future.result(self.left)
         except (TimeoutError, CancelledError) as error:
             future.cancel()
-            raise out_of_time() from error
+            raise timeout_error() from error
 
     def cancel(self) -> None:
-        """Give up what it waits for."""
+        """Cancel the request and the future it waits for."""
         with self._lock:
-            self._over = True
-            if self._waits_for is not None:
-                self._waits_for.cancel()
+            self._cancelled = True
+            if self._future is not None:
+                self._future.cancel()
 
 
-def out_of_time() -> ServingError:
-    """Return what a request is told that takes too long."""
+def timeout_error() -> ServingError:
+    """Return the error of a request past its deadline."""
     return ServingError(
-        "the answer took longer than it may; ask for less at a time, or again when fewer others ask",
+        "the answer took longer than it may; ask for less at a time, or try again later",
         kind="timeout",
         status=504,
     )

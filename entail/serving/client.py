@@ -1,4 +1,4 @@
-"""The API from Python."""
+"""Python client of the API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from entail.encoders.gaussians import Gaussians
+from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import ServingError
 from entail.serving.messages import (
     ChainAnswer,
@@ -32,23 +32,22 @@ from entail.serving.messages import (
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
-LONGEST_WAIT = 60.0
-"""Seconds that a client waits at most before it asks again, whatever the server says."""
+MAX_RETRY_SECONDS = 60.0
+"""Seconds between two attempts at most."""
 
 
 class Client:
-    """Asks one server; may be shared by threads.
+    """Client of one server; threads may share it.
 
-    A request that came when too many waited, or before an index was built, is sent again after the time
-    that the server says (`Retry-After`).
+    It retries a request after `Retry-After` if the queue was full or an index is in construction.
 
     Args:
-        url: The server's address.
-        token: What the server was started with as `ENTAIL_SERVE_TOKEN`.
+        url: Address of the server.
+        token: The server's `ENTAIL_SERVE_TOKEN`.
         timeout: Seconds to wait for an answer.
-        attempts: How often a request is sent at most.
-        transport: How requests travel, for tests and applications in the same process.
-        sleep: What waits between attempts.
+        attempts: Maximal number of attempts.
+        transport: HTTP transport, for tests and applications in the same process.
+        sleep: Function that waits between attempts.
     """
 
     def __init__(
@@ -87,12 +86,12 @@ class Client:
         tower: Literal["query", "premise"] = "query",
         normalised: bool = True,
     ) -> NDArray[np.float32]:
-        """Return vectors, shape (texts, d); the active encoder's if none is named.
+        """Return vectors, shape (texts, d), by default of the active encoder.
 
         Raises:
-            ServingError: If the server refuses, the encoder makes Gaussians, or it cannot be reached.
+            ServingError: If the request fails, or the encoder makes Gaussians.
         """
-        asked = _message(
+        request = _make(
             EncodeRequest,
             texts=list(texts),
             encoder=encoder,
@@ -100,23 +99,23 @@ class Client:
             normalised=normalised,
             format="base64",
         )
-        answer = self.ask("/encode", asked, EncodeAnswer)
+        answer = self.ask("/encode", request, EncodeAnswer)
         if answer.log_variances is not None:
             raise ServingError(
-                f"expected an encoder of points, found {answer.encoder!r}, which makes Gaussians; ask by "
+                f"expected an encoder of points, found {answer.encoder!r}, which makes Gaussians; call "
                 "encode_gaussians",
                 field="encoder",
             )
         return answer.array()
 
     def encode_gaussians(self, texts: Sequence[str], *, encoder: str) -> Gaussians:
-        """Return one Gaussian a text, in order, of the encoder of Gaussians that is named.
+        """Return one Gaussian a text, in order.
 
         Raises:
-            ServingError: If the server refuses, the encoder makes points, or it cannot be reached.
+            ServingError: If the request fails, or the encoder makes points.
         """
-        asked = _message(EncodeRequest, texts=list(texts), encoder=encoder, normalised=False, format="base64")
-        return self.ask("/encode", asked, EncodeAnswer).gaussians()
+        request = _make(EncodeRequest, texts=list(texts), encoder=encoder, normalised=False, format="base64")
+        return self.ask("/encode", request, EncodeAnswer).gaussians()
 
     def search(
         self,
@@ -129,23 +128,23 @@ class Client:
         k: int = 10,
         exclude_own: bool = False,
     ) -> SearchAnswer:
-        """Return for each query its k nearest premises of a corpus, by name or given here.
+        """Return the k nearest premises of each query.
 
         Args:
-            queries: What to search for.
-            corpus: The corpus by name; this or `premises`.
-            premises: The corpus itself.
-            retriever: What ranks; default: the encoder active for the corpus, with `direction` the first
-                encoder of Gaussians.
-            direction: Of an encoder of Gaussians: premises that `entails` a query, which is what it does
-                unasked, or that are `entailed` by it.
+            queries: Texts to search for.
+            corpus: Name of a corpus; this or `premises`.
+            premises: Premises to search.
+            retriever: Name of a retriever; by default the encoder active for the corpus, or with `direction`
+                the first encoder of Gaussians.
+            direction: With an encoder of Gaussians: premises that entail a query (`entails`, the default), or
+                that it entails (`entailed`).
             k: Hits a query.
-            exclude_own: Leave a query's own text out of its hits.
+            exclude_own: Whether to leave a query's own text out of its hits.
 
         Raises:
-            ServingError: If the server refuses or cannot be reached.
+            ServingError: If the request fails.
         """
-        asked = _message(
+        request = _make(
             SearchRequest,
             queries=list(queries),
             corpus=corpus,
@@ -155,32 +154,32 @@ class Client:
             k=k,
             exclude_own=exclude_own,
         )
-        return self.ask("/search", asked, SearchAnswer)
+        return self.ask("/search", request, SearchAnswer)
 
     def direction(
         self, first: Sequence[str], second: Sequence[str], *, encoder: str | None = None
     ) -> DirectionAnswer:
-        """Return for each pair of sentences which entails the other.
+        """Return a verdict for each pair of sentences.
 
         Raises:
-            ServingError: If the server refuses, serves no encoder of Gaussians, or cannot be reached.
+            ServingError: If the request fails, or no encoder of Gaussians is served.
         """
-        asked = _message(DirectionRequest, first=list(first), second=list(second), encoder=encoder)
-        return self.ask("/direction", asked, DirectionAnswer)
+        request = _make(DirectionRequest, first=list(first), second=list(second), encoder=encoder)
+        return self.ask("/direction", request, DirectionAnswer)
 
     def claim(self, questions: Sequence[str], *, answers: Sequence[str] | None = None) -> ClaimAnswer:
-        """Return the existence claim of each question, and the rule that made it.
+        """Return the existence claim of each question and its rule.
 
         Args:
             questions: The questions.
-            answers: Their answers, as many: each becomes one statement with its question.
+            answers: One answer a question; both are joined into one statement.
 
         Raises:
-            ServingError: If the server refuses or cannot be reached.
+            ServingError: If the request fails.
         """
         return self.ask(
             "/claim",
-            _message(
+            _make(
                 ClaimRequest,
                 questions=list(questions),
                 answers=list(answers) if answers is not None else None,
@@ -202,12 +201,14 @@ class Client:
         top: int = 20,
         candidates: int = 5,
     ) -> ChainAnswer:
-        """Return the facts that explain an answer, out of a corpus by name or given here, chosen one by one.
+        """Return the chain of facts that explains an answer, from a corpus by name or from `facts`.
+
+        The other arguments are those of `ChainRequest`.
 
         Raises:
-            ServingError: If the server refuses or cannot be reached.
+            ServingError: If the request fails.
         """
-        asked = _message(
+        request = _make(
             ChainRequest,
             question=question,
             answer=answer,
@@ -220,37 +221,37 @@ class Client:
             top=top,
             candidates=candidates,
         )
-        return self.ask("/chain", asked, ChainAnswer)
+        return self.ask("/chain", request, ChainAnswer)
 
     def health(self) -> Health:
         """Return whether the server is ready."""
         return self.ask("/health", None, Health)
 
     def info(self) -> Info:
-        """Return what the server is and has."""
+        """Return version, encoders, scorers, corpora and limits of the server."""
         return self.ask("/info", None, Info)
 
     def ask(self, path: str, message: BaseModel | None, answers: type[Answer]) -> Answer:
-        """Send a message and return the answer; for endpoints that have no function of their own.
+        """Send a request and return the answer; for endpoints without a method here.
 
         Raises:
-            ServingError: If the server refuses or cannot be reached.
+            ServingError: If the request fails.
         """
         for attempt in range(1, self._attempts + 1):
             try:
-                return self._once(path, message, answers)
+                return self._send(path, message, answers)
             except ServingError as error:
                 if error.retry_after is None or attempt == self._attempts:
                     raise
-                self._sleep(min(LONGEST_WAIT, error.retry_after))
+                self._sleep(min(MAX_RETRY_SECONDS, error.retry_after))
         raise AssertionError("at least one attempt is made")
 
-    def _once(self, path: str, message: BaseModel | None, answers: type[Answer]) -> Answer:
+    def _send(self, path: str, message: BaseModel | None, answers: type[Answer]) -> Answer:
         try:
             if message is None:
-                found = self._http.get(path)
+                response = self._http.get(path)
             else:
-                found = self._http.post(
+                response = self._http.post(
                     path, content=message.model_dump_json(), headers={"Content-Type": "application/json"}
                 )
         except httpx2.TimeoutException:
@@ -263,37 +264,37 @@ class Client:
                 status=0,
             ) from None
         try:
-            if found.is_success:
-                return answers.model_validate_json(found.content)
-            told = ErrorReply.model_validate_json(found.content).error
+            if response.is_success:
+                return answers.model_validate_json(response.content)
+            detail = ErrorReply.model_validate_json(response.content).error
         except ValidationError as error:
             raise ServingError(
                 f"expected an answer of entail's API from {self._url}, found another one (status "
-                f"{found.status_code}); is it another server, or another version?",
+                f"{response.status_code}); is it another server or version?",
                 kind="strange",
-                status=found.status_code,
+                status=response.status_code,
             ) from error
         raise ServingError(
-            told.message,
-            kind=told.kind,
-            status=found.status_code,
-            field=told.field,
-            retry_after=_seconds(found.headers.get("retry-after"))
-            if found.status_code in (429, 503)
+            detail.message,
+            kind=detail.kind,
+            status=response.status_code,
+            field=detail.field,
+            retry_after=_seconds(response.headers.get("retry-after"))
+            if response.status_code in (429, 503)
             else None,
         )
 
 
-def _message(kind: type[Answer], **fields: object) -> Answer:
+def _make(kind: type[Answer], **fields: object) -> Answer:
     try:
         return kind(**fields)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
+    except ValidationError as invalid:
+        first = invalid.errors(include_input=False, include_url=False)[0]
+        path = ".".join(map(str, first["loc"]))
         raise ServingError(
-            str(first["msg"]).removeprefix("Value error, "), kind="invalid", status=0, field=place
+            str(first["msg"]).removeprefix("Value error, "), kind="invalid", status=0, field=path
         ) from None
 
 
-def _seconds(said: str | None) -> float | None:
-    return float(said) if said is not None and said.isascii() and said.isdigit() else None
+def _seconds(value: str | None) -> float | None:
+    return float(value) if value is not None and value.isascii() and value.isdigit() else None

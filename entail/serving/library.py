@@ -1,4 +1,4 @@
-"""What a server has to answer with: encoders, each loaded once, corpora, and indexes over them."""
+"""Encoders, corpora and indexes of a server, each in memory once."""
 
 from __future__ import annotations
 
@@ -14,46 +14,45 @@ import numpy as np
 
 from entail.data.records import Corpus
 from entail.data.text import fold
-from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import EncoderEntry, catalogue, resolve
-from entail.encoders.gaussians import Gaussians
+from entail.encoders.encoder import BiEncoder
+from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import EntailError, ServingError, UnknownEncoderError
+from entail.index.factory import LEXICAL, retriever
 from entail.index.gaussian import GaussianIndex, GaussianRows
 from entail.index.lifted import Direction
 from entail.index.protocol import PremiseIndex
-from entail.index.retriever import LEXICAL, retriever
 from entail.progress import Progress
-from entail.promotion import active
-from entail.roles import first_in_use
+from entail.registry import active, active_name
 from entail.serving.batching import Call
+from entail.serving.encoders import ServedEncoder
 from entail.serving.limits import Limits
-from entail.serving.served import ServedEncoder
 from entail.settings import is_demo, load_settings
 
 if TYPE_CHECKING:
-    from entail.trees.corpora import CorpusStore
-    from entail.trees.corpus_versions import CorpusInfo
-    from entail.trees.demo import Scratch
+    from entail.trees.store.corpora import CorpusStore
+    from entail.trees.store.corpus_versions import CorpusInfo
+    from entail.trees.store.demo import Scratch
 
-KEPT_INDEXES = 12
-"""Indexes in memory; the one that was used least recently goes first."""
+MAX_INDEXES = 12
+"""Indexes in memory; the least recently used is evicted."""
 
-SEEN_FOR = 2.0
-"""Seconds for which a look at the encoders that are there is good."""
+CATALOGUE_SECONDS = 2.0
+"""Seconds until the list of encoders is read again."""
 
 IndexKey = tuple[str, str, str, Direction | None]
-"""Retriever, its revision, the corpus's hash; of Gaussians the direction."""
+"""Retriever, its revision, hash of the corpus, direction of an index of Gaussians."""
 
 
 class Library:
     """Encoders, corpora and indexes of one server, shared by all requests.
 
     Args:
-        encoders: Names of those that may be asked for; None for all that are here, also those that come
-            later. A client can never name a folder or a Hub id that is not among them.
-        corpora: The corpora; default: those of the installation's database, opened when first needed.
-        limits: How much is taken on.
-        encoder_of: Where encoders come from, for a process that has them in memory already.
+        encoders: Names of the encoders to serve; None for all of the installation, including later ones.
+            Clients cannot name a folder or Hub id that is not among them.
+        corpora: The corpora; by default those of the installation's database, opened on first use.
+        limits: Limits of the server.
+        encoder_of: Loader of encoders, for a process that has them in memory already.
     """
 
     def __init__(
@@ -65,97 +64,98 @@ class Library:
         encoder_of: Callable[[str], BiEncoder] = BiEncoder,
     ) -> None:
         self.limits = limits or Limits()
-        self._wanted = tuple(encoders) if encoders is not None else None
+        self._names = tuple(encoders) if encoders is not None else None
         self._encoder_of = encoder_of
         self._corpora = corpora
         self._lock = threading.RLock()
         self._served: dict[str, ServedEncoder] = {}
-        self._seen: tuple[float, dict[str, EncoderEntry]] = (-math.inf, {})
+        self._catalogue: tuple[float, dict[str, EncoderEntry]] = (-math.inf, {})
         self._indexes: OrderedDict[IndexKey, Future[PremiseIndex]] = OrderedDict()
-        self._told: dict[IndexKey, Progress] = {}
+        self._progress: dict[IndexKey, Progress] = {}
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="build index")
         self._sample: Scratch | None = None
 
     def entries(self, *, gaussian: bool | None = None) -> dict[str, EncoderEntry]:
-        """Return what may be asked for, by name: all encoders, or those of Gaussians, or those of points.
+        """Return the served encoders by name.
+
+        Args:
+            gaussian: True for encoders of Gaussians only, False for encoders of points only.
 
         Raises:
-            EncoderError: If one of those named at the start cannot be had.
+            EncoderError: If an encoder named at the start cannot be resolved.
         """
         with self._lock:
-            at, found = self._seen
-            if time.monotonic() - at > SEEN_FOR:
-                listed = map(resolve, self._wanted) if self._wanted is not None else catalogue()
-                found = {entry.name: entry for entry in listed if entry.problem is None}
-                self._seen = (time.monotonic(), found)
-            return {n: e for n, e in found.items() if gaussian in (None, e.gaussian is not None)}
+            at, entries = self._catalogue
+            if time.monotonic() - at > CATALOGUE_SECONDS:
+                listed = map(resolve, self._names) if self._names is not None else catalogue()
+                entries = {entry.name: entry for entry in listed if entry.problem is None}
+                self._catalogue = (time.monotonic(), entries)
+            return {n: e for n, e in entries.items() if gaussian in (None, e.gaussian is not None)}
 
     def default(self, corpus: str | None = None) -> str:
-        """Return the encoder that is active for a corpus, else the first that is served."""
+        """Return the active encoder of a corpus; falls back to the first that is served."""
         served = self.entries(gaussian=False) or self.entries()
         name = active(corpus).encoder
         return name if name in served else next(iter(served), name)
 
     def encoder(self, name: str | None = None, *, gaussian: bool = False) -> ServedEncoder:
-        """Return an encoder, in one copy; another one after it was replaced on disk.
+        """Return an encoder, loaded once and again after it was replaced on disk.
 
         Args:
-            name: Its name; None for the default one, of Gaussians for what is in use.
-            gaussian: Whether it has to make Gaussians.
+            name: Its name; None for the default, or with `gaussian` for the active direction model.
+            gaussian: Whether it must be an encoder of Gaussians.
 
         Raises:
-            UnknownEncoderError: If it may not be asked for, or none that makes Gaussians may.
-            ServingError: If it makes points where it has to make Gaussians.
+            UnknownEncoderError: If it is not served, or no encoder of Gaussians is.
+            ServingError: If it is an encoder of points but must be one of Gaussians.
         """
         entries, able = self.entries(), self.entries(gaussian=True)
         if gaussian and not able:
-            raise UnknownEncoderError(
-                "no encoder of Gaussians is served, which tells directions; `entail train gausscse` makes one"
-            )
-        name = name or ((first_in_use("direction", able) or "") if gaussian else self.default())
+            raise UnknownEncoderError("no encoder of Gaussians is served; `entail train gausscse` makes one")
+        name = name or ((active_name("direction", able) or "") if gaussian else self.default())
         if name not in entries:
             raise UnknownEncoderError(
-                f"no encoder of this name is served; here are: {', '.join(entries) or 'none'}"
+                f"no encoder of this name is served; available: {', '.join(entries) or 'none'}"
             )
         if gaussian and name not in able:
             raise ServingError(
-                f"expected an encoder of Gaussians, found {name!r}, which makes points: they say nothing of "
-                f"direction; here are: {', '.join(able)}",
+                f"expected an encoder of Gaussians, found {name!r}, which makes points; available: "
+                f"{', '.join(able)}",
                 field="encoder",
             )
         with self._lock:
-            held = self._served.get(name)
-            wanted = entries[name].revision
-            if held is None or (wanted is not None and held.revision != wanted):
-                if held is not None:
-                    held.batcher.close(wait=False)
-                held = self._served[name] = ServedEncoder(self._encoder_of(name), self.limits)
-            return held
+            served = self._served.get(name)
+            revision = entries[name].revision
+            if served is None or (revision is not None and served.revision != revision):
+                if served is not None:
+                    served.batcher.close(wait=False)
+                served = self._served[name] = ServedEncoder(self._encoder_of(name), self.limits)
+            return served
 
-    def held(self, name: str) -> ServedEncoder | None:
-        """Return an encoder if it was asked for already."""
+    def peek(self, name: str) -> ServedEncoder | None:
+        """Return an encoder if it was requested before."""
         return self._served.get(name)
 
     def retrievers(self) -> list[str]:
-        """Return what can be searched with."""
+        """Return the names of all retrievers."""
         return [*LEXICAL, *self.entries()]
 
     def corpora(self) -> list[CorpusInfo]:
-        """Return the corpora that may be searched by name."""
+        """Return the corpora of the database."""
         return self._store().corpora()
 
     def corpus(self, name: str) -> tuple[CorpusInfo, Corpus]:
         """Return the newest version of a corpus.
 
         Raises:
-            ServingError: If there is none of this name.
+            ServingError: If it is unknown.
         """
         for info in self.corpora():
             if info.name == name:
                 return info, self._store().corpus(info.id, version=info.version)
         known = ", ".join(repr(info.name) for info in self.corpora()[:20])
         raise ServingError(
-            f"no corpus has this name; here are: {known or 'none'}",
+            f"no corpus has this name; available: {known or 'none'}",
             kind="unknown_corpus",
             status=404,
             field="corpus",
@@ -164,16 +164,16 @@ class Library:
     def index(
         self, name: str, corpus: Corpus, call: Call, *, direction: Direction = "entailing"
     ) -> PremiseIndex:
-        """Return the index of a corpus of the database; it is built once, behind all requests.
+        """Return the index of a corpus of the database; it is built once, in the background.
 
         Args:
-            name: Of the retriever.
-            corpus: Of the database.
-            call: What waits for it.
-            direction: What one of Gaussians is to be searched by; others have none.
+            name: Name of the retriever.
+            corpus: Corpus of the database.
+            call: Request that waits for it.
+            direction: Direction of search in an index of Gaussians; ignored by others.
 
         Raises:
-            ServingError: If it is not there yet, with the time after which to ask again.
+            ServingError: If it is still in construction, with the time after which to retry.
         """
         encoder = None if name in LEXICAL else self.encoder(name)
         way = direction if encoder is not None and encoder.gaussians is not None else None
@@ -181,18 +181,18 @@ class Library:
         with self._lock:
             if key not in self._indexes:
                 self._indexes[key] = self._builder.submit(self._build, key, corpus, encoder)
-                while len(self._indexes) > KEPT_INDEXES:
-                    self._told.pop(self._indexes.popitem(last=False)[0], None)
+                while len(self._indexes) > MAX_INDEXES:
+                    self._progress.pop(self._indexes.popitem(last=False)[0], None)
             future = self._indexes[key]
             self._indexes.move_to_end(key)
         try:
             return future.result(min(call.left, self.limits.build_seconds))
         except TimeoutError as error:
-            told = self._told.get(key)
-            left = told.seconds_left if told is not None else None
+            progress = self._progress.get(key)
+            left = progress.seconds_left if progress is not None else None
             raise ServingError(
                 f"the index of {corpus.name!r} by {name!r} is being built"
-                f"{f' ({told.fraction:.0%})' if told is not None else ''}; ask again in a moment",
+                f"{f' ({progress.fraction:.0%})' if progress is not None else ''}; ask again in a moment",
                 kind="not_ready",
                 status=503,
                 retry_after=min(60.0, max(1.0, left or 5.0)),
@@ -203,27 +203,27 @@ class Library:
                     del self._indexes[key]
             raise
 
-    def index_of(self, name: str, premises: Sequence[str], call: Call) -> tuple[Corpus, PremiseIndex]:
-        """Return an index over premises that came with a request; nothing of them is kept."""
+    def index_premises(self, name: str, premises: Sequence[str], call: Call) -> tuple[Corpus, PremiseIndex]:
+        """Return a temporary index over premises of a request."""
         corpus = Corpus.of("request", premises)
         if name in LEXICAL:
             return corpus, retriever(name, corpus)
-        from entail.index.dense import DenseIndex
+        from entail.index.flat import DenseIndex
         from entail.index.vectors import unit
 
         encoder = self.encoder(name)
         gaussians, texts = encoder.gaussians, [fold(text) for text in corpus.texts]
         rows = encoder if gaussians is None else GaussianRows(gaussians)
-        # Rounded as premise vectors are on disk: the ranking is the same as that of a corpus by name.
-        held = rows.encode_premises(texts).astype(np.float16)
+        # Rounded like premise vectors on disk, so that the ranking equals that of a corpus by name.
+        vectors = rows.encode_premises(texts).astype(np.float16)
         call.check()
         if gaussians is None:
-            return corpus, DenseIndex(encoder, corpus, unit(held), queries=encoder.queries)
-        known = Gaussians.of(held.astype(np.float32), revision=gaussians.revision)
-        return corpus, GaussianIndex(gaussians, corpus, known, queries=encoder.queries)
+            return corpus, DenseIndex(encoder, corpus, unit(vectors), queries=encoder.queries)
+        premise_gaussians = Gaussians.of(vectors.astype(np.float32), revision=gaussians.revision)
+        return corpus, GaussianIndex(gaussians, corpus, premise_gaussians, queries=encoder.queries)
 
     def close(self) -> None:
-        """End when everything that waits is answered."""
+        """Answer pending texts, then stop."""
         for encoder in tuple(self._served.values()):
             encoder.batcher.close()
         self._builder.shutdown(wait=False, cancel_futures=True)
@@ -231,15 +231,15 @@ class Library:
     def _build(self, key: IndexKey, corpus: Corpus, encoder: ServedEncoder | None) -> PremiseIndex:
         with self._lock:
             done = [f for f in self._indexes.values() if f.done() and not f.cancelled() and not f.exception()]
-        beside = [index for future in done if (index := future.result()).manifest.corpus_hash == corpus.hash]
+        same_corpus = [i for future in done if (i := future.result()).manifest.corpus_hash == corpus.hash]
         index = retriever(
             key[0],
             corpus,
             encoder=encoder and (encoder.gaussians or encoder),
             queries=encoder.queries if encoder else None,
-            beside=beside,
+            beside=same_corpus,
             cache_dir=load_settings().vectors_dir,
-            progress=lambda progress: self._told.__setitem__(key, progress),
+            progress=lambda progress: self._progress.__setitem__(key, progress),
         )
         if isinstance(index, GaussianIndex):
             index.prepare(key[-1] or "entailing")
@@ -248,10 +248,10 @@ class Library:
     def _store(self) -> CorpusStore:
         with self._lock:
             if self._corpora is None:
-                from entail.trees.corpora import CorpusStore
-                from entail.trees.database import open_database
-                from entail.trees.demo import open_shown
-                from entail.trees.seed import seed_sample
+                from entail.trees.store.corpora import CorpusStore
+                from entail.trees.store.database import open_database
+                from entail.trees.store.demo import open_shown
+                from entail.trees.store.seed import seed_sample
 
                 if is_demo():
                     database, self._sample = open_shown()

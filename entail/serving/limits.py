@@ -1,4 +1,4 @@
-"""How much one request, and all of them together, may ask of a server."""
+"""Limits of a single request and of all requests together."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ from entail.errors import ServingError
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a server takes on; `GET /info` tells them.
+    """Limits of a server; `GET /info` lists them.
 
     Attributes:
-        request_bytes: Longest body; of a longer one, which is refused, nothing is kept.
-        texts: Texts or queries in a request.
-        chars: Characters in a text.
-        premises: Premises of a corpus that comes with the request.
+        request_bytes: Bytes of a body.
+        texts: Texts or queries of a request.
+        chars: Characters of a text.
+        premises: Premises of a corpus that is part of a request.
         k: Hits a query.
-        hits: Hits in a request, over all its queries.
+        hits: Hits a request, over all its queries.
         visible: Neighbours of a fact that a chain may ask for.
         chain: Facts of a chain.
-        nesting: Depth of the JSON.
-        requests: Requests at a time, of all clients.
-        queue: Texts that may wait for one encoder.
-        batch: Texts encoded at once.
-        gather_ms: How long a batch waits for more texts while several clients ask.
-        seconds: Time for an answer.
-        body_seconds: Time in which a body has to arrive.
-        build_seconds: How long a request waits for an index that is being built before it is sent away.
+        requests: Requests at a time, over all clients.
+        queue: Texts in the queue of one encoder.
+        batch: Texts encoded together.
+        gather_ms: Milliseconds that a batch waits for more texts while several clients ask.
+        seconds: Seconds until an answer.
+        body_seconds: Seconds until a body has arrived.
+        build_seconds: Seconds that a request waits for an index in construction.
     """
 
     request_bytes: int = 2 * 2**20
@@ -39,7 +38,6 @@ class Limits:
     hits: int = 20_000
     visible: int = 300
     chain: int = 20
-    nesting: int = 16
     requests: int = 128
     queue: int = 4_096
     batch: int = 64
@@ -49,10 +47,10 @@ class Limits:
     build_seconds: float = 5.0
 
     def check_texts(self, texts: Sequence[str], field: str, *, most: int | None = None) -> None:
-        """Refuse too many texts, or one that is too long.
+        """Check the number and length of texts.
 
         Raises:
-            ServingError: If there are; names the field.
+            ServingError: If there are too many, or one is too long; names the field.
         """
         most = self.texts if most is None else most
         if len(texts) > most:
@@ -61,14 +59,14 @@ class Limits:
                 kind="too_many",
                 field=field,
             )
-        for place, text in enumerate(texts):
-            self.check_text(text, f"{field}.{place}")
+        for number, text in enumerate(texts):
+            self.check_text(text, f"{field}.{number}")
 
     def check_text(self, text: str, field: str) -> None:
-        """Refuse a text that is too long.
+        """Check the length of a text.
 
         Raises:
-            ServingError: If it is; names the field.
+            ServingError: If it is too long; names the field.
         """
         if len(text) > self.chars:
             raise ServingError(
@@ -77,34 +75,13 @@ class Limits:
                 field=field,
             )
 
-    def check_k(self, k: int, queries: int) -> None:
-        """Refuse to rank more than is taken on.
+    def check_number(self, field: str, value: int, most: int) -> None:
+        """Check a number.
 
         Raises:
-            ServingError: If k is too large, alone or times the number of queries.
+            ServingError: If it is too large; names the field.
         """
-        most = min(self.k, self.hits // max(queries, 1))
-        if k > most:
+        if value > most:
             raise ServingError(
-                f"expected k of at most {most:,} with {queries:,} queries, found {k:,}",
-                kind="too_many",
-                field="k",
+                f"expected {field} of at most {most:,}, found {value:,}", kind="too_many", field=field
             )
-
-    def check_chain(self, *, k: int, length: int, top: int, candidates: int) -> None:
-        """Refuse a chain that is more than is taken on.
-
-        Raises:
-            ServingError: If a number is too large; names the field.
-        """
-        told = {
-            "k": (k, self.visible),
-            "length": (length, self.chain),
-            "top": (top, self.k),
-            "candidates": (candidates, self.visible),
-        }
-        for name, (found, most) in told.items():
-            if found > most:
-                raise ServingError(
-                    f"expected {name} of at most {most:,}, found {found:,}", kind="too_many", field=name
-                )

@@ -1,6 +1,6 @@
-"""What goes over the wire, the same for server and client.
+"""Requests and answers of the API, for server and client.
 
-Nothing is guessed or converted: a number is no text, and a field that is not known is refused.
+Nothing is converted: a number is not a text, and an unknown field is an error.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from entail.data.text import is_blank
-from entail.encoders.gaussians import Gaussians
+from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import ServingError
 from entail.serving.packing import Floats, Packed, pack, unpack
 
 
-def _whole(text: str) -> str:
+def _check_characters(text: str) -> str:
     if "\0" in text:
-        raise ValueError("expected text, found a NUL character; take it out")
+        raise ValueError("expected text, found a NUL character; remove it")
     if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError("expected characters, found half of one (a lone surrogate)")
+        raise ValueError("expected characters, found a lone surrogate")
     return text
 
 
-def _says_something(text: str) -> str:
+def _check_visible(text: str) -> str:
     if is_blank(text):
-        found = "a text of which nothing can be seen" if text.strip() else "an empty text"
+        found = "a text without visible characters" if text.strip() else "an empty text"
         raise ValueError(f"expected words, found {found}; leave it out")
     return text
 
 
-Text = Annotated[str, AfterValidator(_whole), AfterValidator(_says_something)]
+Text = Annotated[str, AfterValidator(_check_characters), AfterValidator(_check_visible)]
 Texts = Annotated[list[Text], Field(min_length=1, fail_fast=True)]
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_whole)]
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_check_characters)]
 Way = Literal["entails", "entailed"]
-"""What a hit does to its query: it entails that, or is entailed by it."""
+"""Relation of a hit to its query: it entails the query, or is entailed by it."""
 
 
 class Message(BaseModel):
@@ -45,69 +45,66 @@ class Message(BaseModel):
 
 
 class EncodeRequest(Message):
-    """Texts to be made vectors of."""
+    """Texts to encode."""
 
-    texts: Texts = Field(description="At least one; `limits.texts` of `GET /info` says how many at most.")
-    encoder: Name | None = Field(
-        default=None, description="An encoder of `GET /info`; default: the active one."
-    )
-    tower: Literal["query", "premise"] = Field(default="query", description="Whose vectors.")
+    texts: Texts = Field(description="At least one, at most `limits.texts` of `GET /info`.")
+    encoder: Name | None = Field(default=None, description="Encoder of `GET /info`; default: the active one.")
+    tower: Literal["query", "premise"] = Field(default="query", description="Tower that encodes.")
     normalised: bool = Field(
         default=True,
-        description="Of length 1; else as long as the model makes them. Of no Gaussian: there it is false or "
-        "left out.",
+        description="Whether to scale vectors to length 1. Leave it out for an encoder of Gaussians.",
     )
     format: Literal["floats", "base64"] = Field(
         default="floats",
-        description="Vectors as lists of numbers, or all in one base64 text of little-endian 32-bit floats, "
-        "row by row, which is a third as long.",
+        description="Lists of numbers, or one base64 text of little-endian 32-bit floats, row by row, "
+        "a third as long.",
     )
 
 
 class EncodeAnswer(Message):
-    """A vector for each text, in order; of an encoder of Gaussians two, mean and log variance."""
+    """Vectors of texts, in order; for Gaussians means and log variances."""
 
     encoder: str
-    revision: str = Field(description="Other weights, other revision: never compare vectors of two.")
+    revision: str = Field(description="Changes with the weights; do not compare vectors of two revisions.")
     tower: Literal["query", "premise"]
     dimension: int = Field(description="Length of a vector.")
     normalised: bool
-    vectors: Packed = Field(description="By `format` of the request; of an encoder of Gaussians their means.")
+    vectors: Packed = Field(description="By `format` of the request; means for an encoder of Gaussians.")
     log_variances: Packed | None = Field(
         default=None,
-        description="Of an encoder of Gaussians the natural logarithms of their variances, dimension by "
-        "dimension, in the form of `vectors`; null where a text is a point.",
+        description="Natural logarithms of the variances, in the form of `vectors`; null for an encoder of "
+        "points.",
     )
 
     @classmethod
     def of(
-        cls, found: Floats | Gaussians, asked: EncodeRequest, *, encoder: str, revision: str
+        cls, encoded: Floats | Gaussians, request: EncodeRequest, *, encoder: str, revision: str
     ) -> EncodeAnswer:
-        """Put vectors, shape (texts, d), or Gaussians into an answer."""
+        """Return the answer with vectors, shape (texts, d), or Gaussians."""
         vectors, log_variances = (
-            (found.mean, pack(found.log_variance, asked.format))
-            if isinstance(found, Gaussians)
-            else (found, None)
+            (encoded.mean, pack(encoded.log_variance, request.format))
+            if isinstance(encoded, Gaussians)
+            else (encoded, None)
         )
         return cls(
             encoder=encoder,
             revision=revision,
-            tower=asked.tower,
+            tower=request.tower,
             dimension=vectors.shape[1],
-            normalised=log_variances is None and asked.normalised,
-            vectors=pack(vectors, asked.format),
+            normalised=log_variances is None and request.normalised,
+            vectors=pack(vectors, request.format),
             log_variances=log_variances,
         )
 
     def array(self) -> Floats:
-        """Return the vectors, shape (texts, d); of Gaussians the means."""
+        """Return the vectors or means, shape (texts, d)."""
         return unpack(self.vectors, self.dimension)
 
     def gaussians(self) -> Gaussians:
         """Return the Gaussians.
 
         Raises:
-            ServingError: If the texts are points.
+            ServingError: If the encoder makes points.
         """
         if self.log_variances is None:
             raise ServingError(
@@ -118,12 +115,12 @@ class EncodeAnswer(Message):
 
 
 class SearchRequest(Message):
-    """Queries, and where to look for their premises: exactly one of `corpus` and `premises`."""
+    """Queries and the premises to search: exactly one of `corpus` and `premises`."""
 
     queries: Texts
-    corpus: Name | None = Field(default=None, description="Name of a corpus of `GET /info`.")
+    corpus: Name | None = Field(default=None, description="Corpus of `GET /info`.")
     premises: Texts | None = Field(
-        default=None, description="The corpus itself; texts that are equal but for white space count once."
+        default=None, description="Premises to search; texts that differ only in white space count once."
     )
     retriever: Name | None = Field(
         default=None,
@@ -132,33 +129,33 @@ class SearchRequest(Message):
     )
     direction: Way | None = Field(
         default=None,
-        description="`entails`: premises that entail the query; `entailed`: those that it entails. For an "
-        "encoder of Gaussians only, whose default is `entails`.",
+        description="`entails` (default): premises that entail the query; `entailed`: that it entails. "
+        "Only for an encoder of Gaussians.",
     )
     k: int = Field(default=10, ge=1, description="Hits a query; fewer where the corpus has no more.")
     exclude_own: bool = Field(default=False, description="Leave a query's own text out of its hits.")
 
 
 class Hit(Message):
-    """One premise that was found."""
+    """A premise in the ranking of a query."""
 
     rank: int = Field(description="1 for the nearest.")
     score: float = Field(
-        description="Similarity, higher is closer; of Gaussians sim(query || premise), how much the premise "
-        "entails the query, and with `entailed` sim(premise || query)."
+        description="Similarity, higher is closer; for Gaussians sim(query || premise), how much the premise "
+        "entails the query, or with `entailed` sim(premise || query)."
     )
     text: str
     key: str = Field(description="Identity of the premise in every corpus.")
-    position: int = Field(description="Its place in the corpus, from 0.")
+    position: int = Field(description="Position in the corpus, from 0.")
 
 
 class SearchAnswer(Message):
-    """For each query its hits, best first."""
+    """Hits of each query, best first."""
 
     retriever: str
     revision: str
-    direction: Way | None = Field(description="What was asked of Gaussians; null for other retrievers.")
-    corpus: str | None = Field(description="Its name; null where it came with the request.")
+    direction: Way | None = Field(description="Direction of search; null for a retriever of points.")
+    corpus: str | None = Field(description="Name of the corpus; null for one of the request.")
     corpus_version: int | None
     corpus_hash: str
     count: int = Field(description="Premises searched.")
@@ -171,87 +168,87 @@ class DirectionRequest(Message):
     first: Texts
     second: Texts = Field(description="As many as `first`.")
     encoder: Name | None = Field(
-        default=None, description="An encoder of Gaussians of `GET /info`; default: that in use."
+        default=None, description="Encoder of Gaussians of `GET /info`; default: the active one."
     )
 
 
 class PairDirection(Message):
-    """What is said of one pair."""
+    """Verdict on one pair."""
 
     says: Literal["entails", "is entailed by", "both ways", "neither"] = Field(
-        description="What the first sentence does to the second."
+        description="Relation of the first sentence to the second."
     )
     forward: float = Field(description="sim(second || first): how much the first entails the second.")
     backward: float = Field(description="sim(first || second): how much the second entails the first.")
     margin: float = Field(
-        description="logit(forward) - logit(backward): above 0 where the first rather entails the second."
+        description="logit(forward) - logit(backward): above 0 if the first rather entails the second."
     )
     sure: float | None = Field(
-        description="Probability of what it says, at least one half; null where none was fitted."
+        description="Probability of the verdict, at least one half; null without calibration."
     )
     direction: float | None = Field(
-        description="Probability that an entailment between the two runs from the first to the second: above "
-        "one half only where the margin is above 0."
+        description="Probability that an entailment between the two runs from the first to the second; above "
+        "one half only if the margin is above 0."
     )
     truncated: tuple[Literal["first", "second"], ...] = Field(
-        description="Which of the two were longer than what the encoder reads: only the beginning was judged."
+        description="Sentences longer than the encoder's limit: only their beginning was judged."
     )
 
 
 class DirectionAnswer(Message):
-    """For each pair what is said of it, in order."""
+    """Verdicts on pairs, in order."""
 
     encoder: str
     revision: str
-    threshold: float | None = Field(description="Above which a similarity is called entailment.")
+    threshold: float | None = Field(description="Similarity above which a pair counts as entailment.")
     pairs: list[PairDirection]
 
 
 class ClaimRequest(Message):
-    """Questions to be made claims of."""
+    """Questions to turn into claims."""
 
-    questions: Texts = Field(description="At least one; `limits.texts` of `GET /info` says how many at most.")
+    questions: Texts = Field(description="At least one, at most `limits.texts` of `GET /info`.")
     answers: Texts | None = Field(
-        default=None, description="Their answers, as many: each becomes one statement with its question."
+        default=None, description="One answer a question; both are joined into one statement."
     )
 
 
 class QuestionClaim(Message):
-    """The claim of one question."""
+    """Claim of one question."""
 
     question: str
-    claim: str = Field(description="What a passage that answers the question entails.")
-    rule: str = Field(description="The rule that fired: `when`, `who`, `what noun` ...")
-    fallback: bool = Field(description="Whether no rule for questions fitted.")
+    claim: str = Field(description="Claim that a passage entails if it answers the question.")
+    rule: str = Field(description="Rule that fired: `when`, `who`, `what noun` ...")
+    fallback: bool = Field(description="Whether no rule for questions matched.")
     statement: str | None = Field(
-        default=None, description="What the question and its answer say as one; null where none was given."
+        default=None, description="Statement of question and answer; null without an answer."
     )
 
 
 class ClaimAnswer(Message):
-    """For each question its claim, in order."""
+    """Claims of questions, in order."""
 
     claims: list[QuestionClaim]
 
 
 class ChainRequest(Message):
-    """A question with its answer, and the facts that may explain it: exactly one of `corpus` and `facts`."""
+    """A question, its answer, and the facts to search: exactly one of `corpus` and `facts`."""
 
-    question: Text = Field(description="Without the answers to choose from.")
-    answer: Text = Field(description="The correct one.")
-    corpus: Name | None = Field(default=None, description="Name of a corpus of `GET /info`.")
+    question: Text = Field(description="Question without answer options.")
+    answer: Text = Field(description="Correct answer.")
+    corpus: Name | None = Field(default=None, description="Corpus of `GET /info`.")
     facts: Texts | None = Field(
-        default=None, description="The facts themselves; those equal but for white space count once."
+        default=None, description="Facts to search; texts that differ only in white space count once."
     )
     scorer: Name | None = Field(
         default=None,
-        description="`tfidf` or a scorer of `GET /info`; default: the one in use for chains, else `tfidf`.",
+        description="`tfidf` or a scorer of `GET /info`; default: the active one, else `tfidf`.",
     )
-    k: int = Field(default=60, ge=1, description="Facts nearest to the question, and to each chosen one.")
-    length: int = Field(default=9, ge=1, description="Facts of a chain at most.")
-    least: int = Field(default=3, ge=0, description="Facts of a chain before it may stop by itself.")
-    top: int = Field(default=20, ge=0, description="Facts of the ranking that are told.")
-    candidates: int = Field(default=5, ge=0, description="Best candidates of each step that are told.")
+    k: int = Field(default=60, ge=1, description="Facts nearest to the question and to each chosen fact.")
+    length: int = Field(default=9, ge=1, description="Maximal number of facts of a chain.")
+    least: int = Field(default=3, ge=0, description="Minimal number of facts before a chain may stop early.")
+    top: int = Field(default=20, ge=0, description="Facts of the ranking to return.")
+    candidates: int = Field(default=5, ge=0, description="Best candidates of each step to return.")
 
 
 class ChainFact(Message):
@@ -259,90 +256,92 @@ class ChainFact(Message):
 
     text: str
     key: str = Field(description="Identity of the fact in every corpus.")
-    position: int = Field(description="Its place in the corpus, from 0.")
+    position: int = Field(description="Position in the corpus, from 0.")
 
 
 class ChainCandidate(ChainFact):
-    """A fact that could follow."""
+    """A candidate of a step."""
 
     score: float = Field(description="Higher is better; compare scores of one step only.")
-    joined: bool = Field(description="Whether the fact chosen last made it visible.")
+    joined: bool = Field(description="Whether the last chosen fact made it visible.")
 
 
 class ChainStep(Message):
-    """What could be chosen, and what was."""
+    """One step of a chain: candidates and choice."""
 
-    chosen: str | None = Field(description="Key of the fact that was; null where the chain ended.")
+    chosen: str | None = Field(description="Key of the chosen fact; null where the chain ended.")
     bare: float | None = Field(
-        description="Score of the explanation as it is; null where the scorer cannot tell when to stop."
+        description="Score of stopping here; null if the scorer cannot tell when to stop."
     )
-    visible: int = Field(description="Facts that were scored.")
-    joined: int = Field(description="Those of them that the fact chosen last made visible; at first all.")
-    candidates: list[ChainCandidate] = Field(description="The best, best first.")
+    visible: int = Field(description="Scored facts.")
+    joined: int = Field(description="Scored facts made visible by the last choice; all at the first step.")
+    candidates: list[ChainCandidate] = Field(description="Best candidates, best first.")
 
 
 class ChainAnswer(Message):
-    """The explanation, how it was built, and all facts ranked by it."""
+    """A chain, its steps, and the ranking of facts by it."""
 
     scorer: str
-    revision: str | None = Field(description="Of its weights; null for `tfidf`.")
+    revision: str | None = Field(description="Revision of the weights; null for `tfidf`.")
     method: str = Field(
-        description="`arcf`: facts in the light of those before; `single-fact`: each alone; `tfidf`: by "
-        "words shared with question, answer and the facts before."
+        description="`arcf`: scores facts given earlier ones; `single-fact`: each alone; `tfidf`: by words "
+        "shared with question, answer and earlier facts."
     )
-    corpus: str | None = Field(description="Its name; null where it came with the request.")
+    corpus: str | None = Field(description="Name of the corpus; null for one of the request.")
     corpus_version: int | None
     corpus_hash: str
-    count: int = Field(description="Facts that could explain.")
-    chain: list[ChainFact] = Field(description="The chosen facts, in order.")
+    count: int = Field(description="Facts searched.")
+    chain: list[ChainFact] = Field(description="Chosen facts, in order.")
     stopped: Literal["bare prefix", "length", "nothing visible"] = Field(
-        description="Why it ended: nothing visible scored above the explanation as it is, it is as long as "
-        "it may be, or no other fact was visible."
+        description="Reason of the end: no visible fact improved the score, the maximal length, or no other "
+        "visible fact."
     )
-    dropped: int = Field(description="Chosen facts, the oldest, too many to be read at the last step.")
-    question_cut: bool = Field(description="Whether the question's beginning was too much to be read.")
-    facts_cut: int = Field(description="Facts, of all that were scored, whose end was too much to be read.")
+    dropped: int = Field(description="Oldest chosen facts that were truncated at the last step.")
+    question_cut: bool = Field(description="Whether the beginning of the question was truncated.")
+    facts_cut: int = Field(description="Scored facts whose end was truncated.")
     steps: list[ChainStep]
     ranking: list[ChainFact] = Field(
-        description="The chain, then what was scored by its last score, then the rest by nearness to it."
+        description="The chain, then scored facts by their last score, then the rest by similarity to it."
     )
-    chosen: list[bool] = Field(description="For each fact of `ranking` whether it is in the chain.")
+    chosen: list[bool] = Field(description="Whether each fact of `ranking` is in the chain.")
 
 
 class Health(Message):
-    """Whether the server lives, and whether it can answer at once."""
+    """State of the server."""
 
     live: Literal[True]
-    ready: bool = Field(description="The encoders named at the start are loaded and it is not shutting down.")
-    reason: str | None = Field(description="Why it is not ready, in words.")
+    ready: bool = Field(
+        description="Whether the encoders named at the start are loaded and the server is not shutting down."
+    )
+    reason: str | None = Field(description="Reason why it is not ready.")
 
 
 class EncoderInfo(Message):
-    """An encoder that may be asked for."""
+    """A served encoder."""
 
     name: str
     revision: str | None
     method: str
-    gaussian: bool = Field(description="Whether it makes Gaussians, which tell directions, or points.")
-    dimension: int | None = Field(description="Length of a vector; of Gaussians of a mean.")
+    gaussian: bool = Field(description="Whether it makes Gaussians or points.")
+    dimension: int | None = Field(description="Length of a vector or mean.")
     symmetric: bool
     licence: str | None
     loaded: bool = Field(description="Whether its weights are in memory.")
-    waiting: int = Field(description="Texts that wait for it.")
+    waiting: int = Field(description="Texts in its queue.")
 
 
 class CorpusInfo(Message):
-    """A corpus that may be searched by name."""
+    """A corpus of the installation."""
 
     name: str
     version: int
     count: int = Field(description="Premises.")
     licence: str
-    active: str = Field(description="The encoder that ranks where none is named.")
+    active: str = Field(description="Default encoder of the corpus.")
 
 
 class ScorerInfo(Message):
-    """A scorer of facts that may be asked for."""
+    """A served scorer of facts."""
 
     name: str
     revision: str | None = Field(description="Null while it is not in memory.")
@@ -350,35 +349,35 @@ class ScorerInfo(Message):
 
 
 class EndpointInfo(Message):
-    """A request that a server knows."""
+    """Path and method of an endpoint."""
 
     path: str
     method: str
 
 
 class Info(Message):
-    """What a server is and has."""
+    """Version, contents and limits of a server."""
 
     version: str
     device: str
     default_encoder: str
     encoders: list[EncoderInfo]
     retrievers: list[str]
-    scorers: list[ScorerInfo] = Field(description="Of facts, beside `tfidf`; empty until one was trained.")
+    scorers: list[ScorerInfo] = Field(description="Scorers besides `tfidf`; empty until one is trained.")
     corpora: list[CorpusInfo]
     endpoints: list[EndpointInfo]
     limits: Mapping[str, int | float]
 
 
 class ErrorDetail(Message):
-    """What went wrong."""
+    """Details of an error."""
 
-    kind: str = Field(description="In one word, for programs.")
-    message: str = Field(description="In a sentence, for people.")
-    field: str | None = Field(default=None, description="The field of the request it is about: `texts.3`.")
+    kind: str = Field(description="Kind of error, for programs.")
+    message: str = Field(description="Explanation, for people.")
+    field: str | None = Field(default=None, description="Field of the request, such as `texts.3`.")
 
 
 class ErrorReply(Message):
-    """The one shape of every answer that is no success."""
+    """Answer of a failed request."""
 
     error: ErrorDetail

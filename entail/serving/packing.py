@@ -1,4 +1,4 @@
-"""Vectors as JSON holds them: lists of numbers, or all in one base64 text."""
+"""Vectors in JSON: lists of numbers, or one base64 text."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Floats = NDArray[np.float32]
 Packed = list[list[float]] | str
 
 NUMBERS = "<f4"
-"""Numbers as base64 holds them: 32-bit floats, the least significant byte first, row by row."""
+"""Type of the numbers in base64: little-endian 32-bit floats, row by row."""
 
 
 def pack(vectors: Floats, form: Literal["floats", "base64"]) -> Packed:
-    """Put vectors, shape (n, d), into one of the two forms.
+    """Return vectors, shape (n, d), in one of the two forms.
 
     >>> pack(np.ones((1, 2), dtype=np.float32), "floats"), pack(np.ones((1, 2), dtype=np.float32), "base64")
     ([[1.0, 1.0]], 'AACAPwAAgD8=')
@@ -28,7 +28,7 @@ def pack(vectors: Floats, form: Literal["floats", "base64"]) -> Packed:
 
 
 def unpack(packed: Packed, dimension: int) -> Floats:
-    """Return the vectors again, shape (n, d), whichever form they have.
+    """Return vectors, shape (n, d), from either form.
 
     >>> unpack("AACAPwAAgD8=", 2)
     array([[1., 1.]], dtype=float32)

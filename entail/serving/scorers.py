@@ -1,4 +1,4 @@
-"""The scorers of facts that a server answers with, each in one copy, and facts made ready for them."""
+"""Scorers of facts in memory, and corpora prepared for them."""
 
 from __future__ import annotations
 
@@ -9,121 +9,121 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from entail.arcf.listing import ListedScorer, list_scorers
-from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.scorer import Scorer, load_scorer
-from entail.arcf.stepwise import NearestSteps, ScoredSteps, StepScorer, corpus_facts
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.stepwise import NearestSteps, ScoredSteps, StepScorer, corpus_facts
+from entail.arcf.scoring.listing import ListedScorer, list_scorers
+from entail.arcf.scoring.scorer import Scorer, load_scorer
 from entail.data.records import Corpus
 from entail.errors import UnknownEncoderError
 from entail.evaluation.chains import TFIDF, fact_similarities
-from entail.roles import first_in_use
-from entail.serving.batching import Call, out_of_time
+from entail.registry import active_name
+from entail.serving.batching import Call, timeout_error
 
-KEPT = 4
-"""Corpora that stay ready for a scorer; the one that was used least recently goes first."""
+MAX_CORPORA = 4
+"""Prepared corpora in memory; the least recently used is evicted."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Ready:
-    """What builds chains over some facts.
+class ChainBuilder:
+    """A scorer and the neighbourhoods of a corpus, from which chains are built.
 
     Attributes:
-        name: The scorer's, or `tfidf`.
-        revision: Of its weights; None where there are none.
+        name: Name of the scorer, or `tfidf`.
+        revision: Revision of its weights; None for `tfidf`.
         method: `tfidf`, `single-fact` or `arcf`.
-        steps: What scores.
-        around: What is visible.
+        steps: Scorer of single steps.
+        neighbourhoods: Facts visible from a question or a fact.
     """
 
     name: str
     revision: str | None
     method: str
     steps: StepScorer
-    around: Neighbourhoods
+    neighbourhoods: Neighbourhoods
 
 
 class Scorers:
-    """Scorers of facts by name, loaded when first asked for; one request is scored at a time."""
+    """Scorers of facts by name, loaded on first use; one request is scored at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._scoring = threading.Lock()
         self._loaded: dict[str, tuple[str, Scorer]] = {}
-        self._ready: OrderedDict[Hashable, object] = OrderedDict()
+        self._cache: OrderedDict[Hashable, object] = OrderedDict()
 
-    def listed(self) -> dict[str, ListedScorer]:
-        """Return the scorers that may be asked for, by name: those under `models/` that can be used."""
+    def available(self) -> dict[str, ListedScorer]:
+        """Return the usable scorers under `models/`, by name."""
         return {one.name: one for one in list_scorers() if one.problem is None}
 
     def default(self) -> str:
-        """Return what scores where nothing is named: the scorer in use for chains, else shared words."""
-        chains = [one.name for one in self.listed().values() if one.form.scheme == "arcf"]
-        return first_in_use("chains", chains) or TFIDF
+        """Return the active scorer of chains; falls back to shared words (`tfidf`)."""
+        chains = [one.name for one in self.available().values() if one.form.scheme == "arcf"]
+        return active_name("chains", chains) or TFIDF
 
     def revision(self, name: str) -> str | None:
-        """Return the revision of a scorer that is in memory, else None."""
-        held = self._loaded.get(name)
-        return held[1].revision if held is not None else None
+        """Return the revision of a scorer in memory, else None."""
+        loaded = self._loaded.get(name)
+        return loaded[1].revision if loaded is not None else None
 
-    def ready(self, name: str, corpus: Corpus, *, k: int, keep: bool) -> Ready:
-        """Return what builds chains over a corpus; called while scoring, see `alone`.
+    def prepare(self, name: str, corpus: Corpus, *, k: int, cache: bool) -> ChainBuilder:
+        """Return a builder of chains over a corpus; call it under `lock`.
 
         Args:
-            name: A scorer's, or `tfidf`.
+            name: Name of a scorer, or `tfidf`.
             corpus: The facts.
-            k: Neighbours of each.
-            keep: Whether the facts are the installation's, so that what was made of them stays.
+            k: Neighbours of each fact.
+            cache: Whether to keep the prepared facts in memory.
 
         Raises:
-            UnknownEncoderError: If no such scorer is served.
+            UnknownEncoderError: If the scorer is not served.
         """
         scorer = None if name == TFIDF else self._scorer(name)
         metric = scorer.form.metric if scorer is not None else TFIDF
         facts = corpus_facts(corpus)
-        near = self._kept((corpus.hash, metric), lambda: fact_similarities(facts, metric), keep=keep)
-        around = Neighbourhoods(facts, k=k, metric=metric, similarities=near)
+        near = self._cached((corpus.hash, metric), lambda: fact_similarities(facts, metric), cache=cache)
+        neighbourhoods = Neighbourhoods(facts, k=k, metric=metric, similarities=near)
         if scorer is None:
-            return Ready(TFIDF, None, TFIDF, NearestSteps(around), around)
-        steps = self._kept((corpus.hash, scorer.revision), lambda: ScoredSteps(scorer, facts), keep=keep)
-        return Ready(name, scorer.revision, scorer.form.scheme, steps, around)
+            return ChainBuilder(TFIDF, None, TFIDF, NearestSteps(neighbourhoods), neighbourhoods)
+        steps = self._cached((corpus.hash, scorer.revision), lambda: ScoredSteps(scorer, facts), cache=cache)
+        return ChainBuilder(name, scorer.revision, scorer.form.scheme, steps, neighbourhoods)
 
     @contextmanager
-    def alone(self, call: Call) -> Iterator[None]:
-        """Wait until nothing else is scored.
+    def lock(self, call: Call) -> Iterator[None]:
+        """Hold the lock on scoring.
 
         Raises:
-            ServingError: If that takes longer than the request has.
+            ServingError: If the deadline of the request passes first.
         """
         if not self._scoring.acquire(timeout=max(0.0, call.left)):
-            raise out_of_time()
+            raise timeout_error()
         try:
             yield
         finally:
             self._scoring.release()
 
     def _scorer(self, name: str) -> Scorer:
-        listed = self.listed()
+        listed = self.available()
         if name not in listed:
-            here = ", ".join([TFIDF, *listed])
+            names = ", ".join([TFIDF, *listed])
             raise UnknownEncoderError(
-                f"no scorer of this name is served; here are: {here}. `entail train arcf` makes one"
+                f"no scorer of this name is served; available: {names}. `entail train arcf` makes one"
             )
         stamp = listed[name].stamp
         with self._lock:
-            held = self._loaded.get(name)
-            if held is None or held[0] != stamp:
-                held = self._loaded[name] = (stamp, load_scorer(name, precision="auto"))
-            return held[1]
+            loaded = self._loaded.get(name)
+            if loaded is None or loaded[0] != stamp:
+                loaded = self._loaded[name] = (stamp, load_scorer(name, precision="auto"))
+            return loaded[1]
 
-    def _kept(self, place: Hashable, make: Callable[[], T], *, keep: bool) -> T:
-        if not keep:
+    def _cached(self, key: Hashable, make: Callable[[], T], *, cache: bool) -> T:
+        if not cache:
             return make()
         with self._lock:
-            if place not in self._ready:
-                self._ready[place] = make()
-            self._ready.move_to_end(place)
-            while len(self._ready) > 2 * KEPT:
-                self._ready.popitem(last=False)
-            return cast(T, self._ready[place])  # whoever names a place makes one kind of value there
+            if key not in self._cache:
+                self._cache[key] = make()
+            self._cache.move_to_end(key)
+            while len(self._cache) > 2 * MAX_CORPORA:
+                self._cache.popitem(last=False)
+            return cast(T, self._cache[key])  # a key always has values of one type

@@ -1,4 +1,4 @@
-"""Serves the API alone, by uvicorn: starts, answers, and ends only when everything is answered."""
+"""Server of the API alone, by uvicorn."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _log = logging.getLogger("entail.serving")
 def serve(
     *, host: str = "127.0.0.1", port: int = PORT, encoders: Sequence[str] = (), workers: int = 1
 ) -> None:
-    """Serve until SIGTERM or Ctrl+C; what is in flight is answered first.
+    """Serve until SIGTERM or Ctrl+C; pending requests are answered first.
 
     Args:
-        host: Address to listen at; only this machine's own by default.
-        port: Port to listen at; 0 for any that is free.
-        encoders: Which encoders may be asked for, the first also by those who name none and nothing is
-            promoted; default: all that are here.
-        workers: Processes, each with its own copy of the encoders.
+        host: Address to listen at; by default of this machine only.
+        port: Port to listen at; 0 for any free one.
+        encoders: Names of the encoders to serve; the first is the default if no encoder is active. By
+            default all of the installation.
+        workers: Number of processes, each with its own copy of the encoders.
 
     Raises:
-        SettingsError: If the address cannot be used.
-        EncoderError: If an encoder cannot be had.
+        SettingsError: If the address is in use or unknown.
+        EncoderError: If an encoder cannot be resolved.
     """
     import uvicorn
 
@@ -44,9 +44,10 @@ def serve(
     for name in encoders:
         resolve(name)
     if host not in LOOPBACK and load_settings().serve_token is None:
-        _log.warning("anybody who reaches %s may ask: set ENTAIL_SERVE_TOKEN, or listen at 127.0.0.1", host)
-    # Worker processes make the application themselves and know only the environment.
+        _log.warning("anybody who reaches %s can ask: set ENTAIL_SERVE_TOKEN, or listen at 127.0.0.1", host)
+    # Worker processes create the application themselves, from the environment.
     os.environ[_ENCODERS] = "\n".join(encoders)
+    # Limits on connections and their time belong here, those on requests into `admission`.
     config = uvicorn.Config(
         "entail.serving.server:app_from_environment",
         factory=True,
@@ -59,7 +60,7 @@ def serve(
         timeout_keep_alive=30,
         timeout_graceful_shutdown=60,
     )
-    # uvicorn sends itself the signal again when it is done, for whoever handled it before.
+    # uvicorn raises the signal again when it is done, for the handler before its own.
     before = signal.signal(signal.SIGTERM, lambda number, frame: None)
     try:
         if workers > 1:
@@ -71,18 +72,18 @@ def serve(
         server.run()
         if not server.started:
             raise SettingsError(
-                f"expected a free address to listen at, found {host}:{port} in use or not here"
+                f"expected a free address to listen at, found {host}:{port} in use or unknown"
             )
-    except SystemExit as stop:  # how uvicorn ends when it cannot listen
+    except SystemExit as stop:  # raised by uvicorn if it cannot listen
         raise SettingsError(
-            f"expected a free address to listen at, found {host}:{port} in use or not here"
+            f"expected a free address to listen at, found {host}:{port} in use or unknown"
         ) from stop
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
 def app_from_environment() -> FastAPI:
-    """Return the API as the environment says: token, encoders, data folder."""
+    """Return the API with token, encoders and data folder of the environment."""
     from entail.serving.app import create_app
     from entail.serving.library import Library
     from entail.serving.service import Service

@@ -1,4 +1,4 @@
-"""A server's state over all requests: what it answers with, whether it is ready, how it ends."""
+"""State of a server shared by all requests: library, scorers, threads, readiness."""
 
 from __future__ import annotations
 
@@ -6,21 +6,18 @@ import asyncio
 import contextvars
 import logging
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from typing import Annotated, TypeVar, cast
 
-from fastapi import Request
+from fastapi import Depends, Request
 
-from entail.errors import EntailError, ServingError
-from entail.serving.batching import Call, out_of_time
+from entail.errors import EntailError
+from entail.serving.batching import Call
+from entail.serving.encoders import current_call
 from entail.serving.library import Library
 from entail.serving.limits import Limits
 from entail.serving.scorers import Scorers
-from entail.serving.served import current
-
-if TYPE_CHECKING:
-    from entail.serving.endpoint import Endpoint
 
 T = TypeVar("T")
 
@@ -28,17 +25,12 @@ _log = logging.getLogger("entail.serving")
 
 
 class Service:
-    """What every endpoint is handed.
+    """Everything that routes answer with.
 
     Args:
         library: Encoders, corpora, indexes.
-        warm: Encoders to load at the start; the server is not ready before. None for the default one.
-
-    Attributes:
-        endpoints: What may be asked; `create_app` says.
+        warm: Encoders to load at the start; the server is not ready before. None for the default encoder.
     """
-
-    endpoints: tuple[Endpoint, ...] = ()
 
     def __init__(self, library: Library, *, warm: tuple[str, ...] | None = None) -> None:
         self.library = library
@@ -49,69 +41,53 @@ class Service:
 
     @property
     def limits(self) -> Limits:
-        """How much is taken on."""
+        """Limits of requests and queues."""
         return self.library.limits
 
     @property
     def reason(self) -> str | None:
-        """Why the server is not ready, None if it is."""
+        """Reason why the server is not ready, None if it is."""
         return self._reason
 
     def start(self) -> None:
-        """Begin to load encoders, in a thread of their own; the server answers meanwhile."""
+        """Begin to load encoders in a background thread."""
         threading.Thread(target=self._load, name="load encoders", daemon=True).start()
 
     def close(self) -> None:
-        """Answer what waits, then end."""
+        """Answer pending requests, then stop."""
         self._reason = "the server is shutting down"
         self.library.close()
         self._threads.shutdown(wait=True)
 
     async def in_thread(self, call: Call, work: Callable[[], T]) -> T:
-        """Run what may wait or compute for a request, so that others are answered meanwhile."""
+        """Run blocking work of a request in a thread, with the request as its current call."""
         context = contextvars.copy_context()
-        context.run(current.set, call)
+        context.run(current_call.set, call)
         return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, work)
-
-    async def within(self, request: Request, answer: Callable[[Call], Awaitable[T]]) -> T:
-        """Return an answer, unless it takes too long or nobody waits for it any more.
-
-        Raises:
-            ServingError: If so; what was queued for it has left the queue.
-        """
-        call = Call(self.limits.seconds)
-        work = asyncio.ensure_future(answer(call))
-        gone = asyncio.ensure_future(_gone(request))
-        try:
-            await asyncio.wait({work, gone}, timeout=call.left, return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                return work.result()
-            if gone.done():
-                raise ServingError("the client has gone", kind="gone", status=499)
-            raise out_of_time()
-        finally:
-            call.cancel()
-            for task in (work, gone):
-                task.cancel()
-            await asyncio.gather(work, gone, return_exceptions=True)
 
     def _load(self) -> None:
         try:
             for name in (self.library.default(),) if self._warm is None else self._warm:
-                encoder = self.library.encoder(name).encoder
                 # The first text takes longer than those after it.
-                encoder.encode(["a text"], "query", normalised=False)
-        except EntailError as error:
-            _log.error("an encoder cannot be loaded: %s", error)
+                self.library.encoder(name).encoder.encode(["a text"], "query", normalised=False)
+        except Exception as error:
+            # A library error explains itself; of any other the log needs the trace.
+            trace = None if isinstance(error, EntailError) else error
+            _log.error("cannot load an encoder: %s", error, exc_info=trace)
             self._reason = "an encoder cannot be loaded; the server's log says why"
-            return
-        except Exception:
-            _log.exception("an encoder cannot be loaded")
-            self._reason = "an encoder cannot be loaded; the server's log says why"
-            return
-        self._reason = None
+        else:
+            self._reason = None
 
 
-async def _gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+async def get_service(request: Request) -> Service:
+    """Return the service of the application."""
+    return cast(Service, request.app.state.service)
+
+
+async def get_call(request: Request) -> Call:
+    """Return the call of a request, made by `ApiRoute`."""
+    return cast(Call, request.state.call)
+
+
+ServiceDep = Annotated[Service, Depends(get_service)]
+CallDep = Annotated[Call, Depends(get_call)]

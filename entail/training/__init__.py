@@ -1,1 +1,1 @@
-"""What every method that trains an encoder shares: the loop, checkpoints, towers; no method of its own."""
+"""Training shared by all methods: method records, loop, checkpoints, adapters, distillation, cards."""

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from entail.errors import TrainingError
-from entail.training.settings import check_values
+from entail.training.validation import check_values
 
 Prompt = Literal["hypothesis", "full", "question", "plain"]
 Tuning = Literal["lora", "full"]
 Precision = Literal["auto", "fp32", "bf16"]
 Pooled = Literal["base", "mean", "cls"]
 
-_BASE = "encoder to start from: minilm, a folder under models/ or a Hub id"
-_TUNING = "train a low-rank adapter (LoRA), or every weight"
-_RANK = "rank of the adapter; both stages need the same to carry it over exactly"
-_DROPOUT = "dropout while training; default: as the base has it"
-_PRECISION = "bf16 computes under autocast; auto takes it where it pays"
-_WORDS = "words of a passage that are read, around the first answer; 0: all of them"
-_LONGEST = "tokens that are read while training, at most what the base reads"
+_BASE = "Base encoder: minilm, a folder under models/ or a Hub id"
+_TUNING = "Trained weights: a low-rank adapter (LoRA), or all"
+_RANK = "LoRA rank; equal ranks carry over exactly between both stages"
+_DROPOUT = "Dropout in training; default: that of the base"
+_PRECISION = "bf16 trains under autocast; auto uses it if it is faster"
+_WORDS = "Words of a passage around the first answer; 0: all"
+_LONGEST = "Maximum tokens in training, up to the base's maximum"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,37 +31,35 @@ class TuningConfig:
         TrainingError: If a value cannot be, or two do not go together.
     """
 
-    base: Annotated[str, f"{_BASE}; with a masked-LM head it keeps it, else it gets a new one"] = "minilm"
-    tuning: Annotated[Tuning, f"{_TUNING}; the masked-LM head always"] = "lora"
+    base: Annotated[str, f"{_BASE}; without a masked-LM head it gets a new one"] = "minilm"
+    tuning: Annotated[Tuning, f"{_TUNING}; always the masked-LM head"] = "lora"
     rank: Annotated[int, _RANK] = 32
     prompt: Annotated[
         Prompt,
-        "hypothesis: `passage entails that claim`, the claim masked; full: all of that masked; question: "
-        "`passage [SEP] question`, the question masked; plain: BERT's own masked language model over the "
-        "first, the control arm",
+        "hypothesis: `passage entails that claim`, masks the claim; full: masks all of it; question: "
+        "`passage [SEP] question`, masks the question; plain: masked language model over the first, the "
+        "control arm",
     ] = "hypothesis"
-    beta: Annotated[
-        float | None, "share of tokens that are masked; default: 0.8, of plain 0.15 as in BERT"
-    ] = None
+    beta: Annotated[float | None, "Share of masked tokens; default: 0.8; plain: 0.15, as in BERT"] = None
     words: Annotated[int, _WORDS] = 100
-    longest: Annotated[int, f"{_LONGEST}; the passage is cut, never the claim"] = 256
-    epochs: Annotated[int, "times through the pairs"] = 10
-    batch_size: Annotated[int, "pairs a step"] = 128
+    max_length: Annotated[int, f"{_LONGEST}; truncates the passage, never the claim"] = 256
+    epochs: Annotated[int, "Epochs over the pairs"] = 10
+    batch_size: Annotated[int, "Pairs per step"] = 128
     learning_rate: Annotated[
-        float | None, "highest learning rate; default: 2e-5 for every weight, 5e-4 for an adapter"
+        float | None, "Peak learning rate; default: 2e-5 for all weights, 5e-4 for an adapter"
     ] = None
     head_rate: Annotated[
         float,
-        "highest learning rate of a masked-LM head that is new; one that the base has learns as the rest",
+        "Peak learning rate of a new masked-LM head; an existing one uses learning_rate",
     ] = 5e-4
-    warmup_steps: Annotated[int, "steps in which the rate rises; then it falls to 0"] = 100
-    weight_decay: Annotated[float, "of AdamW"] = 0.01
-    max_gradient_norm: Annotated[float, "longer gradients are cut to this length"] = 1.0
+    warmup_steps: Annotated[int, "Warm-up steps; then the learning rate falls to 0"] = 100
+    weight_decay: Annotated[float, "AdamW weight decay"] = 0.01
+    max_gradient_norm: Annotated[float, "Maximum gradient norm; larger gradients are clipped"] = 1.0
     dropout: Annotated[float | None, _DROPOUT] = None
-    evaluate_every: Annotated[int, "steps between two evaluations on dev within an epoch; 0 for none"] = 0
-    dev_pairs: Annotated[int, "pairs of dev that the weights are chosen on; 0 for all"] = 1000
+    evaluate_every: Annotated[int, "Steps between dev evaluations within an epoch; 0: none"] = 0
+    dev_pairs: Annotated[int, "Dev pairs that select the weights; 0: all"] = 1000
     precision: Annotated[Precision, _PRECISION] = "auto"
-    seed: Annotated[int, "of everything random"] = 0
+    seed: Annotated[int, "Random seed"] = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -100,45 +98,41 @@ class DprConfig:
         TrainingError: If a value cannot be, or two do not go together.
     """
 
-    base: Annotated[str, f"{_BASE}; one that was tuned whole"] = "minilm"
+    base: Annotated[str, f"{_BASE}, or a fully tuned model"] = "minilm"
     initial: Annotated[
-        str, "adapter on the same base to go on from, such as what `entail train tuning` made; none: the base"
+        str, "Initial adapter on the same base, such as one of `entail train tuning`; default: none"
     ] = ""
     tuning: Annotated[Tuning, _TUNING] = "lora"
     rank: Annotated[int, _RANK] = 32
     pooling: Annotated[
         Pooled,
-        "vector of a text: as the base makes it; mean of its tokens, or [CLS] as the paper, in place of what "
-        "the base has behind its transformer, which needs tuning=full",
+        "Pooling: as in the base, mean of tokens, or [CLS] (paper); the latter two replace the base's "
+        "pooling and need tuning=full",
     ] = "base"
     negatives: Annotated[
         int,
-        "hard negatives of a question a step, beside those of the batch; 0: the batch's alone, even where a "
-        "file gives hard ones",
+        "Hard negatives per question and step; 0: in-batch negatives only",
     ] = 1
     depth: Annotated[
         int,
-        "first passages of BM25 among which a question that comes with no hard negative gets some; "
-        "0: those that are given alone",
+        "BM25 passages that provide hard negatives for questions without any; 0: only those of the file",
     ] = 20
-    temperature: Annotated[
-        float, "what cosines are divided by; the paper's inner products are of any length"
-    ] = 0.05
+    temperature: Annotated[float, "Temperature of cosines; the paper uses inner products"] = 0.05
     words: Annotated[int, _WORDS] = 100
-    longest: Annotated[int, _LONGEST] = 256
-    epochs: Annotated[int, "times through the questions; the paper: 40 on NQ, 2 on MS MARCO"] = 2
-    batch_size: Annotated[int, "questions a step"] = 128
+    max_length: Annotated[int, _LONGEST] = 256
+    epochs: Annotated[int, "Epochs over the questions; paper: 40 on NQ, 2 on MS MARCO"] = 2
+    batch_size: Annotated[int, "Questions per step"] = 128
     learning_rate: Annotated[
-        float | None, "highest learning rate; default: 1e-5 for every weight, 2e-4 for an adapter"
+        float | None, "Peak learning rate; default: 1e-5 for all weights, 2e-4 for an adapter"
     ] = None
-    warmup_steps: Annotated[int, "steps in which the rate rises, at most a tenth of all; then it falls"] = 100
-    weight_decay: Annotated[float, "of AdamW"] = 0.01
-    max_gradient_norm: Annotated[float, "longer gradients are cut to this length"] = 1.0
+    warmup_steps: Annotated[int, "Warm-up steps, at most a tenth of all; then the learning rate falls"] = 100
+    weight_decay: Annotated[float, "AdamW weight decay"] = 0.01
+    max_gradient_norm: Annotated[float, "Maximum gradient norm; larger gradients are clipped"] = 1.0
     dropout: Annotated[float | None, _DROPOUT] = None
-    evaluate_every: Annotated[int, "steps between two evaluations on dev within an epoch; 0 for none"] = 0
-    dev_questions: Annotated[int, "questions of dev that the weights are chosen on; 0 for all"] = 500
+    evaluate_every: Annotated[int, "Steps between dev evaluations within an epoch; 0: none"] = 0
+    dev_questions: Annotated[int, "Dev questions that select the weights; 0: all"] = 500
     precision: Annotated[Precision, _PRECISION] = "auto"
-    seed: Annotated[int, "of everything random"] = 0
+    seed: Annotated[int, "Random seed"] = 0
 
     def __post_init__(self) -> None:
         """Check every value."""
@@ -174,7 +168,7 @@ _LOWEST: Mapping[str, Any] = {
     "epochs": 1,
     "batch_size": 2,
     "words": 0,
-    "longest": 8,
+    "max_length": 8,
     "warmup_steps": 0,
     "evaluate_every": 0,
 }

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
+from typing import Unpack
 
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
-from entail.progress import ProgressCallback
-from entail.training.distributed import from_first
-from entail.training.loop import Fitted
-from entail.training.saving import require_place
-from entail.training.stage import Training, drawn, fit_method, lora_of
-from entail.training.task import Watch
-from entail.training.tower import cast_precision, require_base, training_device
+from entail.training.adapters.saving import require_place
+from entail.training.adapters.tower import cast_precision, require_base, training_device
+from entail.training.loop.distributed import from_first
+from entail.training.loop.fit import Fitted
+from entail.training.method import Run, RunOptions
+from entail.training.run import fit_method, lora_of, sample_indices
 from entail.tuning.config import DprConfig
 from entail.tuning.dpr_task import DprTask
 from entail.tuning.examples import Examples
-from entail.tuning.saving import DPR, save_stage
+from entail.tuning.result import DPR, DprTraining, save_stage
 from entail.tuning.tower import PassageTower
-
-
-@dataclass(frozen=True, kw_only=True)
-class DprTraining(Training[DprConfig]):
-    """What a training came to; its counts: questions, passages, hard negatives, steps."""
 
 
 def train_dpr(
@@ -32,15 +25,8 @@ def train_dpr(
     config: DprConfig,
     *,
     dev: Examples | None = None,
-    data: Sequence[str] = (),
-    out: Path | None = None,
-    work: Path | None = None,
-    resume: bool = True,
-    checkpoint_seconds: float = 30.0,
-    device: str | None = None,
-    progress: ProgressCallback | None = None,
-    watch: Watch | None = None,
-    stop: Callable[[], bool] | None = None,
+    run: Run | None = None,
+    **options: Unpack[RunOptions],
 ) -> DprTraining:
     """Train a siamese retriever of passages on in-batch and hard negatives, one loss as in DPR.
 
@@ -52,16 +38,8 @@ def train_dpr(
         config: The settings.
         dev: Questions to choose the best weights on (MRR over their own passages); without them the last are
             kept.
-        data: Names of the data sets for the card (`entail.cards.sources`), such as `squad`.
-        out: Folder for the encoder; None keeps nothing. It is written whole at the end, over nothing but an
-            encoder of this method.
-        work: Folder for checkpoints; default: `out`'s name with `.training`.
-        resume: Whether to go on from a checkpoint that is there.
-        checkpoint_seconds: Seconds between two checkpoints, beside the one after every epoch.
-        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
-        progress: Told how far it is.
-        watch: Told of every step and evaluation.
-        stop: Asked after every step whether to stop there.
+        run: Output folder, device and callbacks.
+        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If there is nothing to learn from, `initial` is no adapter on the base, a loss that is
@@ -71,6 +49,8 @@ def train_dpr(
     """
     import torch
 
+    run = replace(run or Run(), **options)
+    out = run.out
     if len(examples) < 2:
         raise TrainingError(
             f"expected questions with a gold passage in the pool, at least 2, found {len(examples)} "
@@ -81,13 +61,13 @@ def train_dpr(
     base = fetch(resolve(config.base))
     require_base(base)
     initial = _initial(config, base)
-    place = training_device(device)
+    place = training_device(run.device)
     torch.manual_seed(config.seed)
     tower = PassageTower(
         base,
         lora=lora_of(config),
         device=place,
-        longest=config.longest,
+        max_length=config.max_length,
         precision=cast_precision(config.precision, place),
         dropout=config.dropout,
         initial=initial.path if initial else None,
@@ -95,7 +75,7 @@ def train_dpr(
     )
     chosen = None
     if dev is not None:
-        some = drawn(len(dev), config.dev_questions)
+        some = sample_indices(len(dev), config.dev_questions)
         chosen = replace(dev, examples=tuple(dev.examples[i] for i in some))
     task = DprTask(config, examples, tower, dev=chosen)
     fitted = fit_method(
@@ -111,13 +91,7 @@ def train_dpr(
             "data": examples.digest,
             "dev": chosen.digest if chosen else "",
         },
-        out=out,
-        work=work,
-        resume=resume,
-        checkpoint_seconds=checkpoint_seconds,
-        progress=progress,
-        watch=watch,
-        stop=stop,
+        run=run,
     )
     training = DprTraining(
         config=config,
@@ -125,7 +99,7 @@ def train_dpr(
         counts={**examples.to_json(), "steps": fitted.steps},
         warnings=_warnings(fitted, examples, config),
         folder=out,
-        data=tuple(data),
+        data=tuple(run.data),
     )
     if out is not None:
         from_first(

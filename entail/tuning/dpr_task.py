@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entail.index.protocol import Ints
-from entail.training.batches import batches
-from entail.training.tower import Tower
+from entail.training.adapters.tower import Tower
+from entail.training.loop.batches import batches
 from entail.tuning.config import DprConfig
 from entail.tuning.examples import Example, Examples, excerpt
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class DprTask:
-    """What the contrastive stage gives to the training loop.
+    """The contrastive stage as a task of the training loop.
 
     Args:
         config: The settings.

@@ -11,15 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from entail.data.nli import NliPair
-from entail.data.passages import Question
+from entail.claims import existence_claim
+from entail.data.nli.pairs import NliPair
+from entail.data.passages.files import Question
 from entail.data.text import fold, premise_key
 from entail.errors import EvaluationError
-from entail.evaluation.passages_answers import answer_tokens, has_answer
-from entail.evaluation.passages_search import search_words
-from entail.evaluation.passages_store import PassageStore
+from entail.evaluation.passages.retrieval import answer_tokens, has_answer
+from entail.evaluation.passages.search import search_words
+from entail.evaluation.passages.store import PassageStore
 from entail.progress import ProgressCallback
-from entail.tuning.claims import claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def entailed_pairs(
     found = []
     for one in examples.examples:
         premise = excerpt(examples.store[one.gold[0]].whole, words=words, answers=one.answers)
-        found.append(EntailedPair(premise, claim(one.question).text, one.question))
+        found.append(EntailedPair(premise, existence_claim(one.question).text, one.question))
     seen: dict[tuple[str, str], Any] = {}
     for pair in nli:
         if pair.label == "entailment" and pair.hypothesis.strip():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entail.index.protocol import Ints
-from entail.training.batches import batches
+from entail.training.loop.batches import batches
 from entail.tuning.config import TuningConfig
 from entail.tuning.masking import Masked, Prompt, Prompts
 from entail.tuning.tower import MaskedTower
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MaskedTask:
-    r"""What entailment tuning gives to the training loop.
+    r"""Entailment tuning as a task of the training loop.
 
     .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log P(t_i \mid \text{prompt without } M)
 

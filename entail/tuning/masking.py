@@ -30,7 +30,7 @@ Ids = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 ENTAILS = " entails that "
-"""What stands between premise and hypothesis."""
+"""Separator of premise and hypothesis."""
 
 _AT_ONCE = 1_000
 
@@ -75,20 +75,20 @@ class Prompts:
     Args:
         tokenizer: A fast tokenizer of transformers, with a mask and a separator.
         variant: Which prompt.
-        longest: Tokens of a prompt at most.
+        max_length: Tokens of a prompt at most.
         name: What messages call the base.
 
     Raises:
         TrainingError: If the tokenizer is a slow one or has no [MASK] or [SEP].
     """
 
-    def __init__(self, tokenizer: Any, *, variant: config.Prompt, longest: int, name: str) -> None:  # noqa: ANN401 - of transformers, not typed
+    def __init__(self, tokenizer: Any, *, variant: config.Prompt, max_length: int, name: str) -> None:  # noqa: ANN401 - of transformers, not typed
         if not getattr(tokenizer, "is_fast", False) or tokenizer.mask_token_id is None:
             raise TrainingError(
                 f"{name}: expected a base with a fast tokenizer that has a mask token, found none; pass one "
                 "that was trained by masking, such as minilm or google-bert/bert-base-uncased"
             )
-        self._tokenizer, self.variant, self.longest, self.name = tokenizer, variant, longest, name
+        self._tokenizer, self.variant, self.max_length, self.name = tokenizer, variant, max_length, name
         self.mask = int(tokenizer.mask_token_id)
         self.padding = int(tokenizer.pad_token_id or 0)
         self.size = len(tokenizer)
@@ -127,9 +127,9 @@ class Prompts:
 
     def padded(self, rows: Sequence[Masked]) -> tuple[Ids, Booleans, Booleans, Ids]:
         """Return ids, which are no padding, which are hidden, each (rows, tokens), and labels in order."""
-        longest = max(len(row.ids) for row in rows)
-        ids = np.full((len(rows), longest), self.padding, dtype=np.int64)
-        there, hidden = np.zeros((2, len(rows), longest), dtype=bool)
+        max_length = max(len(row.ids) for row in rows)
+        ids = np.full((len(rows), max_length), self.padding, dtype=np.int64)
+        there, hidden = np.zeros((2, len(rows), max_length), dtype=bool)
         for number, row in enumerate(rows):
             ids[number, : len(row.ids)] = row.ids
             there[number, : len(row.ids)] = True
@@ -145,7 +145,7 @@ class Prompts:
         return shares
 
     def _prompt(self, premise: list[int], between: list[int], hypothesis: list[int]) -> Prompt | None:
-        room = self.longest - len(self.head) - len(self.tail) - len(between) - len(hypothesis)
+        room = self.max_length - len(self.head) - len(self.tail) - len(between) - len(hypothesis)
         if room < 0 or not hypothesis:
             return None
         kept = premise[:room]

@@ -1,4 +1,4 @@
-"""What relevance has to do with entailment (Figures 2 and 3 of the paper), as values by group.
+"""Relevance and entailment (Figures 2 and 3 of the paper), as values by group.
 
 Figure 2: by a model of natural language inference, how probable a passage makes the claim of a question, for
 passages that answer it and for hard negatives. Figure 3: how similar a retriever finds a hypothesis to
@@ -9,40 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from entail.data.nli import NliPair
-from entail.encoders.biencoder import Encoder
+from entail.claims import existence_claim
+from entail.data.nli.pairs import NliPair
+from entail.encoders.encoder import Encoder
 from entail.errors import EvaluationError
+from entail.evaluation.nli.judge import Judge, Values
 from entail.progress import ProgressCallback
-from entail.tuning.claims import claim
 from entail.tuning.examples import Examples, excerpt
 
-Values = NDArray[np.float64]
-
 BINS = 20
-
-
-class Judge(Protocol):
-    """What says how probable an entailment is."""
-
-    @property
-    def name(self) -> str:
-        """How a person calls it."""
-        ...
-
-    def entailment(
-        self,
-        premises: Sequence[str],
-        hypotheses: Sequence[str],
-        *,
-        progress: ProgressCallback | None = None,
-    ) -> Values:
-        """Return P(premise entails hypothesis) of each pair, shape (pairs,)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -98,7 +78,7 @@ class Relevance:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is judged of a question.
+    """Judgements of a question.
 
     Attributes:
         question: As it is asked.
@@ -119,7 +99,7 @@ def beside_claims(examples: Examples, *, words: int = 100) -> list[Beside]:
     return [
         Beside(
             one.question,
-            claim(one.question).text,
+            existence_claim(one.question).text,
             excerpt(store[one.gold[0]].whole, words=words, answers=one.answers),
             excerpt(store[one.negatives[0]].whole, words=words),
         )

@@ -1,4 +1,4 @@
-"""Towers of both stages: one that reads passages, and one that predicts masked tokens besides."""
+"""Towers of both stages: passage encoders, with or without a masked-language-model head."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from entail.encoders import weights
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.row_batches import token_batches
-from entail.encoders.stock import without_head
+from entail.encoders.stock import silent, without_head
 from entail.errors import TrainingError
-from entail.training.tower import Lora, Precision, Tower
+from entail.training.adapters.tower import Lora, Precision, Tower
 from entail.tuning.config import Pooled
-from entail.tuning.head import hasten, masked_head
 
 if TYPE_CHECKING:
+    import torch
     from numpy.typing import NDArray
     from torch import Tensor
+
 
 _AT_ONCE = 2048
 """Masked tokens whose scores over the vocabulary are in memory at once: 250 MB of a vocabulary of 30,000."""
@@ -38,7 +40,7 @@ class PassageTower(Tower):
         base: A whole model, the start.
         lora: Train an adapter of this form; None trains every weight.
         device: A torch device.
-        longest: Tokens that are read while training, at most what the base reads.
+        max_length: Tokens that are read while training, at most what the base reads.
         precision: bf16 computes under autocast; the weights stay fp32.
         dropout: Of hidden states and attention while training; None leaves it as the base has it.
         initial: Folder of an adapter on this base to start from, cut to the rank of `lora`.
@@ -55,7 +57,7 @@ class PassageTower(Tower):
         *,
         lora: Lora | None,
         device: str,
-        longest: int,
+        max_length: int,
         precision: Precision = "fp32",
         dropout: float | None = None,
         initial: Path | None = None,
@@ -73,10 +75,10 @@ class PassageTower(Tower):
             left = {name for name, _ in self.model.named_parameters()}
             self.parameters = {name: one for name, one in self.parameters.items() if name in left}
         self._reads = self.model.max_seq_length
-        self.model.max_seq_length = min(longest, self._reads or longest)
+        self.model.max_seq_length = min(max_length, self._reads or max_length)
 
     @property
-    def longest(self) -> int:
+    def max_length(self) -> int:
         """Tokens that are read while training."""
         found = self.model.max_seq_length
         assert found is not None
@@ -97,7 +99,7 @@ class PassageTower(Tower):
         return torch.cat(parts)[back]
 
     def in_pieces(self, tokens: int) -> bool:
-        """Say whether so many tokens of a step are read piece by piece."""
+        """Return whether a step of so many tokens is read in pieces."""
         return self.device == "cpu" and tokens > WHOLE
 
     def save(self, folder: Path) -> None:
@@ -106,11 +108,11 @@ class PassageTower(Tower):
         Raises:
             OSError: If the folder cannot be written.
         """
-        self.model.max_seq_length, longest = self._reads, self.model.max_seq_length
+        self.model.max_seq_length, max_length = self._reads, self.model.max_seq_length
         try:
             super().save(folder)
         finally:
-            self.model.max_seq_length = longest
+            self.model.max_seq_length = max_length
 
 
 class MaskedTower(PassageTower):
@@ -120,7 +122,7 @@ class MaskedTower(PassageTower):
         base: A whole model that begins with a transformer which can have a masked-LM head.
         lora: Train an adapter of this form, and the head; None trains every weight.
         device: A torch device.
-        longest: Tokens that are read while training, at most what the base reads.
+        max_length: Tokens that are read while training, at most what the base reads.
         precision: bf16 computes under autocast; loss and weights stay fp32.
         dropout: Of hidden states and attention while training; None leaves it as the base has it.
         hastened: How many times as fast as the rest a new head learns.
@@ -137,14 +139,14 @@ class MaskedTower(PassageTower):
         *,
         lora: Lora | None,
         device: str,
-        longest: int,
+        max_length: int,
         precision: Precision = "fp32",
         dropout: float | None = None,
         hastened: float = 1.0,
         seed: int = 0,
     ) -> None:
         super().__init__(
-            base, lora=lora, device=device, longest=longest, precision=precision, dropout=dropout
+            base, lora=lora, device=device, max_length=max_length, precision=precision, dropout=dropout
         )
         first: Any = next(iter(self.model.children()))
         if not hasattr(first, "auto_model") or not hasattr(first.auto_model, "get_input_embeddings"):
@@ -226,3 +228,109 @@ class MaskedTower(PassageTower):
 def _pieces(vectors: Tensor, labels: Tensor) -> list[tuple[Tensor, Tensor]]:
     starts = range(0, len(vectors), _AT_ONCE)
     return [(vectors[at : at + _AT_ONCE], labels[at : at + _AT_ONCE]) for at in starts]
+
+
+def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any, bool]:  # noqa: ANN401 - of transformers, not typed
+    """Return a module that makes scores over the vocabulary, (tokens, d) -> (tokens, vocabulary).
+
+    Args:
+        base: The whole model.
+        transformer: Its first module as it learns, whose word embeddings the head shares.
+        seed: Of a new head's weights.
+
+    Returns:
+        The head, and whether it is new: the checkpoint has none, or not all of one.
+
+    Raises:
+        TrainingError: If the base's architecture has no masked-LM form.
+    """
+    import torch
+    from transformers import AutoModelForMaskedLM
+
+    assert base.path is not None
+    stages = weights.modules(base.path)
+    folder = base.path / str(stages[0].get("path", "")) if stages else base.path
+    with torch.random.fork_rng(devices=[]), silent():
+        torch.manual_seed(seed)
+        try:
+            model, told = AutoModelForMaskedLM.from_pretrained(
+                str(folder),
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                dtype=torch.float32,
+                output_loading_info=True,
+            )
+        except Exception as error:  # whatever a foreign folder brings about, its user gets one kind of error
+            raise _no_head(base, transformer) from error
+    inner = getattr(model, "base_model_prefix", "")
+    decoder = model.get_output_embeddings()
+    if not inner or not hasattr(model, inner) or decoder is None:
+        raise _no_head(base, transformer)
+    new = any(not name.startswith(f"{inner}.") for name in told["missing_keys"])
+    if getattr(model.config, "tie_word_embeddings", True):
+        decoder.weight = transformer.get_input_embeddings().weight
+    setattr(model, inner, _handing_on())
+    return _head(model), new
+
+
+def _no_head(base: EncoderEntry, transformer: Any) -> TrainingError:  # noqa: ANN401 - of transformers, not typed
+    return TrainingError(
+        f"{base.name}: expected a base that can predict masked tokens, found a model of the kind "
+        f"{transformer.config.model_type}, which has no masked-LM head; pass an encoder that was trained by "
+        "masking, such as minilm, google-bert/bert-base-uncased or FacebookAI/roberta-base"
+    )
+
+
+def _handing_on() -> torch.nn.Module:
+    """Return what stands in the transformer's place: its output is its input."""
+    import torch
+    from transformers.modeling_outputs import BaseModelOutput
+
+    class HandingOn(torch.nn.Module):
+        def forward(self, *_: Any, inputs_embeds: torch.Tensor, **__: Any) -> BaseModelOutput:  # noqa: ANN401 - whatever an architecture hands down
+            return BaseModelOutput(last_hidden_state=inputs_embeds)
+
+    return HandingOn()
+
+
+def _head(model: Any) -> Any:  # noqa: ANN401 - of transformers, not typed
+    """Return a module around a masked-LM model without a transformer that takes vectors."""
+    import torch
+
+    class Head(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, vectors: torch.Tensor) -> torch.Tensor:
+            scores: torch.Tensor = self.model(inputs_embeds=vectors[None]).logits
+            return scores[0]
+
+        def get_output_embeddings(self) -> Any:  # noqa: ANN401 - a linear layer as the architecture has it
+            return self.model.get_output_embeddings()
+
+    return Head()
+
+
+def hasten(head: Any, factor: float) -> None:  # noqa: ANN401 - what `masked_head` returned
+    """Let a head learn so many times as fast as the rest, but for what it shares with the word embeddings.
+
+    AdamW's steps are of one length whatever the size of a weight, so a weight that is kept divided by the
+    factor, and multiplied where it is used, moves by the factor times the learning rate.
+    """
+    import torch
+    from torch.nn.utils.parametrize import register_parametrization
+
+    class Times(torch.nn.Module):
+        def forward(self, kept: torch.Tensor) -> torch.Tensor:
+            return kept * factor
+
+        def right_inverse(self, weight: torch.Tensor) -> torch.Tensor:
+            return weight / factor
+
+    shared = {id(parameter) for parameter in head.get_output_embeddings().parameters()}
+    for module in list(head.modules()):
+        for name, parameter in list(module.named_parameters(recurse=False)):
+            if id(parameter) not in shared:
+                register_parametrization(module, name, Times())

@@ -4,41 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Unpack
 
 from entail.encoders.catalogue import fetch, resolve
 from entail.errors import TrainingError
-from entail.progress import ProgressCallback
-from entail.training.distributed import from_first
-from entail.training.loop import Fitted
-from entail.training.saving import require_place
-from entail.training.stage import Training, drawn, fit_method, lora_of
-from entail.training.task import Watch
-from entail.training.tower import cast_precision, require_base, training_device
+from entail.training.adapters.saving import require_place
+from entail.training.adapters.tower import cast_precision, require_base, training_device
+from entail.training.loop.distributed import from_first
+from entail.training.loop.fit import Fitted
+from entail.training.method import Run, RunOptions
+from entail.training.run import fit_method, lora_of, sample_indices
 from entail.tuning.config import TuningConfig
 from entail.tuning.examples import EntailedPair
 from entail.tuning.masked_task import MaskedTask
 from entail.tuning.masking import Prompts
-from entail.tuning.saving import TUNING, save_stage
+from entail.tuning.result import TUNING, TuningTraining, save_stage
 from entail.tuning.tower import MaskedTower
-
-
-@dataclass(frozen=True, kw_only=True)
-class TuningTraining(Training[TuningConfig]):
-    """What a training came to; its counts: pairs, those that do not fit, those whose premise was cut, steps.
-
-    Attributes:
-        new_head: Whether the base's checkpoint had no masked-LM head.
-    """
-
-    new_head: bool
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types, without the folder's place."""
-        return {**super().to_json(), "new_head": self.new_head}
 
 
 def train_tuning(
@@ -46,15 +29,8 @@ def train_tuning(
     config: TuningConfig,
     *,
     dev: Sequence[EntailedPair] = (),
-    data: Sequence[str] = (),
-    out: Path | None = None,
-    work: Path | None = None,
-    resume: bool = True,
-    checkpoint_seconds: float = 30.0,
-    device: str | None = None,
-    progress: ProgressCallback | None = None,
-    watch: Watch | None = None,
-    stop: Callable[[], bool] | None = None,
+    run: Run | None = None,
+    **options: Unpack[RunOptions],
 ) -> TuningTraining:
     """Tune an encoder to predict masked hypotheses from premises; what comes out is a start for `train_dpr`.
 
@@ -64,16 +40,8 @@ def train_tuning(
         pairs: What is learnt from, see `entail.tuning.examples.entailed_pairs`.
         config: The settings.
         dev: Pairs to choose the best weights on, by the loss; without them the last are kept.
-        data: Names of the data sets for the card (`entail.cards.sources`), such as `squad`.
-        out: Folder for the encoder; None keeps nothing. It is written whole at the end, over nothing but an
-            encoder of this method. The masked-LM head is not kept.
-        work: Folder for checkpoints; default: `out`'s name with `.training`.
-        resume: Whether to go on from a checkpoint that is there.
-        checkpoint_seconds: Seconds between two checkpoints, beside the one after every epoch.
-        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
-        progress: Told how far it is.
-        watch: Told of every step and evaluation.
-        stop: Asked after every step whether to stop there.
+        run: Output folder, device and callbacks.
+        options: Fields of `run` as keywords.
 
     Raises:
         TrainingError: If there is nothing to learn from, the base cannot have a masked-LM head, a loss that
@@ -84,31 +52,33 @@ def train_tuning(
     """
     import torch
 
+    run = replace(run or Run(), **options)
+    out = run.out
     if out is not None:
         require_place(out, method=TUNING)
     base = fetch(resolve(config.base))
     require_base(base)
-    place = training_device(device)
+    place = training_device(run.device)
     torch.manual_seed(config.seed)
     tower = MaskedTower(
         base,
         lora=lora_of(config),
         device=place,
-        longest=config.longest,
+        max_length=config.max_length,
         precision=cast_precision(config.precision, place),
         dropout=config.dropout,
         hastened=config.head_rate / config.highest_rate,
         seed=config.seed,
     )
-    form = Prompts(tower.tokenizer, variant=config.prompt, longest=tower.longest, name=base.name)
+    form = Prompts(tower.tokenizer, variant=config.prompt, max_length=tower.max_length, name=base.name)
     prompts, kept = form.of(pairs)
     if not prompts:
         raise TrainingError(
-            f"expected pairs of a premise and a hypothesis of at most {tower.longest} tokens to learn from, "
-            f"found {len(pairs)} pairs, none of which fits; give more, or a higher longest"
+            f"expected pairs of a premise and a hypothesis of at most {tower.max_length} tokens, found "
+            f"{len(pairs)} pairs, none of which fits; give more pairs, or a higher max_length"
         )
     tower.expect(form.frequencies(prompts))
-    chosen = [dev[i] for i in drawn(len(dev), config.dev_pairs)]
+    chosen = [dev[i] for i in sample_indices(len(dev), config.dev_pairs)]
     task = MaskedTask(config, form, prompts, tower, dev=form.of(chosen)[0])
     steps = task.steps(config.epochs)
     fitted = fit_method(
@@ -120,13 +90,7 @@ def train_tuning(
         max_gradient_norm=config.max_gradient_norm,
         warmup=min(1.0, config.warmup_steps / steps),
         bound_to={"data": digest(pairs), "dev": digest(dev)},
-        out=out,
-        work=work,
-        resume=resume,
-        checkpoint_seconds=checkpoint_seconds,
-        progress=progress,
-        watch=watch,
-        stop=stop,
+        run=run,
     )
     cut = sum(prompt.dropped > 0 for prompt in prompts)
     training = TuningTraining(
@@ -142,7 +106,7 @@ def train_tuning(
         new_head=tower.new_head,
         warnings=_warnings(fitted, steps, config),
         folder=out,
-        data=tuple(data),
+        data=tuple(run.data),
     )
     if out is not None:
         from_first(

@@ -1,7 +1,7 @@
-"""Starts the app, and loads what its first page needs while the server comes up and the browser draws.
+"""Start of the app, which preloads the imports of the first page while the server starts.
 
-With `api` the HTTP API answers under `/api` on the same port, by the same encoders in memory: Streamlit's
-own ASGI application takes it as a route (`st.App`, see docs/serving.md).
+With `api`, the HTTP API answers under `/api` on the same port with the same encoders in memory, as a route of
+Streamlit's ASGI application (`st.App`, see docs/serving.md).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 import threading
+import tomllib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,36 +20,29 @@ import entail
 from entail.errors import SettingsError
 from entail.operations.logs import app_log
 from entail.settings import load_settings
+from entail.ui.app import FOLDER, SCRIPT
 
 if TYPE_CHECKING:
     import streamlit as st
 
 API = "/api"
-"""Where the API is, beside the pages."""
+"""Path of the API."""
 
 _log = logging.getLogger("entail.serving")
 
 
 def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -> None:
-    """Serve the app until it is stopped; what it says on stderr is kept in the data folder, too.
+    """Serve the app until it is stopped; copy its stderr into a log in the data folder.
 
     Args:
-        port: Port to listen at.
-        address: Address to listen at; all of this machine's by default.
-        api: Answer the HTTP API, too.
+        port: Port to listen on.
+        address: Address to listen on; all addresses by default.
+        api: Serve the HTTP API, too.
 
     Raises:
-        SettingsError: If the pages are not beside the package, as in a checkout they are; or if the API
-            would let anybody ask where the pages want them to sign in.
+        SettingsError: If the API has no token although the pages require sign-in.
     """
-    root = Path(entail.__file__).resolve().parents[1]
-    script = root / "streamlit_app.py"
-    if not script.is_file():
-        raise SettingsError(
-            "the pages are not beside the package: the app runs from a checkout of the project (make app)"
-        )
-    # Streamlit reads .streamlit/config.toml of the folder it runs in.
-    os.chdir(root)
+    script = _find_script()
     with app_log(load_settings().data_dir / "log" / "app.log"):
         threading.Thread(target=_prepare, name="prepare", daemon=True).start()
         if api:
@@ -56,17 +50,18 @@ def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -
             return
         from streamlit.web import cli
 
-        options = ["--server.port", str(port)]
+        options = {**_packaged_options(), "server.port": port}
         if address is not None:
-            options += ["--server.address", address]
-        cli.main(["run", str(script), *options], standalone_mode=False)
+            options["server.address"] = address
+        flags = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+        cli.main(["run", str(script), *flags], standalone_mode=False)
 
 
 def app_with_api(script: Path) -> st.App:
-    """Return the pages and, under `/api`, the HTTP API, as one ASGI application.
+    """Return the pages with the HTTP API under `/api` as one ASGI application.
 
     Raises:
-        SettingsError: If the pages want people to sign in and the API has no token to ask for.
+        SettingsError: If the pages require sign-in and the API has no token.
     """
     import streamlit as st
     from starlette.concurrency import run_in_threadpool
@@ -75,20 +70,21 @@ def app_with_api(script: Path) -> st.App:
     from entail.serving.app import create_app
     from entail.serving.library import Library
     from entail.serving.service import Service
-    from entail.ui import sign_in
-    from entail.ui.resources import shelf
+    from entail.ui.frame import sign_in
+    from entail.ui.shared.resources import model_cache
 
     token = load_settings().serve_token
-    if token is None and sign_in.wanted():
+    if token is None and sign_in.is_configured():
         raise SettingsError(
-            "the pages want people to sign in, and the API beside them would let anybody ask: expected "
-            "ENTAIL_SERVE_TOKEN, found none; set it, or leave --api out"
+            "the pages require sign-in, but the API is open: expected ENTAIL_SERVE_TOKEN, found none; set "
+            "it, or "
+            "leave --api out"
         )
-    service = Service(Library(encoder_of=lambda name: shelf().encoder(name)))
+    service = Service(Library(encoder_of=lambda name: model_cache().encoder(name)))
 
     @asynccontextmanager
     async def lifespan(_: st.App) -> AsyncIterator[None]:
-        # A mounted application's own lifespan does not run.
+        # The lifespan of a mounted application does not run.
         service.start()
         yield
         await run_in_threadpool(service.close)
@@ -102,20 +98,49 @@ def _run_with_api(script: Path, *, port: int, address: str | None) -> None:
     app = app_with_api(script)
     if address not in LOOPBACK and load_settings().serve_token is None:
         _log.warning(
-            "anybody who reaches this machine may ask the API: set ENTAIL_SERVE_TOKEN, or --address 127.0.0.1"
+            "the API is open to anybody who reaches this machine: set ENTAIL_SERVE_TOKEN, or --address "
+            "127.0.0.1"
         )
-    # Streamlit takes its settings, pages and secrets from beside what it believes to have been started.
+    # Streamlit looks for settings, pages and secrets next to the started script.
     sys.argv[:] = [str(script)]
-    app.run(config={"server.port": port, **({} if address is None else {"server.address": address})})
+    bound = {} if address is None else {"server.address": address}
+    app.run(config={**_packaged_options(), "server.port": port, **bound})
+
+
+def _find_script() -> Path:
+    """Return the main script: of the checkout, which becomes the working folder, else of the package."""
+    checkout = Path(entail.__file__).resolve().parents[1] / "streamlit_app.py"
+    if not checkout.is_file():
+        return SCRIPT
+    # Streamlit reads config and secrets from .streamlit in the working folder.
+    os.chdir(checkout.parent)
+    return checkout
+
+
+def _packaged_options() -> dict[str, object]:
+    """Return the web server's options of the package; none where the working folder has its own."""
+    if Path(".streamlit", "config.toml").is_file():
+        return {}
+    options: dict[str, object] = {}
+
+    def add(path: str, value: object) -> None:
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                add(f"{path}.{name}" if path else name, inner)
+        else:
+            options[path] = value
+
+    add("", tomllib.loads((FOLDER / "config.toml").read_text(encoding="utf-8")))
+    return options
 
 
 def _prepare() -> None:
-    """Import what the first page imports; a second of it, which no visitor need wait for."""
+    """Import the modules of the first page, which takes about a second."""
     import faiss  # noqa: F401 - loaded for the first page
     import pandas  # noqa: F401 - loaded for the first page
     import PIL.Image  # noqa: F401 - loaded for the first page
 
-    from entail.ui import authoring, chooser, dialogs, views  # noqa: F401 - loaded for the first page
-    from entail.ui.graph import prepare_graph
+    from entail.ui.components.graph import prepare_graph
+    from entail.ui.trees import authoring, chooser, dialogs, views  # noqa: F401 - loaded for the first page
 
     prepare_graph()

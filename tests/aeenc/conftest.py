@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, ExplanationTree
 
 

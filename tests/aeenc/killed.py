@@ -38,11 +38,11 @@ def at(count: int, work: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def run(trees: str, facts: str, out: Path, towers: Any, moment: str | None) -> None:
-    import entail.aeenc.saving as saving
+    import entail.aeenc.result as saving
     import entail.aeenc.training as training
-    import entail.training.checkpoint as checkpoint
+    import entail.training.loop.checkpoint as checkpoint
     from entail.aeenc.config import AeencConfig
-    from entail.data.entailment_bank import read_trees
+    from entail.data.entailment_bank.trees import read_trees
     from entail.data.records import Corpus
 
     what, _, number = (moment or "").partition(":")

@@ -12,11 +12,11 @@ from entail.aeenc.pairs import gold_pairs, training_corpus
 from entail.aeenc.training import train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
-from entail.encoders.biencoder import BiEncoder
+from entail.encoders.encoder import BiEncoder
 from entail.errors import CheckpointError, DivergedError, ManifestMismatchError, TrainingError
-from entail.index.dense import DenseIndex
-from entail.index.retriever import retriever
-from entail.training.task import Event
+from entail.index.factory import retriever
+from entail.index.flat import DenseIndex
+from entail.training.loop.task import Event
 
 Trees = tuple[ExplanationTree, ...]
 

@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.aeenc.bias import GROUPS, RULES, SimilarityBias, bias, encoder_indexes
-from entail.data.overlap import token_overlap
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
-from entail.data.text import premise_key
+from entail.data.text import premise_key, token_overlap
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
-from entail.evaluation.premises import evaluate_premises
+from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.protocol import Floats, Hits, Manifest
-from entail.metrics import hit_rate
 from entail.progress import Progress
+from entail.statistics.ranking import hit_rate
 
 H, M = "the sun is a star near earth", "the sun is a star"
 A, B, C = "the sun makes light", "what makes light is a star", "the sun is near earth"
@@ -196,7 +195,7 @@ def test_labels_stay_and_cosines_are_measured_again() -> None:
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     trees = [SUN, tree([([FILLERS[1], A], FILLERS[2])])]
     whole = bias(CORPUS, trees, [BASE, TUNED], k=3)
-    monkeypatch.setattr("entail.evaluation.premises._QUERIES_AT_ONCE", 2)
+    monkeypatch.setattr("entail.evaluation.retrieval.premises._QUERIES_AT_ONCE", 2)
     base, tuned = ScoredIndex("base", BASE.told), ScoredIndex("tuned", TUNED.told)
     seen: list[Progress] = []
     parts = bias(CORPUS, trees, [base, tuned], k=3, progress=seen.append)

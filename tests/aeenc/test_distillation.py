@@ -11,13 +11,13 @@ import torch
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.data.records import Corpus, ExplanationTree
-from entail.encoders.biencoder import BiEncoder
+from entail.encoders.encoder import BiEncoder
 from entail.encoders.weights import read_json
 from entail.errors import CheckpointError, TrainingError
-from entail.training.averaging import average_adapters
-from entail.training.batches import batches
-from entail.training.distillation import Distilling
-from entail.training.teaching import Teaching, near, teach
+from entail.training.adapters.averaging import average_adapters
+from entail.training.distillation.task import Distilling
+from entail.training.distillation.teachers import Teaching, near, teach
+from entail.training.loop.batches import batches
 
 Trees = tuple[ExplanationTree, ...]
 

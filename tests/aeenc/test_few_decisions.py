@@ -1,6 +1,6 @@
 """The settings for a team's decisions."""
 
-from entail.aeenc.few_decisions import FEW_DECISIONS
+from entail.aeenc.config import FEW_DECISIONS
 
 
 def test_the_index_stays_valid_and_nothing_is_sampled_anew() -> None:

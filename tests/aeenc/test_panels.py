@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from entail.aeenc.panels import GroupSummary, Panel, judge
-from entail.separation import Separation
+from entail.statistics.separation import Separation
 
 
 def group(count: int = 5) -> GroupSummary:

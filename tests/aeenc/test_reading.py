@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.data.records import Corpus, ExplanationTree
-from entail.encoders.biencoder import BiEncoder
+from entail.encoders.encoder import BiEncoder
 from entail.errors import CheckpointError, RetrievalError, TrainingError
-from entail.training.reading import Reading, read
-from entail.training.teaching import Teaching, teach
+from entail.training.distillation.cross_encoder import CrossEncoderTeacher, score_nearest
+from entail.training.distillation.teachers import Teaching, teach
 
 Trees = Sequence[ExplanationTree]
 CORPUS = Corpus.of("letters", ["a", "b", "c", "d"])
@@ -49,20 +49,23 @@ def asked_of(said: dict[tuple[str, str], float]) -> Any:
 
 def test_the_nearest_are_read_and_of_itself_nothing_is_said() -> None:
     says = asked_of({("b", "x"): 0.9, ("d", "d"): 1.0, ("c", "d"): 0.5})
-    found = read(teaching(), CORPUS, PREMISES, says, reader="judge", nearest=2)
-    assert found.places.tolist() == [[0, 1], [3, 2]]
-    np.testing.assert_allclose(found.said, [[0.0, 0.9], [0.0, 0.5]])
+    found = score_nearest(teaching(), CORPUS, PREMISES, says, reader="judge", nearest=2)
+    assert found.positions.tolist() == [[0, 1], [3, 2]]
+    np.testing.assert_allclose(found.scores, [[0.0, 0.9], [0.0, 0.5]])
     assert found.teachers == ("t", "judge")
     left = found.without({"x"})
     assert left.sentences == ("d",)
-    assert left.places.tolist() == [[3, 2]]
-    assert len({found.digest, left.digest, read(teaching(), CORPUS, PREMISES, says, reader="j").digest}) == 3
-    assert read(teaching(), CORPUS, PREMISES, says, reader="j", nearest=99).places.shape == (2, 4)
+    assert left.positions.tolist() == [[3, 2]]
+    assert (
+        len({found.digest, left.digest, score_nearest(teaching(), CORPUS, PREMISES, says, reader="j").digest})
+        == 3
+    )
+    assert score_nearest(teaching(), CORPUS, PREMISES, says, reader="j", nearest=99).positions.shape == (2, 4)
 
 
 def test_the_distance_is_that_of_two_rankings_by_hand() -> None:
     places, said = np.array([[0, 1], [3, 2]]), np.array([[0.0, 1.0], [0.0, 0.0]], dtype=np.float32)
-    reading = Reading(teaching(), places, said, "judge", share=0.4, temperature=0.5)
+    reading = CrossEncoderTeacher(teaching(), places, said, "judge", share=0.4, temperature=0.5)
     distance = reading.distance(torch.from_numpy(PREMISES))
     wanted = np.exp(np.array([0.8, 0.6 + 0.4, 0, 0]) / 0.5)
     wanted /= wanted.sum()
@@ -81,7 +84,7 @@ def test_the_distance_is_that_of_two_rankings_by_hand() -> None:
 
 def test_the_gradient_leads_to_what_the_reader_prefers() -> None:
     places, said = np.array([[0, 1], [3, 2]]), np.array([[0.0, 1.0], [0.0, 0.0]], dtype=np.float32)
-    reading = Reading(teaching(), places, said, "judge", share=0.4, temperature=0.5)
+    reading = CrossEncoderTeacher(teaching(), places, said, "judge", share=0.4, temperature=0.5)
     learning = torch.from_numpy(teaching().vectors[:1]).clone().requires_grad_()
     distance = reading.distance(torch.from_numpy(PREMISES))(learning, torch.tensor([0]))
     distance.backward()  # type: ignore[no-untyped-call]  # torch's own
@@ -90,23 +93,23 @@ def test_the_gradient_leads_to_what_the_reader_prefers() -> None:
     assert towards[1] > 0 > towards[0]
 
 
-@pytest.mark.parametrize("wrong", ["places", "said", "temperature"])
+@pytest.mark.parametrize("wrong", ["positions", "scores", "temperature"])
 def test_what_does_not_fit_is_refused(wrong: str) -> None:
     given: dict[str, Any] = {
-        "places": np.zeros((2, 3), dtype=np.int64),
-        "said": np.zeros((2, 3)),
+        "positions": np.zeros((2, 3), dtype=np.int64),
+        "scores": np.zeros((2, 3)),
         "temperature": 1,
     }
     given[wrong] = {"temperature": 0.0}.get(wrong, np.zeros((1, 3), dtype=np.int64))
     with pytest.raises(TrainingError, match="of shape"):
-        Reading(teaching(), reader="judge", share=0.1, **given)
+        CrossEncoderTeacher(teaching(), reader="judge", share=0.1, **given)
 
 
 def test_nothing_to_read_is_refused() -> None:
     with pytest.raises(RetrievalError, match="k of 1 or more"):
-        read(teaching(), CORPUS, PREMISES, asked_of({}), reader="judge", nearest=0)
+        score_nearest(teaching(), CORPUS, PREMISES, asked_of({}), reader="judge", nearest=0)
     with pytest.raises(TrainingError, match="expected sentences"):
-        read(teaching().without({"x", "d"}), CORPUS, PREMISES, asked_of({}), reader="judge")
+        score_nearest(teaching().without({"x", "d"}), CORPUS, PREMISES, asked_of({}), reader="judge")
 
 
 def test_a_tower_learns_the_ranking(home: Path, facts: Corpus, trees: Trees) -> None:
@@ -118,7 +121,9 @@ def test_a_tower_learns_the_ranking(home: Path, facts: Corpus, trees: Trees) -> 
     def says(premises: Sequence[str], sentences: Sequence[str]) -> NDArray[np.float32]:
         return np.array([float(premise in liked) for premise in premises], dtype=np.float32)
 
-    reading = read(teaching, facts, premises, says, reader="judge", nearest=8, share=0.5, temperature=0.2)
+    reading = score_nearest(
+        teaching, facts, premises, says, reader="judge", nearest=8, share=0.5, temperature=0.2
+    )
 
     def far(encoder: str | Path) -> float:
         vectors = BiEncoder(encoder).encode_queries(reading.sentences)
@@ -130,7 +135,7 @@ def test_a_tower_learns_the_ranking(home: Path, facts: Corpus, trees: Trees) -> 
     assert training.teachers == ("tiny", "judge")
     train_aeenc(facts, AeencConfig(**SETTINGS, epochs=12), trees=trees, out=home / "alone")
     assert far(home / "taught") < 0.85 * min(far("tiny"), far(home / "alone"))
-    other = read(teaching, facts, premises, says, reader="judge", nearest=8, share=0.4)
+    other = score_nearest(teaching, facts, premises, says, reader="judge", nearest=8, share=0.4)
     with pytest.raises(TrainingError, match="towers=single"):
         train_aeenc(
             facts, AeencConfig(**SETTINGS, distil=1.0, towers="siamese"), trees=trees, teaching=reading

@@ -13,13 +13,14 @@ import torch
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.losses import contrastive, softmax, triplet_margin
 from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, sampled_pairs
+from entail.aeenc.result import AeencTraining
 from entail.aeenc.sampling import sample
-from entail.aeenc.training import AeencTraining, train_aeenc
+from entail.aeenc.training import train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree
-from entail.encoders.biencoder import BiEncoder
+from entail.encoders.encoder import BiEncoder
+from entail.index.factory import retriever
 from entail.index.protocol import Floats
-from entail.index.retriever import retriever
 
 LOSSES = ("triplet", "contrastive", "softmax")
 TOWERS = ("single", "siamese", "dual")

@@ -9,9 +9,9 @@ import pytest
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.training import train_aeenc
 from entail.data.records import Corpus, ExplanationTree
-from entail.encoders.biencoder import BiEncoder
-from entail.index.dense import DenseIndex
-from entail.metrics import ranks_of
+from entail.encoders.encoder import BiEncoder
+from entail.index.flat import DenseIndex
+from entail.statistics.ranking import ranks_of
 
 SETTINGS = AeencConfig(
     base="tiny", rank=4, epochs=2, rounds=1, batch_size=8, k=8, learning_rate=0.02, precision="fp32"

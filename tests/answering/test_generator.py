@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entail.answering.answerer import load_answerer
-from entail.answering.generator import Generator
-from entail.answering.prompt import LEAST, TEMPLATE, passage_lines, rag_prompt, read_template
+from entail.answering.generator import LEAST, TEMPLATE, Generator, passage_lines, rag_prompt, read_template
 from entail.answering.records import Asked
-from entail.data.passages import Passage
+from entail.data.passages.files import Passage
 from entail.errors import SettingsError
 
 PASSAGES = [Passage("a", "ba " * 20), Passage("b", "be " * 30, "T"), Passage("c", "bi " * 40)]

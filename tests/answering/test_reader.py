@@ -11,7 +11,7 @@ from entail.answering.answerer import load_answerer
 from entail.answering.loading import kind_of, load_model
 from entail.answering.reader import Reader, Span, best_span
 from entail.answering.records import Asked
-from entail.data.passages import Passage
+from entail.data.passages.files import Passage
 from entail.errors import EncoderError, SettingsError, UnknownEncoderError
 
 LONG = " ".join(f"{word}" for word in ["ba be bi bo bu da de di do du fa fe fi fo fu ga ge gi go gu"] * 2)
@@ -23,11 +23,11 @@ def asked(question: str, *texts: str) -> Asked:
 
 def test_the_best_span_by_hand() -> None:
     begins, ends = np.array([4.0, 0.0, 3.0]), np.array([0.0, 1.0, 5.0])
-    assert best_span(begins, ends, longest=3) == Span(0, 2, 9.0)
-    assert best_span(begins, ends, longest=2) == Span(2, 2, 8.0)
+    assert best_span(begins, ends, max_length=3) == Span(0, 2, 9.0)
+    assert best_span(begins, ends, max_length=2) == Span(2, 2, 8.0)
     # an end before its begin is none
-    assert best_span(np.array([0.0, 9.0]), np.array([9.0, 0.0]), longest=5) == Span(0, 0, 9.0)
-    assert best_span(np.array([]), np.array([]), longest=3) is None
+    assert best_span(np.array([0.0, 9.0]), np.array([9.0, 0.0]), max_length=5) == Span(0, 0, 9.0)
+    assert best_span(np.array([]), np.array([]), max_length=3) is None
 
 
 def test_the_answer_is_read_in_the_passage_that_has_it(planted: Callable[..., Path]) -> None:

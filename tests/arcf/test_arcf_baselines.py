@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.chain import Search
-from entail.arcf.ensemble import EnsembleRanker, fused
-from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.paths import PathRanker
-from entail.arcf.ranking import ChainRanker, Ranked, SingleFactRanker
-from entail.arcf.scorer import Scorer
-from entail.arcf.scorer_form import ScorerForm
+from entail.arcf.chains.chain import Search
+from entail.arcf.chains.ensemble import EnsembleRanker, fused
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.paths import PathRanker
+from entail.arcf.chains.ranking import ChainRanker, Ranked, SingleFactRanker
+from entail.arcf.scoring.form import ScorerForm
+from entail.arcf.scoring.scorer import Scorer
 from entail.cli import main
-from entail.data.worldtree import Question
-from entail.data.worldtree_tables import Fact, FactTables
+from entail.data.worldtree.questions import Question
+from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import SettingsError
 from entail.index.protocol import Floats
 
@@ -107,16 +107,16 @@ def test_an_ensemble_ranks_question_by_question() -> None:
 
 
 @pytest.mark.parametrize(
-    ("longest", "dropped"),
+    ("max_length", "dropped"),
     [
         (30, {"arcf": 0, "single-fact": 0, "path-rerank": 0, "ensemble": 0}),
         (10, {"arcf": 1, "single-fact": 0, "path-rerank": 1, "ensemble": 1}),
         (8, {"arcf": -1, "single-fact": -1, "path-rerank": -1, "ensemble": -1}),
     ],
 )
-def test_every_ranking_tells_what_was_not_read(fake: Any, longest: int, dropped: dict[str, int]) -> None:
+def test_every_ranking_tells_what_was_not_read(fake: Any, max_length: int, dropped: dict[str, int]) -> None:
     """Of a row 3 tokens are special and 2 a candidate's; the question has 4, each fact before it 2."""
-    scorer = Scorer("fake", "fake@1", ScorerForm(), fake(lambda a, b: 0.0, longest=longest))
+    scorer = Scorer("fake", "fake@1", ScorerForm(), fake(lambda a, b: 0.0, max_length=max_length))
     around = Neighbourhoods(FACTS, k=2, similarities=near)
     alone, two = SingleFactRanker(scorer, around), PathRanker(scorer, around)
     rankers: dict[str, Any] = {

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.chain import Chain, Search, grow, grow_all
-from entail.arcf.inputs import Inputs
-from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.predictions import read_predictions, write_predictions
-from entail.arcf.ranking import ChainRanker, Ranked, SingleFactRanker
-from entail.arcf.scorer import Scorer
-from entail.arcf.scorer_form import ScorerForm
-from entail.arcf.unread import Unread
-from entail.data.worldtree import Question
-from entail.data.worldtree_tables import Fact, FactTables
+from entail.arcf.chains.chain import Chain, Search, grow, grow_all
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.predictions import read_predictions, write_predictions
+from entail.arcf.chains.ranking import ChainRanker, Ranked, SingleFactRanker
+from entail.arcf.scoring.form import ScorerForm
+from entail.arcf.scoring.inputs import Inputs
+from entail.arcf.scoring.scorer import Scorer
+from entail.arcf.scoring.truncation import Truncation
+from entail.data.worldtree.questions import Question
+from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import DataError, EvaluationError, SettingsError
 from entail.index.protocol import Floats
 
@@ -53,7 +53,7 @@ def by_worth(prefix: list[str], candidate: list[str]) -> float:
 
 def built(fake: Any, by: Any = by_worth, how: Search | None = None) -> tuple[Chain, Any]:
     scorer = fake(by)
-    inputs = Inputs(scorer.tokenize, scorer.frame, longest=100, facts=FACTS.texts)
+    inputs = Inputs(scorer.tokenize, scorer.frame, max_length=100, facts=FACTS.texts)
     near = neighbours()
     (question,) = inputs.questions([("q", "a")])
     growth = grow(question, near.of_text("q a"), inputs, near, how or Search(least=0), name="Q")
@@ -125,7 +125,7 @@ def wide(fake: Any, how: Search, seed: int) -> tuple[Chain, Any]:
         )
 
     scorer = fake(drifting(seed))
-    inputs = Inputs(scorer.tokenize, scorer.frame, longest=100, facts=facts.texts)
+    inputs = Inputs(scorer.tokenize, scorer.frame, max_length=100, facts=facts.texts)
     around = Neighbourhoods(facts, k=20, similarities=near)
     (question,) = inputs.questions([("q", "a")])
     growth = grow(question, around.of_text("q a"), inputs, around, how, name="Q")
@@ -226,8 +226,8 @@ def test_single_facts_are_ranked_alone(fake: Any) -> None:
 
 
 def test_what_did_not_fit_is_said() -> None:
-    def unread(*dropped: int, facts_cut: int = 0) -> Unread:
-        return Unread.of((Ranked(ASKED[0], np.arange(6), None, n) for n in dropped), facts_cut=facts_cut)
+    def unread(*dropped: int, facts_cut: int = 0) -> Truncation:
+        return Truncation.of((Ranked(ASKED[0], np.arange(6), None, n) for n in dropped), facts_cut=facts_cut)
 
     assert unread(0).in_words() == []
     found = unread(2, 1, -1, facts_cut=3)
@@ -279,7 +279,7 @@ def test_another_ranking_is_not_mixed_in(fake: Any, tmp_path: Path) -> None:
         write(file, fake, [])
     write(file, fake, [], resume=False)
     (tmp_path / "some.tsv.settings.json").unlink()
-    with pytest.raises(DataError, match="nothing says of what it is"):
+    with pytest.raises(DataError, match="without its settings"):
         write(file, fake, [])
     with pytest.raises(SettingsError, match="found 0"):
         write(file, fake, [], top=0)

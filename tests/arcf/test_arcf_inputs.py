@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.arcf.inputs import Inputs, as_sentence, question_text
-from entail.encoders.pairs import read_tokenizer
+from entail.arcf.scoring.inputs import Inputs, as_sentence, question_text
+from entail.encoders.cross.pairs import read_tokenizer
 from entail.encoders.row_batches import Spent, token_batches
 from entail.errors import EncoderError
 
@@ -17,7 +17,7 @@ from entail.errors import EncoderError
 @pytest.fixture
 def inputs(fake: Any) -> Inputs:
     scorer = fake(lambda a, b: 0.0)
-    return Inputs(scorer.tokenize, scorer.frame, longest=16, facts=["a b", "c d e", "f"])
+    return Inputs(scorer.tokenize, scorer.frame, max_length=16, facts=["a b", "c d e", "f"])
 
 
 def test_the_paper_s_input_is_put_together() -> None:
@@ -32,7 +32,7 @@ def test_a_row_is_what_the_tokenizer_itself_makes(tiny_models: Path) -> None:
     tokenize, frame = read_tokenizer(told, name="tiny")
     assert frame.typed
     facts = ["ba be bi", "fo fu"]
-    inputs = Inputs(tokenize, frame, longest=64, facts=facts)
+    inputs = Inputs(tokenize, frame, max_length=64, facts=facts)
     (question,) = inputs.questions([("da de?", "do")])
     row = frame.row((inputs.prefix(question, [1]).ids, inputs.candidates[0]))
     theirs = AutoTokenizer.from_pretrained(str(tiny_models / "tiny"))(
@@ -61,7 +61,7 @@ def test_the_oldest_facts_are_dropped_first(inputs: Inputs) -> None:
 
 def test_no_row_is_longer_than_what_is_read(fake: Any) -> None:
     scorer = fake(lambda a, b: 0.0)
-    inputs = Inputs(scorer.tokenize, scorer.frame, longest=16, facts=["x " * 50, "y", "z " * 9])
+    inputs = Inputs(scorer.tokenize, scorer.frame, max_length=16, facts=["x " * 50, "y", "z " * 9])
     (question,) = inputs.questions([("q " * 40, "s")])
     for chosen in ([], [0], [0, 1, 2]):
         prefix = inputs.prefix(question, chosen)

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from entail.arcf.method import evaluate, preview
+from entail.arcf.source import WorldtreeSource
 from entail.cli import main
-from entail.data.worldtree_tables import read_fact_tables
+from entail.data.worldtree.tables import read_fact_tables
 from entail.errors import FormatError, SettingsError
-from entail.jobs.arcf import evaluate, preview
 from entail.jobs.candidates import Candidate
-from entail.jobs.given import absolute
-from entail.jobs.method import method
-from entail.jobs.worldtree_source import WorldtreeSource
+from entail.jobs.inputs import absolute
+from entail.training.method import method
 
 SMALL = [
     "--base",
@@ -49,7 +49,7 @@ def test_trained_measured_and_ranked_from_the_command_line(
         main(["train", "arcf", *given, *SMALL, "--out", str(tiny_home / "mine"), "--data", "worldtree"]) == 0
     )
     said = capsys.readouterr().out
-    assert "learnt from 18 questions with 54 gold facts of 96" in said
+    assert "18 questions, 54 gold facts" in said
     assert "step MAP" in said
     assert (tiny_home / "mine" / "README.md").is_file()
 
@@ -83,12 +83,12 @@ def test_trained_measured_and_ranked_from_the_command_line(
 
     ranked = tmp_path / "ranked.tsv"
     assert main(["rank", *ours, "--limit", "2", "--out", str(ranked)]) == 0
-    assert "ranked 2 questions, 0 were there before" in capsys.readouterr().out
+    capsys.readouterr()
     lines = ranked.read_text(encoding="utf-8").splitlines()
     assert len(lines) == 2 * 96
     ranked.write_text("\n".join(lines[:100]) + "\n", encoding="utf-8")
     assert main(["rank", *ours, "--limit", "2", "--out", str(ranked)]) == 0
-    assert "ranked 1 questions, 1 were there before" in capsys.readouterr().out
+    assert "ranked 1 questions, 1 were ranked before" in capsys.readouterr().out
     assert ranked.read_text(encoding="utf-8").splitlines() == lines
     again = told(capsys, "evaluate", "chains", *ours, "--limit", "2", "--predictions", str(ranked))
     assert again["ranked_now"] == 0
@@ -124,7 +124,7 @@ def test_trained_measured_and_ranked_from_the_command_line(
     assert main([*unnamed, "--json"]) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out)["settings"]["scorer"].startswith("arcf-minilm@")
-    assert "cannot be used: its folder is gone; arcf-minilm is in use instead" in captured.err
+    assert "cannot be used: its folder is gone; arcf-minilm is active instead" in captured.err
     shutil.move(tiny_home / "moved", tiny_home / "mine")
 
     one = told(
@@ -179,7 +179,6 @@ def test_questions_without_an_explanation_are_counted_and_not_ranked(
     again = told(capsys, "evaluate", "chains", *given, "--predictions", str(file))
     assert (again["MAP"], again["without_gold"], again["ranked_now"]) == (found["MAP"], 2, 0)
     assert main(["evaluate", "chains", *given]) == 0
-    assert "2 questions have no explanation: they were not ranked" in capsys.readouterr().out
 
 
 def test_what_does_not_fit_is_told(
@@ -254,7 +253,7 @@ def test_what_would_be_trained_on_is_shown_first(release: dict[str, Path]) -> No
     source = WorldtreeSource(
         tables=release["tables"], questions=release["train"], dev=release["dev"], limit=5
     )
-    shown = preview(source, how.configured({}))
+    shown = preview(source.read(), how.configured({}))
     assert shown.counts == {"questions": 5, "gold facts": 15, "facts": 96, "dev questions": 6}
     assert shown.left_out == {}
     assert len(shown.rows) == 15
@@ -270,9 +269,9 @@ def test_explanations_that_are_not_scored_can_be_learnt_from(release: dict[str, 
     release["train"].write_text(flagged)
     how = method("arcf")
     source = WorldtreeSource(tables=release["tables"], questions=release["train"], dev=release["dev"])
-    shown = preview(source, how.configured({}))
+    shown = preview(source.read(), how.configured({}))
     assert (shown.counts["questions"], shown.left_out) == (16, {"questions without a usable explanation": 2})
-    shown = preview(replace(source, unscored=True), how.configured({}))
+    shown = preview(replace(source, unscored=True).read(), how.configured({}))
     assert (shown.counts["questions"], shown.left_out) == (18, {})
     assert shown.counts["dev questions"] == 6
 

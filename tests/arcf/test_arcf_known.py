@@ -15,30 +15,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from entail.arcf.chain import Search
+from entail.arcf.chains.chain import Search
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.next_premise import draft_chain, score_next
+from entail.arcf.chains.paths import PathRanker
+from entail.arcf.chains.ranking import ChainRanker, SingleFactRanker
+from entail.arcf.chains.stepwise import ScoredSteps
 from entail.arcf.config import ArcfConfig
-from entail.arcf.explanatory_power import EXPLANATIONS, Explanations
-from entail.arcf.known import Known, Weights
-from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.next_premise import draft_chain, score_next
-from entail.arcf.paths import PathRanker
-from entail.arcf.ranking import ChainRanker, SingleFactRanker
-from entail.arcf.scorer import load_scorer
-from entail.arcf.scorer_form import POWER, SHARED_PIECES, SIMILARITY
-from entail.arcf.shared_pieces import IDF, SharedPieces, SharingScorer
-from entail.arcf.stepwise import ScoredSteps
+from entail.arcf.scoring.explanatory_power import EXPLANATIONS, Explanations
+from entail.arcf.scoring.form import POWER, SHARED_PIECES, SIMILARITY
+from entail.arcf.scoring.priors import PremisePriors, Weights
+from entail.arcf.scoring.scorer import load_scorer
+from entail.arcf.scoring.terms import IDF, WORDS, SharedPieces, SharingScorer, WordSimilarity
 from entail.arcf.tower import ScorerTower
 from entail.arcf.training import train_arcf
-from entail.arcf.word_similarity import WORDS, WordSimilarity
 from entail.data.text import premise_key
-from entail.data.worldtree import Question
-from entail.data.worldtree_tables import Fact, FactTables
+from entail.data.worldtree.questions import Question
+from entail.data.worldtree.tables import Fact, FactTables
 from entail.encoders.catalogue import resolve
-from entail.encoders.cross import ADAPTER, HEAD
-from entail.encoders.pairs import Ids
+from entail.encoders.cross.encoder import ADAPTER, HEAD
+from entail.encoders.cross.pairs import Ids
 from entail.errors import EncoderError, EvaluationError, TrainingError
 from entail.index.protocol import Floats
-from entail.training.tower import Lora
+from entail.training.adapters.tower import Lora
 
 IDS = st.lists(st.integers(0, 12), max_size=6).map(tuple)
 SETTINGS = ArcfConfig(
@@ -48,7 +47,7 @@ SETTINGS = ArcfConfig(
     batch_tokens=400,
     epochs=1,
     learning_rate=0.01,
-    longest=32,
+    max_length=32,
     dropout=0.0,
     dev_questions=4,
     precision="fp32",
@@ -82,7 +81,7 @@ def test_overlap_is_added_to_what_a_scorer_says(fake: Any) -> None:
     sharing = SharingScorer(plain, SharedPieces(np.ones(30, dtype=np.float32)), 10.0)
     pairs = [(tuple(a), tuple(b)) for a, b in zip(*map(sharing.tokenize, (["x y"], ["x"])), strict=True)]
     assert sharing.score(pairs).tolist() == pytest.approx([1 + 10 / np.sqrt(2)])
-    assert (sharing.longest, sharing.frame, sharing.spent) == (plain.longest, plain.frame, plain.spent)
+    assert (sharing.max_length, sharing.frame, sharing.spent) == (plain.max_length, plain.frame, plain.spent)
 
 
 FACTS = FactTables(tuple(Fact(f"u{i}", text, "T") for i, text in enumerate(["a b", "c d", "e f", "never"])))
@@ -105,8 +104,8 @@ class _Vectors:
 
 
 def _power(monkeypatch: pytest.MonkeyPatch, *, weight: float = 1.0, facts: FactTables = FACTS) -> Any:
-    monkeypatch.setattr("entail.arcf.explanatory_power.load", lambda name: _Vectors())
-    return Known(facts, explanations=_explanations(), weights=Weights(power=weight))
+    monkeypatch.setattr("entail.arcf.scoring.explanatory_power.load", lambda name: _Vectors())
+    return PremisePriors(facts, explanations=_explanations(), weights=Weights(power=weight))
 
 
 def test_power_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +184,7 @@ def test_questions_without_gold_in_the_tables_are_left_out(tiny_home: Path) -> N
 
 def test_weights_of_what_is_known_are_learnt(tiny_home: Path) -> None:
     """Where evidence is right and the overlap wrong, the first comes to count more, the second less."""
-    tower = ScorerTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", longest=32, dropout=0.0)
+    tower = ScorerTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32, dropout=0.0)
     tower.know_pieces(SharedPieces(np.ones(50, dtype=np.float32)), weight=3.0)
     tower.know_explanations(_explanations(), weight=2.0)
     tower.know_words(WordSimilarity.of(["ba"]), weight=4.0)
@@ -208,9 +207,9 @@ def _slope(tower: ScorerTower, name: str) -> float:
     return float(gradient)
 
 
-@pytest.mark.parametrize("reading", ["joint", "split"])
+@pytest.mark.parametrize("reading", ["joint", "apart"])
 def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: Any) -> None:
-    config = replace(SETTINGS, reading=reading, alone=1)
+    config = replace(SETTINGS, reading=reading)
     out = tiny_home / "mine"
     train_arcf(world.questions, world.facts, config, dev=world.dev, out=out)
     scorer = load_scorer("mine")

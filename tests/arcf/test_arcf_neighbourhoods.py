@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from entail.arcf.neighbourhoods import Neighbourhoods, needed, reach
-from entail.data.worldtree import Question, gold_positions
-from entail.data.worldtree_tables import Fact, FactTables
+from entail.arcf.chains.neighbourhoods import Neighbourhoods, needed, reach
+from entail.data.worldtree.questions import Question, gold_positions
+from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import SettingsError
-from entail.evaluation.chain_hops import gold_hops
+from entail.evaluation.chains import gold_hops
 from entail.index.protocol import Floats
 
 FACTS = FactTables(tuple(Fact(f"u{i}", f"fact {i}", "T") for i in range(5)))

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.chain import Search
-from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.next_premise import MARGIN, Draft, draft_chain, score_next
-from entail.arcf.scorer import Scorer
-from entail.arcf.scorer_form import ScorerForm
-from entail.arcf.stepwise import ScoredSteps, corpus_facts
+from entail.arcf.chains.chain import Search
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.next_premise import MARGIN, Draft, draft_chain, score_next
+from entail.arcf.chains.stepwise import ScoredSteps, corpus_facts
+from entail.arcf.scoring.form import ScorerForm
+from entail.arcf.scoring.scorer import Scorer
 from entail.data.records import Corpus
-from entail.encoders.pairs import Ids, Pair
+from entail.encoders.cross.pairs import Ids, Pair
 from entail.errors import EvaluationError
 from entail.index.protocol import Floats
 from entail.progress import Progress
@@ -68,7 +68,7 @@ def test_scores_that_are_no_numbers_and_prefixes_that_are_too_long(fake: Any) ->
     bad = Scorer("x", "x@1", ScorerForm(), fake(lambda a, b: float("nan")))
     with pytest.raises(EvaluationError, match="this sentence: 2 of 2 scores are no numbers"):
         score_next(bad, "s", [], ["c"])
-    short = Scorer("x", "x@1", ScorerForm(), fake(lambda a, b: float(len(a)), longest=12))
+    short = Scorer("x", "x@1", ScorerForm(), fake(lambda a, b: float(len(a)), max_length=12))
     told = score_next(short, "s", ["a b c d e", "f g"], ["c", "d " * 50])  # a candidate is cut to 4 tokens
     assert told.dropped == 1
     assert told.scores.tolist() == [4.0, 4.0]  # the sentence, "(explanation)" and the newer premise

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.config import ArcfConfig
-from entail.arcf.inputs import Inputs
-from entail.arcf.neighbourhoods import Neighbourhoods
 from entail.arcf.sampling import BARE, Learnable, Sampler, learnable
-from entail.data.worldtree import Question, gold_positions
+from entail.arcf.scoring.inputs import Inputs
+from entail.data.worldtree.questions import Question, gold_positions
 from entail.errors import SamplingError, TrainingError
 
 CONFIG = ArcfConfig(k=6, batch_tokens=2000)
@@ -18,7 +18,7 @@ CONFIG = ArcfConfig(k=6, batch_tokens=2000)
 
 def sampler(world: Any, fake: Any, config: ArcfConfig = CONFIG, **told: Any) -> Sampler:
     scorer = fake(lambda a, b: 0.0)
-    inputs = Inputs(scorer.tokenize, scorer.frame, longest=200, facts=world.facts.texts)
+    inputs = Inputs(scorer.tokenize, scorer.frame, max_length=200, facts=world.facts.texts)
     near = Neighbourhoods(world.facts, k=config.k)
     return Sampler(config, learnable(told.get("questions", world.questions), inputs, near), inputs, near)
 

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.chain import Search, grow, grow_all
-from entail.arcf.inputs import Inputs
-from entail.arcf.listing import list_scorers
-from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.ranking import ChainRanker
-from entail.arcf.scorer import Scorer
-from entail.arcf.scorer_form import ScorerForm
-from entail.arcf.stepwise import NearestSteps, ScoredSteps, Step, corpus_facts, follow, step
+from entail.arcf.chains.chain import Search, grow, grow_all
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.ranking import ChainRanker
+from entail.arcf.chains.stepwise import NearestSteps, ScoredSteps, Step, corpus_facts, follow, step
+from entail.arcf.scoring.form import ScorerForm
+from entail.arcf.scoring.inputs import Inputs
+from entail.arcf.scoring.listing import list_scorers
+from entail.arcf.scoring.scorer import Scorer
 from entail.data.records import Corpus
 from entail.data.text import premise_key
-from entail.data.worldtree import Question
-from entail.data.worldtree_tables import Fact, FactTables
+from entail.data.worldtree.questions import Question
+from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import EvaluationError
 from entail.index.protocol import Floats
 
@@ -49,7 +49,7 @@ def by(seed: int) -> Any:
 def test_left_alone_it_is_algorithm_1(fake: Any, seed: int) -> None:
     near, how = around(seed), Search(length=5, least=1)
     scorer = Scorer("fake", "fake@1", ScorerForm(), fake(by(seed)))
-    inputs = Inputs(scorer.pairs.tokenize, scorer.pairs.frame, longest=1000, facts=FACTS.texts)
+    inputs = Inputs(scorer.pairs.tokenize, scorer.pairs.frame, max_length=1000, facts=FACTS.texts)
     (ids,) = inputs.questions([("q", "a")])
     growth = grow(ids, near.of_text("q a"), inputs, near, how, name="Q")
     (chain,) = grow_all([growth], scorer.pairs)
@@ -125,7 +125,7 @@ def test_a_scorer_of_single_facts_sees_no_chosen_fact(fake: Any) -> None:
     assert seen[2:] == [(6, ()), (6, ("f3",))]
     never = ScoredSteps(Scorer("n", "n@1", ScorerForm(stop=False), fake(score)), FACTS)
     assert never.told(ASKED, (), (3,)).bare is None
-    short = ScoredSteps(Scorer("s", "s@1", ScorerForm(), fake(score, longest=11)), LONG)
+    short = ScoredSteps(Scorer("s", "s@1", ScorerForm(), fake(score, max_length=11)), LONG)
     assert [short.told(ASKED, (), some).cut for some in ((0,), (0, 1))] == [frozenset(), {1}]
     near = Neighbourhoods(LONG, k=2, similarities=lambda texts: np.ones((len(texts), 2), dtype=np.float32))
     walk = follow(lambda facts: step(ASKED, np.arange(2), facts, short, near), Search(length=2, least=2))

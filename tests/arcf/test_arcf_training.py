@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from entail.arcf.chains.ranking import ChainRanker, SingleFactRanker
 from entail.arcf.config import ArcfConfig
-from entail.arcf.ranking import ChainRanker, SingleFactRanker
-from entail.arcf.scorer import load_scorer, scorer_folder
-from entail.arcf.training import ArcfTraining, train_arcf
-from entail.data.worldtree import Question
-from entail.data.worldtree_tables import FactTables
+from entail.arcf.result import ArcfTraining
+from entail.arcf.scoring.scorer import load_scorer, scorer_folder
+from entail.arcf.training import train_arcf
+from entail.data.worldtree.questions import Question
+from entail.data.worldtree.tables import FactTables
 from entail.encoders.catalogue import catalogue, resolve
-from entail.encoders.cross import ADAPTER, HEAD
+from entail.encoders.cross.encoder import ADAPTER, HEAD
 from entail.errors import CheckpointError, EncoderError, TrainingError
 from entail.evaluation.chains import evaluate_chains, tfidf_rankings
-from entail.training.task import Event
+from entail.training.loop.task import Event
 
 SETTINGS = ArcfConfig(
     base="tiny",
@@ -30,7 +31,7 @@ SETTINGS = ArcfConfig(
     prefixes_a_step=4,
     epochs=6,
     learning_rate=0.01,
-    longest=32,
+    max_length=32,
     dropout=0.0,
     dev_questions=4,
     precision="fp32",
@@ -69,7 +70,7 @@ def test_it_learns_which_facts_explain(tiny_home: Path, world: Any, tuning: Any)
 
 
 def _neighbourhoods(facts: FactTables) -> Any:
-    from entail.arcf.neighbourhoods import Neighbourhoods
+    from entail.arcf.chains.neighbourhoods import Neighbourhoods
 
     return Neighbourhoods(facts, k=6)
 
@@ -84,7 +85,7 @@ def mine(tiny_home: Path, world: Any) -> ArcfTraining:
 def test_what_was_saved_is_a_scorer_and_no_encoder(tiny_home: Path, mine: ArcfTraining, world: Any) -> None:
     scorer = load_scorer("mine")
     assert scorer.form.k == 6
-    assert scorer.form.longest == 32
+    assert scorer.form.max_length == 32
     assert scorer.revision.startswith("mine@")
     assert "+tiny@" in scorer.revision
     assert "mine" not in {entry.name for entry in catalogue()}
@@ -234,7 +235,7 @@ def test_a_damaged_scorer_is_refused(
 def test_chances_begin_where_there_are_as_many_as_positives(tiny_home: Path, world: Any) -> None:
     """bXENT: else every score begins far above 0, and learning is spent on the bias."""
     events: list[Event] = []
-    config = replace(SETTINGS, loss="bxent", reading="split", alone=1, learning_rate=1e-9, epochs=1)
+    config = replace(SETTINGS, loss="bxent", reading="apart", learning_rate=1e-9, epochs=1)
     train_arcf(world.questions, world.facts, config, watch=events.append)
     losses = [event.terms["loss"] for event in events if "loss" in event.terms]
     assert np.mean(losses) < 2.0  # the cosines' weight is 20: unbalanced it is above 4

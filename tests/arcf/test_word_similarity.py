@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.arcf.known import Known, Weights
-from entail.arcf.word_similarity import BUCKETS, WORDS, WordSimilarity
-from entail.data.worldtree_tables import Fact, FactTables
+from entail.arcf.scoring.priors import PremisePriors, Weights
+from entail.arcf.scoring.terms import BUCKETS, WORDS, WordSimilarity
+from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import EncoderError
 
 TEXTS = st.lists(st.sampled_from(["ice", "cold", "fire", "melting", "the", "of"]), max_size=5).map(" ".join)
@@ -66,7 +66,7 @@ def test_what_is_kept_is_what_was_learnt(tmp_path: Path) -> None:
 def test_alone_it_is_a_term_and_makes_nothing_visible() -> None:
     facts = FactTables((Fact("x", "ice is cold", "T"), Fact("y", "fire is hot", "T")))
     words = WordSimilarity.of(facts.texts)
-    known = Known(facts, words=words, weights=Weights(similarity=3.0))
+    known = PremisePriors(facts, words=words, weights=Weights(similarity=3.0))
     evidence = known.behind("cold ice")
     assert evidence((), [1, 0]).tolist() == pytest.approx([0.0, 3.0], rel=1e-3)
     assert evidence.terms((0,), [0]).shape == (1, 1)

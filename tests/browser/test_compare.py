@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from entail.data.records import Corpus
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import open_database
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
 
 ROOT = Path(__file__).parents[2]
 WORDS = "left=tfidf&right=bm25"
@@ -54,7 +54,7 @@ def test_ranks_are_slopes_and_a_premise_under_the_pointer_shows_its_whole_text(p
     expect(tip).to_contain_text("Premise")
     expect(tip).to_contain_text("moon")
     choose(page, "Side by side")
-    expect(page.locator("table.cmp")).to_have_count(2)
+    expect(page.locator("table.ranked")).to_have_count(2)
     choose(page, "Rows")
     expect(page.get_by_test_id("stDataFrame")).to_be_visible()
 
@@ -84,7 +84,7 @@ def test_a_row_of_a_split_leads_to_its_rankings(page: Page, url: str) -> None:
     claims.scroll_into_view_if_needed()
     claims.click(position={"x": 18, "y": 54})  # the box of the first row
     expect(chart(page).locator("svg")).to_be_visible()
-    expect(page.get_by_text("known premises found").first).to_be_visible()
+    expect(page.get_by_text("reference premises found").first).to_be_visible()
 
 
 def test_what_is_downloaded_holds_every_claim(page: Page, url: str, tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_brush_over_one_panel_leaves_its_pairs_in_the_others(page: Page, url: 
     page.goto(f"{url}?mode=bias&left=tfidf&right=minilm")
     canvas = chart(page).locator("canvas, svg").first
     expect(canvas).to_be_visible()
-    expect(page.get_by_text("Does the paper's claim hold here?")).to_be_visible()
+    expect(page.get_by_text("Does the paper's claim hold?")).to_be_visible()
     box = canvas.bounding_box()
     assert box is not None
     boxes: FloatRect = {"x": box["x"], "y": box["y"], "width": box["width"], "height": 0.2 * box["height"]}
@@ -126,7 +126,7 @@ def test_a_brush_over_one_panel_leaves_its_pairs_in_the_others(page: Page, url: 
 
 def test_the_tour_goes_from_card_to_card_and_can_be_sent(page: Page, browser: Browser, url: str) -> None:
     page.goto(f"{url}?mode=tour&{WORDS}")
-    page.get_by_role("button", name="Begin").click()
+    page.get_by_role("button", name="Start").click()
     expect(page.get_by_text("1 of 7")).to_be_visible()
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_text("2 of 7")).to_be_visible()

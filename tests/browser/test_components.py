@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from entail.data.text import premise_key
-from entail.trees import appearance
-from entail.ui.inbox import ASSETS
+from entail.trees.layout import appearance
+from entail.ui.components.inbox import ASSETS
 
 pytestmark = pytest.mark.browser
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from entail.trees.acts import Create, Edit
-from entail.trees.database import open_database
-from entail.trees.log import TreeLog
+from entail.trees.log.acts import Create, Edit
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.database import open_database
 from tests.browser.steps import say_name
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +51,7 @@ def test_files_and_colleagues_that_get_in_the_way(page: Page, start_app: Any, tm
             expect(page.get_by_text("trees.jsonl, line 3")).to_be_visible()
             expect(page.get_by_text("No tree yet")).to_be_visible()
             page.get_by_test_id("stFileUploader").get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("2 trees are imported")).to_be_visible()
+    expect(page.get_by_text("Imported 2 trees")).to_be_visible()
     expect(page.get_by_text("No tree yet")).to_have_count(0)
     expect(page.get_by_text("<b>snow</b> is :red[cold]", exact=True)).to_be_visible()
 
@@ -66,9 +66,9 @@ def test_files_and_colleagues_that_get_in_the_way(page: Page, start_app: Any, tm
     field = dialog.get_by_role("textbox", name="Sentence")
     field.fill("Ada's careful words")
     log.act(tree_id, Edit(node="n1", text="Bo was faster"), author="Bo", base=1)
-    dialog.get_by_role("button", name="Change").click()
+    dialog.get_by_role("button", name="Save").click()
     expect(dialog.get_by_text("Bo was faster")).to_be_visible()
     expect(field).to_have_value("Ada's careful words")
-    dialog.get_by_role("button", name="Change").click()
+    dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_have_count(0)
     assert log.history(tree_id).tree.root.text == "Ada's careful words"

@@ -6,11 +6,11 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from entail.data.records import Premise
-from entail.trees.acts import Create, GivenNode, Reject
-from entail.trees.appearance import DARK, LIGHT
 from entail.trees.formats import to_html
-from entail.trees.tree import Tree, TreeBuilder
-from entail.trees.unfold import grow
+from entail.trees.formats.entailment_bank import grow
+from entail.trees.layout.appearance import DARK, LIGHT
+from entail.trees.log.acts import Create, GivenNode, Reject
+from entail.trees.log.tree import Tree, TreeBuilder
 
 pytestmark = pytest.mark.browser
 

@@ -14,11 +14,11 @@ from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
 from entail.data.records import Corpus, Premise
 from entail.jobs.jobs import Jobs
-from entail.promotion import active, promote
-from entail.trees.acts import Accept, Create, Reject
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import open_database
-from entail.trees.log import TreeLog
+from entail.registry import active, promote
+from entail.trees.log.acts import Accept, Create, Reject
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
 from tests.browser.steps import say_name
 
 ROOT = Path(__file__).parents[2]
@@ -108,11 +108,11 @@ def test_from_decisions_to_what_ranks_and_back(
     # Ada sets a training up from what was decided, and starts it.
     page.goto(f"{url}/Models?models_view=Training")
     say_name(page, "Ada")
-    expect(page.get_by_text("8 accepted and 4 rejected premises below 4 sentences")).to_be_visible()
+    expect(page.get_by_text("8 accepted and 4 rejected premises")).to_be_visible()
     pick(page, "Base", "tiny")
     fill(page, "Learning rate", "0.01")
     fill(page, "Epochs", "500")
-    page.get_by_role("button", name="Preview what it learns from").click()
+    page.get_by_role("button", name="Preview data").click()
     expect(page.get_by_test_id("stMetricValue").first).to_be_visible()
     page.get_by_role("button", name="Start training").click()
     expect(page).to_have_url(re.compile(r"job=\d{8}-\d{6}-[0-9a-f]{6}"))
@@ -125,20 +125,20 @@ def test_from_decisions_to_what_ranks_and_back(
     page = page.context.new_page()
     page.goto(address)
     expect(page.get_by_role("heading", name="team-ours-1")).to_be_visible()
-    expect(page.get_by_text("learnt in")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("is trained")).to_be_visible(timeout=SLOW)
     expect(page.get_by_text("Active triplets (share)")).to_be_visible()
     (job,) = Jobs().jobs()
     assert (job.state, job.spec.by, job.spec.about) == ("done", "Ada", "the decisions on ours")
 
     # From there to its promotion, for this corpus.
-    page.get_by_role("button", name="Compare with the active encoder and promote").click()
+    page.get_by_role("button", name="Compare and promote").click()
     expect(page).not_to_have_url(re.compile("job="))
     pick(page, "Promote for", re.compile("^ours"))
-    anyway = page.get_by_text("I know. Promote it anyway.")
+    anyway = page.get_by_text("Promote anyway")
     expect(anyway).to_be_visible()
     anyway.click()
     page.get_by_role("button", name="Promote team-ours-1 for ours").click()
-    expect(page.get_by_role("button", name="Back to tiny")).to_be_visible()
+    expect(page.get_by_role("button", name="Restore tiny")).to_be_visible()
     assert active("ours").encoder == "team-ours-1"
 
     # The colleague's page follows by itself, and says who ranked what is accepted.
@@ -153,8 +153,8 @@ def test_from_decisions_to_what_ranks_and_back(
     assert log.evidence(tree)[seq + 1].revision == active("ours").revision
 
     # One click back, for everybody.
-    page.get_by_role("button", name="Back to tiny").click()
-    expect(page.get_by_role("button", name="Back to tiny")).to_have_count(0)
+    page.get_by_role("button", name="Restore tiny").click()
+    expect(page.get_by_role("button", name="Restore tiny")).to_have_count(0)
     assert active("ours").encoder == "tiny"
     expect(colleague.get_by_role("combobox", name="Ranked by")).to_have_value("Active: tiny")
     others.close()

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from entail.trees.database import open_database
-from entail.trees.log import TreeLog
-from entail.trees.seed import seed_sample
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.database import open_database
+from entail.trees.store.seed import seed_sample
 
 ROOT = Path(__file__).parents[2]
 WIDE = """() => [document.documentElement, document.querySelector('[data-testid="stMain"]')]
@@ -57,7 +57,7 @@ def test_both_halves_of_a_tree_are_in_reach_on_a_narrow_screen(
     other = next(id for id in json.loads(graph.root.get_attribute("data-positions") or "{}") if id != "n1")
     graph.click(other)
     switch.get_by_text("Candidates", exact=True).click()
-    expect(page.get_by_text("What explains this hypothesis")).to_have_count(0)
+    expect(page.get_by_text("Premises for this hypothesis")).to_have_count(0)
     expect(rows(page).first).to_be_in_viewport()
 
     # On a wide screen both are there, and nothing to switch.

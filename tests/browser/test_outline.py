@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from entail.trees import appearance
+from entail.trees.layout import appearance
 
 pytestmark = pytest.mark.browser
 

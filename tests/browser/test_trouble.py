@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from entail.trees.acts import Create
-from entail.trees.database import open_database
-from entail.trees.log import TreeLog
-from entail.trees.seed import SAMPLE_ID, seed_sample
+from entail.trees.log.acts import Create
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.database import open_database
+from entail.trees.store.seed import SAMPLE_ID, seed_sample
 from tests.browser.steps import say_name
 
 ROOT = Path(__file__).parents[2]
@@ -74,20 +74,20 @@ def test_a_locked_database_says_so_and_what_was_done_is_kept(
     # The script that hears keys is fetched on its own: a slow machine draws the rows before it is there.
     expect(page.locator("[data-listens]")).to_have_count(1)
     # Nor is the page at rest before the arrows have come, and what comes then may take a key with it.
-    expect(rows(page).nth(0).get_by_text(re.compile("ways?|entail"))).to_be_visible(timeout=90_000)
+    expect(rows(page).nth(0).get_by_text(re.compile("confidence"))).to_be_visible(timeout=90_000)
     with locked(folder):
         page.locator("body").press("1")
-        expect(page.get_by_text("Not saved yet, because somebody else is writing")).to_be_visible()
+        expect(page.get_by_text("Not saved yet")).to_be_visible()
         # Reading goes on.
         expect(rows(page)).to_have_count(10)
         page.get_by_text("History", exact=True).click()
-        expect(page.get_by_text("beginning the tree")).to_be_visible()
+        expect(page.get_by_text("started the tree")).to_be_visible()
         # What is typed into a dialog stays there.
         page.locator("body").press("w")
         dialog = page.get_by_role("dialog")
         dialog.get_by_role("textbox", name="Statement").fill("hot things give off light")
         dialog.get_by_role("button", name="Write", exact=True).click()
-        expect(dialog.get_by_text("what you typed is kept")).to_be_visible()
+        expect(dialog.get_by_text("Your input is kept")).to_be_visible()
         expect(dialog.get_by_role("textbox", name="Statement")).to_have_value("hot things give off light")
         assert log.history(tree_id).seq == 1
     dialog.get_by_role("button", name="Write", exact=True).click()
@@ -108,7 +108,7 @@ def test_an_upload_over_the_limit_is_refused_in_words_and_the_page_goes_on(
     small.write_text("glass is a brittle solid\nbrittle things break when hit\n")
     page.goto(f"{start_app(ROOT / 'streamlit_app.py', data_dir=folder)}/Corpora")
     say_name(page, "Ada")
-    field, read = page.locator('input[type="file"]'), page.get_by_role("button", name="Read")
+    field, read = page.locator('input[type="file"]'), page.get_by_role("button", name="Import", exact=True)
     expect(page.get_by_text("200MB per file")).to_be_visible()
     field.set_input_files(big)
     told = page.get_by_role("alert").filter(has_text="must be 200.0MB or smaller")

@@ -16,16 +16,32 @@ import pytest
 import entail
 from entail.cli import main
 from entail.errors import SettingsError
-from entail.ui import sign_in
+from entail.ui.app import SCRIPT
+from entail.ui.frame import sign_in
 from entail.ui.launch import app_with_api, launch
 
 
-def test_without_the_pages_it_says_where_the_app_runs_from(
+def test_an_installed_package_runs_its_own_pages_and_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from streamlit.web import cli
+
+    from entail.ui import launch as module
+
+    asked: list[list[str]] = []
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setattr(entail, "__file__", str(tmp_path / "site" / "entail" / "__init__.py"))
-    with pytest.raises(SettingsError, match="checkout"):
-        launch()
+    monkeypatch.setattr(cli, "main", lambda arguments, standalone_mode: asked.append(arguments))
+    monkeypatch.setattr(module, "_prepare", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    launch(port=8765)
+    (arguments,) = asked
+    assert Path(arguments[1]) == SCRIPT
+    options = dict(zip(arguments[2::2], arguments[3::2], strict=True))
+    assert options["--server.port"] == "8765"
+    assert options["--browser.gatherUsageStats"] == "False"
+    assert options["--theme.dark.primaryColor"].startswith("#")
+    assert Path.cwd() == tmp_path  # secrets are read from the folder where the command was given
 
 
 def test_streamlit_gets_the_script_and_the_port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -52,7 +68,7 @@ def test_a_port_that_is_none_is_a_usage_error(capsys: pytest.CaptureFixture[str]
 
 def test_the_api_does_not_let_in_whom_the_pages_keep_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ENTAIL_SERVE_TOKEN", raising=False)
-    monkeypatch.setattr(sign_in, "wanted", lambda: True)
+    monkeypatch.setattr(sign_in, "is_configured", lambda: True)
     with pytest.raises(SettingsError, match="ENTAIL_SERVE_TOKEN, found none"):
         app_with_api(Path("streamlit_app.py"))
 

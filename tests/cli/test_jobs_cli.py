@@ -16,11 +16,11 @@ from entail.jobs.child import Attempt, finish
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.supervision import run_job
-from entail.promotion import active
-from entail.trees.acts import Accept, Create, Reject
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import open_database
-from entail.trees.log import TreeLog
+from entail.registry import active
+from entail.trees.log.acts import Accept, Create, Reject
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
 from tests.cli.conftest import Told
 
 SMALL = ["--base", "tiny", "--rank", "4", "--epochs", "2", "--rounds", "0", "--precision", "fp32"]
@@ -73,12 +73,12 @@ def test_from_what_a_team_decided_to_the_encoder_it_ranks_with(
     jobs = Jobs()
     promoted = told("promote", "tiny", "--anyway")
     assert promoted["encoder"] == "tiny"
-    run_job(jobs.place(job["id"]), stopping=lambda: False, spawn=train_here)
+    run_job(jobs.folder_of(job["id"]), stopping=lambda: False, spawn=train_here)
     shown = told("jobs", "show", job["id"][:-2])
     assert (shown["state"], shown["result"]["counts"]["positives"]) == ("done", 8), jobs.log_tail(job["id"])
     # What was learnt from is kept: the team goes on deciding.
     accept_and_reject(log, corpus.id, grove["rows"][5:8])
-    kept = jobs.place(job["id"]).path
+    kept = jobs.folder_of(job["id"]).path
     assert len(json.loads((kept / "decisions.json").read_text(encoding="utf-8"))["accepted"]) == 4
 
     assert told("promote", "mine", "--corpus", "theirs", code=1)["error"]["type"] == "CorpusError"

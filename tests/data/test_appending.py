@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from entail.data import appending
-from entail.data.appending import append, begin_file
+from entail.data import writing as appending
+from entail.data.writing import append, begin_file
 from entail.errors import DataError, SettingsError
 
 OURS, OTHERS = {"scorer": "a"}, {"scorer": "b"}
@@ -53,7 +53,7 @@ def test_killed_before_its_settings_were_written_it_begins_anew(
 def test_what_nothing_is_said_of_is_not_written_over(tmp_path: Path) -> None:
     file = tmp_path / "letters.txt"
     file.write_text("dear reader\n", encoding="utf-8")
-    with pytest.raises(DataError, match="nothing says of what it is"):
+    with pytest.raises(DataError, match="without its settings"):
         begin(file)
     assert file.read_text(encoding="utf-8") == "dear reader\n"
     with pytest.raises(DataError, match=r"x\.tsv: expected to write rankings here, found: No such file"):

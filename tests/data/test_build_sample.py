@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from entail.data.corpora import read_corpus
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "build_sample.py"
 

@@ -64,7 +64,7 @@ def test_counts_add_up() -> None:
     assert reading.corpus.texts == ("ice is cold", "fire is hot", "x" * 11, "ice is cold .")
     reading = read_corpus(text.encode(), name="f.txt", skip_too_long=True, max_premise_chars=12)
     assert (reading.repeats, reading.empty, reading.too_long, reading.read) == (1, 2, 1, 7)
-    assert str(reading) == "3 premises of 7 entries (1 repeated, 2 empty, 1 too long)"
+    assert str(reading) == "imported 3 of 7 premises (1 repeated, 2 empty, 1 too long)"
 
 
 def test_a_file_of_nothing_but_too_long_premises_says_so() -> None:
@@ -202,7 +202,7 @@ def test_a_corpus_without_premises_is_refused(name: str, text: str) -> None:
 
 def test_a_corpus_of_one_line_is_fine() -> None:
     reading = read_corpus(b"ice is cold", name="one.txt")
-    assert (len(reading.corpus), str(reading)) == (1, "1 premise of 1 entry")
+    assert (len(reading.corpus), str(reading)) == (1, "imported 1 of 1 premise")
 
 
 LONG = "ice " * 2_621_440  # 10 MB

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from entail.data.bundled import sample_dir, sample_trees
-from entail.data.entailment_bank import (
+from entail.data.entailment_bank.trees import (
     format_trees,
     read_trees,
     row_to_tree,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from entail.data.nli import MAX_PROBLEMS, NliPair, is_split, read_nli
+from entail.data.nli.pairs import MAX_PROBLEMS, NliPair, is_split, read_nli
 from entail.errors import FormatError, SettingsError
 
 MULTINLI = (

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.nli import LABELS, NliPair
-from entail.data.nli_triplets import NliTriplet, nli_triplets
+from entail.data.nli.pairs import LABELS, NliPair
+from entail.data.nli.triplets import NliTriplet, nli_triplets
 
 PAIRS = st.lists(
     st.builds(NliPair, st.sampled_from("pqr"), st.sampled_from("pabcd"), st.sampled_from(LABELS)), max_size=25

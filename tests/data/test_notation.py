@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from entail.data import notation
-from entail.data.proof import parse_proof
+from entail.data.entailment_bank import proof as notation
+from entail.data.entailment_bank.proof import parse_proof
 from entail.data.records import ExplanationTree
 
 # Proofs of the official files (train, tasks 1 and 2) with what those files say of them.

@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from entail.data.passages import Passage, PassageTally, Question, read_passages, read_qrels, read_questions
+from entail.data.passages.files import (
+    Passage,
+    PassageTally,
+    Question,
+    read_passages,
+    read_qrels,
+    read_questions,
+)
+from entail.data.passages.stream import json_array
 from entail.data.text import premise_key
 from entail.errors import FormatError
 
@@ -96,7 +104,7 @@ def test_a_dpr_file_cut_in_the_middle_gives_what_is_whole_and_names_the_line(tmp
     file = written(tmp_path, "cut.json", cut)
     found = read_questions(file)
     assert [next(found).text, next(found).text] == ["who won cup 0", "who won cup 1"]
-    with pytest.raises(FormatError, match=r"element 3: .*the 2 before it were read") as caught:
+    with pytest.raises(FormatError, match=r"element 3 .*the 2 before it were read") as caught:
         next(found)
     assert caught.value.line is not None
     assert abs(caught.value.line - cut.count("\n")) <= 1
@@ -104,6 +112,22 @@ def test_a_dpr_file_cut_in_the_middle_gives_what_is_whole_and_names_the_line(tmp
     packed.write_bytes(gzip.compress(whole.encode())[:-30])
     with pytest.raises(FormatError, match=r"cut"):
         list(read_questions(packed))
+
+
+def test_a_mistake_in_an_array_gives_what_is_before_it_and_names_its_element(tmp_path: Path) -> None:
+    text = '[{"question": "a"},\n\n{"question": "b"}, {"question": "c"\n}\n{"question": "d"}]'
+    found = read_questions(written(tmp_path, "x.json", text))
+    assert [next(found).text for _ in range(3)] == ["a", "b", "c"]
+    with pytest.raises(FormatError, match="element 4") as caught:
+        next(found)
+    assert caught.value.line == 5
+
+
+def test_rows_of_an_array_know_their_line(tmp_path: Path) -> None:
+    text = '\n[{"a": {"b": 1}}, {"a":\n2},\n\n{\n"a": 3.50}\n,{"a": 18446744073709551615}\n]\n'
+    rows = list(json_array(written(tmp_path, "x.json", text)))
+    assert [line for line, _ in rows] == [2, 2, 5, 7]
+    assert [str(row["a"]) for _, row in rows] == ["{'b': 1}", "2", "3.50", "18446744073709551615"]
 
 
 @pytest.mark.parametrize("kind", ["dpr", "jsonl", "tsv", "squad"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.passages_html import without_tags
+from entail.data.passages.html import without_tags
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from entail.data.passages import Passage, Question, read_passages, read_questions
+from entail.data.passages.files import Passage, Question, read_passages, read_questions
 from entail.data.text import premise_key
 from entail.errors import FormatError
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from entail.data.proof import MAX_NODES, check_proof, format_proof, parse_proof
+from entail.data.entailment_bank.proof import MAX_NODES, check_proof, format_proof, parse_proof
 from entail.data.records import Step
 from entail.errors import ProofError
 

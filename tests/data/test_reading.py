@@ -11,14 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.reading import (
-    MAX_BYTES,
-    optional,
-    parse_json,
-    read_jsonl,
-    read_text,
-    require,
-)
+from entail.data.reading import MAX_BYTES, optional, parse_json, read_jsonl, read_text, require
 from entail.errors import FormatError, SettingsError
 
 WORDS = "the café is warm\nice is cold\n"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from entail.data.proof import parse_proof
+from entail.data.entailment_bank.proof import parse_proof
 from entail.data.records import Corpus, ExplanationTree, Premise, gold_children
 from entail.errors import CorpusError
 

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from entail.data.sentence_pairs import MAX_COLUMNS, PairTable, read_pairs
+from entail.data.nli.sentence_pairs import MAX_COLUMNS, PairTable, read_pairs
 from entail.errors import FormatError
 
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.worldtree import (
+from entail.data.worldtree.questions import (
     explanation,
     gold_positions,
     missing_gold,
     read_questions,
     stem_and_answer,
 )
-from entail.data.worldtree_tables import read_fact_tables
+from entail.data.worldtree.tables import read_fact_tables
 from entail.errors import FormatError
 
 KINDOF = [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from entail.data.worldtree_release import read_release
+from entail.data.worldtree.release import read_release
 from entail.errors import FormatError
 
 TABLE = "A\t[SKIP] UID\nice is cold\tu1\nsnow is ice\tu2\n"

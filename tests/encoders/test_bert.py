@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from entail.data.bundled import sample_corpus
-from entail.encoders.bert import Bert, shared_bert
-from entail.encoders.bert_folder import BertConfig, read_bert
-from entail.encoders.biencoder import BiEncoder
+from entail.encoders.bert.folder import BertConfig, read_bert
+from entail.encoders.bert.model import Bert, shared_bert
 from entail.encoders.catalogue import resolve
+from entail.encoders.encoder import BiEncoder
 from entail.encoders.towers import BertTowers
 from entail.errors import EncoderError
 
@@ -113,10 +113,10 @@ def test_flags_of_older_files_are_read(folder: Path) -> None:
     np.testing.assert_allclose(BiEncoder(folder).encode_queries(VARIED), expected(folder, VARIED), atol=1e-5)
 
 
-@pytest.mark.parametrize("longest", [3, 7])
-def test_a_long_text_is_cut_where_the_folder_says(folder: Path, longest: int) -> None:
-    change(folder / "sentence_bert_config.json", max_seq_length=longest)
-    assert config_of(folder).longest == longest
+@pytest.mark.parametrize("max_length", [3, 7])
+def test_a_long_text_is_cut_where_the_folder_says(folder: Path, max_length: int) -> None:
+    change(folder / "sentence_bert_config.json", max_seq_length=max_length)
+    assert config_of(folder).max_length == max_length
     np.testing.assert_allclose(BiEncoder(folder).encode_queries(VARIED), expected(folder, VARIED), atol=1e-5)
     one = BiEncoder(folder).encode_queries(["ice is cold the moon is hot", "ice is cold the moon is a rock"])
     np.testing.assert_allclose(one[0], one[1], atol=1e-6)
@@ -293,7 +293,7 @@ def test_a_first_query_imports_neither_transformers_nor_sentence_transformers(tm
     code = (
         "import sys\n"
         "from entail.data.bundled import sample_corpus\n"
-        "from entail.index.retriever import retriever\n"
+        "from entail.index.factory import retriever\n"
         "index = retriever('minilm', sample_corpus())\n"
         "index.search(['a query that nobody typed before'], k=3)\n"
         "assert index._encoder.loaded\n"

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entail.encoders import bert_openvino as module
-from entail.encoders.bert_folder import read_bert
-from entail.encoders.biencoder import BiEncoder, load
+from entail.encoders.bert import openvino as module
+from entail.encoders.bert.folder import read_bert
 from entail.encoders.device import dtype_of
+from entail.encoders.encoder import BiEncoder, load
 from entail.errors import EncoderError, SettingsError
 
 TEXTS = ["ice is cold", "", "the moon is a kind of rock", "water " * 90, "a star is hot", "fire"]

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from entail.data.bundled import sample_corpus
-from entail.encoders import biencoder as module
-from entail.encoders.biencoder import BiEncoder, Encoder
+from entail.encoders import encoder as module
 from entail.encoders.catalogue import EncoderEntry, resolve
-from entail.encoders.gaussian import GaussianEncoder
+from entail.encoders.encoder import BiEncoder, Encoder
+from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.stock import LONGEST, sentence_transformer
 from entail.errors import EncoderError, SettingsError
-from entail.index.shipped import shipped_vectors
+from entail.index.vectors import shipped_vectors
 from entail.progress import Progress
 
 TEXTS = [

@@ -9,14 +9,9 @@ import pytest
 
 from entail.encoders import catalogue as module
 from entail.encoders import weights
-from entail.encoders.catalogue import (
-    PACKAGED_SHA256,
-    EncoderEntry,
-    catalogue,
-    resolve,
-    verify,
-)
+from entail.encoders.catalogue import PACKAGED_SHA256, EncoderEntry, catalogue, resolve, verify
 from entail.errors import EncoderError, UnknownEncoderError
+from entail.settings import shipped_models
 
 
 @pytest.fixture
@@ -307,3 +302,38 @@ def test_the_dimension_of_a_plain_transformer_is_its_hidden_size(copied: Path) -
         (copied / name).unlink()
     shutil.rmtree(copied / "1_Pooling")
     assert resolve("mine").dimension == 8
+
+
+def test_own_models_hide_shipped_ones_of_the_same_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ENTAIL_MODELS_DIR", raising=False)
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path))
+    shipped = resolve("aeenc-minilm")
+    assert shipped.path == shipped_models() / "aeenc-minilm"
+    shutil.copytree(shipped.path, tmp_path / "models" / "aeenc-minilm")
+    assert resolve("models/aeenc-minilm").path == tmp_path / "models" / "aeenc-minilm"
+    names = [entry.name for entry in catalogue()]
+    assert names.count("aeenc-minilm") == 1
+    assert "gausscse-minilm" in names
+
+
+def test_the_base_may_be_a_folder_of_the_same_weights(
+    copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packaged = resolve("minilm")
+    assert packaged.path is not None
+    (tmp_path / "base").symlink_to(packaged.path)
+    monkeypatch.setenv("ENTAIL_BASE", str(tmp_path / "base"))
+    assert resolve("minilm").path == tmp_path / "base"
+    verify(resolve("minilm"))
+    monkeypatch.setenv("ENTAIL_BASE", str(copied))
+    with pytest.raises(EncoderError, match=PACKAGED_SHA256):
+        verify(resolve("minilm"))
+
+
+@pytest.mark.parametrize("base", ["nowhere/at-all", "./nowhere", "?"])
+def test_a_base_that_is_not_here_is_refused(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENTAIL_BASE", base)
+    with pytest.raises(EncoderError, match="ENTAIL_BASE"):
+        resolve("minilm")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from entail.encoders.gaussians import (
+from entail.encoders.gaussian.distributions import (
     LOG_VARIANCE_LIMIT,
     EncodesGaussians,
     Gaussians,

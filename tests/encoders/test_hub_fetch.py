@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import fetch, resolve
+from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

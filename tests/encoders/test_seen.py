@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from entail.data.text import premise_key
-from entail.encoders.seen import SEEN, read_seen, seen_by, write_seen
+from entail.encoders.training_queries import SEEN, read_seen, seen_by, write_seen
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import resolve
 from entail.encoders.device import device_in_words
+from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import StockTowers
 from entail.encoders.throughput import distinct_texts, measure_throughput
 from entail.progress import Progress

@@ -11,9 +11,9 @@ import pytest
 
 import entail
 from entail.data.bundled import sample_corpus
-from entail.encoders.biencoder import BiEncoder
+from entail.encoders.bert.lora import read_lora_config
 from entail.encoders.catalogue import Tower, catalogue, resolve
-from entail.encoders.lora import read_lora_config
+from entail.encoders.encoder import BiEncoder
 from entail.encoders.stock import sentence_transformer
 from entail.encoders.towers import BertTowers
 from entail.errors import EncoderError

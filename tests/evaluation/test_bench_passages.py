@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.passages import Passage, Question
-from entail.encoders.bert_folder import BertConfig
+from entail.data.passages.files import Passage, Question
+from entail.encoders.bert.folder import BertConfig
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_vectors_are_repeated_with_jitter(script: ModuleType) -> None:
 
 
 def test_the_estimate_is_what_was_measured_times_what_is_assumed(script: ModuleType) -> None:
-    sizes: dict[str, Any] = {"heads": 12, "vocabulary": 9, "positions": 512, "padding": 0, "longest": 256}
+    sizes: dict[str, Any] = {"heads": 12, "vocabulary": 9, "positions": 512, "padding": 0, "max_length": 256}
     config = BertConfig(Path(), layers=6, dimension=384, inner=1536, epsilon=1e-12, pooling="mean", **sizes)
     # A layer of MiniLM: 4 maps of d by d, 2 of d by 4 d, and 100 tokens looked at twice.
     assert script.flop_per_token(config, 100) == 6 * (2 * 12 * 384**2 + 4 * 100 * 384)

@@ -5,19 +5,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entail.data.worldtree import Question
-from entail.data.worldtree_tables import Fact, FactTables
+from entail.data.worldtree.questions import Question
+from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import EvaluationError
-from entail.evaluation.chain_hops import gold_hops, overlap_hops
 from entail.evaluation.chains import (
     ap,
     digest_of,
     evaluate_chains,
     fact_similarities,
+    gold_hops,
+    overlap_hops,
     ranks_in,
     tfidf_rankings,
 )
-from entail.index.stemmed import stemmed_words
+from entail.index.lexical import stemmed_words
 
 TEXTS = [
     "a cube is a kind of shape",

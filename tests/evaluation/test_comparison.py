@@ -8,7 +8,7 @@ import pytest
 
 from entail.data.records import Corpus
 from entail.errors import RetrievalError
-from entail.evaluation.comparison import compare
+from entail.evaluation.retrieval.comparison import compare
 from entail.index.protocol import Floats, Hits, Manifest
 
 CORPUS = Corpus.of(

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.nli import NliPair
-from entail.encoders.gaussians import Gaussians
+from entail.data.nli.pairs import NliPair
+from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import EncoderError, EvaluationError
-from entail.evaluation.direction import (
+from entail.evaluation.nli.direction import (
     direction_pairs,
     evaluate_direction,
     length_baseline,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
 from entail.data.text import premise_key
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
-from entail.evaluation.effort import (
+from entail.evaluation.retrieval.effort import (
     Effort,
     author_effort,
     measure_effort,
@@ -19,7 +19,7 @@ from entail.evaluation.effort import (
     sentence_positions,
 )
 from entail.index.protocol import Floats, Ints
-from entail.metrics import NOT_THERE
+from entail.statistics.ranking import NOT_THERE
 
 MakeIndex = Callable[..., Any]
 MakeTree = Callable[..., ExplanationTree]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from entail.errors import RetrievalError
-from entail.evaluation.measured import Beside, QueryFigures, beside
+from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, compare_paired
 
 
 def measured(encoder: str, values: list[float], weights: list[float] | None = None) -> QueryFigures:
@@ -41,24 +41,24 @@ def test_figures_are_weighted_means() -> None:
     ],
 )
 def test_the_interval_decides(active: list[float], candidate: list[float], verdict: str) -> None:
-    found = beside(measured("old", active), measured("new", candidate))
+    found = compare_paired(measured("old", active), measured("new", candidate))
     assert found.verdict == verdict
     assert verdict in str(found)
 
 
 def test_the_difference_is_the_candidate_s_less_the_active_one_s() -> None:
-    found = beside(measured("old", LOW), measured("new", HIGH))
+    found = compare_paired(measured("old", LOW), measured("new", HIGH))
     decisive = found.measures["MAP"]
     assert (decisive.first, decisive.second) == (pytest.approx(0.15), pytest.approx(0.6))
     assert decisive.low <= decisive.difference <= decisive.high
     assert (found.candidate, found.active, found.queries) == ("new@1", "old@1", 4)
-    assert Beside.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert PairedComparison.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 def test_only_the_same_queries_and_measures_are_compared() -> None:
     old, new = measured("old", LOW), measured("new", HIGH)
     with pytest.raises(RetrievalError, match="measure both on the same split"):
-        beside(old, replace(new, queries=("a", "b", "c", "e")))
+        compare_paired(old, replace(new, queries=("a", "b", "c", "e")))
     with pytest.raises(RetrievalError, match="same split"):
-        beside(old, replace(new, values={"MAP": new.values["MAP"]}))
+        compare_paired(old, replace(new, values={"MAP": new.values["MAP"]}))
     assert replace(new, queries=("a", "b", "c", "e")).digest != old.digest == new.digest

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from entail.classification import mcnemar
-from entail.data.nli import NliPair
+from entail.data.nli.pairs import NliPair
 from entail.errors import EvaluationError, SettingsError
-from entail.evaluation.nli import evaluate_nli
+from entail.evaluation.nli.entailment import evaluate_nli
+from entail.statistics.classification import mcnemar
 
 
 class Told:

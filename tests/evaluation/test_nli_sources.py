@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from entail.data.nli import NliPair
+from entail.data.nli.pairs import NliPair
 from entail.errors import DemoError, FormatError, HubError, JobError, SettingsError
-from entail.evaluation.nli_sources import CONVERTED, load_nli, source_is_file
-from entail.jobs.given import absolute
-from entail.jobs.nli_source import NliSource
+from entail.evaluation.nli.sources import CONVERTED, load_nli, source_is_file
+from entail.jobs.inputs import absolute
+from entail.training.nli_source import NliSource
 
 SICK_COLUMNS = {
     "sentence_A": ["a", "b"],

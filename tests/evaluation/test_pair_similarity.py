@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.nli import NliPair
-from entail.encoders.biencoder import BiEncoder
-from entail.encoders.gaussians import Gaussians
+from entail.data.nli.pairs import NliPair
+from entail.encoders.encoder import BiEncoder
+from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import EncoderError, EvaluationError, UnknownEncoderError
-from entail.evaluation.pair_similarity import pair_encoder, pair_similarities, require_direction
+from entail.evaluation.nli.pair_similarity import pair_encoder, pair_similarities, require_direction
 
 
 class Told:

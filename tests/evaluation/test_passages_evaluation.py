@@ -13,16 +13,21 @@ import numpy as np
 import pytest
 
 from entail.cli import main
-from entail.data.passages import Question
-from entail.data.passages_stream import pieces
+from entail.data.passages.files import Question
+from entail.data.passages.stream import pieces
 from entail.data.records import Corpus
-from entail.encoders.biencoder import load
+from entail.encoders.encoder import load
 from entail.errors import EvaluationError, FormatError
-from entail.evaluation import passages_store
-from entail.evaluation.passages import Judged, evaluate_passages, judged_questions
-from entail.evaluation.passages_answers import answer_tokens, has_answer
-from entail.evaluation.passages_search import search_vectors
-from entail.evaluation.passages_store import PassageStore, encode_store, store_passages
+from entail.evaluation.passages import store as passages_store
+from entail.evaluation.passages.retrieval import (
+    Judged,
+    answer_tokens,
+    evaluate_passages,
+    has_answer,
+    judged_questions,
+)
+from entail.evaluation.passages.search import search_vectors
+from entail.evaluation.passages.store import PassageStore, encode_store, store_passages
 from entail.index.lexical import Bm25Index
 from entail.progress import Progress
 
@@ -179,7 +184,7 @@ def dpr(tmp_path: Path) -> tuple[Path, str, str]:
 @pytest.fixture
 def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What an encoder was given as premises."""
-    from entail.encoders.biencoder import BiEncoder
+    from entail.encoders.encoder import BiEncoder
 
     texts: list[str] = []
     right = BiEncoder.encode_premises

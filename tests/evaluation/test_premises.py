@@ -8,7 +8,7 @@ import pytest
 
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
-from entail.evaluation.premises import GoldQueries, compare_evaluations, evaluate_premises
+from entail.evaluation.retrieval.premises import GoldQueries, compare_evaluations, evaluate_premises
 from entail.progress import Progress
 
 MakeIndex = Callable[..., Any]
@@ -98,7 +98,7 @@ def test_batches_change_nothing_and_bound_the_scores(
     whole, parts = listed_index(facts, first), listed_index(facts, first)
     expected = evaluate_premises(facts, trees, whole)
     assert whole.batches == [60]
-    monkeypatch.setattr("entail.evaluation.premises._SCORES_AT_ONCE", 25 * len(facts))
+    monkeypatch.setattr("entail.evaluation.retrieval.premises._SCORES_AT_ONCE", 25 * len(facts))
     seen: list[Progress] = []
     found = evaluate_premises(facts, trees, parts, progress=seen.append)
     assert parts.batches == [25, 25, 10]

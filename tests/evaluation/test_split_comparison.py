@@ -8,18 +8,18 @@ import pytest
 
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
-from entail.evaluation.comparison import rank_weight
-from entail.evaluation.effort import measure_effort
-from entail.evaluation.premises import evaluate_premises
-from entail.evaluation.split_comparison import (
+from entail.evaluation.retrieval.comparison import rank_weight
+from entail.evaluation.retrieval.effort import measure_effort
+from entail.evaluation.retrieval.premises import evaluate_premises
+from entail.evaluation.retrieval.split_comparison import (
     PROTOCOLS,
     QueryChange,
     SplitComparison,
     compare_split,
     most_changed,
 )
-from entail.metrics import average_precision, bootstrap_interval
 from entail.progress import Progress
+from entail.statistics.ranking import average_precision, bootstrap_interval
 
 
 @pytest.fixture

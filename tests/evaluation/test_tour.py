@@ -8,8 +8,8 @@ import pytest
 
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import RetrievalError
-from entail.evaluation.split_comparison import SplitComparison, compare_split
-from entail.evaluation.tour import Stop, choose_stops, headline, tell
+from entail.evaluation.retrieval.split_comparison import SplitComparison, compare_split
+from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell
 
 NAMES = ("Words", "Meaning")
 CORPUS = Corpus.of(

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from entail.data.nli import NliPair
-from entail.data.nli_triplets import NliTriplets, nli_triplets
+from entail.data.nli.pairs import NliPair
+from entail.data.nli.triplets import NliTriplets, nli_triplets
 
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]
 """The vocabulary of `tiny`."""

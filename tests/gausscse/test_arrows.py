@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.encoders.gaussian import GaussianEncoder
-from entail.encoders.gaussian_form import Calibration
-from entail.encoders.gaussians import Gaussians
+from entail.encoders.gaussian.distributions import Gaussians
+from entail.encoders.gaussian.encoder import GaussianEncoder
+from entail.encoders.gaussian.form import Calibration
 from entail.gausscse.arrows import Arrows, Only, Order, arranged, joined
 from entail.gausscse.verdict import Says, Verdict, judge
 

@@ -8,9 +8,9 @@ from types import ModuleType
 
 import pytest
 
-from entail.data.nli import NliPair
+from entail.data.nli.pairs import NliPair
 from entail.encoders.catalogue import resolve
-from entail.encoders.gaussian import GaussianEncoder
+from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.gausscse.calibration import calibrate
 from entail.gausscse.verdict import judge
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from entail.cards.facts import remember
-from entail.cards.measured import read_measured
-from entail.cards.measured_pairs import MeasuredPairs
-from entail.cards.model_card import model_card
 from entail.cli import main
-from entail.data.nli import NliPair
-from entail.data.nli_triplets import NliTriplets
+from entail.data.nli.pairs import NliPair
+from entail.data.nli.triplets import NliTriplets
 from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError
 from entail.gausscse.config import GausscseConfig
 from entail.gausscse.training import train_gausscse
+from entail.training.cards.metadata import update_facts
+from entail.training.cards.metrics import PairMetrics
+from entail.training.cards.result_files import Weights, read_metrics
+from entail.training.cards.template import model_card
 
 Pairs = Callable[..., list[NliPair]]
 CONFIG = GausscseConfig(base="tiny", rank=4, epochs=1, batch_size=8, learning_rate=0.01, precision="fp32")
@@ -43,18 +43,18 @@ def results(tiny_home: Path, triplets: NliTriplets, nli_pairs: Pairs, tmp_path: 
 
 def test_what_was_measured_stands_on_the_card(results: list[Path], tiny_home: Path) -> None:
     nli, direction = (json.loads(file.read_text(encoding="utf-8")) for file in results)
-    found = read_measured(results[1], resolve("mine"))
-    assert isinstance(found, MeasuredPairs)
-    assert MeasuredPairs.from_json(json.loads(json.dumps(found.to_json()))) == found
+    found = read_metrics(results[1], Weights(revision=resolve("mine").revision))
+    assert isinstance(found, PairMetrics)
+    assert PairMetrics.from_json(json.loads(json.dumps(found.to_json()))) == found
     (one,) = found.sets
     assert (one.data, one.question, one.n) == ("pairs.csv", "direction", direction["figures"]["n"])
-    remember(tiny_home / "mine", results=results)
+    update_facts(tiny_home / "mine", results=results)
     card = model_card(tiny_home / "mine")
     assert f"| pairs.csv | 90 | {nli['figures']['accuracy']:.3f} |" in card
     assert f"| {nli['figures']['auprc']:.3f} | 0.667 |" in card
     assert f"| pairs.csv | 30 | {direction['figures']['accuracy']:.3f} |" in card
     assert f"commit `{nli['commit']}`" in card
-    remember(tiny_home / "mine", results=results[:1])  # again: it replaces what it said before
+    update_facts(tiny_home / "mine", results=results[:1])  # again: it replaces what it said before
     assert model_card(tiny_home / "mine") == card
 
 
@@ -70,8 +70,8 @@ def test_a_file_of_many_weights_gives_the_figures_of_these(results: list[Path], 
         }
     }
     results[0].write_text(json.dumps({**nli, "figures": nested}), encoding="utf-8")
-    found = read_measured(results[0], resolve("mine"))
-    assert isinstance(found, MeasuredPairs)
+    found = read_metrics(results[0], Weights(revision=resolve("mine").revision))
+    assert isinstance(found, PairMetrics)
     assert [(one.data, one.question) for one in found.sets] == [
         ("snli-dev", "nli"),
         ("snli-dev", "direction"),
@@ -86,13 +86,11 @@ def test_figures_of_other_weights_and_broken_ones_are_refused(
     with pytest.raises(
         EncoderError, match=r"expected figures of another@.*, found those of mine@.*evaluate nli"
     ):
-        remember(tiny_home / "another", results=results)
-    remember(tiny_home / "mine", results=results)
+        update_facts(tiny_home / "another", results=results)
+    update_facts(tiny_home / "mine", results=results)
     file = tiny_home / "mine" / "entail.json"
     told = json.loads(file.read_text(encoding="utf-8"))
     told["figures"]["measured_pairs"][0]["sets"][0]["question"] = "colour"
     file.write_text(json.dumps(told), encoding="utf-8")
-    with pytest.raises(
-        EncoderError, match=r"figures\.measured_pairs .*expected nli or direction, found 'colour'"
-    ):
+    with pytest.raises(EncoderError, match=r"figures\.measured_pairs.*'nli' or 'direction'"):
         model_card(tiny_home / "mine")

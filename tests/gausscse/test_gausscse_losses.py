@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from entail.encoders.gaussian_form import SimilarityKind
-from entail.encoders.gaussians import LOG_VARIANCE_LIMIT, Gaussians, divergence, similarity
+from entail.encoders.gaussian.distributions import LOG_VARIANCE_LIMIT, Gaussians, divergence, similarity
+from entail.encoders.gaussian.form import SimilarityKind
 from entail.gausscse.losses import (
     contrastive,
     directed,

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.nli import NliPair
-from entail.data.nli_triplets import NliTriplets, nli_triplets
-from entail.encoders.biencoder import BiEncoder
+from entail.data.nli.pairs import NliPair
+from entail.data.nli.triplets import NliTriplets, nli_triplets
 from entail.encoders.catalogue import catalogue, resolve
-from entail.encoders.gaussian import GaussianEncoder, is_gaussian
-from entail.encoders.gaussian_form import HEAD
-from entail.encoders.gaussians import LOG_VARIANCE_LIMIT
+from entail.encoders.encoder import BiEncoder
+from entail.encoders.gaussian.distributions import LOG_VARIANCE_LIMIT
+from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
+from entail.encoders.gaussian.form import HEAD
 from entail.errors import CheckpointError, EncoderError, TrainingError
 from entail.gausscse.config import GausscseConfig
-from entail.gausscse.training import GausscseTraining, train_gausscse
+from entail.gausscse.result import GausscseTraining
+from entail.gausscse.training import train_gausscse
 from entail.hub.export import export_encoder
-from entail.training.task import Event
+from entail.training.loop.task import Event
 
 Pairs = Callable[..., list[NliPair]]
 
@@ -283,14 +284,14 @@ def test_the_programs_of_its_card_run_and_say_the_same(
     assert said[0][0] != said[0][1]
 
 
-def test_it_ranks_premises_by_what_entails_and_cannot_be_made_the_active_one(
+def test_it_ranks_premises_by_what_entails_and_is_no_active_retriever(
     tiny_home: Path, trained: GausscseTraining
 ) -> None:
     import entail
     from entail.data.records import Corpus
     from entail.encoders.throughput import measure_throughput
+    from entail.index.factory import retriever_names
     from entail.index.gaussian import GaussianIndex
-    from entail.index.retriever import retriever_names
 
     corpus = Corpus.of("facts", ["ba be bi bo", "fo fu fa", "ba be"])
     index = entail.retriever("mine", corpus)
@@ -299,6 +300,6 @@ def test_it_ranks_premises_by_what_entails_and_cannot_be_made_the_active_one(
     expected = encoder.similarities(["ba be"] * 3, corpus.texts)
     assert index.scores(["ba be"])[0] == pytest.approx(expected, abs=1e-2)
     assert "mine" not in retriever_names()
-    with pytest.raises(EncoderError, match="expected an encoder of points, found one of Gaussians"):
-        entail.promote("mine", by="Ann")
+    assert entail.promote("mine", by="Ann", anyway=True).role == "direction"
+    assert entail.active().encoder != "mine"
     assert measure_throughput(BiEncoder("mine"), seconds=0.01).rate > 0

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.classification import auprc
-from entail.data.entailment_bank import read_trees
-from entail.data.nli import NliPair
+from entail.data.entailment_bank.trees import read_trees
+from entail.data.nli.pairs import NliPair
 from entail.data.records import Corpus, ExplanationTree, Step
-from entail.encoders.gaussians import Gaussians
+from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import EvaluationError
 from entail.gausscse.in_trees import (
     GAUSSIAN,
@@ -28,7 +27,8 @@ from entail.gausscse.in_trees import (
 from entail.index.gaussian import GaussianRows
 from entail.index.lexical import TfidfIndex
 from entail.index.queries import QueryVectors
-from entail.metrics import resamples
+from entail.statistics.classification import auprc
+from entail.statistics.ranking import resamples
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Corpus.of(

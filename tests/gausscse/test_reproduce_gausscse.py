@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from entail.data.nli import NliPair
+from entail.data.nli.pairs import NliPair
 
 Pairs = Callable[..., list[NliPair]]
 ROW = "ent+con+rev"

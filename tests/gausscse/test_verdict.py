@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.nli import NliPair
-from entail.data.nli_triplets import NliTriplets
-from entail.encoders.gaussian import GaussianEncoder
-from entail.encoders.gaussian_form import Calibration, GaussianForm
-from entail.encoders.gaussians import Gaussians
+from entail.data.nli.pairs import NliPair
+from entail.data.nli.triplets import NliTriplets
+from entail.encoders.gaussian.distributions import Gaussians
+from entail.encoders.gaussian.encoder import GaussianEncoder
+from entail.encoders.gaussian.form import Calibration, GaussianForm
 from entail.errors import EncoderError
 from entail.gausscse.calibration import logits
 from entail.gausscse.config import GausscseConfig

@@ -382,6 +382,6 @@ def on_hub(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setattr(catalogue, "_locate", lambda n: "packaged" if n == "tiny" else locate(n))
     monkeypatch.setattr(catalogue, "_packaged_entry", packaged)
     monkeypatch.setattr(catalogue, "verify", lambda _: None)
-    for module in ("biencoder", "stock"):
+    for module in ("encoder", "stock"):
         monkeypatch.setattr(f"entail.encoders.{module}.verify", lambda _: None)
     del entry

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import entail
-from entail.cards.sources import PACKAGED_HUB_ID
 from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError, HubError
 from entail.hub.pull import Pulled, pull_encoder
 from entail.hub.push import push_encoder
+from entail.training.cards.sources import PACKAGED_HUB_ID
 
 Write = Callable[..., Path]
 TEXTS = ["ba de fi", "go lu ma ne", "pi"]
@@ -102,7 +102,7 @@ def test_nothing_private_goes_into_a_public_repository(
 ) -> None:
     trained()
     before = hub.put("team/open", {"notes.md": b"theirs"})
-    with pytest.raises(HubError, match="team/open is public already") as caught:
+    with pytest.raises(HubError, match="team/open is public") as caught:
         push_encoder("mine", "team/open")
     assert caught.value.reason == "place"
     assert hub.repositories["team/open"].head == before
@@ -118,7 +118,7 @@ def test_nothing_private_goes_into_a_public_repository(
     [
         ("pytorch_model.bin", "pytorch_model.bin is a pickle"),
         ("optimizer.pt", "is a pickle"),
-        ("notes.txt", "found notes.txt, which is not pushed"),
+        ("notes.txt", "found notes.txt"),
         (".env", r"found \.env"),
         ("a/b/c/d/config.json", "found a/b/c/d/config.json"),
         ("run.py", "found run.py"),
@@ -156,7 +156,7 @@ def test_what_others_could_not_load_is_refused(hub: Any, home: Path, trained: Wr
         push_encoder("tiny", "team/tiny", form="both", dry_run=True)
     with pytest.raises(HubError, match=r"expected an entail\.json"):
         push_encoder("tiny", "team/tiny", dry_run=True)
-    with pytest.raises(HubError, match="came from elsewhere"):
+    with pytest.raises(HubError, match="minilm is no local model"):
         push_encoder("minilm", "team/minilm", dry_run=True)
 
 
@@ -188,7 +188,7 @@ def test_a_commit_is_pulled_by_its_number(
     assert _towers(pull_encoder("team/mine", name="new")) == "siamese"
     # The same repository replaces what came from it; another one does not.
     assert _towers(pull_encoder("team/mine", name="new", revision=first.commit)) == "single"
-    with pytest.raises(HubError, match=r"models/mine is there already and did not come from team/mine"):
+    with pytest.raises(HubError, match=r"models/mine exists and was not pulled from team/mine"):
         pull_encoder("team/mine")
     assert revision is not None
     assert resolve("mine").towers == "siamese"
@@ -241,7 +241,7 @@ def test_foreign_code_and_foreign_places_are_not_taken(
         pull_encoder("team/code")
     card = json.loads(there["entail.json"])
     hub.put("team/place", {**there, "entail.json": json.dumps({**card, "base": "/etc"}).encode()})
-    with pytest.raises(EncoderError, match="found a place on some machine"):
+    with pytest.raises(EncoderError, match="found an absolute path"):
         pull_encoder("team/place")
     hub.put("team/broken", {**there, "entail.json": b"[1]"})
     with pytest.raises(EncoderError, match="expected an object"):
@@ -257,7 +257,7 @@ def test_weights_that_arrive_otherwise_are_not_kept(
     kept = pull_encoder("team/mine", name="again").files
     hub.spoilt.add("adapter_model.safetensors")
     hub.put("team/mine", {**hub.repositories["team/mine"].files, "README.md": b"new"})
-    with pytest.raises(HubError, match=r"adapter_model\.safetensors did not arrive as the Hub has it"):
+    with pytest.raises(HubError, match=r"adapter_model\.safetensors differs"):
         pull_encoder("team/mine", name="again")
     assert {name: (home / "again" / name).stat().st_size for name in kept} == kept
     assert not [path for path in home.iterdir() if path.name.startswith(".")]

@@ -10,14 +10,14 @@ import pytest
 import yaml
 
 from entail.cli import main
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, Premise
 from entail.errors import CorpusError
 from entail.hub.trees import FILES, push_trees
-from entail.trees.acts import Accept, Create, Reject
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import open_database
-from entail.trees.log import TreeLog
+from entail.trees.log.acts import Accept, Create, Reject
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
 
 FACTS = ["spring is warm", "warm snow melts", "ice is cold", "=1+1 is two"]
 
@@ -77,7 +77,7 @@ def test_what_was_written_here_goes_there(hub: Any, token: str, team: Any, tmp_p
     assert "put away" not in everything
     assert not [name for name in ("Ann", "Bob", "Cyd") if name in everything]
     named = push_trees("snow", "team/snow", log=log, store=store, names=True)
-    assert "under their names" in named.card
+    assert "with their names" in named.card
     assert "Ann" in repository.files["judged.csv"].decode()
 
 
@@ -93,10 +93,10 @@ def test_its_card_says_counts_and_terms(hub: Any, team: Any) -> None:
         "judged": "judged.csv",
     }
     assert "| 2 accepted, 2 rejected |" in plan.card
-    assert "2 authors, whose names are replaced by numbers" in plan.card
+    assert "2 authors, with numbers instead of names" in plan.card
     assert "our notes" in plan.card
     said = push_trees("snow", "team/snow", log=log, store=store, dry_run=True, licence="cc0-1.0")
-    assert "as the publisher decided" in said.card
+    assert "decided by the publisher" in said.card
     assert push_trees("snow", "team/snow", log=log, store=store, dry_run=True) == plan
 
 

@@ -96,7 +96,7 @@ def test_what_is_kept_where() -> None:
     assert settings_of(TEAM)["ENTAIL_MODELS_DIR"].startswith(f"{DATA}/")
     assert "ENTAIL_DEMO" not in settings_of(TEAM)
     assert settings_of(DEMO)["ENTAIL_DEMO"] == "1"
-    assert "goes when this Space restarts" in readme(ALONE)
+    assert "A restart deletes all data" in readme(ALONE)
     assert "team/trees-data" in readme(TEAM)
 
 
@@ -249,7 +249,7 @@ def test_without_a_place_to_write_nothing_starts(
     monkeypatch.setattr(sys, "argv", ["space_start"])
     with pytest.raises(SystemExit) as caught:
         main()
-    assert "can keep a database" in str(caught.value.code)
+    assert "can write a database" in str(caught.value.code)
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     assert prepare(dict(os.environ), home=installed)["ENTAIL_DEMO"] == "1"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from entail.cli import main
-from entail.encoders.biencoder import BiEncoder
+from entail.encoders.encoder import BiEncoder
 from entail.encoders.hub import ask, hub_api, scrubbed
 from entail.errors import EncoderError, EntailError, HubError
 from entail.hub.pull import pull_encoder

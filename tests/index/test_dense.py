@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from entail.data.records import Corpus
 from entail.errors import ManifestMismatchError, RetrievalError
-from entail.index.dense import DenseIndex
+from entail.index.flat import DenseIndex
 from entail.index.protocol import Manifest, PremiseIndex
 from entail.index.queries import QueryVectors
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from entail.data.records import Corpus
-from entail.encoders.gaussian_form import SimilarityKind
-from entail.encoders.gaussians import Gaussians, similarity
+from entail.encoders.gaussian.distributions import Gaussians, similarity
+from entail.encoders.gaussian.form import SimilarityKind
 from entail.errors import CorpusError, EncoderError, ManifestMismatchError, RetrievalError
 from entail.index import gaussian as module
+from entail.index.factory import retriever
 from entail.index.gaussian import GaussianIndex, GaussianRows, premise_gaussians
 from entail.index.protocol import Manifest, PremiseIndex
 from entail.index.queries import QueryVectors
-from entail.index.retriever import retriever
 from entail.progress import Meter, Progress, ProgressCallback
 
 TEXTS = [f"fact number {i}" for i in range(120)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.distributions import Independent, Normal, kl_divergence
 
-from entail.encoders.gaussians import Gaussians
+from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import RetrievalError
 from entail.index.lifted import MEAN_LIMIT, LiftedGaussians
 

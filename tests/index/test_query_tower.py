@@ -11,14 +11,14 @@ import pytest
 import entail
 from entail.data.bundled import sample_corpus, sample_trees
 from entail.data.records import Corpus
-from entail.encoders.biencoder import BiEncoder
 from entail.encoders.catalogue import resolve
+from entail.encoders.encoder import BiEncoder
 from entail.errors import EncoderError
-from entail.index.dense import DenseIndex
-from entail.index.retriever import retriever
+from entail.index.factory import retriever
+from entail.index.flat import DenseIndex
 from entail.index.vectors import slug
-from entail.trees.suggestions import evidence_of, suggest
-from entail.trees.unfold import grow, unfold
+from entail.trees.formats.entailment_bank import grow, unfold
+from entail.trees.review.suggestions import evidence_of, suggest
 
 QUERY = "is a query that nobody typed before"
 

@@ -11,9 +11,9 @@ import pytest
 from entail.data.bundled import sample_corpus, sample_trees
 from entail.data.records import Corpus
 from entail.errors import CorpusError, EncoderError, RetrievalError
+from entail.index.factory import retriever, retriever_names
 from entail.index.hybrid import BM25_WEIGHT, LEXICAL_WEIGHT
 from entail.index.protocol import PremiseIndex
-from entail.index.retriever import retriever, retriever_names
 
 CORPUS = Corpus.of("tiny", ["ice is cold", "fire is hot"])
 
@@ -106,7 +106,7 @@ def test_weights_that_cannot_be_loaded_are_not_offered(tmp_path: Path) -> None:
 def test_importing_the_halls_loads_nothing_heavy() -> None:
     heavy = ["torch", "faiss", "sklearn", "sentence_transformers", "transformers", "bm25s", "huggingface_hub"]
     code = (
-        "import sys, entail.index.retriever, entail.encoders.biencoder\n"
+        "import sys, entail.index.factory, entail.encoders.encoder\n"
         f"print([m for m in {heavy} if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

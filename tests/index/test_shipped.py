@@ -8,8 +8,8 @@ import pytest
 from entail.data.bundled import sample_corpus, sample_dir, sample_trees
 from entail.data.text import premise_key
 from entail.encoders.catalogue import resolve
-from entail.index import shipped as module
-from entail.index.shipped import shipped_vectors, write_shipped
+from entail.index import vectors as module
+from entail.index.vectors import shipped_vectors, write_shipped
 
 REVISION = resolve("minilm").revision or ""
 
@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_is_written_is_read(folder: Path) -> None:
-    read = module._read(folder)
+    read = module._read_shipped(folder)
     assert read is not None
     assert read.revision == "a@1"
     assert [read.premises[key].tolist() for key in "pq"] == [[1, 0], [0, 1]]
@@ -64,12 +64,12 @@ def test_what_is_written_is_read(folder: Path) -> None:
 def test_a_torn_or_missing_file_means_that_none_ship(folder: Path, name: str) -> None:
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[: len(content) - 3])
-    assert module._read(folder) is None
+    assert module._read_shipped(folder) is None
     (folder / name).unlink()
-    module._read.cache_clear()
-    assert module._read(folder) is None
+    module._read_shipped.cache_clear()
+    assert module._read_shipped(folder) is None
 
 
 def test_keys_and_vectors_of_different_number_mean_that_none_ship(folder: Path) -> None:
     np.save(folder / "premise_vectors.npy", np.zeros((1, 2), dtype=np.float16))
-    assert module._read(folder) is None
+    assert module._read_shipped(folder) is None

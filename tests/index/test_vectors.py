@@ -17,8 +17,7 @@ from entail.data.records import Corpus
 from entail.errors import CorpusError, ManifestMismatchError
 from entail.index import vectors as module
 from entail.index.protocol import Manifest
-from entail.index.shipped import ShippedVectors, shipped_vectors
-from entail.index.vectors import KEEP, check_manifest, premise_vectors, slug
+from entail.index.vectors import KEEP, ShippedVectors, check_manifest, premise_vectors, shipped_vectors, slug
 from entail.progress import Progress
 
 TEXTS = ["ice is cold", "fire is hot", "the moon is a rock"]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from entail.jobs import method
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
 from entail.jobs.supervision import run_job
+from entail.training import method
 
 Run = Callable[[Job], Job]
 Submit = Callable[..., Job]
@@ -66,7 +66,7 @@ def run(jobs: Jobs) -> Run:
     """Return what a worker does with one job: a process that trains, to its end."""
 
     def done(job: Job) -> Job:
-        run_job(jobs.place(job.id), stopping=lambda: False)
+        run_job(jobs.folder_of(job.id), stopping=lambda: False)
         return jobs.job(job.id)
 
     return done

@@ -19,10 +19,10 @@ from safetensors.numpy import load_file, save_file
 
 from entail.encoders.catalogue import resolve
 from entail.errors import DivergedError, TrainingError
-from entail.evaluation.measured import QueryFigures
-from entail.jobs.method import Method, Run
+from entail.evaluation.retrieval.paired import QueryFigures
 from entail.progress import Progress, ProgressCallback
-from entail.training.task import Evaluated, Event
+from entail.training.loop.task import Evaluated, Event
+from entail.training.method import Method, Run
 
 
 @dataclass(frozen=True, kw_only=True)

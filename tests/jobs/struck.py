@@ -23,7 +23,7 @@ from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
 from entail.jobs.supervision import run_job
-from entail.promotion import promote
+from entail.registry import promote
 
 STRIKES = 10
 CONFIG = {
@@ -69,7 +69,7 @@ def worker_for(jobs: Jobs, job_id: str) -> int:
     pid = os.fork()
     if pid:
         return pid
-    run_job(jobs.place(job_id), stopping=lambda: False, spawn=fork_child)
+    run_job(jobs.folder_of(job_id), stopping=lambda: False, spawn=fork_child)
     os._exit(0)
 
 
@@ -109,7 +109,7 @@ def main() -> None:
     import sentence_transformers  # noqa: F401 - as above
 
     import entail.aeenc.training
-    import entail.index.retriever  # noqa: F401 - as above
+    import entail.index.factory  # noqa: F401 - as above
 
     # What the first loading of a model takes beyond the others is taken here.
     sentence_transformer(resolve("tiny"), device="cpu")
@@ -139,7 +139,7 @@ def main() -> None:
         victim = draw.choice(["worker", "training", "both"])
         # Anywhere: what is struck before it began, or after it was done, is looked at too.
         time.sleep(draw.uniform(0.0, 0.7 * length))
-        pid = jobs.place(job.id).status.pid
+        pid = jobs.folder_of(job.id).status.pid
         for name, target in (("worker", worker), ("training", pid)):
             if victim in (name, "both") and target:
                 try:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.entailment_bank import read_trees
+from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, gold_children
 from entail.data.text import premise_key
-from entail.encoders.seen import write_seen
+from entail.encoders.training_queries import write_seen
 from entail.errors import RetrievalError
-from entail.evaluation.measured import QueryFigures
-from entail.jobs.candidates import compare_on, fairly
-from entail.promotion import promote
+from entail.evaluation.retrieval.paired import QueryFigures
+from entail.jobs.comparison import compare_on, compare_on_unseen
+from entail.registry import promote
 
 QUERIES = ("a", "b", "c", "d")
 
@@ -44,7 +44,7 @@ OLD, NEW = figures("old", [0.1, 0.1, 0.1, 0.1]), figures("new", [0.9, 0.9, 0.2, 
 def test_what_neither_was_trained_on_decides(heart: Callable[..., None]) -> None:
     heart("old", "b")
     heart("new", "a")
-    found = fairly(OLD, NEW, names=("old", "new"))
+    found = compare_on_unseen(OLD, NEW, names=("old", "new"))
     assert (found.queries, found.seen) == (2, 0)
     assert found.measures["MAP"].second == pytest.approx(0.25)
     assert "without the 2 claims that one of the two was trained on" in found.split
@@ -53,18 +53,18 @@ def test_what_neither_was_trained_on_decides(heart: Callable[..., None]) -> None
 def test_where_all_is_known_by_heart_it_is_said(heart: Callable[..., None]) -> None:
     heart("old")
     heart("new", *QUERIES)
-    found = fairly(OLD, NEW, names=("old", "new"))
+    found = compare_on_unseen(OLD, NEW, names=("old", "new"))
     assert (found.queries, found.seen, found.split) == (4, 4, "a split")
 
 
 def test_encoders_that_do_not_say_have_seen_nothing() -> None:
-    assert fairly(OLD, NEW, names=("tfidf", "gone")).queries == 4
+    assert compare_on_unseen(OLD, NEW, names=("tfidf", "gone")).queries == 4
 
 
 def test_other_queries_are_refused_as_ever(heart: Callable[..., None]) -> None:
     heart("new", "a")
     with pytest.raises(RetrievalError, match="same split"):
-        fairly(OLD.without({"b"}), NEW, names=("old", "new"))
+        compare_on_unseen(OLD.without({"b"}), NEW, names=("old", "new"))
 
 
 def test_any_encoder_is_compared_with_the_active_one(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from entail.errors import CheckpointError, DivergedError, EncoderError, TrainingError
-from entail.jobs.endings import EXITS, TODO, ended, outcome_of_error, outcome_of_exit
+from entail.jobs.endings import EXITS, TODO, make_outcome, outcome_of_error, outcome_of_exit
 from entail.jobs.record import Ending
 
 
@@ -53,7 +53,7 @@ def test_the_loop_s_own_words_for_a_loss_that_is_no_number() -> None:
     """It is known by its words: were they changed, this would tell."""
     import torch
 
-    from entail.training.loop import Schedule, fit
+    from entail.training.loop.fit import Schedule, fit
 
     class Hopeless:
         def begin_epoch(self, epoch: int) -> None: ...
@@ -91,7 +91,7 @@ def test_the_loop_s_own_words_for_a_loss_that_is_no_number() -> None:
         (-11, True, "interrupted", "killed", "signal 11, SIGSEGV"),
         (-99, False, "interrupted", "killed", "signal 99"),
         (7, False, "failed", "error", "exit code 7"),
-        (EXITS["disk_full"], False, "failed", "disk_full", "the disk is full"),
+        (EXITS["disk_full"], False, "failed", "disk_full", "disk is full"),
         (EXITS["cancelled"], False, "cancelled", "cancelled", "it was cancelled"),
     ],
 )
@@ -110,7 +110,7 @@ def test_silent_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("ending", TODO)
 def test_every_ending_has_its_words(ending: Ending) -> None:
-    outcome = ended(1, ending)
+    outcome = make_outcome(1, ending)
     assert outcome.what
     assert outcome.todo
     assert outcome.state in ("failed", "interrupted", "cancelled")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from entail.jobs.events import EventFile, EventWriter, in_force, points, read_events
-from entail.training.task import Evaluated, Event
+from entail.jobs.events import EventFile, EventWriter, drop_replayed, points, read_events
+from entail.training.loop.task import Evaluated, Event
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_what_a_resumed_training_tells_again_counts_once() -> None:
     told = [{"kind": "step", "step": s, "n": n} for n, s in enumerate((1, 2, 3, 4, 3, 4, 5))]
     told.insert(4, {"kind": "begin", "n": -1})
     told.insert(3, {"kind": "evaluation", "step": 3, "n": -2})
-    kept = in_force(told)
+    kept = drop_replayed(told)
     assert [(event["kind"], event.get("step")) for event in kept] == [
         ("step", 1),
         ("step", 2),

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.aeenc.config import AeencConfig
+from entail.aeenc.method import AEENC
+from entail.aeenc.source import TreeSource
 from entail.errors import SettingsError, TrainingError
-from entail.jobs.aeenc import AEENC
-from entail.jobs.fields import changed, config_of, fields_of, values_of
-from entail.jobs.source import TreeSource
+from entail.training.fields import changed, config_of, fields_of, values_of
 
 
 @dataclass(frozen=True, kw_only=True)

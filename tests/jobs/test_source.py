@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from entail.aeenc import source
 from entail.aeenc.config import AeencConfig
+from entail.aeenc.method import AEENC, preview
+from entail.aeenc.source import TrainingData, TreeSource
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus
 from entail.errors import JobError
-from entail.jobs import source
-from entail.jobs.aeenc import AEENC, preview
-from entail.jobs.source import TrainingData, TreeSource
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def files(tmp_path: Path, grove: dict[str, Any]) -> TreeSource:
 
 
 def test_a_preview_counts_what_would_be_learnt_from(files: TreeSource) -> None:
-    told = preview(files, AeencConfig())
+    told = preview(files.read(), AeencConfig())
     # Six trees of two parents with two children each, and a distractor for each parent.
     assert (told.counts["queries"], told.counts["positives"], told.counts["negatives"]) == (12, 24, 12)
     assert told.counts["premises"] == 39
@@ -35,7 +35,7 @@ def test_a_preview_counts_what_would_be_learnt_from(files: TreeSource) -> None:
 def test_what_is_left_out_is_said(files: TreeSource) -> None:
     whole = TreeSource(trees=files.trees, corpus=files.corpus)
     # The last fact, a distractor of the last tree, is not in the corpus.
-    assert preview(whole, AeencConfig()).left_out == {"not in the corpus": 2}
+    assert preview(whole.read(), AeencConfig()).left_out == {"not in the corpus": 2}
 
 
 def test_in_words(files: TreeSource) -> None:

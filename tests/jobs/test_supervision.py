@@ -12,7 +12,7 @@ import pytest
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
-from entail.jobs.supervision import NICE, run_job, spawn_child, stand_behind
+from entail.jobs.supervision import NICE, lower_priority, run_job, spawn_child
 
 
 def autogroup(pid: int) -> int | None:
@@ -59,7 +59,7 @@ def test_what_trains_stands_behind_everything_else(
         seen["session"] = os.getsid(process.pid) == process.pid != os.getsid(0)
         return process
 
-    run_job(jobs.place(submit().id), stopping=lambda: False, spawn=spying)
+    run_job(jobs.folder_of(submit().id), stopping=lambda: False, spawn=spying)
     assert seen["nice"] == min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
     assert seen["session"]
     # A session has a weight of its own, beside which its processes' niceness counts for nothing.
@@ -80,7 +80,7 @@ def test_what_was_said_of_threads_beforehand_holds(
         seen.extend(environment(process.pid))
         return process
 
-    run_job(jobs.place(submit(steps=1).id), stopping=lambda: False, spawn=spying)
+    run_job(jobs.folder_of(submit(steps=1).id), stopping=lambda: False, spawn=spying)
     assert "OMP_NUM_THREADS=3" in seen
 
 
@@ -94,6 +94,6 @@ def test_a_session_weighs_less_than_the_one_that_began_it(tmp_path: Path, own: s
         (tmp_path / name / "autogroup").write_text(told, encoding="ascii")
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
         (tmp_path / "started").rename(tmp_path / str(process.pid))
-        stand_behind(process.pid, proc=tmp_path)
+        lower_priority(process.pid, proc=tmp_path)
         process.kill()
     assert (tmp_path / str(process.pid) / "autogroup").read_text(encoding="ascii") == str(then)

@@ -11,7 +11,7 @@ import pytest
 
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
-from entail.jobs.worker import Worker, ensure_worker
+from entail.jobs.workers import Worker, ensure_worker
 
 Submit = Callable[..., Job]
 Until = Callable[[Callable[[], Any]], None]
@@ -82,14 +82,14 @@ def test_stopped_it_lets_the_training_write_a_checkpoint(
     second = subprocess.run(
         [sys.executable, "-m", "entail", "worker"], capture_output=True, text=True, check=True, timeout=60
     )
-    assert "there is a worker on this machine already" in second.stdout
+    assert "worker already runs" in second.stdout
     found = here()
     assert found is not None
     os.kill(found.pid, signal.SIGTERM)
     until(lambda: here() is None)
     ended = jobs.job(job.id)
     assert (ended.state, ended.status.ending) == ("interrupted", "stopped_worker")
-    assert list(jobs.place(job.id).checkpoints.glob("state.safetensors"))
+    assert list(jobs.folder_of(job.id).checkpoints.glob("state.safetensors"))
 
 
 def test_whoever_looks_sees_to_it_that_what_queues_is_worked_off(
@@ -101,14 +101,14 @@ def test_whoever_looks_sees_to_it_that_what_queues_is_worked_off(
 ) -> None:
     monkeypatch.setenv("ENTAIL_WORKER", "auto")
     looker = Jobs()
-    assert not looker.tend()
+    assert not looker.ensure_worker()
     job = submit()
-    assert looker.tend()
-    assert not looker.tend()
+    assert looker.ensure_worker()
+    assert not looker.ensure_worker()
     until(lambda: jobs.job(job.id).state == "done")
 
 
 def test_nobody_starts_one_where_that_is_not_wished(jobs: Jobs) -> None:
     assert not jobs.settings.starts_worker
-    assert not jobs.ensure_worker()
+    assert not jobs.start_worker()
     assert jobs.workers() == []

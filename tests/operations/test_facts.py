@@ -12,12 +12,12 @@ from entail.data.records import Corpus
 from entail.errors import DemoError
 from entail.jobs.jobs import Jobs
 from entail.operations import machine as machine_module
-from entail.operations.backups import back_up, backups
 from entail.operations.licences import UNKNOWN, _licence, data_licences, encoder_licences, package_licences
 from entail.operations.machine import look_at_gpus, look_at_machine, read_gpus
-from entail.trees.backup import restore
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import open_database
+from entail.operations.storage import back_up, backups
+from entail.trees.store.backup import restore
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
 from tests.operations.conftest import add_job
 
 TOLD = "NVIDIA H200, 143771, 1024, 37, 580.95.05\nNVIDIA A2, 15356, 0, [N/A], 580.95.05\nnonsense\n"
@@ -138,7 +138,7 @@ def test_the_doctor_tells_of_machine_room_and_jobs(jobs: Jobs, capsys: pytest.Ca
 
 def test_logs_and_licences_on_the_command_line(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["logs"]) == 0
-    assert capsys.readouterr().out == "nothing was said yet\n"
+    assert capsys.readouterr().out == "the log is empty\n"
     job_id = add_job(jobs, 1, "failed")
     assert main(["logs", job_id[:15], "--json"]) == 0
     assert said(capsys)["text"] == "a step was made"

@@ -8,8 +8,7 @@ import pytest
 
 from entail.jobs.jobs import Jobs
 from entail.operations import logs as logs_module
-from entail.operations.logs import app_log, logs, tail
-from entail.operations.masking import masked
+from entail.operations.logs import app_log, logs, masked, tail
 from tests.operations.conftest import add_job
 
 SECRETS = [

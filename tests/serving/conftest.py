@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 import uvicorn
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from entail.data.records import Corpus
-from entail.encoders.biencoder import BiEncoder
+from entail.encoders.encoder import BiEncoder
 from entail.serving.app import create_app
 from entail.serving.library import Library
 from entail.serving.limits import Limits
 from entail.serving.service import Service
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import open_database
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
 
 SOON = 20.0
 
@@ -168,11 +168,17 @@ def serve(tiny_home: Path, tmp_path: Path, grove: dict[str, Any]) -> Iterator[Ca
     store.add_corpus(Corpus.of("grove", grove["facts"]), author="Ada")
     with contextlib.ExitStack() as stack:
 
-        def start(*, token: str | None = None, ready: bool = True, **options: Any) -> Served:
-            limits = options.pop("limits", Limits())
+        def start(
+            *,
+            token: str | None = None,
+            ready: bool = True,
+            others: Sequence[str] = (),
+            limits: Limits | None = None,
+            routers: Sequence[APIRouter] = (),
+        ) -> Served:
             encoder = HeldEncoder("tiny")
             library = Library(
-                ["tiny", *options.pop("others", ())],
+                ["tiny", *others],
                 corpora=store,
                 limits=limits,
                 encoder_of=lambda name: encoder if name == "tiny" else BiEncoder(name),
@@ -181,7 +187,9 @@ def serve(tiny_home: Path, tmp_path: Path, grove: dict[str, Any]) -> Iterator[Ca
             stack.callback(encoder.gate.set)
             if not ready:
                 encoder.gate.clear()
-            app = create_app(service, token=token, **options)
+            app = create_app(service, token=token)
+            for router in routers:
+                app.include_router(router)
             server, port, thread = stack.enter_context(running(app))
             stack.callback(encoder.gate.set)
             if ready:

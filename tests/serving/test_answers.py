@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fastapi import APIRouter
 from pydantic import BaseModel
 
 from entail.data.records import Corpus
 from entail.data.text import premise_key
-from entail.encoders.biencoder import BiEncoder
-from entail.index.retriever import LEXICAL, retriever
-from entail.serving.app import ENDPOINTS, create_app
-from entail.serving.batching import Call
-from entail.serving.endpoint import Endpoint
+from entail.encoders.encoder import BiEncoder
+from entail.index.factory import LEXICAL, retriever
+from entail.serving.admission import ApiRoute
+from entail.serving.app import create_app
 from entail.serving.library import Library
 from entail.serving.limits import Limits
-from entail.serving.messages import EncodeAnswer, Health, Info, SearchAnswer
-from entail.serving.service import Service
+from entail.serving.messages import EncodeAnswer, Info, SearchAnswer
+from entail.serving.service import Service, ServiceDep
 from tests.serving.conftest import Served, until
 
 TEXTS = ["ba be bi", "do", "ba  be bi", "mu sa ti ru lo"]
@@ -93,7 +93,7 @@ def test_an_encoder_that_was_trained_anew_answers_without_a_restart(
 ) -> None:
     from entail.serving import library as module
 
-    monkeypatch.setattr(module, "SEEN_FOR", 0.0)
+    monkeypatch.setattr(module, "CATALOGUE_SECONDS", 0.0)
     library = Library(None, limits=Limits())
     assert "mine" not in library.entries()
     trained("mine")
@@ -147,15 +147,18 @@ class Counted(BaseModel):
     count: int
 
 
-def test_a_method_joins_by_one_entry(serve: Callable[..., Served]) -> None:
-    async def count(service: Service, asked: Count, call: Call) -> Counted:
-        return Counted(count=len(asked.words))
+def test_a_router_adds_an_endpoint(serve: Callable[..., Served]) -> None:
+    router = APIRouter(route_class=ApiRoute)
 
-    entry = Endpoint(path="/count", asks=Count, answers=Counted, run=count, summary="Words to their number")
-    served = serve(endpoints=(*ENDPOINTS, entry))
+    @router.post("/count")
+    async def count(request: Count, service: ServiceDep) -> Counted:
+        return Counted(count=len(request.words))
+
+    served = serve(routers=[router])
     assert served.post("/count", words=["a", "b"]).json == {"count": 2}
     assert served.post("/count", words=3).error["field"] == "words"
     assert "/count" in served.send("GET", "/openapi.json").json["paths"]
+    assert "/count" in {one["path"] for one in served.send("GET", "/info").json["endpoints"]}
     assert serve().post("/count", words=[]).status == 404
 
 
@@ -193,21 +196,8 @@ def test_it_can_be_mounted_beside_another_application(tiny_home: Path) -> None:
     service.close()
 
 
-def test_it_says_what_may_be_asked(served: Served) -> None:
-    told = {one["path"]: one["method"] for one in served.send("GET", "/info").json["endpoints"]}
-    assert told == {endpoint.path: endpoint.method for endpoint in ENDPOINTS}
-    assert (told["/chain"], told["/info"]) == ("POST", "GET")
-
-
-def test_a_method_joins_by_an_endpoint(serve: Callable[..., Served]) -> None:
-    class Asked(BaseModel):
-        word: str
-
-    async def run(service: Service, asked: Asked, call: Call) -> Health:
-        return Health(live=True, ready=True, reason=asked.word)
-
-    arrived = Endpoint(path="/new", asks=Asked, answers=Health, run=run, summary="It is here")
-    served = serve(endpoints=[*ENDPOINTS, arrived])
-    assert served.post("/new", word="ba").json["reason"] == "ba"
-    told = {one["path"] for one in served.send("GET", "/info").json["endpoints"]}
-    assert "/new" in told
+def test_info_lists_the_endpoints(served: Served) -> None:
+    methods = {one["path"]: one["method"] for one in served.send("GET", "/info").json["endpoints"]}
+    posts = ("/encode", "/search", "/direction", "/claim", "/chain")
+    gets = ("/health", "/health/ready", "/info")
+    assert methods == dict.fromkeys(posts, "POST") | dict.fromkeys(gets, "GET")

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from entail.arcf.chain import Search
-from entail.arcf.listing import ListedScorer
-from entail.arcf.neighbourhoods import Neighbourhoods
-from entail.arcf.scorer import Scorer
-from entail.arcf.scorer_form import ScorerForm
-from entail.arcf.stepwise import NearestSteps, corpus_facts, follow, step
+from entail.arcf.chains.chain import Search
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
+from entail.arcf.chains.stepwise import NearestSteps, corpus_facts, follow, step
+from entail.arcf.scoring.form import ScorerForm
+from entail.arcf.scoring.listing import ListedScorer
+from entail.arcf.scoring.scorer import Scorer
 from entail.data.records import Corpus
-from entail.data.worldtree import Question
+from entail.data.worldtree.questions import Question
 from entail.errors import ServingError
-from entail.roles import put_in_use
+from entail.registry import promote
 from entail.serving.batching import Call
 from entail.serving.client import Client
 from tests.arcf.conftest import FakeScorer
@@ -90,7 +90,7 @@ def test_where_none_is_named_it_is_the_one_in_use(
         scorer_folder(name)
     with Client(served.url) as client:
         assert client.chain("ba", "be", facts=["ba be"]).scorer == "arcf-minilm"
-        put_in_use("mine", by="Ann", anyway=True)
+        promote("mine", by="Ann", anyway=True)
         assert client.chain("ba", "be", facts=["ba be"]).scorer == "mine"
         shutil.rmtree(tiny_home / "mine")
         assert client.chain("ba", "be", facts=["ba be"]).scorer == "arcf-minilm"
@@ -105,12 +105,12 @@ def test_a_scorer_that_says_nonsense_is_no_fault_of_the_clients(scorer: Scorer, 
 def test_one_is_scored_at_a_time(served: Served) -> None:
     scorers = served.service.scorers
     with (
-        scorers.alone(Call(0.0)),
+        scorers.lock(Call(0.0)),
         pytest.raises(ServingError, match="longer than it may"),
-        scorers.alone(Call(0.0)),
+        scorers.lock(Call(0.0)),
     ):
         raise AssertionError("nobody else is scored meanwhile")
-    with scorers.alone(Call(0.0)):
+    with scorers.lock(Call(0.0)):
         pass
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from entail.claims import existence_claim
 from entail.errors import ServingError
 from entail.serving.client import Client
-from entail.tuning.claims import claim
 from tests.serving.conftest import Served
 
 
@@ -15,7 +15,7 @@ def test_the_answer_is_what_the_library_says(served: Served) -> None:
     assert [(one.question, one.claim, one.rule, one.fallback) for one in found] == [
         (question, said.text, said.rule, said.fallback)
         for question in questions
-        for said in [claim(question)]
+        for said in [existence_claim(question)]
     ]
     assert [one.fallback for one in found] == [False, False, True]
 
@@ -25,7 +25,7 @@ def test_with_answers_it_says_statements_too(served: Served) -> None:
     with Client(served.url) as client:
         found = client.claim(questions, answers=["202 BC", "Rome"]).claims
         assert [one.statement for one in found] == ["Rome won in 202 BC.", "Rome won."]
-        assert [one.claim for one in found] == [claim(question).text for question in questions]
+        assert [one.claim for one in found] == [existence_claim(question).text for question in questions]
         assert client.claim(questions[:1]).claims[0].statement is None
         with pytest.raises(ServingError, match="as many answers as questions, 2, found 1"):
             client.claim(questions, answers=["Rome"])

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from entail.encoders.catalogue import resolve
-from entail.encoders.gaussian import GaussianEncoder
+from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import ServingError
 from entail.gausscse.verdict import judge
-from entail.roles import put_in_use
+from entail.registry import promote
 from entail.serving.client import Client
 from entail.serving.library import Library
 from tests.serving.conftest import Served
@@ -119,7 +119,7 @@ def test_where_none_is_named_it_is_the_one_in_use(
     served = serve(others=[gaussian, "a-first", "gausscse-minilm"])
     with Client(served.url) as client:
         assert client.direction(["ba"], ["be"]).encoder == "gausscse-minilm"
-        put_in_use(gaussian, by="Ann", anyway=True)
+        promote(gaussian, by="Ann", anyway=True)
         assert client.direction(["ba"], ["be"]).encoder == gaussian
         shutil.rmtree(tiny_home / gaussian)
         assert client.direction(["ba"], ["be"]).encoder == "gausscse-minilm"

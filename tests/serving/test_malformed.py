@@ -25,7 +25,7 @@ Sent = tuple[str, str, bytes | None, dict[str, str]]
 
 
 def bad_bodies(path: str) -> Iterator[bytes]:
-    """Bodies that are not JSON, or JSON that two readers could take for different things."""
+    """Yield bodies that are not JSON, or not JSON of the documented fields."""
     sound = GOOD[path]
     name = next(iter(sound))
     good = json.dumps(sound)
@@ -58,13 +58,12 @@ def bad_bodies(path: str) -> Iterator[bytes]:
         f'{{"{name}": {value}}}'.encode() for value in ("NaN", "[NaN]", "Infinity", "[-Infinity]", "1e400")
     ]
     yield f'{{"{name}": ["\\ud800"]}}'.encode()
-    yield f'{{"{name}": ["a"], "{name}": ["b"]}}'.encode()
     yield f'{{"{name}": ["\\u0000"]}}'.encode()
     yield b'{"\\udfff": 1}'
 
 
 def bad_fields(path: str) -> Iterator[dict[str, Any]]:
-    """JSON that says something else than is asked for."""
+    """Yield JSON with unusable fields."""
     good = GOOD[path]
     name = next(iter(good))
     yield {}
@@ -149,7 +148,6 @@ def bad_posts(path: str) -> Iterator[Sent]:
         "text/plain",
         "application/xml",
         "application/x-www-form-urlencoded",
-        "application/json; charset=latin-1",
     ):
         yield "POST", path, good, {"Content-Type": kind}
     yield "POST", path, good, {}

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from entail.data.records import Corpus
-from entail.encoders.gaussian import GaussianEncoder
-from entail.encoders.gaussians import Gaussians, similarity
+from entail.encoders.gaussian.distributions import Gaussians, similarity
+from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import ServingError
+from entail.index.factory import LEXICAL, retriever
 from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import LiftedGaussians
-from entail.index.retriever import LEXICAL, retriever
 from entail.serving.client import Client
 from entail.serving.messages import SearchAnswer
 from tests.serving.conftest import SOON, Served
@@ -94,29 +94,28 @@ def test_the_client_asks_for_it(both: Served, grove: dict[str, Any]) -> None:
         assert (found.hits[0][0].text, found.hits[0][0].score) == (own, 1.0)
         without = client.search([own], corpus="grove", direction="entailed", k=3, exclude_own=True)
         assert [hit.text for hit in without.hits[0]][:2] == [hit.text for hit in found.hits[0]][1:]
-        with pytest.raises(ServingError, match="expected no direction with 'tiny'") as caught:
+        with pytest.raises(ServingError, match="'tiny'") as caught:
             client.search(["ba"], corpus="grove", retriever="tiny", direction="entails")
         assert (caught.value.status, caught.value.field) == (422, "direction")
 
 
 @pytest.mark.parametrize(
-    ("fields", "status", "field", "words"),
+    ("fields", "status", "kind", "field"),
     [
-        ({"retriever": "tiny"}, 422, "direction", "makes no Gaussians and tells none"),
-        ({"retriever": "bm25"}, 422, "direction", "as retriever; here are: mine"),
-        ({"retriever": "nowhere"}, 404, "retriever", "no retriever of this name"),
-        ({"direction": "entailing"}, 422, "direction", "'entails' or 'entailed'"),
-        ({"retriever": "mine", "k": 1_001}, 422, "k", "at most"),
-        ({"retriever": "mine", "corpus": "nowhere"}, 404, "corpus", "no corpus"),
-        ({"retriever": "mine", "queries": ["ba"] * 257}, 422, "queries", "at most"),
+        ({"retriever": "tiny"}, 422, "invalid", "direction"),
+        ({"retriever": "bm25"}, 422, "invalid", "direction"),
+        ({"retriever": "nowhere"}, 404, "unknown_encoder", "retriever"),
+        ({"direction": "entailing"}, 422, "invalid", "direction"),
+        ({"retriever": "mine", "k": 1_001}, 422, "too_many", "k"),
+        ({"retriever": "mine", "corpus": "nowhere"}, 404, "unknown_corpus", "corpus"),
+        ({"retriever": "mine", "queries": ["ba"] * 257}, 422, "too_many", "queries"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(
-    both: Served, fields: dict[str, Any], status: int, field: str, words: str
+    both: Served, fields: dict[str, Any], status: int, kind: str, field: str
 ) -> None:
     reply = both.post("/search", **{"queries": ["ba"], "corpus": "grove", "direction": "entails"} | fields)
-    assert (reply.status, reply.error["field"]) == (status, field)
-    assert words in reply.error["message"]
+    assert (reply.status, reply.error["kind"], reply.error["field"]) == (status, kind, field)
 
 
 def test_without_an_encoder_of_gaussians_it_says_how_to_get_one(served: Served) -> None:
@@ -125,7 +124,6 @@ def test_without_an_encoder_of_gaussians_it_says_how_to_get_one(served: Served) 
     assert "entail train gausscse" in reply.error["message"]
     reply = served.post("/search", queries=["ba"], corpus="grove", direction="entails", retriever="tiny")
     assert reply.error["field"] == "direction"
-    assert reply.error["message"].endswith("here are: none")
 
 
 def test_premises_are_encoded_once_and_a_direction_is_made_behind_the_requests(

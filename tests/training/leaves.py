@@ -17,7 +17,7 @@ def look() -> None:
 def main() -> None:
     import torch
 
-    from entail.training.distributed import from_first, world
+    from entail.training.loop.distributed import from_first, world
 
     atexit.register(look)  # the first registered is the last called
     world()

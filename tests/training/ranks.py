@@ -16,7 +16,7 @@ from typing import Any
 def main() -> None:
     import entail.aeenc.training as training
     from entail.aeenc.config import AeencConfig
-    from entail.data.entailment_bank import read_trees
+    from entail.data.entailment_bank.trees import read_trees
     from entail.data.records import Corpus
     from entail.errors import TrainingError
 

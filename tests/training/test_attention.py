@@ -8,7 +8,7 @@ import pytest
 
 from entail.encoders.catalogue import resolve
 from entail.encoders.stock import sentence_transformer
-from entail.training.tower import Tower
+from entail.training.adapters.tower import Tower
 
 TEXTS = ["ice is a kind of solid", "a rock", "gravity pulls every object towards the ground"]
 

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from entail.errors import TrainingError
-from entail.training.averaging import average_adapters
+from entail.training.adapters.averaging import average_adapters
 
 CONFIG = {"peft_type": "LORA", "r": 2, "lora_alpha": 4, "bias": "none", "target_modules": ["query"]}
 MODULE = "base_model.model.encoder.layer.0.attention.self.query"

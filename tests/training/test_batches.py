@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.training.batches import batches
+from entail.training.loop.batches import batches
 
 LENGTHS = st.lists(st.integers(1, 200), max_size=200)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from entail.training.distributed import average, from_first, world
+from entail.training.loop.distributed import average, from_first, world
 
 RANKS = Path(__file__).with_name("ranks.py")
 LEAVES = RANKS.with_name("leaves.py")

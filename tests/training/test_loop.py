@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from entail.errors import CheckpointError, TrainingError
-from entail.training.loop import CHECKPOINT, Schedule, fit
+from entail.training.loop.fit import CHECKPOINT, Schedule, fit
 
 
 class Line:

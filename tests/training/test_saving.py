@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from entail.training.saving import save_encoder
+from entail.training.adapters.saving import save_encoder
 
 
 @pytest.fixture(params=[0o022, 0o027], ids=oct)

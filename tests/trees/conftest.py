@@ -20,10 +20,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from entail.trees import schema
-from entail.trees.acts import AnyAct, Create, Event
-from entail.trees.database import Database, open_database, parse_url
-from entail.trees.replay import History, replay
+from entail.trees.log.acts import AnyAct, Create, Event
+from entail.trees.log.replay import History, replay
+from entail.trees.store import schema
+from entail.trees.store.database import Database, open_database, parse_url
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

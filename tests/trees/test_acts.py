@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from entail.data.records import Premise
 from entail.errors import ActError
-from entail.trees.acts import (
+from entail.trees.log.acts import (
     Accept,
     Conclude,
     Create,
@@ -34,7 +34,7 @@ from entail.trees.acts import (
     evidence_from_json,
     evidence_to_json,
 )
-from entail.trees.wording import describe, quote
+from entail.trees.log.wording import describe, quote
 
 PREMISE = Premise("ice is cold", "uid-1")
 EVERY_ACT = [
@@ -143,22 +143,22 @@ def test_evidence_of_a_proposal_comes_back_from_json() -> None:
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (EVERY_ACT[0], "beginning the tree “h”"),
-        (Accept(node="n1", premise=PREMISE), "accepting “ice is cold” for “snow”"),
-        (Reject(node="n9", premise=PREMISE), "rejecting “ice is cold” for n9"),
-        (Finish(node="n1", premises=(PREMISE,)), "finishing “snow”, 1 candidate rejected"),
-        (Finish(node="n1", premises=()), "finishing “snow”, no candidate rejected"),
-        (Finish(node="n1", premises=(PREMISE, Premise("b"))), "finishing “snow”, 2 candidates rejected"),
-        (Write(node="n1", text="x"), "writing “x” below “snow”"),
-        (Conclude(node="n1", premises=("n2",), text="x"), "concluding “x” from 1 premise"),
-        (Conclude(node="n1", premises=("n2", "n3"), text="x"), "concluding “x” from 2 premises"),
-        (Edit(node="n1", text="x"), "rewording “snow” as “x”"),
-        (Remove(node="n1"), "removing “snow”"),
-        (Remove(node="n1", keep_premises=True), "removing “snow”, its premises kept"),
-        (Reorder(node="n1", order=()), "reordering the premises of “snow”"),
-        (Move(node="n1", parent="n2"), "moving “snow” below n2"),
-        (Undo(seq=3), "undoing act 3"),
-        (Redo(seq=3), "redoing act 3"),
+        (EVERY_ACT[0], "started the tree “h”"),
+        (Accept(node="n1", premise=PREMISE), "accepted “ice is cold” for “snow”"),
+        (Reject(node="n9", premise=PREMISE), "rejected “ice is cold” for n9"),
+        (Finish(node="n1", premises=(PREMISE,)), "finished “snow”, 1 candidate rejected"),
+        (Finish(node="n1", premises=()), "finished “snow”, no candidate rejected"),
+        (Finish(node="n1", premises=(PREMISE, Premise("b"))), "finished “snow”, 2 candidates rejected"),
+        (Write(node="n1", text="x"), "wrote “x” below “snow”"),
+        (Conclude(node="n1", premises=("n2",), text="x"), "concluded “x” from 1 premise"),
+        (Conclude(node="n1", premises=("n2", "n3"), text="x"), "concluded “x” from 2 premises"),
+        (Edit(node="n1", text="x"), "reworded “snow” as “x”"),
+        (Remove(node="n1"), "removed “snow”"),
+        (Remove(node="n1", keep_premises=True), "removed “snow”, its premises kept"),
+        (Reorder(node="n1", order=()), "reordered premises of “snow”"),
+        (Move(node="n1", parent="n2"), "moved “snow” below n2"),
+        (Undo(seq=3), "undid act 3"),
+        (Redo(seq=3), "redid act 3"),
     ],
 )
 def test_acts_in_words(act: Any, words: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from entail.trees.appearance import DARK, DOTS, FONTS, KINDS, LIGHT, NAMES, SHAPES, Theme
+from entail.trees.layout.appearance import DARK, DOTS, FONTS, KINDS, LIGHT, NAMES, SHAPES, Theme
 
 # Machado, Oliveira and Fernandes (2009), severity 1, linear RGB.
 SEEN_BY = {

@@ -8,11 +8,11 @@ import pytest
 import sqlalchemy as sa
 
 from entail.errors import ActError, UnknownTreeError
-from entail.trees import schema
-from entail.trees.acts import Create
-from entail.trees.authors import Authors, clean_name
-from entail.trees.database import Database
-from entail.trees.log import TreeLog
+from entail.trees.log.acts import Create
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store import schema
+from entail.trees.store.authors import Authors, clean_name
+from entail.trees.store.database import Database
 
 
 @pytest.fixture

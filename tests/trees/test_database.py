@@ -15,11 +15,12 @@ import pytest
 import sqlalchemy as sa
 
 from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseError
-from entail.trees import database as database_module
-from entail.trees import schema
-from entail.trees.acts import Create, Write
-from entail.trees.authors import Authors
-from entail.trees.database import (
+from entail.trees.log.acts import Create, Write
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store import database as database_module
+from entail.trees.store import schema
+from entail.trees.store.authors import Authors
+from entail.trees.store.database import (
     MIGRATIONS,
     Database,
     migrate,
@@ -28,9 +29,8 @@ from entail.trees.database import (
     schema_revision,
     sqlite_file,
 )
-from entail.trees.health import examine
-from entail.trees.log import TreeLog
-from entail.trees.schema import REVISION
+from entail.trees.store.health import examine
+from entail.trees.store.schema import REVISION
 
 
 def fill(url: str) -> str:

@@ -3,11 +3,11 @@ from pathlib import Path
 import pytest
 
 from entail.data.records import Corpus, Premise
-from entail.trees.acts import Accept, Act, Conclude, Create, Edit, Finish, Reject, Remove, Write
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import Database, open_database
-from entail.trees.decisions import judgements_of
-from entail.trees.log import TreeLog
+from entail.trees.log.acts import Accept, Act, Conclude, Create, Edit, Finish, Reject, Remove, Write
+from entail.trees.log.event_log import TreeLog
+from entail.trees.review.decisions import judgements_of
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import Database, open_database
 
 WARM, MELTS, COLD, HOT = "spring is warm", "warm snow melts", "ice is cold", "fire is hot"
 

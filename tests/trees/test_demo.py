@@ -9,15 +9,15 @@ import pytest
 from entail.data.records import Corpus
 from entail.errors import CorpusError, DatabaseError, DemoError, SettingsError, UnknownTreeError
 from entail.settings import is_demo, load_settings, refuse_in_demo
-from entail.trees import demo
-from entail.trees.acts import Create, Edit, Write
-from entail.trees.authors import Authors
-from entail.trees.backup import restore
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import open_database
-from entail.trees.demo import VisitorLog, open_shown
-from entail.trees.log import TreeLog
-from entail.trees.seed import SAMPLE_ID
+from entail.trees.log.acts import Create, Edit, Write
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store import demo
+from entail.trees.store.authors import Authors
+from entail.trees.store.backup import restore
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
+from entail.trees.store.demo import VisitorLog, open_shown
+from entail.trees.store.seed import SAMPLE_ID
 
 
 @pytest.fixture

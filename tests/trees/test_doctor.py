@@ -13,14 +13,14 @@ import pytest
 import sqlalchemy as sa
 
 from entail.data.records import Corpus
-from entail.trees import doctor as doctor_module
-from entail.trees import schema
-from entail.trees.acts import Create, Write
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import Database, open_database
-from entail.trees.doctor import diagnose, gpu_count
-from entail.trees.health import examine
-from entail.trees.log import TreeLog
+from entail.operations import doctor as doctor_module
+from entail.operations.doctor import diagnose, gpu_count
+from entail.trees.log.acts import Create, Write
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store import schema
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import Database, open_database
+from entail.trees.store.health import examine
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_rows_that_name_what_is_not_there(sqlite: Database) -> None:
 def test_before_the_first_start_nothing_is_wrong_and_nothing_is_made(own_data_folder: Path) -> None:
     found = diagnose()
     assert found.problems == ()
-    assert found.database["state"].startswith("none yet")
+    assert found.database["state"].startswith("missing")
     assert not own_data_folder.exists()
     assert found.versions["entail"]
     json.dumps(found.to_json(), allow_nan=False)
@@ -178,4 +178,4 @@ def test_packages_that_are_missing_or_too_many(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_disk_that_is_nearly_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_module, "LITTLE_SPACE", 2**80)
-    assert "make room" in diagnose().problems[0]
+    assert "free space" in diagnose().problems[0]

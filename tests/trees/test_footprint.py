@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from entail.data.records import Premise
-from entail.trees.acts import (
+from entail.trees.log.acts import (
     Accept,
     Conclude,
     Create,
@@ -20,8 +20,8 @@ from entail.trees.acts import (
     Reorder,
     Write,
 )
-from entail.trees.footprint import footprint
-from entail.trees.tree import ROOT, Tree
+from entail.trees.log.footprint import footprint
+from entail.trees.log.tree import ROOT, Tree
 
 ICE, FIRE = Premise("ice is cold"), Premise("fire is hot")
 NEW = {("node", "n9"), ("text", "n9"), ("parent", "n9"), ("children", "n9")}

@@ -12,15 +12,14 @@ import sqlalchemy as sa
 
 from entail.data.records import Corpus
 from entail.errors import ActError
-from entail.trees import database as database_module
-from entail.trees import schema
-from entail.trees.acts import Create, Write
-from entail.trees.authors import Authors
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import Database, migrate, open_database, schema_revision
 from entail.trees.formats import to_judged_csv
-from entail.trees.identity import Identity, SignedIn, identity_of, usable_name, vouched
-from entail.trees.log import TreeLog
+from entail.trees.log.acts import Create, Write
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store import database as database_module
+from entail.trees.store import schema
+from entail.trees.store.authors import Authors, Identity, SignedIn, identity_of, usable_name, vouched
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import Database, migrate, open_database, schema_revision
 
 ISSUER = "https://id.example"
 
@@ -152,7 +151,7 @@ def test_each_act_says_whether_its_author_had_signed_in(database: Database) -> N
 
 def test_judged_pairs_say_it_too(tell: Any) -> None:
     from entail.data.records import Premise
-    from entail.trees.acts import Accept
+    from entail.trees.log.acts import Accept
 
     story = tell("h")
     story.ann(Accept(node="n1", premise=Premise("p")))

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from entail.trees.acts import Create, Write
-from entail.trees.database import open_database
-from entail.trees.health import examine
-from entail.trees.log import TreeLog
+from entail.trees.log.acts import Create, Write
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.database import open_database
+from entail.trees.store.health import examine
 
 ACTS = 200
 
 CHILD = """if True:
     import sys
-    from entail.trees.acts import Write
-    from entail.trees.database import open_database
-    from entail.trees.log import TreeLog
+    from entail.trees.log.acts import Write
+    from entail.trees.store.database import open_database
+    from entail.trees.log.event_log import TreeLog
 
     url, tree, first, last = sys.argv[1:]
     log = TreeLog(open_database(url))

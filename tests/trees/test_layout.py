@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.data.records import Premise
-from entail.trees import appearance
-from entail.trees.acts import Accept, Conclude, Create, GivenNode, Reject, Write
-from entail.trees.layout import (
+from entail.trees.formats.entailment_bank import grow
+from entail.trees.layout import appearance
+from entail.trees.layout.positions import (
     LAYER_GAP,
     LOOSE_GAP,
     NARROW,
@@ -25,8 +25,8 @@ from entail.trees.layout import (
     rejected_id,
     wrap,
 )
-from entail.trees.tree import Tree, TreeBuilder
-from entail.trees.unfold import grow
+from entail.trees.log.acts import Accept, Conclude, Create, GivenNode, Reject, Write
+from entail.trees.log.tree import Tree, TreeBuilder
 
 Tell = Callable[..., Any]
 

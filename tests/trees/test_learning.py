@@ -6,11 +6,11 @@ import pytest
 
 from entail.data.records import Corpus
 from entail.errors import TrainingError
-from entail.trees.acts import Accept, Act, Create, Finish, Reject, Write
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import open_database
-from entail.trees.learning import ENOUGH, Decided, check_name, decided, lesson_of, name_for
-from entail.trees.log import TreeLog
+from entail.trees.log.acts import Accept, Act, Create, Finish, Reject, Write
+from entail.trees.log.event_log import TreeLog
+from entail.trees.review.decisions import ENOUGH, Decided, check_name, decided, lesson_of, name_for
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
 
 FACTS = Corpus.of("facts", [f"fact {letter}" for letter in "abcdefgh"])
 A, B, C, D, E = FACTS.premises[:5]
@@ -45,8 +45,8 @@ def test_rejections_count_where_something_is_accepted(stores: tuple[TreeLog, str
 
 def test_what_is_missing() -> None:
     assert Decided(accepted=10, rejected=10, nodes=3) == ENOUGH
-    assert Decided(3, 12, 2).lacking(ENOUGH) == Decided(7, 0, 1)
-    assert (Decided(4, 5, 1) + Decided(6, 5, 2)).lacking(ENOUGH) == Decided()
+    assert Decided(3, 12, 2).missing(ENOUGH) == Decided(7, 0, 1)
+    assert (Decided(4, 5, 1) + Decided(6, 5, 2)).missing(ENOUGH) == Decided()
 
 
 def test_a_lesson_says_what_it_takes_in_and_leaves_out(stores: tuple[TreeLog, str]) -> None:
@@ -116,5 +116,5 @@ def test_names_that_are_no_folder(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["minilm", "MiniLM", "bm25", "TEAM-sky-1"])
 def test_a_name_stands_for_one_encoder(name: str) -> None:
-    with pytest.raises(TrainingError, match="take another name"):
+    with pytest.raises(TrainingError, match="choose another name"):
         check_name(name, ("team-sky-1",))

@@ -9,11 +9,21 @@ import sqlalchemy as sa
 from entail.data.records import Corpus, Premise
 from entail.data.text import premise_key
 from entail.index.lexical import TfidfIndex
-from entail.trees import schema
-from entail.trees.acts import Accept, Conclude, Create, Edit, Evidence, Proposal, Reject, Remove, Shown, Write
-from entail.trees.database import Database
-from entail.trees.log import TreeLog
-from entail.trees.proposals import (
+from entail.trees.log.acts import (
+    Accept,
+    Conclude,
+    Create,
+    Edit,
+    Evidence,
+    Proposal,
+    Reject,
+    Remove,
+    Shown,
+    Write,
+)
+from entail.trees.log.event_log import TreeLog
+from entail.trees.log.tree import Tree
+from entail.trees.review.proposals import (
     Basis,
     basis_of,
     chain_candidates,
@@ -24,8 +34,9 @@ from entail.trees.proposals import (
     proposal_evidence,
     still_open,
 )
-from entail.trees.suggestions import suggest
-from entail.trees.tree import Tree
+from entail.trees.review.suggestions import suggest
+from entail.trees.store import schema
+from entail.trees.store.database import Database
 
 TEXTS = ["snow is ice", "ice is cold", "fire is hot", "the sun is hot", "snow is cold", "ice is frozen"]
 CORPUS = Corpus.of("six", TEXTS)
@@ -87,16 +98,16 @@ def test_a_chain_knows_what_became_of_it(tell: Any) -> None:
         ([], [accept(ICE)], ()),
         ([], [accept(ICE), accept(FROZEN)], ()),
         ([], [reject(FROZEN)], ()),  # the last of the chain: nothing rests on it
-        ([], [reject(ICE)], ("proposal 1 was rejected, in whose light those behind it were chosen",)),
+        ([], [reject(ICE)], ("rejected proposal 1, on which later ones are based",)),
         ([], [reject(ICE), reject(FROZEN)], ()),
-        ([], [accept(SUN)], ("a premise was added beside it",)),
-        ([], [Write(node="n1", text="own"), accept(SUN)], ("2 premises were added beside it",)),
-        ([accept(SNOW)], [Remove(node="n2")], ("a premise that it goes on from was taken away",)),
-        ([], [Edit(node="n1", text="snow freezes")], ("the sentence was reworded",)),
+        ([], [accept(SUN)], ("added 1 premise",)),
+        ([], [Write(node="n1", text="own"), accept(SUN)], ("added 2 premises",)),
+        ([accept(SNOW)], [Remove(node="n2")], ("removed 1 premise of its basis",)),
+        ([], [Edit(node="n1", text="snow freezes")], ("the sentence was edited",)),
         (
             [accept(SNOW)],
             [Conclude(node="n1", premises=("n2",), text="snow is frozen")],
-            ("a premise that it goes on from was taken away", "a premise was added beside it"),
+            ("removed 1 premise of its basis", "added 1 premise"),
         ),
     ],
 )

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from entail.data.records import Premise
-from entail.trees.acts import Accept, Evidence, Finish, Proposal, Reject, Shown, Write
-from entail.trees.provenance import grounds, ranked
+from entail.trees.log.acts import Accept, Evidence, Finish, Proposal, Reject, Shown, Write
+from entail.trees.review.provenance import grounds, ranked
 
 A, B, C = (Premise(f"fact {letter}") for letter in "abc")
 THEN = Evidence(
@@ -25,7 +25,7 @@ HERE = {"team-x-1": "team-x-1@aaa"}
         (HERE, "ranked 3rd by team-x-1"),
         ({"team-x-1": None}, "ranked 3rd by team-x-1"),
         ({"team-x-1": "team-x-1@bbb"}, "ranked 3rd by an earlier team-x-1 (team-x-1@aaa)"),
-        ({"minilm": "m"}, "ranked 3rd by team-x-1 (team-x-1@aaa), which is no longer here"),
+        ({"minilm": "m"}, "ranked 3rd by team-x-1 (team-x-1@aaa, removed since)"),
     ],
 )
 def test_encoders_that_are_gone_or_other_now_are_named(here: dict[str, str | None], words: str) -> None:
@@ -34,7 +34,7 @@ def test_encoders_that_are_gone_or_other_now_are_named(here: dict[str, str | Non
 
 def test_a_premise_that_was_not_shown() -> None:
     words = ranked(THEN, "another", HERE, called=str.upper)
-    assert words == "not among the 3 that TEAM-X-1 ranked first"
+    assert words == "not among the top 3 of TEAM-X-1"
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_proposals_are_told_from_what_was_ranked(
 
 
 def test_a_premise_that_was_not_proposed() -> None:
-    assert ranked(DRAFT, "another", HERE, called=str.upper) == "not among the 3 that TEAM-X-1 proposed first"
+    assert ranked(DRAFT, "another", HERE, called=str.upper) == "not among the top 3 of TEAM-X-1"

@@ -6,13 +6,13 @@ import threading
 
 from entail.data.bundled import SAMPLE_NAME, sample_corpus, sample_trees
 from entail.data.records import Corpus
-from entail.trees.authors import Authors
-from entail.trees.corpora import CorpusStore
-from entail.trees.database import Database, open_database
-from entail.trees.health import examine
-from entail.trees.log import TreeLog
-from entail.trees.seed import SAMPLE_ID, seed_sample
-from entail.trees.unfold import refold
+from entail.trees.formats.entailment_bank import refold
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.authors import Authors
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import Database, open_database
+from entail.trees.store.health import examine
+from entail.trees.store.seed import SAMPLE_ID, seed_sample
 
 
 def test_the_sample_is_there_once(database: Database) -> None:

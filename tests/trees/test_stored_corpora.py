@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from entail.data.records import Corpus, Premise
 from entail.data.text import premise_key
 from entail.errors import ActError, CorpusError
-from entail.trees import corpora as corpora_module
-from entail.trees.corpora import CorpusInfo, CorpusStore
-from entail.trees.database import Database, open_database
-from entail.trees.health import examine
+from entail.trees.store import corpora as corpora_module
+from entail.trees.store.corpora import CorpusInfo, CorpusStore
+from entail.trees.store.database import Database, open_database
+from entail.trees.store.health import examine
 
 ICE, FIRE, SNOW = Premise("ice is cold", "u1"), Premise("fire is hot", "u2"), Premise("snow is ice")
 
@@ -105,7 +105,7 @@ def test_known_ones_can_be_left_out(store: CorpusStore, facts: CorpusInfo) -> No
             "1 of 2 are in 'facts' already.*ice is cold",
         ),
         (lambda s, i: s.add(i, [], author="Ann"), "nothing to add"),
-        (lambda s, i: s.add(i, ["new", " "], author="Ann"), "at least one character"),
+        (lambda s, i: s.add(i, ["new", " "], author="Ann"), "is empty"),
         (lambda s, i: s.add(i, ["a\0b"], author="Ann"), "NUL character: “a␀b”"),
         (lambda s, i: s.add(i, ["a\ud800b"], author="Ann"), "half a character"),
         (lambda s, i: s.add(i, [Premise("new", "u\0")], author="Ann"), "NUL"),
@@ -118,7 +118,7 @@ def test_known_ones_can_be_left_out(store: CorpusStore, facts: CorpusInfo) -> No
             lambda s, i: s.correct(i, ICE.key, "fire is hot", author="Ann"),
             "“fire is hot” is in 'facts' already",
         ),
-        (lambda s, i: s.correct(i, ICE.key, "", author="Ann"), "at least one character"),
+        (lambda s, i: s.correct(i, ICE.key, "", author="Ann"), "is empty"),
         (lambda s, i: s.correct(i, "0" * 16, "new", author="Ann"), "no premise '0000000000000000'"),
         (lambda s, i: s.retire(i, ["0" * 16], author="Ann"), "no premise '0000000000000000'"),
         (lambda s, i: s.retire(i, [ICE.key, "x"], author="Ann"), "no premise 'x'"),

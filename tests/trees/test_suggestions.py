@@ -12,8 +12,8 @@ from entail.data.records import Corpus, Premise
 from entail.errors import ActError, ManifestMismatchError, RetrievalError
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.index.protocol import Floats, Hits, Manifest, PremiseIndex
-from entail.trees.acts import Accept, Conclude, Edit, Evidence, Reject, Shown, Write
-from entail.trees.suggestions import Candidate, evidence_of, suggest
+from entail.trees.log.acts import Accept, Conclude, Edit, Evidence, Reject, Shown, Write
+from entail.trees.review.suggestions import Candidate, evidence_of, suggest
 
 Tell = Callable[..., Any]
 
@@ -166,7 +166,7 @@ def test_a_corpus_that_holds_nothing_else_offers_nothing(tell: Tell) -> None:
 
 
 def test_a_k_below_one_is_refused(tell: Tell, index: InOrder) -> None:
-    with pytest.raises(RetrievalError, match=r"at least 1 candidate .* found k = 0"):
+    with pytest.raises(RetrievalError, match=r"k of at least 1, found 0"):
         suggest(tell("fact a").history.tree, "n1", FACTS, index, k=0)
 
 

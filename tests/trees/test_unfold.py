@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.entailment_bank import row_to_tree, tree_to_row
-from entail.data.proof import check_proof, format_proof, parse_proof
+from entail.data.entailment_bank.proof import check_proof, format_proof, parse_proof
+from entail.data.entailment_bank.trees import row_to_tree, tree_to_row
 from entail.data.records import Corpus, ExplanationTree, Premise, Step
 from entail.data.text import fold, premise_key
 from entail.errors import ProofError
-from entail.trees import unfold as unfold_module
-from entail.trees.acts import (
+from entail.trees.formats import entailment_bank as unfold_module
+from entail.trees.formats.entailment_bank import grow, refold, unfold
+from entail.trees.log.acts import (
     Accept,
     Conclude,
     Create,
@@ -30,8 +31,7 @@ from entail.trees.acts import (
     act_from_json,
     act_to_json,
 )
-from entail.trees.tree import Tree
-from entail.trees.unfold import grow, refold, unfold
+from entail.trees.log.tree import Tree
 
 Tell = Callable[..., Any]
 
@@ -514,7 +514,7 @@ def test_a_tree_that_was_worked_on_gives_a_sound_row_that_says_the_same(
 
 def change(tree: Tree, data: st.DataObject) -> Tree:
     """Do some edits and removals, without the checks of the log: texts may repeat anywhere."""
-    from entail.trees.tree import TreeBuilder
+    from entail.trees.log.tree import TreeBuilder
 
     builder = TreeBuilder(tree)
     for seq in range(2, 2 + data.draw(st.integers(0, 5))):

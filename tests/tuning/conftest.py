@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.passages import Question
-from entail.evaluation.passages_store import PassageStore, store_passages
+from entail.data.passages.files import Question
+from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.tuning.examples import EntailedPair
 
 SYLLABLES = [a + b for a in "bdfglmnprst" for b in "aeiou"]

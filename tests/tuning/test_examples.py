@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.nli import NliPair
-from entail.data.passages import Question
+from entail.data.nli.pairs import NliPair
+from entail.data.passages.files import Question
 from entail.errors import EvaluationError
-from entail.evaluation import passages_search
-from entail.evaluation.passages_store import PassageStore, store_passages
+from entail.evaluation.passages import search as passages_search
+from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.tuning.examples import (
     entailed_pairs,
     examples_of,

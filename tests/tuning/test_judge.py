@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 
 from entail.cli import main
-from entail.data.nli import LABELS, NliPair
+from entail.data.nli.pairs import LABELS, NliPair
 from entail.encoders.catalogue import catalogue, resolve
-from entail.encoders.cross import ADAPTER, HEAD
-from entail.encoders.pairs import Frame, cut_pairs
+from entail.encoders.cross.encoder import ADAPTER, HEAD
+from entail.encoders.cross.pairs import Frame, cut_pairs
 from entail.errors import EncoderError, EvaluationError, SettingsError, TrainingError, UnknownEncoderError
 from entail.jobs.candidates import Candidate
-from entail.jobs.judge import JudgeSource, evaluate, preview
-from entail.jobs.method import Run, method
-from entail.training.task import Event
-from entail.tuning.judge import NliJudge, list_judges
-from entail.tuning.judge_config import JudgeConfig
-from entail.tuning.judge_evaluation import JudgeEvaluation, evaluate_judge
-from entail.tuning.judge_task import softmax
-from entail.tuning.judge_training import learnable, train_judge
+from entail.judge.config import JudgeConfig
+from entail.judge.evaluation import JudgeEvaluation, evaluate_judge
+from entail.judge.judges import NliJudge, list_judges
+from entail.judge.method import JudgeSource, evaluate, preview
+from entail.judge.task import softmax
+from entail.judge.training import learnable, train_judge
+from entail.training.loop.task import Event
+from entail.training.method import Run, method
 
 WORDS = [a + b for a in "bdfgl" for b in "aeiou"]
 MARKS = {"entailment": "mu", "neutral": "na", "contradiction": "po"}
@@ -34,7 +34,7 @@ SETTINGS = JudgeConfig(
     epochs=6,
     batch_size=16,
     learning_rate=0.02,
-    longest=24,
+    max_length=24,
     dropout=0.0,
     evaluate_every=0,
     precision="fp32",
@@ -96,7 +96,7 @@ def test_what_was_saved_is_a_judge_and_no_encoder(mine: Path) -> None:
     assert "pipeline_tag: text-classification" in card
     assert "entail evaluate judge --judge mine" in card
     told = json.loads((mine / "entail.json").read_text(encoding="utf-8"))
-    assert told["judge"] == {"longest": 32, "labels": list(LABELS)}
+    assert told["judge"] == {"max_length": 32, "labels": list(LABELS)}
     assert told["figures"]["pairs"] == 24
     low, high = (told["figures"]["dev"][f"95 % interval, {end}"] for end in ("from", "to"))
     assert low < told["figures"]["dev"]["accuracy"] < high
@@ -106,7 +106,7 @@ def test_one_pair_is_judged_as_among_others_and_as_transformers_does(mine: Path)
     import torch
 
     from entail.encoders.card import read_card
-    from entail.encoders.cross import cross_parts, load_cross
+    from entail.encoders.cross.encoder import cross_parts, load_cross
     from entail.encoders.tensors import open_tensors
 
     some = pairs(9, seed=3)
@@ -123,8 +123,8 @@ def test_one_pair_is_judged_as_among_others_and_as_transformers_does(mine: Path)
     parts = cross_parts(mine, card)
     with open_tensors(mine / HEAD, name="mine", device="cpu", dtype=torch.float32) as tensors:
         head = tensors.get("weight", 3, 16), tensors.get("bias", 3)
-    stock = load_cross(parts, head, longest=32, device="cpu", dtype=torch.float32, stock=True)
-    rows, _ = cut_pairs(stock.tokenize, stock.frame, premises, hypotheses, longest=32)
+    stock = load_cross(parts, head, max_length=32, device="cpu", dtype=torch.float32, stock=True)
+    rows, _ = cut_pairs(stock.tokenize, stock.frame, premises, hypotheses, max_length=32)
     assert np.abs(softmax(stock.values(rows)) - together).max() < 1e-4
     assert stock.score(rows) == pytest.approx(stock.values(rows)[:, 0])
 
@@ -180,7 +180,7 @@ def test_long_texts_lose_their_end_the_hypothesis_last() -> None:
         frame,
         ["4 5 6 7 8 9", "4", "4 5 6 7 8 9 10 11", "4 5"],
         ["10 11", "4 5 6 7 8 9", "10 11 12 13 14 15", "6 7"],
-        longest=9,
+        max_length=9,
     )
     assert found == [
         ((4, 5, 6, 7), (10, 11)),
@@ -214,7 +214,7 @@ def test_what_is_no_judge_is_refused(tiny_home: Path, mine: Path) -> None:
     for changed, message in (
         ({"method": "arcf"}, "mine: expected a judge of entailment"),
         ({"judge": {"labels": ["yes", "no"]}}, "expected the labels entailment, neutral, contradiction"),
-        ({"judge": {"longest": "x"}}, "expected a whole number as 'longest'"),
+        ({"judge": {"max_length": "x"}}, "expected a whole number as 'max_length'"),
         ({"base_revision": "tiny@other"}, "expected its base to be tiny@other"),
     ):
         (mine / "entail.json").write_text(json.dumps({**told, **changed}), encoding="utf-8")
@@ -262,7 +262,7 @@ def test_from_the_command_line(tiny_home: Path, tmp_path: Path, capsys: pytest.C
     given = ["--pairs", str(learnt), "--dev", str(dev), "--out", str(tiny_home / "mine")]
     assert main(["train", "judge", *given, *small]) == 0
     said = capsys.readouterr().out
-    assert "learnt from 48 pairs (16 entailment, 16 neutral, 16 contradiction)" in said
+    assert "48 pairs, 16 entailment" in said
     assert "accuracy on all 12 dev pairs" in said
     assert main(["evaluate", "judge", "--data", str(dev), "--judge", "mine", "--limit", "9", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -275,9 +275,9 @@ def test_as_a_job(tiny_home: Path, tmp_path: Path) -> None:
     learnt = written(tmp_path / "train.jsonl", [*pairs(48), *pairs(3), *pairs(1, seed=1)])
     dev = written(tmp_path / "dev.jsonl", pairs(12, seed=1))
     how = method("judge")
-    config = how.configured({"base": "tiny", "rank": 2, "epochs": 1, "longest": 24})
+    config = how.configured({"base": "tiny", "rank": 2, "epochs": 1, "max_length": 24})
     source: Any = how.reading({"pairs": str(learnt), "dev": str(dev)})
-    shown = preview(source, config)
+    shown = preview(source.read(), config)
     assert shown.counts["pairs"] == 48
     assert shown.left_out == {"pairs that were there before": 3, "pairs that stand in dev, too": 1}
     assert shown.rows[0] == (pairs(1)[0].premise, pairs(1)[0].hypothesis, "entailment")

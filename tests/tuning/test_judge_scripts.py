@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.nli import LABELS
-from entail.encoders.cross import HEAD
-from entail.tuning.judge import NliJudge, list_judges
+from entail.data.nli.pairs import LABELS
+from entail.encoders.cross.encoder import HEAD
+from entail.judge.judges import NliJudge, list_judges
 
 MARKS = dict(zip(LABELS, ("mu", "na", "po"), strict=True))
 
@@ -37,7 +37,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 SMALL = [
-    *("--base", "tiny", "--rank", "2", "--epochs", "1", "--longest", "24", "--batch-size", "12"),
+    *("--base", "tiny", "--rank", "2", "--epochs", "1", "--max-length", "24", "--batch-size", "12"),
     *("--precision", "fp32", "--dev-pairs", "10"),
 ]
 

@@ -25,6 +25,6 @@ def test_a_base_learns_hidden_tokens_and_brings_its_head_into_entailment_tuning(
     assert made["steps"] == 60
     assert float(made["losses"][-1]) < float(made["losses"][0])
     assert str(tmp_path) not in json.dumps(made)
-    config = TuningConfig(base=str(out), tuning="full", epochs=1, batch_size=8, longest=32)
+    config = TuningConfig(base=str(out), tuning="full", epochs=1, batch_size=8, max_length=32)
     assert not train_tuning(pairs(16), config).new_head
-    assert train_tuning(pairs(16), TuningConfig(base="tiny", epochs=1, batch_size=8, longest=32)).new_head
+    assert train_tuning(pairs(16), TuningConfig(base="tiny", epochs=1, batch_size=8, max_length=32)).new_head

@@ -23,8 +23,8 @@ def tokenizer(tiny_models: Path) -> Any:
     return AutoTokenizer.from_pretrained(tiny_models / "tiny")
 
 
-def form(tokenizer: Any, variant: Any = "hypothesis", longest: int = 32) -> Prompts:
-    return Prompts(tokenizer, variant=variant, longest=longest, name="tiny")
+def form(tokenizer: Any, variant: Any = "hypothesis", max_length: int = 32) -> Prompts:
+    return Prompts(tokenizer, variant=variant, max_length=max_length, name="tiny")
 
 
 def only(prompts: Prompts, pair: EntailedPair = PAIR) -> Prompt:
@@ -86,16 +86,16 @@ def test_the_control_arm_masks_as_bert_does(tokenizer: Any) -> None:
 
 
 def test_what_is_too_long_loses_the_end_of_the_premise(tokenizer: Any) -> None:
-    found = only(form(tokenizer, longest=7))
+    found = only(form(tokenizer, max_length=7))
     assert found.ids.tolist() == [CLS, BA, UNK, UNK, BO, BU, SEP]
     assert found.dropped == 2
-    found = only(form(tokenizer, longest=6))
+    found = only(form(tokenizer, max_length=6))
     assert found.ids.tolist() == [CLS, UNK, UNK, BO, BU, SEP]
     assert found.dropped == 3
 
 
 def test_a_hypothesis_is_never_cut(tokenizer: Any) -> None:
-    prompts, kept = form(tokenizer, longest=8).of(
+    prompts, kept = form(tokenizer, max_length=8).of(
         [EntailedPair("ba", "be bi bo bu ba", "be"), PAIR, EntailedPair("ba", "", "")]
     )
     assert kept == [1]

@@ -8,9 +8,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from entail.data.passages import read_questions
-from entail.evaluation.passages import Judged, evaluate_passages
-from entail.evaluation.passages_store import store_passages
+from entail.data.passages.files import read_questions
+from entail.evaluation.passages.retrieval import Judged, evaluate_passages
+from entail.evaluation.passages.store import store_passages
 
 
 def test_ranks_are_those_of_a_gold_passage_among_its_pool(load_script: Callable[[str], ModuleType]) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.nli import NliPair
-from entail.encoders.biencoder import load
+from entail.data.nli.pairs import NliPair
+from entail.encoders.encoder import load
 from entail.errors import EncoderError, EvaluationError
-from entail.evaluation.passages_store import PassageStore
+from entail.evaluation.passages.store import PassageStore
+from entail.judge.judges import NliJudge
 from entail.tuning.examples import Example, Examples
-from entail.tuning.judge import NliJudge
 from entail.tuning.relevance import Relevance, claims_entailed, premises_told_apart
 
 

@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.encoders.biencoder import load
 from entail.encoders.catalogue import EncoderEntry, resolve
+from entail.encoders.encoder import load
 from entail.errors import CheckpointError, TrainingError
-from entail.training.task import Event
-from entail.training.tower import Lora
+from entail.training.adapters.tower import Lora
+from entail.training.loop.task import Event
 from entail.tuning import tower as tower_module
 from entail.tuning.config import TuningConfig
 from entail.tuning.examples import EntailedPair
-from entail.tuning.head import masked_head
 from entail.tuning.masking import Prompts
-from entail.tuning.tower import MaskedTower, PassageTower
+from entail.tuning.tower import MaskedTower, PassageTower, masked_head
 from entail.tuning.training import train_tuning
 
 Pairs = Callable[..., list[EntailedPair]]
@@ -29,7 +28,7 @@ SETTINGS = TuningConfig(
     rank=4,
     epochs=3,
     batch_size=16,
-    longest=32,
+    max_length=32,
     learning_rate=0.01,
     warmup_steps=2,
     precision="fp32",
@@ -38,13 +37,13 @@ SETTINGS = TuningConfig(
 
 def masked_tower(base: str = "tiny", *, whole: bool = False) -> MaskedTower:
     lora = None if whole else Lora(rank=4)
-    return MaskedTower(resolve(base), lora=lora, device="cpu", longest=32, dropout=0.0)
+    return MaskedTower(resolve(base), lora=lora, device="cpu", max_length=32, dropout=0.0)
 
 
 def batch(tower: MaskedTower, pairs: list[EntailedPair]) -> Any:
     import torch
 
-    form = Prompts(tower.tokenizer, variant="hypothesis", longest=32, name="tiny")
+    form = Prompts(tower.tokenizer, variant="hypothesis", max_length=32, name="tiny")
     prompts, _ = form.of(pairs)
     rows = [form.masked(one, beta=1.0, draw=np.random.default_rng(0)) for one in prompts]
     return [torch.from_numpy(part) for part in form.padded(rows)]
@@ -166,7 +165,7 @@ def test_many_passages_are_read_in_pieces_and_none_knows_of_it(
 
     def learnt() -> tuple[Any, dict[str, Any], list[int]]:
         torch.manual_seed(0)
-        tower = PassageTower(resolve("tiny"), lora=Lora(rank=4), device="cpu", longest=32, dropout=0.0)
+        tower = PassageTower(resolve("tiny"), lora=Lora(rank=4), device="cpu", max_length=32, dropout=0.0)
         sizes: list[int] = []
         transformer = next(iter(tower.model.children()))
         transformer.register_forward_hook(
@@ -195,7 +194,7 @@ def test_a_new_head_may_learn_faster_than_the_rest(tiny_home: Path, pairs: Pairs
 
     def moved(hastened: float) -> dict[str, float]:
         tower = MaskedTower(
-            resolve("tiny"), lora=None, device="cpu", longest=32, dropout=0.0, hastened=hastened
+            resolve("tiny"), lora=None, device="cpu", max_length=32, dropout=0.0, hastened=hastened
         )
         dense = tower.head.model.cls.predictions.transform.dense
         decoder = tower.head.get_output_embeddings()
@@ -210,7 +209,7 @@ def test_a_new_head_may_learn_faster_than_the_rest(tiny_home: Path, pairs: Pairs
     assert moved(1.0)["dense"] == pytest.approx(1e-3, rel=0.01)
     assert moved(5.0) == pytest.approx({"dense": 5e-3, "bias": 1e-3}, rel=0.01)
     with_head(tiny_home)
-    known = MaskedTower(resolve("bert"), lora=None, device="cpu", longest=32, hastened=5.0)
+    known = MaskedTower(resolve("bert"), lora=None, device="cpu", max_length=32, hastened=5.0)
     assert not any("parametrizations" in name for name in known.parameters)
 
 
@@ -295,7 +294,7 @@ def test_what_cannot_be_learnt_from_is_refused(tiny_home: Path, pairs: Pairs) ->
         train_tuning([long], SETTINGS)
     with pytest.raises(TrainingError, match="something else"):
         train_tuning(pairs(4), SETTINGS, out=tiny_home / "tiny")
-    done = train_tuning([long, *pairs(4)], replace(SETTINGS, warmup_steps=100, longest=12, epochs=1))
+    done = train_tuning([long, *pairs(4)], replace(SETTINGS, warmup_steps=100, max_length=12, epochs=1))
     assert done.counts["too_long"] == 1
     assert done.counts["premises_cut"] == 4
     assert done.counts["premise_tokens_dropped"] == 4 * 3
@@ -308,7 +307,7 @@ def test_what_cannot_be_learnt_from_is_refused(tiny_home: Path, pairs: Pairs) ->
         ({"beta": 0.0}, "beta: expected more than 0"),
         ({"beta": 1.5}, "beta: expected more than 0 and at most 1"),
         ({"prompt": "claim"}, "prompt: expected one of hypothesis, full, question, plain"),
-        ({"longest": 4}, "longest: expected at least 8"),
+        ({"max_length": 4}, "max_length: expected at least 8"),
         ({"head_rate": 0.0}, "head_rate: expected more than 0"),
         ({"max_gradient_norm": 0.0}, "max_gradient_norm: expected more than 0"),
     ],

@@ -12,11 +12,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from entail.jobs import method
-from entail.trees.database import open_database
-from entail.trees.seed import seed_sample
-from entail.ui.direction_arrows import Pointer
-from entail.ui.resources import Shelf, Workspace, workspace
+from entail.training import method
+from entail.trees.store.database import open_database
+from entail.trees.store.seed import seed_sample
+from entail.ui.shared.resources import ModelCache, Workspace, workspace
+from entail.ui.trees.direction_hints import DirectionHints
 
 ROOT = Path(__file__).parents[2]
 
@@ -61,10 +61,10 @@ def shared(seeded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.delenv("ENTAIL_DATABASE_URL", raising=False)
     monkeypatch.chdir(ROOT)
     # No test here types a query that needs the weights; loading them behind every page would only cost time.
-    monkeypatch.setattr(Shelf, "warm", lambda self, name="minilm": None)
-    monkeypatch.setattr(Pointer, "begin", lambda self: None)
+    monkeypatch.setattr(ModelCache, "warm", lambda self, name="minilm": None)
+    monkeypatch.setattr(DirectionHints, "start_loading", lambda self: None)
     # Whatever is packaged, Trees begins without a scorer that proposes.
-    monkeypatch.setattr("entail.ui.suggester.list_scorers", list)
+    monkeypatch.setattr("entail.ui.trees.suggester.list_scorers", list)
     st.cache_resource.clear()
     st.cache_data.clear()
     stores = workspace()

@@ -3,15 +3,15 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.ui.author import DIALOG, FIELDS, SIDEBAR
-from entail.ui.resources import Workspace
+from entail.ui.frame.author import DIALOG, FIELDS, SIDEBAR
+from entail.ui.shared.resources import Workspace
 
 
 def _asks() -> None:
     import streamlit as st
 
-    from entail.ui.author import SIDEBAR, answered, ask_name, visitor
-    from entail.ui.resources import workspace
+    from entail.ui.frame.author import SIDEBAR, answered, ask_name, visitor
+    from entail.ui.shared.resources import workspace
 
     answered(workspace().authors)
     ask_name(workspace().authors, key=SIDEBAR)
@@ -43,8 +43,8 @@ def test_who_left_is_not_named_again_by_what_a_field_still_holds(shared: Workspa
     def leaves() -> None:
         import streamlit as st
 
-        from entail.ui.author import current_author, leave
-        from entail.ui.resources import workspace
+        from entail.ui.frame.author import current_author, leave
+        from entail.ui.shared.resources import workspace
 
         st.text(current_author(workspace().authors) or "nobody")
         st.button("Not you?", on_click=leave)
@@ -63,13 +63,13 @@ def test_the_browser_is_told_in_the_run_that_hears_the_name(
 ) -> None:
     """Else who reloads the page at once is asked again."""
     told: list[str | None] = []
-    monkeypatch.setattr("entail.ui.author._remember", lambda name, forget: told.append(name))
+    monkeypatch.setattr("entail.ui.frame.author._remember", lambda name, forget: told.append(name))
 
     def asks() -> None:
         import streamlit as st
 
-        from entail.ui.author import current_author
-        from entail.ui.resources import workspace
+        from entail.ui.frame.author import current_author
+        from entail.ui.shared.resources import workspace
 
         st.text(current_author(workspace().authors) or "nobody")
 

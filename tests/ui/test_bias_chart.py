@@ -9,7 +9,7 @@ from entail.aeenc.bias import LEFT_OUT, SimilarityBias
 from entail.data.records import Corpus
 from entail.errors import RetrievalError
 from entail.index.protocol import Manifest
-from entail.ui.bias_chart import draw_bias, drawn_pairs, pairs_table
+from entail.ui.compare.bias import MOST, draw_bias, pairs_table
 
 SIZES = (30, 20, 500)
 
@@ -37,24 +37,24 @@ def found() -> SimilarityBias:
 
 
 def test_small_groups_are_drawn_whole_and_large_ones_in_part(found: SimilarityBias) -> None:
-    pairs = drawn_pairs(found, "all", most=100)
+    pairs = found.sample("all", most=100)
     assert np.bincount(found.group["all"][pairs]).tolist() == [30, 20, 100]
-    assert pairs.tolist() == drawn_pairs(found, "all", most=100).tolist()
+    assert pairs.tolist() == found.sample("all", most=100).tolist()
     assert len(set(pairs.tolist())) == len(pairs)
 
 
 def test_what_a_rule_leaves_out_is_not_drawn(found: SimilarityBias) -> None:
-    pairs = drawn_pairs(found, "outside_tree")
+    pairs = found.sample("outside_tree", most=MOST)
     assert LEFT_OUT not in found.group["outside_tree"][pairs]
     assert len(pairs) == sum(SIZES) // 2
     with pytest.raises(RetrievalError, match="all, outside_tree"):
-        drawn_pairs(found, "nearby")
+        found.sample("nearby", most=MOST)
 
 
 def test_each_row_is_a_pair_with_its_cosine_under_every_encoder(found: SimilarityBias) -> None:
     table = pairs_table(found, "all")
     assert len(table) == sum(SIZES)
-    order = np.random.default_rng(0).permutation(drawn_pairs(found, "all"))
+    order = np.random.default_rng(0).permutation(found.sample("all", most=MOST))
     for i in (0, 7, 300):
         pair, row = order[i], table.iloc[i]
         assert row["premise"] == found.corpus.texts[found.premise[pair]]

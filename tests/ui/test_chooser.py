@@ -5,13 +5,13 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.errors import DataError
-from entail.trees.acts import Create, GivenNode, Write
+from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.graphml import to_graphml
-from entail.trees.seed import SAMPLE_ID
-from entail.trees.unfold import grow
-from entail.ui.chooser import usual_corpus
-from entail.ui.exchange import import_trees
-from entail.ui.resources import Workspace
+from entail.trees.log.acts import Create, GivenNode, Write
+from entail.trees.store.seed import SAMPLE_ID
+from entail.ui.shared.resources import Workspace
+from entail.ui.shared.uploads import import_trees
+from entail.ui.trees.chooser import default_corpus
 
 GIVEN = Create(
     hypothesis="snow is cold", nodes=(GivenNode("snow is ice", -1), GivenNode("ice is <cold>", -1))
@@ -25,7 +25,7 @@ def small(shared: Workspace) -> str:
 
 
 def usual(shared: Workspace, author: str | None) -> str:
-    return usual_corpus(shared.corpora.corpora(), shared.log.trees(), author).id
+    return default_corpus(shared.corpora.corpora(), shared.log.trees(), author).id
 
 
 def test_the_usual_corpus_is_the_one_worked_on_last_else_the_largest(shared: Workspace, small: str) -> None:

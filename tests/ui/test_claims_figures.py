@@ -10,29 +10,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.data.nli import NliPair
+from entail.data.nli.pairs import NliPair
 from entail.data.records import Corpus
 from entail.errors import EvaluationError
+from entail.evaluation.passages.pool import KnownQuestion, Pool, read_pool
 from entail.tuning.relevance import Relevance
-from entail.ui.claims_figures import (
-    Figure,
-    Labelled,
-    claims_in_words,
+from entail.tuning.relevance_figures import (
+    LabelledPairs,
+    RelevanceFigure,
     joined_rows,
     measure_claims,
     measure_premises,
-    premises_in_words,
     read_labelled,
+    summarise_claims,
+    summarise_premises,
     summary_rows,
 )
-from entail.ui.claims_pool import Known, Pool, read_pool
-from entail.ui.compare_files import rows_csv
+from entail.ui.shared.downloads import rows_csv
 
 TEXTS = ["Tesla was born in Smiljan.", "Tesla studied in Graz for years.", "Edison was born in Milan."]
 ASKED = [
-    Known("Where was Tesla born?", ("Smiljan",), frozenset({0})),
-    Known("Where did Tesla study?", ("Graz",), frozenset({1})),
-    Known("Where was Edison born?", ("Milan",), frozenset({2})),
+    KnownQuestion("Where was Tesla born?", ("Smiljan",), frozenset({0})),
+    KnownQuestion("Where did Tesla study?", ("Graz",), frozenset({1})),
+    KnownQuestion("Where was Edison born?", ("Milan",), frozenset({2})),
 ]
 
 
@@ -62,19 +62,19 @@ def test_claims_of_a_pool_by_hand() -> None:
         "hard negative": TEXTS[2],
         "P(that entails the claim)": "0.100000",
     }
-    said = claims_in_words(figure)
-    assert "above a hard negative in **39 of 100 comparisons**" in said  # (2 + 1 + 0.5) / 9
-    assert "0.53 by passages that answer, 0.63 by hard negatives" in said
-    assert "For 1 of 3 questions" in said
-    assert "so few values (3 a group)" in said
+    said = summarise_claims(figure)
+    assert "above hard negatives in **39 of 100 comparisons**" in said  # (2 + 1 + 0.5) / 9
+    assert "0.53 for answering passages, 0.63 for hard negatives" in said
+    assert "Of 3 questions, 1 score" in said
+    assert "Few values (3 a group)" in said
 
 
 def test_no_passage_that_holds_any_of_the_answers_is_a_hard_negative() -> None:
     pool = Pool("three", Corpus.of("three", TEXTS))
-    one = Known("Where was Tesla born?", ("Smiljan", "Milan"), frozenset({0}))
+    one = KnownQuestion("Where was Tesla born?", ("Smiljan", "Milan"), frozenset({0}))
     figure = measure_claims(pool, [one, ASKED[2]], Told(0.9, 0.6, 0.1))
     assert [row["hard negative"] for row in figure.rows] == [TEXTS[1], TEXTS[0]]
-    alone = Known("Where was Edison born?", ("Milan", "Tesla"), frozenset({2}))
+    alone = KnownQuestion("Where was Edison born?", ("Milan", "Tesla"), frozenset({2}))
     assert measure_claims(pool, [one, alone], Told(0.9, 0.6, 0.1)).left_out == 1
     with pytest.raises(EvaluationError, match="three: expected passages that look as if they answered"):
         measure_claims(pool, [alone], Told(0.9, 0.6, 0.1))
@@ -102,11 +102,11 @@ def test_pairs_are_drawn_half_of_either_label() -> None:
         lines.append(f"p{number},h{number},{label}")
     lines.append("p,h,contradiction")
     read = read_labelled("\n".join(lines).encode(), name="a.csv")
-    assert read.read.startswith("201 pairs (100 entailment, 100 neutral, 1 contradiction)")
-    drawn = read.drawn(5)
+    assert read.summary.startswith("201 pairs (100 entailment, 100 neutral, 1 contradiction)")
+    drawn = read.sample(5)
     assert [pair.label for pair in drawn] == ["entailment"] * 3 + ["neutral"] * 2
     assert [pair.premise for pair in drawn] == ["p0", "p66", "p132", "p1", "p101"]
-    assert len(read.drawn(1000)) == 200
+    assert len(read.sample(1000)) == 200
 
 
 class Vectors:
@@ -125,16 +125,16 @@ class Vectors:
     encode_premises = encode_queries
 
 
-PAIRS = Labelled("2 pairs", (NliPair("p", "h", "entailment"),), (NliPair("q", "=g", "neutral"),))
+PAIRS = LabelledPairs("2 pairs", (NliPair("p", "h", "entailment"),), (NliPair("q", "=g", "neutral"),))
 
 
 def test_premises_by_hand_and_as_tables() -> None:
     one = Vectors("one", p=(1, 0), q=(0, 1), h=(0.8, 0.6), **{"=g": (0.6, 0.8)})
     two = Vectors("two", p=(0, 1), q=(0, 1), h=(0.8, 0.6), **{"=g": (0.6, 0.8)})
-    figures = [measure_premises(PAIRS.drawn(2), encoder) for encoder in (one, two)]
-    said = premises_in_words(figures[0])
-    assert "than a neutral one in **50 of 100 comparisons**" in said
-    assert "than an irrelevant one in **100 of 100**" in said
+    figures = [measure_premises(PAIRS.sample(2), encoder) for encoder in (one, two)]
+    said = summarise_premises(figures[0])
+    assert "above neutral ones in **50 of 100 comparisons**" in said
+    assert "above irrelevant ones in **100 of 100**" in said
     assert "0.80 entailing, 0.80 neutral, 0.60 irrelevant" in said
     first, second = csv.DictReader(io.StringIO(rows_csv(joined_rows(figures))))
     assert (first["similarity by one"], first["similarity by two"]) == ("0.800000", "0.600000")
@@ -148,7 +148,7 @@ def test_premises_by_hand_and_as_tables() -> None:
 
 def test_what_is_nearly_all_is_not_called_all() -> None:
     many = {"entailing": np.linspace(0.5, 1, 300), "neutral": np.full(300, 0.5), "irrelevant": np.zeros(300)}
-    said = premises_in_words(Figure(Relevance("m", "b", many), ()))
+    said = summarise_premises(RelevanceFigure(Relevance("m", "b", many), ()))
     assert "**over 99 of 100 comparisons**" in said
     assert "**100 of 100**" in said
-    assert "so few" not in said
+    assert "Few values" not in said

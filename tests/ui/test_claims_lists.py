@@ -8,15 +8,14 @@ import pytest
 
 from entail.data.records import Corpus
 from entail.errors import EvaluationError
+from entail.evaluation.passages import pool as claims_pool
+from entail.evaluation.passages.pool import Pool, read_pool
+from entail.evaluation.passages.wordings import PassageLists, PassageScore, search_wordings
 from entail.index.protocol import Floats, Manifest
-from entail.tuning.judge import NliJudge
-from entail.ui import claims_pool
-from entail.ui.claims_encoders import tuned_encoders
-from entail.ui.claims_found import View, csv_rows, overview
-from entail.ui.claims_judges import Score, take_scores
-from entail.ui.claims_lists import Lists, four_lists
-from entail.ui.claims_pool import Pool, read_pool
-from entail.ui.claims_question import Asked
+from entail.judge.judges import NliJudge
+from entail.ui.claims.encoders import tuned_encoders
+from entail.ui.claims.found import View, overview
+from entail.ui.claims.judges import take_scores
 from tests.tuning.test_relevance import classifier
 
 
@@ -37,10 +36,10 @@ PASSAGES = Corpus.of("four", ["p0", "p1", "p2", "=p3"])
 POOL = Pool("four", PASSAGES)
 
 
-def lists(k: int = 2) -> Lists:
+def lists(k: int = 2) -> PassageLists:
     plain = Told("plain", [[0.9, 0.5, 0.5, 0.1], [0.1, 0.2, 0.3, 0.4]])
     words = Told("words", [[0.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]], words=True)
-    return four_lists((plain, words), "Who?", "Somebody.", k=k, gold=frozenset({2}))  # type: ignore[arg-type]  # it has all that is asked of an index
+    return search_wordings((plain, words), "Who?", "Somebody.", k=k, gold=frozenset({2}))  # type: ignore[arg-type]  # it has all that is asked of an index
 
 
 def test_four_lists_by_hand() -> None:
@@ -52,12 +51,12 @@ def test_four_lists_by_hand() -> None:
         (1, "claim"): (),
     }
     left = found.rows((0, "question"), (1, "question"))
-    assert [(row.position, row.rank, row.other, row.moved(2)) for row in left] == [
-        (0, 1, 0, "new"),
-        (1, 2, 1, "-1"),
+    assert [(row.position, row.rank, row.other, row.is_moved) for row in left] == [
+        (0, 1, 0, True),
+        (1, 2, 1, True),
     ]
     right = found.rows((1, "question"), (0, "question"))
-    assert [(row.position, row.other, row.moved(2)) for row in right] == [(1, 2, "+1"), (3, 4, "new")]
+    assert [(row.position, row.other, row.is_moved) for row in right] == [(1, 2, True), (3, 4, True)]
     assert found.shared((0, "question"), (1, "question")) == 1
     golds = [found.first_gold(place) for place in found.positions]
     assert golds == [3, 2, 0, 0], "ties stand in order of position; without a shared word nothing is found"
@@ -66,11 +65,11 @@ def test_four_lists_by_hand() -> None:
 
 def test_what_is_told_and_taken_along() -> None:
     found = lists()
-    scores = {"nli": {at: Score(at / 4, at >= 2, "says") for at in range(4)}}
+    scores = {"nli": {at: PassageScore(at / 4, at >= 2, "says") for at in range(4)}}
     told = overview(found, scores)
     assert [row["answer at"] for row in told] == ["3", "not found", "2", "not found"]
     assert [row["entail, by nli"] for row in told] == ["0 of 2", "1 of 2", "2 of 2", "0 of 0"]
-    rows = csv_rows(POOL, found, Asked("Who?", "Somebody.", False), scores)
+    rows = list(found.to_rows(PASSAGES, {"question": "Who?", "claim": "Somebody."}, scores))
     assert len(rows) == 6
     claimed = next(row for row in rows if row["for"] == "claim")
     assert (claimed["passage"], claimed["rank"], claimed["searched with"]) == ("=p3", 1, "Somebody.")
@@ -116,7 +115,7 @@ def test_gaussians_judge_passages(gaussian: str) -> None:
     work.done.wait()
     assert work.error is None
     assert work.value is not None
-    assert work.value[0].words == "says the same, 100% sure"
+    assert work.value[0].words == "says the same, 100% confidence"
     assert work.value[0].entails
     assert 0 <= work.value[1].value <= 1
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from entail.claims import existence_claim
 from entail.data.records import Corpus
 from entail.errors import EncoderError
-from entail.tuning.claims import claim
-from entail.ui.claims_example import EXAMPLES
-from entail.ui.resources import Workspace
+from entail.evaluation.passages.pool import EXAMPLES
+from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import ROOT, said, settled
 
 PAGE = "pages/Claims.py"
@@ -34,7 +34,7 @@ def opened(app: AppTest, **address: str) -> AppTest:
 
 def tables(app: AppTest) -> list[str]:
     """Return the four lists as HTML."""
-    return [str(block.body) for block in app.get("html") if 'class="clm"' in str(block.body)]
+    return [str(block.body) for block in app.get("html") if 'class="ranked"' in str(block.body)]
 
 
 def passages(table: str) -> list[str]:
@@ -44,9 +44,9 @@ def passages(table: str) -> list[str]:
 @pytest.fixture(autouse=True)
 def nobody_judges(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is packaged, these tests begin without a judge and without a tuned encoder."""
-    monkeypatch.setattr("entail.tuning.judge.list_judges", list)
-    monkeypatch.setattr("entail.ui.claims_judges.gaussian_names", dict)
-    monkeypatch.setattr("entail.ui.claims_encoders.tuned_encoders", list)
+    monkeypatch.setattr("entail.judge.judges.list_judges", list)
+    monkeypatch.setattr("entail.ui.claims.judges.gaussian_names", dict)
+    monkeypatch.setattr("entail.ui.claims.encoders.tuned_encoders", list)
 
 
 @pytest.fixture
@@ -77,15 +77,15 @@ def test_the_first_visit_asks_an_example_and_says_what_is_missing(app: AppTest) 
     assert app.text_area(key="claims_question").value == first.question
     assert "Rule **how**" in said(app)
     assert "There exists a known way in which sound can travel" in str([t.value for t in app.text_area])
-    assert "No cross-encoder of natural language inference is here" in said(app)
-    assert "No encoder here was tuned by entailment yet" in said(app)
+    assert "No NLI cross-encoder yet" in said(app)
+    assert "No encoder with entailment tuning yet" in said(app)
     assert len(tables(app)) == 4
     assert all('class="gold"' in table for table in tables(app))
 
 
 def test_every_example_is_over_the_bundled_facts(shared: Workspace) -> None:
     from entail.data.bundled import sample_corpus
-    from entail.ui.claims_pool import corpus_pool
+    from entail.evaluation.passages.pool import corpus_pool
 
     pool = corpus_pool(sample_corpus())
     assert len(pool.questions) == len(EXAMPLES)
@@ -93,7 +93,7 @@ def test_every_example_is_over_the_bundled_facts(shared: Workspace) -> None:
         known = pool.known(example.question.lower())
         assert known is not None
         assert len(known.gold) == len(example.gold), example.question
-        assert not claim(example.question).fallback
+        assert not existence_claim(example.question).fallback
 
 
 def test_a_question_becomes_a_claim_and_both_are_searched(app: AppTest, five: dict[str, str]) -> None:
@@ -138,27 +138,27 @@ def test_lists_side_by_side_are_those_compared_and_only_what_differs_can_be_seen
     app: AppTest, five: dict[str, str]
 ) -> None:
     app = opened(app, question="Where was Tesla born?", **(five | {"right": "tfidf"}))
-    assert "Both are TF-IDF" in said(app)
+    assert "Both sides are TF" in said(app)
     left, right = tables(app)[:2]
     assert left == right
     assert 'class="new"' not in left
     app = settled(app.toggle(key="claims_differing").set_value(True).run())
     assert not "".join(passages(tables(app)[0]))
-    assert "Nothing that stands elsewhere beside." in said(app)
+    assert "No differences." in said(app)
     app = settled(app.segmented_control(key="claims_beside").set_value("wordings").run())
-    assert "for the claim" in said(app)
+    assert ", claim" in said(app)
     assert passages(tables(app)[1]), "the claim finds what the question does not"
 
 
 def test_a_tuned_encoder_stands_beside_one_that_is_not(
     app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("entail.ui.claims_encoders.tuned_encoders", lambda: ["bm25"])
+    monkeypatch.setattr("entail.ui.claims.encoders.tuned_encoders", lambda: ["bm25"])
     app = opened(app, question="Where was Tesla born?", over=five["over"], left="tfidf")
     assert app.selectbox(key="claims_right").value == "bm25", "it is the first choice"
     assert app.selectbox(key="claims_right").label == "With tuning"
-    assert "BM25 (shared words), tuned" in app.selectbox(key="claims_right").options
-    assert "No encoder here was tuned" not in said(app)
+    assert "BM25 (keywords), tuned" in app.selectbox(key="claims_right").options
+    assert "No encoder with entailment tuning" not in said(app)
 
 
 class Fake:
@@ -175,8 +175,8 @@ class Fake:
 
 
 def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("entail.tuning.judge.list_judges", lambda: ["nli-fake"])
-    monkeypatch.setattr("entail.tuning.judge.NliJudge", Fake)
+    monkeypatch.setattr("entail.judge.judges.list_judges", lambda: ["nli-fake"])
+    monkeypatch.setattr("entail.judge.judges.NliJudge", Fake)
     app = opened(app, question="Where was Tesla born?", **five)
     assert app.multiselect(key="claims_judges").value == ["nli-fake"]
     first = passages(tables(app)[0])
@@ -195,8 +195,8 @@ def test_judges_that_cannot_be_loaded_are_told_beside_the_passages(
     def missing(name: str) -> None:
         raise EncoderError(f"{name} is not here")
 
-    monkeypatch.setattr("entail.tuning.judge.list_judges", lambda: ["gone"])
-    monkeypatch.setattr("entail.tuning.judge.NliJudge", missing)
+    monkeypatch.setattr("entail.judge.judges.list_judges", lambda: ["gone"])
+    monkeypatch.setattr("entail.judge.judges.NliJudge", missing)
     app = opened(app, question="Where was Tesla born?", **five)
     app.text_input(key="claims_other").set_value("no-such-judge")
     app = settled(app.run())
@@ -221,7 +221,7 @@ def test_strange_questions_are_taken(app: AppTest, five: dict[str, str], questio
 def test_nothing_asked_or_claimed_is_explained(app: AppTest, five: dict[str, str]) -> None:
     app = opened(app, **five)
     app = settled(app.text_area(key="claims_question").set_value("  ").run())
-    assert "Type a question" in said(app)
+    assert "Enter a question" in said(app)
     assert not tables(app)
     app = settled(app.text_area(key="claims_question").set_value("Who won?").run())
     (area,) = (area for area in app.text_area if area.label == "Claim")
@@ -249,8 +249,8 @@ def test_a_file_brings_passages_and_questions_with_gold(app: AppTest, tmp_path: 
     file = folder / "small.json"
     file.write_text(json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}), encoding="utf-8")
     app = opened(app, over="file-small.json", left="tfidf", right="bm25")
-    assert "small.json: 2 passages, questions whose passage is known: 2" in said(app)
-    assert "1 empty, left out · 1 with HTML, taken out" in said(app)
+    assert "small.json: 2 passages · 2 questions with known passages" in said(app)
+    assert "1 empty, left out · 1 with HTML, removed" in said(app)
     app = settled(app.selectbox(key="claims_pick").set_value("Where was Tesla born?").run())
     assert app.text_input(key="claims_answer").value == "Smiljan"
     assert "**With the answer:** Tesla was born in Smiljan." in said(app)
@@ -276,7 +276,7 @@ def test_a_bad_file_is_named_with_its_place(app: AppTest, tmp_path: Path, conten
 
 def test_passages_and_questions_are_uploaded(app: AppTest) -> None:
     app = opened(app, over="upload", left="tfidf", right="bm25", question="Where was Tesla born?")
-    assert "Upload passages to search" in said(app)
+    assert "Upload a file" in said(app)
     upload = app.file_uploader(key="claims_upload")
     content = gzip.compress("\n".join(PASSAGES).encode())
     app = settled(upload.upload("mine.txt.gz", content, "application/gzip").run())
@@ -289,18 +289,18 @@ def test_passages_and_questions_are_uploaded(app: AppTest) -> None:
     app = settled(app.segmented_control(key="claims_mode").set_value("many").run())
     upload = app.file_uploader(key="claims_file")
     app = settled(upload.upload("q.csv", b"query\nWho won?\n", "text/csv").run())
-    assert "**1 question:** 0 by no rule for questions (0.0%)" in said(app)
+    assert "**1 question:** 0 by a fallback rule (0.0%)" in said(app)
     app = settled(app.file_uploader(key="claims_file").upload("q.csv", b"", "text/csv").run())
     assert "expected a header with a column of questions" in said(app)
 
 
 def test_many_questions_are_claimed_counted_and_written(app: AppTest) -> None:
     app = opened(app, mode="many")
-    assert "Paste questions or upload them" in said(app)
+    assert "Paste or upload questions" in said(app)
     pasted = "When did Tesla die?\t1943\nblue\t\nWho won?\tItaly"
     app = settled(app.text_area(key="claims_pasted").set_value(pasted).run())
-    assert "**3 questions:** 1 by no rule for questions (33.3%)" in said(app)
-    assert "By rule: when 1, who 1, topic 1." in said(app)
+    assert "**3 questions:** 1 by a fallback rule (33.3%)" in said(app)
+    assert "By rule: when 1, who 1, general 1." in said(app)
     assert app.get("vega_lite_chart")
     assert [button.label for button in app.get("download_button")] == ["Claims (CSV)"]
     app = settled(app.segmented_control(key="claims_mode").set_value("one").run())
@@ -315,7 +315,7 @@ def test_a_tree_starts_from_a_question(app: AppTest, shared: Workspace, five: di
     app = app.button(key="claims_start").click().run()
     app = app.switch_page("pages/Trees.py").run()  # the harness goes back to the page that was left
     assert not app.exception
-    assert app.selectbox(key="start_pick").value == "A question, and its answer"
+    assert app.selectbox(key="start_pick").value == "A question and its answer"
     assert app.text_input(key="start_question").value == "When did Tesla die?"
     assert app.text_input(key="start_answer").value == "1943"
     app = app.button(key="start").click().run()
@@ -326,9 +326,9 @@ def test_a_tree_starts_from_a_question(app: AppTest, shared: Workspace, five: di
 def test_the_form_of_a_new_tree_takes_a_question(app: AppTest, shared: Workspace) -> None:
     app.session_state["author"] = "Ada"
     app = app.switch_page("pages/Trees.py").run()
-    app = app.selectbox(key="start_pick").set_value("A question, and its answer").run()
+    app = app.selectbox(key="start_pick").set_value("A question and its answer").run()
     app = app.button(key="start").click().run()
-    assert "Write the claim first" in said(app)
+    assert "Enter the claim first" in said(app)
     app = app.text_input(key="start_question").set_value("Who discovered radium?").run()
     (area,) = app.text_area
     assert area.value == "There exists a known person who discovered radium."
@@ -346,7 +346,7 @@ def test_another_way_to_start_leaves_the_question_behind(app: AppTest) -> None:
     app.query_params["question"] = "Who won?"
     app = app.switch_page("pages/Trees.py").run()
     assert app.text_input(key="start_question").value == "Who won?"
-    app = app.selectbox(key="start_pick").set_value("A sentence of my own").run()
+    app = app.selectbox(key="start_pick").set_value("My own sentence").run()
     assert "question" not in app.query_params
     assert app.text_input(key="start_text").value == ""
 
@@ -357,6 +357,6 @@ def test_a_visitor_of_a_demo_names_no_file_and_no_judge(
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
     app = opened(app, left="tfidf", right="bm25")
-    assert "A file or BEIR folder on the server …" not in app.selectbox(key="claims_over").options
+    assert "A path on the server …" not in app.selectbox(key="claims_over").options
     assert not [field for field in app.text_input if field.key == "claims_other"]
     assert len(tables(app)) == 4

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
 from entail.errors import EncoderError
-from entail.tuning.judge import NliJudge
-from entail.ui.resources import Workspace
+from entail.judge.judges import NliJudge
+from entail.ui.shared.resources import Workspace
 from tests.tuning.test_relevance import classifier
 from tests.ui.conftest import said, settled
 
@@ -49,16 +49,16 @@ class Fake:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> type[Fake]:
     Fake.asked = []
-    monkeypatch.setattr("entail.tuning.judge.list_judges", lambda: ["nli-fake"])
-    monkeypatch.setattr("entail.tuning.judge.NliJudge", Fake)
+    monkeypatch.setattr("entail.judge.judges.list_judges", lambda: ["nli-fake"])
+    monkeypatch.setattr("entail.judge.judges.NliJudge", Fake)
     return Fake
 
 
 @pytest.fixture(autouse=True)
 def nobody_is_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is packaged, these tests begin without a judge and without a tuned encoder."""
-    monkeypatch.setattr("entail.tuning.judge.list_judges", list)
-    monkeypatch.setattr("entail.ui.claims_encoders.tuned_encoders", list)
+    monkeypatch.setattr("entail.judge.judges.list_judges", list)
+    monkeypatch.setattr("entail.ui.claims.encoders.tuned_encoders", list)
 
 
 @pytest.fixture
@@ -103,9 +103,9 @@ def test_figure_2_is_drawn_told_and_kept(
     app: AppTest, written: Callable[..., dict[str, str]], fake: type[Fake]
 ) -> None:
     app = opened(app, **written())
-    assert "A passage that answers stands above a hard negative in **39 of 100 comparisons**" in said(app)
-    assert "For 1 of 3 questions the passage that answers stands above" in said(app)
-    assert "All 3 questions whose passages are known, judged by nli-fake" in said(app)
+    assert "Answering passages score above hard negatives in **39 of 100 comparisons**" in said(app)
+    assert "Of 3 questions, 1 score" in said(app)
+    assert "All 3 questions, judged by nli-fake" in said(app)
     (alt,) = charts(app)
     assert "39 of 100" in alt
     (table,) = (frame.value for frame in app.dataframe)
@@ -113,7 +113,7 @@ def test_figure_2_is_drawn_told_and_kept(
     assert table["mean"].tolist() == pytest.approx([1.6 / 3, 1.9 / 3])
     assert table["above"].tolist() == ["", "39 of 100"]
     assert buttons(app) == ["Questions (CSV)", "Summary (CSV)"]
-    assert "Upload pairs of premise and hypothesis" in said(app)
+    assert "Upload labelled pairs" in said(app)
     settled(app.run())
     assert fake.asked == [6], "a rerun judges nothing again"
 
@@ -127,9 +127,9 @@ def test_as_many_questions_as_asked_for_evenly_from_all(
     ]
     app = opened(app, questions="10", **written(rows))
     assert app.number_input(key="claims_questions").value == 10
-    assert "10 of 12 questions whose passages are known" in said(app)
+    assert "10 of 12 questions" in said(app)
     app = settled(app.number_input(key="claims_questions").set_value(20).run())
-    assert "All 12 questions whose passages are known" in said(app)
+    assert "All 12 questions" in said(app)
     assert app.query_params["questions"] == "20"
     app = settled(app.number_input(key="claims_questions").set_value(None).run())
     assert app.number_input(key="claims_questions").value == 20, "an emptied field is none"
@@ -145,7 +145,7 @@ def test_any_cross_encoder_judges_and_no_gaussian_is_offered(
 ) -> None:
     address = written((("ba be bi", "Where is ba?", "be bi"), ("bo bu ba", "Where is bo?", "bu ba")))
     app = opened(app, **address)
-    assert "No cross-encoder of natural language inference is here" in said(app)
+    assert "No NLI cross-encoder yet" in said(app)
     assert not [field for field in app.selectbox if field.key == "claims_judge"], gaussian
     assert not charts(app)
     classifier(tiny_home / "nli", tiny_home / "tiny", ["contradiction", "entailment", "neutral"])
@@ -155,7 +155,7 @@ def test_any_cross_encoder_judges_and_no_gaussian_is_offered(
     premises, claim = ["ba be bi", "bo bu ba"], "There exists a known place where ba is."
     told = NliJudge("nli").entailment(premises, [claim] * 2)
     assert app.dataframe[0].value["mean"].tolist() == pytest.approx(told.tolist(), abs=1e-5)
-    assert "BM25 brings nothing else for them: 1." in said(app), "what else is asked shares no word"
+    assert "without a hard negative: 1." in said(app), "what else is asked shares no word"
 
 
 def test_passages_without_questions_say_what_to_choose(
@@ -163,7 +163,7 @@ def test_passages_without_questions_say_what_to_choose(
 ) -> None:
     info = shared.corpora.add_corpus(Corpus.of("plain", ["Ice is cold.", "Fire is hot."]), author="Ada")
     app = opened(app, over=f"corpus-{info.id}")
-    assert "Of plain no question is known that a passage answers. Choose a file that brings both" in said(app)
+    assert "plain has no questions with known passages" in said(app)
     assert not app.error
     assert not fake.asked
 
@@ -190,7 +190,7 @@ def test_figure_3_by_two_retrievers(
     assert not {"bm25", "tfidf", "ngrams", gaussian} & set(field.options)
     app = upload(app, NLI)
     assert len(charts(app)) == 2
-    assert said(app).count("A premise that entails stands nearer to its hypothesis than a neutral one") == 2
+    assert said(app).count("Entailing premises score above neutral ones") == 2
     assert "nli.jsonl: 3 pairs (1 entailment, 1 neutral, 1 contradiction)" in said(app)
     tables = [frame.value for frame in app.dataframe]
     assert [table["group"].tolist() for table in tables] == [["entailing", "neutral", "irrelevant"]] * 2
@@ -198,12 +198,12 @@ def test_figure_3_by_two_retrievers(
     assert tables[0]["n"].tolist() == [1, 1, 2]
     assert buttons(app) == ["Pairs (CSV)", "Summary (CSV)"]
     assert app.query_params["encoders"] == "tiny|other"
-    monkeypatch.setattr("entail.ui.claims_relevance.measure_premises", lambda *a, **b: 1 / 0)
+    monkeypatch.setattr("entail.ui.claims.relevance.measure_premises", lambda *a, **b: 1 / 0)
     app = settled(app.multiselect(key="claims_retrievers").set_value(["other"]).run())
     assert len(charts(app)) == 1
     assert not app.error, "a rerun measures nothing again"
     app = settled(app.multiselect(key="claims_retrievers").set_value([]).run())
-    assert "Choose one or two retrievers." in said(app)
+    assert "Choose one or two encoders." in said(app)
 
 
 @pytest.mark.parametrize(
@@ -227,8 +227,8 @@ def test_both_figures_may_fail_at_once(
     def missing(name: str) -> None:
         raise EncoderError(f"{name} is not here")
 
-    monkeypatch.setattr("entail.tuning.judge.list_judges", lambda: ["lost"])
-    monkeypatch.setattr("entail.tuning.judge.NliJudge", missing)
+    monkeypatch.setattr("entail.judge.judges.list_judges", lambda: ["lost"])
+    monkeypatch.setattr("entail.judge.judges.NliJudge", missing)
     app = opened(app, encoders="tiny", **written())
     app = upload(app, b'{"premise": "a", "hypothesis": "b", "label": "neutral"}')
     assert [str(one.value).replace("\\", "").split(",")[0] for one in app.error] == [

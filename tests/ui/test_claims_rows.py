@@ -9,11 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from entail.claims import existence_claim
+from entail.claims import question_table as claims_rows
+from entail.claims.question_table import (
+    QuestionTable,
+    claim_rows,
+    claim_table,
+    merged,
+    read_pasted,
+    read_table,
+)
 from entail.errors import EvaluationError, FormatError
-from entail.tuning.claims import claim
-from entail.ui import claims_rows
-from entail.ui.claims_rows import QuestionTable, claim_table, claims_csv, merged, read_pasted, read_table
-from entail.ui.claims_table import counts_in_words, editor_frame
+from entail.ui.claims.table import counts_in_words, editor_frame
+from entail.ui.shared.downloads import table_csv
 
 TABLE = read_table(
     b"\xef\xbb\xbfid,Question,Answer,rule\n1,When did Tesla die?,1943,old\n2,,x,y\n3,=blue,,\n", name="a.csv"
@@ -106,9 +114,9 @@ def test_too_many_questions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_claims_go_out_with_every_column_edits_and_guarded_cells() -> None:
     claimed = claim_table(TABLE)
-    assert (claimed.fallback, claimed.counts()) == (1, [("when", 1), ("topic", 1)])
-    assert counts_in_words(claimed) == "when 1, topic 1"
-    first, second = rows(claims_csv(TABLE, claimed, {1: "=Blue is a colour."}))
+    assert (claimed.fallback, claimed.counts()) == (1, [("when", 1), ("general", 1)])
+    assert counts_in_words(claimed) == "when 1, general 1"
+    first, second = rows(table_csv(claim_rows(TABLE, claimed, {1: "=Blue is a colour."})))
     assert first == {
         "id": "1",
         "Question": "When did Tesla die?",
@@ -134,7 +142,7 @@ def test_edits_of_a_filtered_table_go_to_their_rows_and_back() -> None:
         {
             "question": "=blue",
             "claim": "It is blue.",
-            "rule": "topic",
+            "rule": "general",
             "no rule": True,
             "answer": "",
             "statement": "",
@@ -151,7 +159,7 @@ def test_whatever_is_pasted_comes_back_as_csv(text: str) -> None:
     except EvaluationError:
         assert not text.strip()
         return
-    back = rows(claims_csv(table, claim_table(table), {}))
+    back = rows(table_csv(claim_rows(table, claim_table(table), {})))
     assert [row["claim"].removeprefix("'") for row in back] == [
-        claim(question).text.removeprefix("'") for question in table.questions
+        existence_claim(question).text.removeprefix("'") for question in table.questions
     ]

@@ -9,19 +9,18 @@ import pytest
 
 from entail.aeenc.bias import bias
 from entail.data.records import Corpus, ExplanationTree, Step
-from entail.evaluation.comparison import compare
-from entail.evaluation.split_comparison import SplitComparison, compare_split
-from entail.evaluation.tour import choose_stops, headline, tell
-from entail.index.lexical import Bm25Index, TfidfIndex
-from entail.ui.compare_files import (
-    comparison_csv,
+from entail.evaluation.retrieval.comparison import compare
+from entail.evaluation.retrieval.exchange import (
     comparison_json,
-    queries_csv,
-    rows_csv,
-    split_json,
-    tour_csv,
+    comparison_rows,
+    query_rows,
     tour_json,
+    tour_rows,
 )
+from entail.evaluation.retrieval.split_comparison import SplitComparison, compare_split
+from entail.evaluation.retrieval.tour import choose_stops, headline, tell
+from entail.index.lexical import Bm25Index, TfidfIndex
+from entail.ui.shared.downloads import rows_csv, table_csv, to_json
 from tests.evaluation.conftest import ListedIndex
 
 ODD = Corpus.of("odd", ["=HYPERLINK(0) ice", "ice is cold, snow too"])
@@ -44,7 +43,7 @@ def split() -> SplitComparison:
 
 def test_no_spreadsheet_takes_a_premise_for_a_formula() -> None:
     comparison = compare("ice", ODD, (TfidfIndex(ODD), Bm25Index(ODD)), gold={"ice is cold, snow too"})
-    rows = rows_of(comparison_csv(comparison))
+    rows = rows_of(table_csv(comparison_rows(comparison)))
     assert {row["premise"]: row["gold"] for row in rows} == {
         "'=HYPERLINK(0) ice": "0",
         "ice is cold, snow too": "1",
@@ -55,15 +54,17 @@ def test_no_spreadsheet_takes_a_premise_for_a_formula() -> None:
 def test_decisions_stand_beside_what_is_gold() -> None:
     said = {"ice is cold, snow too": True, "=HYPERLINK(0) ice": False}
     comparison = compare("ice", ODD, (TfidfIndex(ODD), Bm25Index(ODD)), decisions=said)
-    found = {row["premise"].lstrip("'"): row["decision"] for row in rows_of(comparison_csv(comparison))}
+    found = {
+        row["premise"].lstrip("'"): row["decision"] for row in rows_of(table_csv(comparison_rows(comparison)))
+    }
     assert found == {"ice is cold, snow too": "accepted", "=HYPERLINK(0) ice": "rejected"}
-    told = json.loads(comparison_json(comparison))
+    told = json.loads(to_json(comparison_json(comparison)))
     assert {row["text"]: row["decision"] for row in told["premises"]} == said
     assert told["retrievers"] == ["tfidf", "bm25"]
 
 
 def test_every_query_is_told_by_both_protocols(split: SplitComparison) -> None:
-    rows = rows_of(queries_csv(split))
+    rows = rows_of(table_csv(query_rows(split)))
     assert [row["protocol"] for row in rows] == ["query_excluded", "paper"]
     assert {row["query"] for row in rows} == {"'+ice is cold"}
     assert all(row["ranks tfidf"].endswith(" inf") for row in rows)
@@ -71,7 +72,7 @@ def test_every_query_is_told_by_both_protocols(split: SplitComparison) -> None:
 
 
 def test_figures_are_json_with_their_intervals(split: SplitComparison) -> None:
-    told = json.loads(split_json(split))
+    told = json.loads(to_json(split.to_json()))
     assert {figure["protocol"] for figure in told["figures"]} == {"query_excluded", "paper"}
     for figure in told["figures"]:
         assert figure["first_interval"][0] <= figure["first"] <= figure["first_interval"][1]
@@ -101,13 +102,13 @@ def test_a_tour_is_taken_along_with_its_sentences() -> None:
     split = compare_split(facts, [tree], indexes, ks=(1, 10))
     stops, names = choose_stops(split, indexes), ("+one", "two")
     (stop,) = stops
-    (row,) = rows_of(tour_csv(stops, names))
+    (row,) = rows_of(table_csv(tour_rows(stops, names)))
     assert (row["example"], row["claim"], row["premise"]) == ("1", f"'{claim}", gold)
     assert row["told"] == tell(stop, names)
     assert (row["place +one"], row["place two"], row["better"]) == ("1", "2", "'+one")
     assert (row["AP +one"], row["AP two"]) == ("1.000000", "0.500000")
     assert (row["before it"], row["first alike"]) == ("1", f"'{other}")
-    told = json.loads(tour_json(split, stops, names))
+    told = json.loads(to_json(tour_json(split, stops, names)))
     assert told["retrievers"] == ["+one", "two"]
     (example,) = told["examples"]
     assert (example["claim"], example["told"]) == (claim, tell(stop, names))

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from entail.data.records import Premise
-from entail.evaluation.comparison import ComparedPremise
-from entail.ui.compare_marks import (
+from entail.evaluation.retrieval.comparison import ComparedPremise
+from entail.ui.shared.chart_marks import (
     ACCEPTED,
     DECISIONS,
     GROUPS,
@@ -52,8 +52,8 @@ def row(*, gold: bool | None, decision: bool | None) -> ComparedPremise:
 @pytest.mark.parametrize(
     ("gold", "decision", "mark", "words"),
     [
-        (None, None, OTHER, "nothing known"),
-        (False, None, OTHER, "nothing known"),
+        (None, None, OTHER, "Not judged"),
+        (False, None, OTHER, "Not judged"),
         (True, None, REFERENCE, "in a reference tree"),
         (False, True, ACCEPTED, "accepted by an author"),
         (True, False, REJECTED, "in a reference tree, rejected by an author"),

@@ -7,11 +7,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.bundled import sample_trees
-from entail.data.entailment_bank import write_trees
+from entail.data.entailment_bank.trees import write_trees
 from entail.data.records import Corpus, Premise
-from entail.evaluation.split_comparison import MeasuredFigure, SplitComparison
-from entail.trees.acts import Accept, Create, Reject
-from entail.ui.resources import Workspace
+from entail.evaluation.retrieval.split_comparison import MeasuredFigure, SplitComparison
+from entail.trees.log.acts import Accept, Create, Reject
+from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import settled
 
 PAGE = "pages/Compare.py"
@@ -51,19 +51,19 @@ def test_a_claim_is_drawn_as_slopes_first_and_side_by_side_on_demand(app: AppTes
     app = opened(app, left="tfidf", right="bm25")
     assert app.metric[0].label == "In both"
     assert app.get("vega_lite_chart")
-    assert "Where they differ most" in words(app)
+    assert "Largest differences" in words(app)
     app = settled(app.segmented_control(key="compare_view").set_value("Side by side").run())
-    sides = [str(block.body) for block in app.get("html") if "cmp" in str(block.body)]
+    sides = [str(block.body) for block in app.get("html") if "ranked" in str(block.body)]
     assert len(sides) == 2
     assert any("★" in side for side in sides)
     app = settled(app.segmented_control(key="compare_view").set_value("Rows").run())
-    assert "nothing known" in set(app.dataframe[0].value["known"])
+    assert "Not judged" in set(app.dataframe[0].value["known"])
 
 
 def test_a_sentence_of_ones_own_is_compared_and_shown_as_text(app: AppTest) -> None:
     app = opened(app, left="tfidf", right="bm25")
     app = settled(app.text_input(key="compare_query").set_value("why <b>ice</b> floats").run())
-    assert "not known" in [metric.value for metric in app.metric]
+    assert "none known" in [metric.value for metric in app.metric]
     assert "<b>" not in words(app)
 
 
@@ -74,7 +74,7 @@ def test_authors_decisions_are_marked(app: AppTest, shared: Workspace, one_tree:
     known = dict(zip(table["premise"], table["known"], strict=True))
     assert known["ice is cold"] == "accepted by an author"
     assert known["a cold drink"] == "rejected by an author"
-    assert known["fire is hot"] == "nothing known"
+    assert known["fire is hot"] == "Not judged"
 
 
 def test_a_decision_made_meanwhile_is_seen_at_the_next_run(
@@ -84,7 +84,7 @@ def test_a_decision_made_meanwhile_is_seen_at_the_next_run(
     app = settled(app.segmented_control(key="compare_view").set_value("Rows").run())
     shared.log.undo(one_tree, author="Ada")
     table = settled(app.run()).dataframe[0].value
-    assert dict(zip(table["premise"], table["known"], strict=True))["a cold drink"] == "nothing known"
+    assert dict(zip(table["premise"], table["known"], strict=True))["a cold drink"] == "Not judged"
 
 
 def test_a_tree_shows_all_its_nodes(app: AppTest, shared: Workspace) -> None:
@@ -98,7 +98,7 @@ def test_a_tree_shows_all_its_nodes(app: AppTest, shared: Workspace) -> None:
 def test_many_trees_give_figures_by_both_protocols_and_queries_by_difference(app: AppTest) -> None:
     app = opened(app, mode="split", left="tfidf", right="bm25")
     assert [e.label for e in app.expander][-1].endswith(
-        "known premises are no candidates: they count as never found"
+        "reference premises are not in the corpus: counted as not found"
     )
     excluded, paper = (table.value for table in app.table)
     (changes,) = (frame.value for frame in app.dataframe)
@@ -122,7 +122,7 @@ def test_figures_are_drawn_before_their_intervals(app: AppTest, monkeypatch: pyt
         return whole(split)
 
     monkeypatch.setattr(SplitComparison, "figures", property(late))
-    monkeypatch.setattr("entail.ui.compare_split._FIGURES_WAIT", 0.05)
+    monkeypatch.setattr("entail.ui.compare.split._FIGURES_WAIT", 0.05)
     app = app.switch_page(PAGE)
     for part, value in {"mode": "split", "left": "tfidf", "right": "bm25"}.items():
         app.query_params[part] = value
@@ -143,7 +143,7 @@ def test_figures_are_drawn_before_their_intervals(app: AppTest, monkeypatch: pyt
 def test_a_teams_own_trees_are_a_split_too(app: AppTest, shared: Workspace, one_tree: str) -> None:
     corpus = corpus_of(shared, "four")
     app = opened(app, mode="split", trees="team", corpus=corpus, left="tfidf", right="bm25")
-    assert "1 claims with 1 known premises in 1 trees" in words(app)
+    assert "1 claims with 1 reference premises in 1 trees" in words(app)
 
 
 def test_a_file_of_the_data_folder_brings_its_own_sentences(app: AppTest, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_file_of_the_data_folder_brings_its_own_sentences(app: AppTest, tmp_pa
     write_trees(sample_trees()[:3], folder / "three.jsonl")
     app = opened(app, mode="split", trees="file", left="tfidf", right="bm25")
     assert "in 3 trees (three\\.jsonl), 4,785 candidates" in words(app)
-    app = settled(app.radio(key="compare_candidates").set_value("Only the file's own sentences").run())
+    app = settled(app.radio(key="compare_candidates").set_value("Only the file's own premises").run())
     assert "4,785 candidates" not in words(app)
 
 
@@ -167,7 +167,7 @@ def test_a_damaged_file_is_explained_with_its_line(app: AppTest, tmp_path: Path)
 
 def test_bias_needs_an_encoder_and_says_so(app: AppTest) -> None:
     app = opened(app, mode="bias", left="tfidf", right="bm25")
-    assert "no cosine to look at" in words(app)
+    assert "Choose an encoder" in words(app)
 
 
 def test_bias_is_drawn_with_its_verdict_by_both_rules(app: AppTest) -> None:
@@ -179,7 +179,7 @@ def test_bias_is_drawn_with_its_verdict_by_both_rules(app: AppTest) -> None:
     after = [metric.value for metric in app.metric]
     assert before[:2] == after[:2]
     assert int(after[2].replace(",", "")) < int(before[2].replace(",", ""))
-    assert "at most 1,000 of each group" in words(app)
+    assert "at most 1,000 a group" in words(app)
 
 
 def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
@@ -196,7 +196,7 @@ def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
     assert "1 of 7" in seen[0]
     assert all("at place" in text for text in seen)
     app = settled(app.button(key="tour_next").click().run())
-    assert "What it comes to" in words(app)
+    assert "Summary" in words(app)
     assert [button.label for button in app.get("download_button")] == offered
     app = settled(app.button(key="tour_back").click().run())
     assert "7 of 7" in words(app)
@@ -218,16 +218,16 @@ def test_an_encoder_that_was_trained_on_these_claims_is_named(
 ) -> None:
     known = {"bm25": 10_000, "tfidf": 0}
     monkeypatch.setattr(
-        "entail.ui.compare_seen.seen_by", lambda name, queries: frozenset([*queries][: known[name]])
+        "entail.ui.compare.pair.seen_by", lambda name, queries: frozenset([*queries][: known[name]])
     )
     app = opened(app, mode="tour", left="tfidf", right="bm25")
-    assert "BM25 \\(shared words\\) was trained on all of these" in words(app)
-    for mode, told in (("query", "on this very claim and knows it"), ("tree", "was trained on all of these")):
+    assert "BM25 \\(keywords\\): Training examples" in words(app)
+    for mode, told in (("query", "Training example;"), ("tree", "Training examples: ")):
         assert told in words(opened(app, mode=mode, left="tfidf", right="bm25"))
     known.update(bm25=1)
     app = opened(app, mode="split", left="tfidf", right="bm25")
-    assert "was trained on 1 of these" in words(app)
-    assert "TF\\-IDF \\(shared words\\) was trained" not in words(app)
+    assert "Training examples: 1 of" in words(app)
+    assert "TF\\-IDF \\(keywords\\): Training" not in words(app)
 
 
 def test_what_an_address_asks_for_in_vain_is_said(app: AppTest) -> None:
@@ -253,7 +253,8 @@ def test_without_an_address_a_session_goes_on_where_it_was(app: AppTest) -> None
 
 
 @pytest.mark.parametrize(
-    ("mode", "words_there"), [("tree", "No tree over"), ("split", "No example tree"), ("query", "Type a")]
+    ("mode", "words_there"),
+    [("tree", "No tree over"), ("split", "No example tree"), ("query", "Enter a claim")],
 )
 def test_a_corpus_without_trees_says_what_to_do(
     app: AppTest, shared: Workspace, mode: str, words_there: str
@@ -266,7 +267,7 @@ def test_a_corpus_without_trees_says_what_to_do(
 def test_the_same_on_both_sides_is_said(app: AppTest) -> None:
     app = opened(app, left="tfidf", right="tfidf")
     assert "Both sides are" in words(app)
-    assert "They agree" in words(app)
+    assert "none\\." in words(app)
 
 
 def test_downloads_hold_what_is_shown(app: AppTest) -> None:

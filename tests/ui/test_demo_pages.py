@@ -8,10 +8,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from entail.trees.database import open_database
-from entail.trees.log import TreeLog
-from entail.trees.seed import SAMPLE_ID
-from entail.ui.resources import Workspace
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store.database import open_database
+from entail.trees.store.seed import SAMPLE_ID
+from entail.ui.shared.resources import Workspace
 from tests.ui.conftest import settled
 
 ROOT = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ def example() -> str:
     ("script", "why"),
     [
         ("streamlit_app.py", "no trees can be imported"),
-        ("pages/Corpora.py", "facts are neither added, corrected nor retired"),
+        ("pages/Corpora.py", "corpora cannot be changed"),
         ("pages/Models.py", "nothing"),
     ],
 )
@@ -82,7 +82,7 @@ def test_each_page_says_what_is_not_there_and_why(demo: Path, script: str, why: 
     app = opened(script)
     if script == "pages/Models.py":
         app.segmented_control(key="models_view").set_value("Hub").run()
-    assert "This is a demo: look at everything" in said(app)
+    assert "This is a demo." in said(app)
     assert f"In this demo {why}" in said(app)
     assert "The database is read-only" not in said(app)
     assert content(demo) == before
@@ -93,7 +93,7 @@ def test_chains_are_built_and_no_folder_of_the_servers_is_read(demo: Path) -> No
     app = settled(opened("pages/Chains.py"))
     assert [button for button in app.button if (button.key or "").startswith("chain-choose-")]
     assert not any("on the server" in option for option in app.selectbox(key="chains_facts").options)
-    assert any("upload a release" in option for option in app.selectbox(key="chains_facts").options)
+    assert any("Upload a file" in option for option in app.selectbox(key="chains_facts").options)
     assert content(demo) == before
 
 
@@ -108,9 +108,9 @@ def test_a_tree_of_the_teams_can_be_looked_at(demo: Path) -> None:
     acts = [b for b in app.button if (b.key or "").startswith(("accept-", "reject-", "finish-", "tool-"))]
     assert len(acts) > 20
     assert {b.key for b in acts if not b.disabled} == {"tool-search", "tool-keys"}
-    assert "the team's trees can be looked at, not changed" in said(app)
-    assert "no encoder learns from what you decide" in said(app)
-    assert not any("Learn from these" in button.label for button in app.button)
+    assert "the team's trees cannot be changed" in said(app)
+    assert "training is unavailable" in said(app)
+    assert not any("Train on decisions" in button.label for button in app.button)
 
 
 def test_a_visitor_writes_a_tree_that_goes_with_them(demo: Path, tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Premise
-from entail.trees import appearance
-from entail.trees.acts import Act, Create, Event, Finish, GivenNode, Reject
-from entail.trees.layout import layout, rejected_id
-from entail.trees.replay import replay
-from entail.trees.tree import Tree
-from entail.ui.graph import GraphEvent, build_network, describe_graph
+from entail.trees.layout import appearance
+from entail.trees.layout.positions import layout, rejected_id
+from entail.trees.log.acts import Act, Create, Event, Finish, GivenNode, Reject
+from entail.trees.log.replay import replay
+from entail.trees.log.tree import Tree
+from entail.ui.components.graph import GraphEvent, build_network, describe_graph
 
 ICE = Premise("ice is a kind of solid")
 
@@ -122,7 +122,7 @@ def test_network_goes_through_json() -> None:
 def test_description_in_words() -> None:
     assert describe_graph(grown(), selected="n1.2") == (
         "Explanation tree of “the moon is cold”: 2 intermediate conclusions, 3 premises. "
-        "Selected: “the moon is a place”. The outline says the same as text."
+        "Selected: “the moon is a place”. The outline has the same as text."
     )
     assert "Selected" not in describe_graph(grown(), selected="n99")
 
@@ -132,10 +132,10 @@ def page() -> None:
 
     import streamlit as st
 
-    from entail.trees.acts import Create, Event, GivenNode
-    from entail.trees.replay import replay
-    from entail.ui.graph import draw_graph
-    from entail.ui.inbox import inbox
+    from entail.trees.log.acts import Create, Event, GivenNode
+    from entail.trees.log.replay import replay
+    from entail.ui.components.graph import draw_graph
+    from entail.ui.components.inbox import inbox
 
     create = Create(hypothesis="the moon is cold", nodes=(GivenNode("no light makes cold", -1),))
     tree = replay([Event(seq=1, author="Ada", at=datetime(2026, 1, 1, tzinfo=UTC), act=create)]).tree
@@ -159,7 +159,7 @@ def test_events_come_in_order_and_once() -> None:
 
 
 def test_what_the_browser_gets_is_whole_and_asks_for_nothing() -> None:
-    from entail.ui.graph import _library_js
+    from entail.ui.components.graph import _library_js
 
     js = _library_js()
     assert "vis-network" in js
@@ -171,6 +171,7 @@ def test_what_the_browser_gets_is_whole_and_asks_for_nothing() -> None:
 
 
 def test_pyvis_is_loaded_by_the_first_graph_and_not_before() -> None:
-    code = "import sys, entail.ui.graph; print(sorted({'pyvis', 'IPython', 'networkx'} & set(sys.modules)))"
+    names = "{'pyvis', 'IPython', 'networkx'}"
+    code = f"import sys, entail.ui.components.graph; print(sorted({names} & set(sys.modules)))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"

@@ -16,14 +16,14 @@ from streamlit.testing.v1 import AppTest
 from entail.data.reading import MAX_BYTES
 from entail.errors import DatabaseError, FormatError
 from entail.settings import MAX_UPLOAD_MB
-from entail.trees import database as database_module
-from entail.trees.acts import Create
-from entail.trees.log import TreeLog
-from entail.trees.seed import SAMPLE_ID
-from entail.ui.authoring import take_place, take_press
-from entail.ui.exchange import import_trees, upload_limit
-from entail.ui.keyboard import KeyPress
-from entail.ui.resources import Workspace
+from entail.trees.log.acts import Create
+from entail.trees.log.event_log import TreeLog
+from entail.trees.store import database as database_module
+from entail.trees.store.seed import SAMPLE_ID
+from entail.ui.components.keyboard import KeyPress
+from entail.ui.shared.resources import Workspace
+from entail.ui.shared.uploads import import_trees, upload_limit
+from entail.ui.trees.authoring import handle_key, open_tree
 
 PAGES = ("streamlit_app.py", "pages/Trees.py", "pages/Compare.py", "pages/Corpora.py")
 LOCKED = "the database is locked by another process; try again, nothing was lost"
@@ -98,7 +98,7 @@ def test_a_long_list_of_trees_is_found_by_words(app: AppTest, shared: Workspace)
     assert opens(app) == 1 + 12
     app = app.text_input(key="find_own").set_value("nothing of the kind").run()
     assert opens(app) == 12
-    assert "No hypothesis holds these words." in [caption.value for caption in app.caption]
+    assert "No hypothesis has these words." in [caption.value for caption in app.caption]
 
 
 @pytest.mark.parametrize("query", ["../../x", "\0", "%00", "<script>", "a" * 5000, "**b**"])
@@ -143,9 +143,9 @@ def test_a_key_that_finds_the_database_in_trouble_is_answered_not_raised(
         raise DatabaseError(LOCKED)
 
     (tree_id,) = own_trees(shared, 1)
-    place = take_place(shared, tree_id, "tfidf")
+    place = open_tree(shared, tree_id, "tfidf")
     monkeypatch.setattr(TreeLog, "history", locked)
-    take_press(place, KeyPress("u", 1, ""))
+    handle_key(place, KeyPress("u", 1, ""))
     assert place.screen.notice == ("error", LOCKED)
 
 
@@ -203,8 +203,7 @@ def test_a_click_that_finds_the_database_locked_is_kept(app: AppTest, shared: Wo
     with held():
         app = accepts(app)[0].click().run()
         assert not app.exception
-        assert "Not saved yet, because somebody else is writing" in warnings(app)
-        assert "Nothing was lost" in warnings(app)
+        assert "Not saved yet" in warnings(app)
         assert accepts(app), "reading goes on"
     app = app.button(key="try_again").click().run()
     assert not app.warning
@@ -222,7 +221,7 @@ def test_words_typed_stay_in_a_dialog_that_finds_the_database_locked(
     app.text_area[0].set_value("ice is frozen water")
     with held():
         app = next(b for b in app.button if b.label == "Write" and b.key != "tool-write").click().run()
-        assert "what you typed is kept" in warnings(app)
+        assert "Your input is kept" in warnings(app)
         assert app.text_area[0].value == "ice is frozen water"
     next(b for b in app.button if b.label == "Write" and b.key != "tool-write").click().run()
     tree = shared.log.history(tree_id).tree

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from entail.ui.inbox import Inbox
+from entail.ui.components.inbox import Inbox
 
 
 def sent(mount: str, *numbers: int) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def test_callback_fills_the_inbox_before_it_calls_on() -> None:
     def script() -> None:
         import streamlit as st
 
-        from entail.ui.inbox import receiver
+        from entail.ui.components.inbox import receiver
 
         st.session_state["mounted"] = {"sent": {"mount": "a", "messages": [{"number": 1, "key": "u"}]}}
         receiver("mounted", lambda messages: st.text(str([m["key"] for m in messages])))()
@@ -103,7 +103,7 @@ def test_what_was_sent_is_taken_although_the_next_run_waits_already() -> None:
         import streamlit as st
         from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
-        from entail.ui.inbox import receiver
+        from entail.ui.components.inbox import receiver
 
         done = st.session_state.setdefault("done", [])
         first = "mounted" not in st.session_state

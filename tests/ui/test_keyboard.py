@@ -1,16 +1,16 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.ui.keyboard import KeyPress, listen
+from entail.ui.components.keyboard import KeyPress, listen
 
 
 def page() -> None:
     import streamlit as st
 
-    from entail.ui.keyboard import listen
+    from entail.ui.components.keyboard import listen
 
     if "sent" in st.session_state:
-        from entail.ui.inbox import inbox
+        from entail.ui.components.inbox import inbox
 
         inbox("keys").take(st.session_state.pop("sent"))
     presses = listen(keys=["1", "shift+1", "u", "?", "[", "up", "shift+left"], key="keys", stamp="s")

@@ -9,28 +9,28 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.aeenc.few_decisions import FEW_DECISIONS
+from entail.aeenc.config import FEW_DECISIONS
 from entail.data.records import Corpus
 from entail.errors import TrainingError
+from entail.index.factory import retriever
 from entail.index.lexical import TfidfIndex
-from entail.index.retriever import retriever
 from entail.jobs.child import Attempt, finish
-from entail.jobs.endings import ended
+from entail.jobs.endings import make_outcome
 from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job, Outcome
 from entail.jobs.supervision import run_job
 from entail.progress import Progress
-from entail.trees.acts import Accept, Create, Evidence, Reject, Shown
-from entail.trees.learning import Decided
-from entail.ui import learning_dialog
-from entail.ui.author import Visitor
-from entail.ui.authoring import Place
-from entail.ui.learning import decisions, learning_jobs, still_missing
-from entail.ui.models_jobs import how_far
-from entail.ui.resources import Workspace, jobs, retrievers
-from entail.ui.screen import Screen
-from entail.ui.works import Work
+from entail.trees.log.acts import Accept, Create, Evidence, Reject, Shown
+from entail.trees.review.decisions import Decided
+from entail.ui.frame.author import Visitor
+from entail.ui.shared.job_list import progress_of
+from entail.ui.shared.resources import Workspace, jobs, retrievers
+from entail.ui.shared.tasks import Task
+from entail.ui.trees import learning as learning_dialog
+from entail.ui.trees.authoring import TreeContext
+from entail.ui.trees.learning import count_decisions, describe_missing, learning_jobs
+from entail.ui.trees.screen import Screen
 from tests.ui.conftest import said
 
 ROOT = Path(__file__).parents[2]
@@ -55,8 +55,8 @@ def decide(shared: Workspace, corpus_id: str, *, accepted: int = 4, rejected: in
             query=root,
             shown=tuple(Shown(p.key, rank, 0.5) for rank, p in enumerate(premises, start=1)),
         )
-        for place, premise in enumerate(premises):
-            act = (Accept if place < accepted else Reject)(node="n1", premise=premise)
+        for context, premise in enumerate(premises):
+            act = (Accept if context < accepted else Reject)(node="n1", premise=premise)
             base = shared.log.history(tree).seq
             shared.log.act(tree, act, author="Ada", base=base, evidence=then)
     return ids
@@ -82,10 +82,10 @@ def on_trees(app: AppTest, shared: Workspace, corpus_id: str) -> AppTest:
     """Return the Trees page at a tree after enough decisions, Ada at work."""
     tree = decide(shared, corpus_id)[0]
     app.text_input(key="sidebar_name").set_value("Ada").run()
-    return open_tree(app, tree)
+    return show_tree(app, tree)
 
 
-def open_tree(app: AppTest, tree: str) -> AppTest:
+def show_tree(app: AppTest, tree: str) -> AppTest:
     app.session_state["tree"] = tree
     app.session_state["retriever"] = "tfidf"
     app = app.switch_page("pages/Trees.py").run()
@@ -101,7 +101,7 @@ def open_tree(app: AppTest, tree: str) -> AppTest:
 def begin(on_trees: AppTest) -> AppTest:
     tree = on_trees.session_state["tree"]
     on_trees.button(key=f"learn-{tree}").click().run()
-    return next(b for b in on_trees.button if b.label == "Start learning").click().run()
+    return next(b for b in on_trees.button if b.label == "Start training").click().run()
 
 
 def newest() -> Job:
@@ -113,11 +113,11 @@ def end(how: Callable[[JobFolder, int], Outcome], *, progress: Progress | None =
 
     def at_it(job: JobFolder, attempt: int, lock: int, pipe: int) -> Gone:
         if progress:
-            job.tell(progress)
+            job.write_progress(progress)
         job.write_outcome(how(job, attempt))
         return Gone()
 
-    run_job(jobs().place(newest().id), stopping=lambda: False, spawn=at_it)
+    run_job(jobs().folder_of(newest().id), stopping=lambda: False, spawn=at_it)
 
 
 @dataclass
@@ -146,46 +146,46 @@ def button(app: AppTest, key: str) -> bool:
 @pytest.mark.parametrize(
     ("lacking", "words"),
     [
-        (Decided(7, 3, 1), "after 7 more accepted and 3 more rejected premises, below 1 more sentence."),
-        (Decided(0, 1, 0), "after 1 more rejected premise."),
-        (Decided(0, 0, 2), "after an accepted premise below 2 more sentences."),
+        (Decided(7, 3, 1), "needs 7 more accepted and 3 more rejected premises, below 1 more sentence."),
+        (Decided(0, 1, 0), "needs 1 more rejected premise."),
+        (Decided(0, 0, 2), "needs an accepted premise below 2 more sentences."),
     ],
 )
 def test_what_is_missing_in_words(lacking: Decided, words: str) -> None:
-    assert still_missing(lacking).endswith(words)
+    assert describe_missing(lacking).endswith(words)
 
 
 def test_below_enough_the_page_says_how_many_are_missing(
     app: AppTest, shared: Workspace, corpus_id: str
 ) -> None:
     tree = decide(shared, corpus_id, accepted=1, rejected=4)[0]
-    on_trees = open_tree(app, tree)
-    assert "after 7 more accepted premises." in said(on_trees)
+    on_trees = show_tree(app, tree)
+    assert "needs 7 more accepted premises." in said(on_trees)
     assert not button(on_trees, f"learn-{tree}")
 
 
 def test_counts_follow_each_act_and_undo(shared: Workspace, corpus_id: str) -> None:
     trees = decide(shared, corpus_id)
-    assert decisions(shared, corpus_id) == Decided(12, 12, 3)
+    assert count_decisions(shared, corpus_id) == Decided(12, 12, 3)
     shared.log.undo(trees[0], author="Ada")
-    assert decisions(shared, corpus_id) == Decided(12, 11, 3)
+    assert count_decisions(shared, corpus_id) == Decided(12, 11, 3)
     shared.log.archive(trees[1], author="Ada")
-    assert decisions(shared, corpus_id) == Decided(12, 11, 3)
+    assert count_decisions(shared, corpus_id) == Decided(12, 11, 3)
 
 
 def test_the_dialog_shows_what_would_be_learnt(on_trees: AppTest) -> None:
     on_trees.button(key=f"learn-{on_trees.session_state['tree']}").click().run()
-    assert "From 3 trees authored here on **sky**" in said(on_trees)
+    assert "From 3 trees on **sky**" in said(on_trees)
     assert "3 sentences with 12 accepted premises and 12 rejected" in said(on_trees)
     assert len(on_trees.dataframe[0].value) == 24
-    assert next(t for t in on_trees.text_input if t.label == "Name of the encoder").value == "team-sky-1"
+    assert next(t for t in on_trees.text_input if t.label == "Name").value == "team-sky-1"
 
 
 def test_a_name_that_is_taken_is_refused_in_the_dialog(on_trees: AppTest, models: Path) -> None:
     on_trees.button(key=f"learn-{on_trees.session_state['tree']}").click().run()
-    next(t for t in on_trees.text_input if t.label == "Name of the encoder").set_value("minilm")
-    next(b for b in on_trees.button if b.label == "Start learning").click().run()
-    assert "there is an encoder called 'minilm' already" in said(on_trees)
+    next(t for t in on_trees.text_input if t.label == "Name").set_value("minilm")
+    next(b for b in on_trees.button if b.label == "Start training").click().run()
+    assert "an encoder 'minilm' exists" in said(on_trees)
     assert jobs().jobs() == []
 
 
@@ -197,11 +197,11 @@ def test_any_browser_sees_what_waits_and_may_cancel_it(on_trees: AppTest, corpus
     assert job.spec.config["alpha"] == FEW_DECISIONS.alpha
     other = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60).run()
     other.text_input(key="sidebar_name").set_value("Bob").run()
-    other = open_tree(other, on_trees.session_state["tree"])
+    other = show_tree(other, on_trees.session_state["tree"])
     assert "Started by Ada" in said(other)
     assert "from the decisions on sky" in said(other)
-    assert "Nobody works off the queue" in said(other)
-    assert bars(other) == ["**team-sky-1** waits to learn, as number 1 in the queue"]
+    assert "No worker is running" in said(other)
+    assert bars(other) == ["**team-sky-1** is queued, number 1"]
     assert not button(other, f"learn-{on_trees.session_state['tree']}")
     other.button(key="cancel_learning").click().run()
     assert newest().state == "cancelled"
@@ -218,10 +218,10 @@ def test_progress_is_shown_while_it_learns(on_trees: AppTest) -> None:
 
     def look(job: JobFolder, attempt: int) -> Outcome:
         seen.extend(bars(on_trees.run()))
-        return ended(attempt, "error")
+        return make_outcome(attempt, "error")
 
     end(look, progress=Progress(5, 10, 1.0, "training", "steps"))
-    assert seen == ["**team-sky-1** learns · training: 5 of 10 steps, 5 steps/s, 0:01 left"]
+    assert seen == ["**team-sky-1** is training · training: 5 of 10 steps, 5 steps/s, 0:01 left"]
 
 
 def test_a_second_start_is_told(on_trees: AppTest, corpus_id: str) -> None:
@@ -229,26 +229,26 @@ def test_a_second_start_is_told(on_trees: AppTest, corpus_id: str) -> None:
     on_trees.button(key=f"learn-{tree}").click().run()
     # Meanwhile a colleague starts one.
     jobs().submit("aeenc", {}, {"from_log": corpus_id}, name="b", by="Bob")
-    next(b for b in on_trees.button if b.label == "Start learning").click().run()
-    assert "**b** is learning from these decisions at this moment" in said(on_trees)
+    next(b for b in on_trees.button if b.label == "Start training").click().run()
+    assert "**b** is already training" in said(on_trees)
     assert len(jobs().jobs()) == 1
 
 
 def test_trainings_of_others_are_waited_for(on_trees: AppTest) -> None:
     jobs().submit("aeenc", {}, {"from_log": "another"}, name="b", by="Bob")
     on_trees.button(key=f"learn-{on_trees.session_state['tree']}").click().run()
-    assert "It will wait for 1 other training." in said(on_trees)
-    next(b for b in on_trees.button if b.label == "Start learning").click().run()
-    assert bars(on_trees) == ["**team-sky-1** waits to learn, as number 2 in the queue"]
+    assert "Queued behind 1 other training." in said(on_trees)
+    next(b for b in on_trees.button if b.label == "Start training").click().run()
+    assert bars(on_trees) == ["**team-sky-1** is queued, number 2"]
 
 
 def test_an_end_gives_its_reason_and_what_to_do_until_it_is_dismissed(on_trees: AppTest) -> None:
     begin(on_trees)
-    end(lambda job, attempt: ended(attempt, "disk_full", "the disk is full: no <space> left"))
+    end(lambda job, attempt: make_outcome(attempt, "disk_full", "the disk is full: no <space> left"))
     on_trees.run()
     assert "The training of **team-sky-1** failed" in said(on_trees)
     assert "the disk is full: no <space> left" in said(on_trees)
-    assert "**What to do:** make room" in said(on_trees)
+    assert "**What to do:** free space" in said(on_trees)
     on_trees.button(key="dismiss_learning").click().run()
     assert "failed" not in said(on_trees)
     assert button(on_trees, f"learn-{on_trees.session_state['tree']}")
@@ -259,7 +259,7 @@ def test_an_end_gives_its_reason_and_what_to_do_until_it_is_dismissed(on_trees: 
 def test_kill_9_is_said(on_trees: AppTest) -> None:
     begin(on_trees)
     run_job(
-        jobs().place(newest().id),
+        jobs().folder_of(newest().id),
         stopping=lambda: False,
         spawn=lambda job, attempt, lock, pipe: Gone(code=-9),
     )
@@ -272,13 +272,13 @@ def test_kill_9_is_said(on_trees: AppTest) -> None:
 def test_what_was_learnt_is_offered_and_used(
     on_trees: AppTest, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("entail.ui.learning.retrievers", lambda: ["tfidf", "team-sky-1"])
-    monkeypatch.setattr("entail.ui.resources.retrievers", lambda: ["tfidf", "team-sky-1"])
+    monkeypatch.setattr("entail.ui.trees.learning.retrievers", lambda: ["tfidf", "team-sky-1"])
+    monkeypatch.setattr("entail.ui.shared.resources.retrievers", lambda: ["tfidf", "team-sky-1"])
     begin(on_trees)
     counts = {"counts": {"queries": 3, "positives": 12, "negatives": 12}, "warnings": ["it is *odd*"]}
     end(lambda job, attempt: Outcome(attempt, "done", result=counts))
     on_trees.run()
-    assert "from 12 accepted premises and 12 rejected, for 3 sentences" in said(on_trees)
+    assert "12 accepted premises and 12 rejected, for 3 sentences" in said(on_trees)
     assert "it is *odd*" in said(on_trees)
     on_trees.button(key="decline_learnt").click().run()
     assert not button(on_trees, "use_learnt")
@@ -292,31 +292,33 @@ def test_what_was_learnt_is_offered_and_used(
 def test_who_ranked_what_is_judged_is_said_though_it_is_gone(on_trees: AppTest) -> None:
     on_trees.session_state["view"] = "History"
     on_trees.run()
-    first = "ranked 1st by team-old-1 (team-old-1@aaa), which is no longer here"
-    assert f"{first}, 8 shown" in said(on_trees)
-    notes = [c.value.replace("\\", "") for c in on_trees.caption if "no longer here" in c.value]
-    assert any("accepted here" in note and "ranked" in note for note in notes)
+    assert "ranked 1st by team-old-1 (team-old-1@aaa, removed since), 8 shown" in said(on_trees)
+    notes = [c.value.replace("\\", "") for c in on_trees.caption if "team" in c.value]
+    assert any("accepted here" in note and "Was #1" in note for note in notes)
     assert any("rejected by Ada" in note for note in notes)
 
 
 @pytest.fixture
-def place(shared: Workspace, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    """Return a place at decided trees in an installation whose base is tiny, where nobody starts a worker."""
+def context(shared: Workspace, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> TreeContext:
+    """Return a context at decided trees in an installation whose base is tiny.
+
+    Where nobody starts a worker.
+    """
     small = replace(FEW_DECISIONS, base="tiny", rank=4, epochs=2, precision="fp32")
     monkeypatch.setattr(learning_dialog, "CONFIG", small)
     monkeypatch.setenv("ENTAIL_WORKER", "none")
     info = shared.corpora.add_corpus(FACTS, author="Ada")
     tree = decide(shared, info.id)[0]
-    building = Work(value=TfidfIndex(FACTS))
-    return Place(shared, shared.log.summary(tree), FACTS, 1, building, Screen(tree), Visitor("Ada"))
+    building = Task(value=TfidfIndex(FACTS))
+    return TreeContext(shared, shared.log.summary(tree), FACTS, 1, building, Screen(tree), Visitor("Ada"))
 
 
-def test_a_real_training_stands_under_ranked_by_and_ranks(place: Place, tiny_home: Path) -> None:
-    job = learning_dialog.begin(place, "team-sky-1", author="Ada")
+def test_a_real_training_stands_under_ranked_by_and_ranks(context: TreeContext, tiny_home: Path) -> None:
+    job = learning_dialog.start_learning(context, "team-sky-1", author="Ada")
     assert job.spec.about == "the decisions on sky"
-    assert how_far(job) == (0.0, "preparing, 1 s")
-    run_job(jobs().place(job.id), stopping=lambda: False, spawn=train_here)
-    (done,) = learning_jobs(place.summary.corpus_id)
+    assert progress_of(job) == (0.0, "preparing, 1 s")
+    run_job(jobs().folder_of(job.id), stopping=lambda: False, spawn=train_here)
+    (done,) = learning_jobs(context.summary.corpus_id)
     assert (done.state, done.status.what) == ("done", None)
     assert done.result is not None
     assert done.result["counts"]["positives"] == 12
@@ -326,4 +328,4 @@ def test_a_real_training_stands_under_ranked_by_and_ranks(place: Place, tiny_hom
     assert index.search([ROOTS[0]], k=3).positions.shape == (1, 3)
     assert sorted(f.name for f in tiny_home.iterdir() if "team" in f.name) == ["team-sky-1"]
     with pytest.raises(TrainingError, match="already"):
-        learning_dialog.begin(place, "team-sky-1", author="Bob")
+        learning_dialog.start_learning(context, "team-sky-1", author="Bob")

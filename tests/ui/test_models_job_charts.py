@@ -1,10 +1,10 @@
-"""How a training goes, as charts: which there are, and what stands in them."""
+"""Charts of a training."""
 
 from typing import Any
 
 import pytest
 
-from entail.ui.models_job_charts import COLOURS, DASHES, draw_panel, in_words, panels
+from entail.ui.models.job_charts import COLOURS, DASHES, describe, draw_panel, panels
 
 
 def rows(series: str, values: list[float], kind: str = "term") -> list[dict[str, Any]]:
@@ -35,9 +35,9 @@ def test_each_thing_has_its_chart_and_terms_of_the_loss_share_one() -> None:
         ("Dev figures, paper", ("MAP",)),
         ("Learning rate", ("learning rate",)),
         ("Active triplets (share)", ("active",)),
-        ("Variance of the embeddings", ("variance",)),
+        ("Variance of embeddings", ("variance",)),
         ("GPU memory (MiB)", ("GPU memory",)),
-        ("Steps a second", ("steps a second",)),
+        ("Steps per second", ("steps a second",)),
     ]
     assert panels([]) == []
 
@@ -65,4 +65,4 @@ def test_more_series_than_colours_are_drawn_all_the_same() -> None:
 
 
 def test_in_words_for_who_cannot_see_it() -> None:
-    assert in_words(panels(TOLD)[0]) == "Loss and its terms, at last: loss 2, triplet 1.5"
+    assert describe(panels(TOLD)[0]).endswith("loss 2, triplet 1.5")

@@ -9,18 +9,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Premise
-from entail.trees import appearance
-from entail.trees.acts import Act, Conclude, Create, Event, Finish, GivenNode, Reject, Remove
-from entail.trees.layout import rejected_id
-from entail.trees.replay import replay
-from entail.trees.tree import Tree
-from entail.ui.authoring import take_place, take_press
-from entail.ui.graph import GraphEvent
-from entail.ui.keyboard import KeyPress
-from entail.ui.outline import OutlineEvent, Row, events_of, rows_of
-from entail.ui.resources import Workspace
-from entail.ui.screen import Screen
-from entail.ui.views import follow
+from entail.trees.layout import appearance
+from entail.trees.layout.positions import rejected_id
+from entail.trees.log.acts import Act, Conclude, Create, Event, Finish, GivenNode, Reject, Remove
+from entail.trees.log.replay import replay
+from entail.trees.log.tree import Tree
+from entail.ui.components.graph import GraphEvent
+from entail.ui.components.keyboard import KeyPress
+from entail.ui.components.outline import OutlineEvent, Row, events_of, rows_of
+from entail.ui.shared.resources import Workspace
+from entail.ui.trees.authoring import handle_key, open_tree
+from entail.ui.trees.screen import Screen
+from entail.ui.trees.views import apply_event
 
 ICE = Premise("ice is a kind of solid")
 SNOW = Premise("snow is white")
@@ -124,7 +124,7 @@ def after(*events: GraphEvent | OutlineEvent, collapsed: Iterable[str] = ()) -> 
     """Return what is selected and collapsed once these events were taken in."""
     screen = Screen("tree", collapsed=frozenset(collapsed))
     for event in events:
-        follow(screen, event)
+        apply_event(screen, event)
     return screen.selected, screen.collapsed
 
 
@@ -148,9 +148,9 @@ def page() -> None:
 
     import streamlit as st
 
-    from entail.trees.acts import Create, Event, GivenNode
-    from entail.trees.replay import replay
-    from entail.ui.outline import draw_outline
+    from entail.trees.log.acts import Create, Event, GivenNode
+    from entail.trees.log.replay import replay
+    from entail.ui.components.outline import draw_outline
 
     nodes = (GivenNode("no <i>light</i> makes cold", -1), GivenNode("it is dark", 0))
     create = Create(hypothesis="the moon is cold", nodes=nodes if st.session_state.get("full") else ())
@@ -194,7 +194,7 @@ def test_a_tree_just_begun_says_what_comes() -> None:
 
 
 def test_what_the_browser_gets_is_whole() -> None:
-    from entail.ui.outline import _library_js
+    from entail.ui.components.outline import _library_js
 
     js = _library_js()
     assert js.count("export default") == 1
@@ -205,7 +205,7 @@ def test_what_the_browser_gets_is_whole() -> None:
 
 @pytest.mark.parametrize("name", ["innerHTML", "insertAdjacentHTML", "outerHTML", "document.write"])
 def test_no_text_can_become_markup(name: str) -> None:
-    from entail.ui.outline import _library_js
+    from entail.ui.components.outline import _library_js
 
     assert name not in _library_js()
 
@@ -213,8 +213,8 @@ def test_no_text_can_become_markup(name: str) -> None:
 def test_a_key_that_goes_into_what_is_folded_away_shows_it(shared: Workspace) -> None:
     nodes = (GivenNode("no light makes cold", -1), GivenNode("it is dark", 0))
     tree = shared.log.create(Create(hypothesis="the moon is cold", nodes=nodes), author="Ada", corpus_id=None)
-    place = take_place(shared, tree, "tfidf")
+    place = open_tree(shared, tree, "tfidf")
     place.screen.collapsed = frozenset({"n1", "n1.1"})
     for key, selected, collapsed in (("down", "n1", {"n1", "n1.1"}), ("right", "n1.1", {"n1.1"})):
-        take_press(place, KeyPress(key, 1))
+        handle_key(place, KeyPress(key, 1))
         assert (place.screen.selected, place.screen.collapsed) == (selected, collapsed)

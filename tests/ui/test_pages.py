@@ -1,18 +1,21 @@
 """Every page in its states: first visit, at work, empty, in trouble."""
 
 import time
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus
-from entail.trees.acts import Create
-from entail.trees.seed import SAMPLE_ID
-from entail.ui.outline import OutlineEvent
-from entail.ui.resources import Workspace
-from entail.ui.views import follow
+from entail.trees.log.acts import Create
+from entail.trees.store.seed import SAMPLE_ID
+from entail.ui.components.outline import OutlineEvent
+from entail.ui.shared.resources import Workspace
+from entail.ui.trees.views import apply_event
 
 HOSTILE = "ice <script>alert(1)</script> is **cold** :red[x] $y$"
+
+ROOT = Path(__file__).parents[2]
 
 
 def texts(app: AppTest) -> str:
@@ -65,7 +68,7 @@ def own(shared: Workspace) -> str:
 def test_home_on_the_first_visit_shows_examples_and_what_to_do(app: AppTest) -> None:
     assert not app.exception
     assert "No tree yet" in texts(app)
-    assert "4,785 facts" in texts(app)
+    assert "4,785 premises" in texts(app)
     assert len([b for b in app.button if b.label == "Open"]) == 12
 
 
@@ -77,10 +80,10 @@ def test_home_finds_examples_by_words_and_says_how_many_more(app: AppTest) -> No
 def test_starting_a_tree_needs_a_name_and_a_claim(app: AppTest, shared: Workspace) -> None:
     app = app.text_input(key="start_text").set_value("ice floats").run()
     app = app.button(key="start").click().run()
-    assert "First say who you are" in texts(app)
+    assert app.text_input(key="inline_name")
     app = named(app)
     app = app.text_input(key="start_text").set_value("   ").run().button(key="start").click().run()
-    assert "Write the claim first" in texts(app)
+    assert "Enter the claim first" in texts(app)
     app = app.text_input(key="start_text").set_value("ice floats on water").run()
     app = app.button(key="start").click().run()
     assert not app.exception
@@ -149,7 +152,7 @@ def test_an_unnamed_visitor_looks_but_is_asked_before_acting(
 
 
 def test_a_colleagues_change_that_matters_is_named(app: AppTest, shared: Workspace, own: str) -> None:
-    from entail.trees.acts import Edit
+    from entail.trees.log.acts import Edit
 
     app = on_tree(named(app), own)
     shared.log.act(own, Edit(node="n1", text="snow is a very cold kind of ice"), author="Bo", base=1)
@@ -183,7 +186,7 @@ def test_selecting_in_the_outline_shows_that_nodes_candidates(
     app = on_tree(named(app), own)
     app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
     app = app.segmented_control(key="view").set_value("Outline").run()
-    follow(app.session_state["screens"][own], OutlineEvent("select", "n2"))
+    apply_event(app.session_state["screens"][own], OutlineEvent("select", "n2"))
     app = app.run()
     offered = [b.key for b in app.button if (b.key or "").startswith("accept-")]
     assert len(offered) == 2  # neither its own text nor the hypothesis above
@@ -210,7 +213,7 @@ def test_corpora_grow_are_corrected_and_say_so(app: AppTest, shared: Workspace) 
     app.text_area[0].set_value("glass is a solid\n\nglass is a solid\nglass can break")
     app = next(b for b in app.button if b.label == "Add").click().run()
     assert not app.exception
-    assert "version 2, 4,787 facts" in texts(app)
+    assert "version 2, 4,787 premises" in texts(app)
     assert shared.corpora.info(SAMPLE_ID).version == 2
 
 
@@ -218,5 +221,16 @@ def test_a_corpus_that_nobody_owns_yet_needs_a_name(app: AppTest, shared: Worksp
     app = app.switch_page("pages/Corpora.py").run()
     app.text_area[0].set_value("glass is a solid")
     app = next(b for b in app.button if b.label == "Add").click().run()
-    assert "First say who you are" in texts(app)
+    assert app.text_input(key="inline_name")
     assert shared.corpora.info(SAMPLE_ID).version == 1
+
+
+def test_the_package_and_the_checkout_configure_the_web_server_alike() -> None:
+    packaged = ROOT / "entail" / "ui" / "app" / "config.toml"
+    assert packaged.read_bytes() == (ROOT / ".streamlit" / "config.toml").read_bytes()
+
+
+def test_the_checkout_has_an_entry_point_for_every_page() -> None:
+    packaged = ROOT / "entail" / "ui" / "app" / "pages"
+    names = {page.name for page in packaged.glob("*.py")}
+    assert names == {page.name for page in (ROOT / "pages").glob("*.py")}

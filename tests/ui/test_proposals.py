@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.arcf.listing import ListedScorer
-from entail.arcf.next_premise import next_order
-from entail.arcf.scorer import Scorer
-from entail.arcf.scorer_form import ScorerForm
+from entail.arcf.chains.next_premise import next_order
+from entail.arcf.scoring.form import ScorerForm
+from entail.arcf.scoring.listing import ListedScorer
+from entail.arcf.scoring.scorer import Scorer
 from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
-from entail.trees.acts import Accept, Create, Edit, Finish, Proposal, Reject, Write
-from entail.ui import suggester as suggester_module
-from entail.ui.author import Visitor
-from entail.ui.authoring import Place, set_desk, stamp, take_press
-from entail.ui.commands import Command
-from entail.ui.keyboard import KeyPress
-from entail.ui.resources import Workspace
-from entail.ui.screen import Desk, Screen
-from entail.ui.suggester import Suggester
-from entail.ui.works import Work, Works
+from entail.trees.log.acts import Accept, Create, Edit, Finish, Proposal, Reject, Write
+from entail.trees.review.commands import Command
+from entail.ui.components.keyboard import KeyPress
+from entail.ui.frame.author import Visitor
+from entail.ui.shared.resources import Workspace
+from entail.ui.shared.tasks import Task, task_cache
+from entail.ui.trees import suggester as suggester_module
+from entail.ui.trees.authoring import TreeContext, handle_key, load_session, stamp
+from entail.ui.trees.screen import AuthoringSession, Screen
+from entail.ui.trees.suggester import Suggester
 from tests.arcf.conftest import FakeScorer
 from tests.ui.conftest import said, settled
 
@@ -55,10 +55,11 @@ LISTED = ListedScorer("mine", ScorerForm(), "1")
 
 def proposing(scorer: Scorer | None = None, *, loaded: bool = True) -> Suggester:
     """Return what proposes, its scorer in memory or in the making for ever."""
-    found = Suggester(LISTED, *(Works(9, failure="no") for _ in range(4)), names=("mine",))
+    found = Suggester(LISTED, names=("mine",))
     waits = threading.Event()
     made = (lambda report: scorer or scorer_of()) if loaded else (lambda report: waits.wait())
-    found.works.take(found._place, made, wait=10 if loaded else 0)
+    task_cache.clear()
+    suggester_module.LOADING.get_or_start(found._key, made, wait=10 if loaded else 0)
     return found
 
 
@@ -72,7 +73,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def by_score(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Order by what the scorer says alone, of which these tests can tell who comes first."""
     if "by_both_ranks" not in request.fixturenames:
-        monkeypatch.setattr("entail.arcf.next_premise.next_order", lambda scores: np.argsort(-scores))
+        monkeypatch.setattr("entail.arcf.chains.next_premise.next_order", lambda scores: np.argsort(-scores))
 
 
 @pytest.fixture
@@ -87,154 +88,154 @@ def tree(shared: Workspace) -> str:
 
 
 @pytest.fixture
-def place(shared: Workspace, tree: str) -> Place:
-    return Place(
+def context(shared: Workspace, tree: str) -> TreeContext:
+    return TreeContext(
         shared,
         shared.log.summary(tree),
         CORPUS,
         1,
-        Work(value=TfidfIndex(CORPUS)),
+        Task(value=TfidfIndex(CORPUS)),
         Screen(tree),
         Visitor("Ada"),
         suggester=proposing(),
     )
 
 
-def texts(desk: Desk) -> list[str]:
-    return [candidate.premise.text for candidate in desk.shown]
+def texts(session: AuthoringSession) -> list[str]:
+    return [candidate.premise.text for candidate in session.shown]
 
 
-def press(place: Place, key: str) -> Desk:
+def press(context: TreeContext, key: str) -> AuthoringSession:
     """Press a key at the list as it stands; return what stands there then."""
-    take_press(place, KeyPress(key, 1, stamp(set_desk(place))))
-    return set_desk(place)
+    handle_key(context, KeyPress(key, 1, stamp(load_session(context))))
+    return load_session(context)
 
 
-def act(place: Place, what: Any) -> None:
+def act(context: TreeContext, what: Any) -> None:
     """Let somebody else act."""
-    log = place.shared.log
-    log.act(place.summary.id, what, author="Bob", base=log.history(place.summary.id).seq)
+    log = context.shared.log
+    log.act(context.summary.id, what, author="Bob", base=log.history(context.summary.id).seq)
 
 
-def evidence(place: Place) -> list[Any]:
-    return list(place.shared.log.evidence(place.summary.id).values())
+def evidence(context: TreeContext) -> list[Any]:
+    return list(context.shared.log.evidence(context.summary.id).values())
 
 
-def test_what_comes_next_is_in_the_light_of_what_was_accepted(place: Place) -> None:
-    retrieved = texts(set_desk(place))
+def test_what_comes_next_is_in_the_light_of_what_was_accepted(context: TreeContext) -> None:
+    retrieved = texts(load_session(context))
     assert retrieved[0] != CHAIN[0]
-    desk = press(place, "l")
-    assert (place.screen.listing, texts(desk)[0], desk.offered) == ("next", CHAIN[0], 5)
-    assert CLAIM not in texts(desk)
-    first = desk.shown[0]
+    session = press(context, "l")
+    assert (context.screen.listing, texts(session)[0], session.offered) == ("next", CHAIN[0], 5)
+    assert CLAIM not in texts(session)
+    first = session.shown[0]
     assert first.retrieved == retrieved.index(CHAIN[0]) + 1
     assert first.score == 9.0
-    desk = press(place, "1")
-    assert texts(desk)[0] == CHAIN[1]
-    assert CHAIN[0] not in texts(desk), "what stands below the node does not come next"
-    take_press(place, KeyPress("shift+2", 2, stamp(desk)))
-    again = set_desk(place)
-    assert texts(again) == texts(desk), "a list keeps its places while its author goes down it"
-    (one, two) = evidence(place)
+    session = press(context, "1")
+    assert texts(session)[0] == CHAIN[1]
+    assert CHAIN[0] not in texts(session), "what stands below the node does not come next"
+    handle_key(context, KeyPress("shift+2", 2, stamp(session)))
+    again = load_session(context)
+    assert texts(again) == texts(session), "a list keeps its places while its author goes down it"
+    (one, two) = evidence(context)
     assert (one.retriever, one.revision, one.query) == ("mine", "mine@1", CLAIM)
     assert one.proposal == Proposal(means="next", after=(), k=5, among=AMONG)
     key = CORPUS.premises[TEXTS.index(CHAIN[0])].key
     assert two.proposal == Proposal(means="next", after=(key,), k=4, among=AMONG)
-    assert [shown.key for shown in two.shown] == [candidate.premise.key for candidate in desk.shown]
-    assert texts(press(place, "u"))[:1] == [CHAIN[1]]
-    assert texts(press(place, "u"))[0] == CHAIN[0], "undone, it comes next again"
+    assert [shown.key for shown in two.shown] == [candidate.premise.key for candidate in session.shown]
+    assert texts(press(context, "u"))[:1] == [CHAIN[1]]
+    assert texts(press(context, "u"))[0] == CHAIN[0], "undone, it comes next again"
 
 
 @pytest.mark.usefixtures("by_both_ranks")
-def test_the_retriever_has_its_say_in_what_comes_next(place: Place) -> None:
-    retrieved = texts(set_desk(place))
-    desk = press(place, "l")
-    scores = {candidate.premise.text: candidate.score for candidate in desk.shown}
+def test_the_retriever_has_its_say_in_what_comes_next(context: TreeContext) -> None:
+    retrieved = texts(load_session(context))
+    session = press(context, "l")
+    scores = {candidate.premise.text: candidate.score for candidate in session.shown}
     order = next_order(np.array([scores[text] for text in retrieved], dtype=np.float32))
-    assert texts(desk) == [retrieved[at] for at in order]
-    assert texts(desk) != sorted(texts(desk), key=lambda text: -scores[text])
+    assert texts(session) == [retrieved[at] for at in order]
+    assert texts(session) != sorted(texts(session), key=lambda text: -scores[text])
 
 
-def test_finish_rejects_what_was_seen_of_this_list_alone(place: Place) -> None:
-    place.screen.page = place.screen.furthest = 1
-    set_desk(place)
-    desk = press(place, "l")
-    assert (place.screen.page, place.screen.furthest) == (0, 0), "another list begins at its first page"
-    press(place, "1")
-    press(place, "f")
-    act_of = place.shared.log.history(place.summary.id).events[-1].act
+def test_finish_rejects_what_was_seen_of_this_list_alone(context: TreeContext) -> None:
+    context.screen.page = context.screen.furthest = 1
+    load_session(context)
+    session = press(context, "l")
+    assert (context.screen.page, context.screen.furthest) == (0, 0), "another list begins at its first page"
+    press(context, "1")
+    press(context, "f")
+    act_of = context.shared.log.history(context.summary.id).events[-1].act
     assert isinstance(act_of, Finish)
-    assert {premise.text for premise in act_of.premises} == set(texts(desk)) - {CHAIN[0]}
-    assert evidence(place)[-1].proposal.means == "next"
+    assert {premise.text for premise in act_of.premises} == set(texts(session)) - {CHAIN[0]}
+    assert evidence(context)[-1].proposal.means == "next"
 
 
-def test_a_digit_meant_for_another_list_does_nothing(place: Place) -> None:
-    before = stamp(set_desk(place))
-    press(place, "l")
-    take_press(place, KeyPress("1", 5, before))
-    assert place.screen.notice is not None
-    assert place.screen.notice[0] == "stale"
-    assert len(place.shared.log.history(place.summary.id).events) == 1
+def test_a_digit_meant_for_another_list_does_nothing(context: TreeContext) -> None:
+    before = stamp(load_session(context))
+    press(context, "l")
+    handle_key(context, KeyPress("1", 5, before))
+    assert context.screen.notice is not None
+    assert context.screen.notice[0] == "stale"
+    assert len(context.shared.log.history(context.summary.id).events) == 1
 
 
-def test_a_chain_is_drafted_when_asked_for_and_decided_one_by_one(place: Place) -> None:
-    place.screen.turn_to("draft")
-    desk = set_desk(place)
-    assert desk.offer is not None
-    assert (desk.offer.work, desk.shown, desk.evidence) == (None, (), None)
-    desk = press(place, "d")
-    assert texts(desk) == CHAIN
-    assert desk.offer is not None
-    assert desk.offer.draft is not None
-    assert (desk.offer.draft.stopped, desk.offer.waiting) == ("bare prefix", 3)
-    desk = press(place, "1")
-    assert texts(desk) == CHAIN, "the others keep their keys"
-    assert desk.offer is not None
-    assert (desk.offer.waiting, desk.offer.departed) == (2, ())
-    desk = press(place, "2")
-    desk = press(place, "shift+3")
-    assert desk.offer is not None
-    assert (desk.offer.waiting, desk.offer.departed) == (0, ())
-    history = place.shared.log.history(place.summary.id)
+def test_a_chain_is_drafted_when_asked_for_and_decided_one_by_one(context: TreeContext) -> None:
+    context.screen.turn_to("draft")
+    session = load_session(context)
+    assert session.offer is not None
+    assert (session.offer.task, session.shown, session.evidence) == (None, (), None)
+    session = press(context, "d")
+    assert texts(session) == CHAIN
+    assert session.offer is not None
+    assert session.offer.draft is not None
+    assert (session.offer.draft.stopped, session.offer.undecided) == ("bare prefix", 3)
+    session = press(context, "1")
+    assert texts(session) == CHAIN, "the others keep their keys"
+    assert session.offer is not None
+    assert (session.offer.undecided, session.offer.changes) == (2, ())
+    session = press(context, "2")
+    session = press(context, "shift+3")
+    assert session.offer is not None
+    assert (session.offer.undecided, session.offer.changes) == (0, ())
+    history = context.shared.log.history(context.summary.id)
     assert [type(event.act) for event in history.events[1:]] == [Accept, Accept, Reject]
     assert [history.tree.nodes[child].text for child in history.tree.root.children] == CHAIN[:2]
-    told = evidence(place)
+    told = evidence(context)
     assert [one.proposal for one in told] == [Proposal(means="draft", after=(), k=60)] * 3
     assert [[shown.rank for shown in one.shown] for one in told] == [[1, 2, 3]] * 3
     # Anew, it goes on from what is there now, without what was rejected.
-    desk = press(place, "d")
-    assert CHAIN[2] not in texts(desk)
-    assert not set(CHAIN[:2]) & set(texts(desk))
+    session = press(context, "d")
+    assert CHAIN[2] not in texts(session)
+    assert not set(CHAIN[:2]) & set(texts(session))
 
 
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        (Edit(node="n1", text="snow freezes"), "the sentence was reworded"),
-        (Write(node="n1", text="my own words"), "a premise was added beside it"),
+        (Edit(node="n1", text="snow freezes"), "the sentence was edited"),
+        (Write(node="n1", text="my own words"), "added 1 premise"),
         (
             Reject(node="n1", premise=CORPUS.premises[TEXTS.index(CHAIN[0])]),
-            "proposal 1 was rejected, in whose light those behind it were chosen",
+            "rejected proposal 1, on which later ones are based",
         ),
     ],
 )
-def test_a_draft_stays_when_the_node_changes_and_says_so(place: Place, what: Any, words: str) -> None:
-    press(place, "d")
-    act(place, what)
-    desk = set_desk(place)
-    assert desk.offer is not None
-    assert texts(desk) == CHAIN
-    assert desk.offer.departed == (words,)
-    place.screen.seen = place.shared.log.history(place.summary.id).seq
-    desk = press(place, "2")
-    assert place.shared.log.history(place.summary.id).tree.root.children, "it can still be accepted"
-    desk = press(place, "d")
-    assert desk.offer is not None
-    assert desk.offer.departed == ()
+def test_a_draft_stays_when_the_node_changes_and_says_so(context: TreeContext, what: Any, words: str) -> None:
+    press(context, "d")
+    act(context, what)
+    session = load_session(context)
+    assert session.offer is not None
+    assert texts(session) == CHAIN
+    assert session.offer.changes == (words,)
+    context.screen.version = context.shared.log.history(context.summary.id).seq
+    session = press(context, "2")
+    assert context.shared.log.history(context.summary.id).tree.root.children, "it can still be accepted"
+    session = press(context, "d")
+    assert session.offer is not None
+    assert session.offer.changes == ()
 
 
 def test_a_draft_belongs_to_what_was_there_when_it_was_asked_for(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    context: TreeContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suggester_module, "WAIT", 0.01)
     go, asked = threading.Event(), threading.Event()
@@ -244,37 +245,37 @@ def test_a_draft_belongs_to_what_was_there_when_it_was_asked_for(
         assert go.wait(60)
         return by(prefix, candidate)
 
-    place = replace(place, suggester=proposing(scorer_of(slow)))
-    desk = press(place, "d")
+    context = replace(context, suggester=proposing(scorer_of(slow)))
+    session = press(context, "d")
     assert asked.wait(60)
-    assert (desk.shown, desk.evidence) == ((), None)
-    act(place, Accept(node="n1", premise=CORPUS.premises[4]))
+    assert (session.shown, session.evidence) == ((), None)
+    act(context, Accept(node="n1", premise=CORPUS.premises[4]))
     go.set()
     monkeypatch.setattr(suggester_module, "WAIT", 30)
-    desk = set_desk(place)
-    assert texts(desk) == CHAIN
-    assert desk.offer is not None
-    assert desk.offer.departed == ("a premise was added beside it",)
-    assert desk.evidence is not None
-    assert desk.evidence.proposal == Proposal(means="draft", after=(), k=60)
+    session = load_session(context)
+    assert texts(session) == CHAIN
+    assert session.offer is not None
+    assert session.offer.changes == ("added 1 premise",)
+    assert session.evidence is not None
+    assert session.evidence.proposal == Proposal(means="draft", after=(), k=60)
 
 
-def test_each_node_has_its_own_draft_and_one_that_is_gone_has_none(place: Place) -> None:
-    press(place, "d")
-    press(place, "1")
-    place.screen.select("n2")
-    desk = set_desk(place)
-    assert desk.offer is not None
-    assert desk.offer.work is None
-    assert CLAIM not in texts(press(place, "d")), "what stands above it explains nothing"
-    press(place, "u")
-    assert place.screen.selected == "n1"
-    assert texts(set_desk(place)) == CHAIN
+def test_each_node_has_its_own_draft_and_one_that_is_gone_has_none(context: TreeContext) -> None:
+    press(context, "d")
+    press(context, "1")
+    context.screen.select("n2")
+    session = load_session(context)
+    assert session.offer is not None
+    assert session.offer.task is None
+    assert CLAIM not in texts(press(context, "d")), "what stands above it explains nothing"
+    press(context, "u")
+    assert context.screen.selected == "n1"
+    assert texts(load_session(context)) == CHAIN
 
 
 @pytest.mark.parametrize("listing", ["next", "draft"])
 def test_scores_that_are_no_numbers_are_told_and_asked_for_again_only_by_hand(
-    place: Place, listing: str
+    context: TreeContext, listing: str
 ) -> None:
     calls, healed = [], []
 
@@ -282,97 +283,99 @@ def test_scores_that_are_no_numbers_are_told_and_asked_for_again_only_by_hand(
         calls.append(prefix)
         return by(prefix, candidate) if healed else float("nan")
 
-    place = replace(place, suggester=proposing(scorer_of(nonsense)))
-    press(place, "d")
-    place.screen.turn_to(listing)
+    context = replace(context, suggester=proposing(scorer_of(nonsense)))
+    press(context, "d")
+    context.screen.turn_to(listing)
     for _ in range(3):
-        desk = set_desk(place)
-        assert desk.offer is not None
-        assert desk.offer.work is not None
-        assert "no numbers" in str(desk.offer.work.error)
-        assert (desk.shown, desk.looked_at, desk.evidence) == ((), (), None)
+        session = load_session(context)
+        assert session.offer is not None
+        assert session.offer.task is not None
+        assert "no numbers" in str(session.offer.task.error)
+        assert (session.shown, session.looked_at, session.evidence) == ((), (), None)
     asked = len(calls)
-    set_desk(place)
+    load_session(context)
     assert len(calls) == asked
     healed.append(True)
-    assert not set_desk(place).shown
-    assert place.suggester is not None
-    place.suggester.again()
-    assert texts(set_desk(place))[0] == CHAIN[0]
+    assert not load_session(context).shown
+    assert context.suggester is not None
+    context.suggester.retry()
+    assert texts(load_session(context))[0] == CHAIN[0]
 
 
 def test_nothing_is_shown_or_rejected_until_it_is_known_what(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    context: TreeContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(suggester_module, "WAIT", 0.01)
-    place = replace(place, suggester=proposing(loaded=False))
+    context = replace(context, suggester=proposing(loaded=False))
     for key in ("l", "f", "1", "d", "f"):
-        desk = press(place, key)
-        assert (desk.shown, desk.looked_at, desk.evidence) == ((), (), None)
-    assert len(place.shared.log.history(place.summary.id).events) == 1
+        session = press(context, key)
+        assert (session.shown, session.looked_at, session.evidence) == ((), (), None)
+    assert len(context.shared.log.history(context.summary.id).events) == 1
 
 
-def test_a_premise_that_no_model_can_read_whole(place: Place) -> None:
+def test_a_premise_that_no_model_can_read_whole(context: TreeContext) -> None:
     long = Corpus.of("long", [*TEXTS, "snow " * 500])
-    info = place.shared.corpora.add_corpus(long, author="Ada")
-    tree = place.shared.log.create(Create(hypothesis=CLAIM), author="Ada", corpus_id=info.id)
-    short = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(by, longest=40))
-    place = replace(
-        place,
-        summary=place.shared.log.summary(tree),
+    info = context.shared.corpora.add_corpus(long, author="Ada")
+    tree = context.shared.log.create(Create(hypothesis=CLAIM), author="Ada", corpus_id=info.id)
+    short = Scorer("mine", "mine@1", ScorerForm(), FakeScorer(by, max_length=40))
+    context = replace(
+        context,
+        summary=context.shared.log.summary(tree),
         corpus=long,
-        building=Work(value=TfidfIndex(long)),
+        building=Task(value=TfidfIndex(long)),
         screen=Screen(tree),
         suggester=proposing(short),
     )
-    assert len(press(place, "l").shown) == 6
-    act(place, Accept(node="n1", premise=long.premises[-1]))
-    place.screen.seen = 2
-    desk = set_desk(place)
-    assert desk.offer is not None
-    assert desk.offer.told is not None
-    assert desk.offer.told.dropped == 1
-    desk = press(place, "d")
-    assert desk.offer is not None
-    assert desk.offer.draft is not None
-    assert desk.offer.draft.dropped == 1
+    assert len(press(context, "l").shown) == 6
+    act(context, Accept(node="n1", premise=long.premises[-1]))
+    context.screen.version = 2
+    session = load_session(context)
+    assert session.offer is not None
+    assert session.offer.scores is not None
+    assert session.offer.scores.dropped == 1
+    session = press(context, "d")
+    assert session.offer is not None
+    assert session.offer.draft is not None
+    assert session.offer.draft.dropped == 1
 
 
-def test_two_authors_may_decide_on_the_same_proposal(place: Place) -> None:
-    desk = press(place, "d")
-    act(place, Accept(node="n1", premise=desk.shown[0].premise))
-    desk.run(Command("accept", desk.shown[0].premise.key))
-    assert place.screen.notice is not None
-    assert place.screen.notice[0] in ("conflict", "error")
-    desk = set_desk(place)
-    place.screen.seen = desk.history.seq
-    assert desk.shown[0].in_tree == "n2"
-    assert len(press(place, "2").history.tree.root.children) == 2
+def test_two_authors_may_decide_on_the_same_proposal(context: TreeContext) -> None:
+    session = press(context, "d")
+    act(context, Accept(node="n1", premise=session.shown[0].premise))
+    session.run(Command("accept", session.shown[0].premise.key))
+    assert context.screen.notice is not None
+    assert context.screen.notice[0] in ("conflict", "error")
+    session = load_session(context)
+    context.screen.version = session.history.seq
+    assert session.shown[0].in_tree == "n2"
+    assert len(press(context, "2").history.tree.root.children) == 2
 
 
-def test_keys_of_lists_mean_nothing_without_a_scorer(place: Place) -> None:
-    place = replace(place, suggester=None)
-    before = texts(set_desk(place))
+def test_keys_of_lists_mean_nothing_without_a_scorer(context: TreeContext) -> None:
+    context = replace(context, suggester=None)
+    before = texts(load_session(context))
     for key in ("l", "d"):
-        assert texts(press(place, key)) == before
-    assert (place.screen.listing, place.screen.drafts) == ("retrieved", {})
-    place.screen.turn_to("draft")  # it was here a moment ago
-    assert texts(set_desk(place)) == before
+        assert texts(press(context, key)) == before
+    assert (context.screen.listing, context.screen.drafts) == ("retrieved", {})
+    context.screen.turn_to("draft")  # it was here a moment ago
+    assert texts(load_session(context)) == before
 
 
 @pytest.fixture
 def with_scorer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Return what puts scorers in reach of the app."""
 
-    def put(*listed: ListedScorer, score: Any = by, longest: int = 1000) -> None:
-        monkeypatch.setattr("entail.ui.direction_arrows.gaussian_names", dict)
+    def put(*listed: ListedScorer, score: Any = by, max_length: int = 1000) -> None:
+        monkeypatch.setattr("entail.ui.trees.direction_hints.gaussian_names", dict)
         monkeypatch.setattr(suggester_module, "WARM_AFTER", 0)
         monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
         here = {one.name: f"{one.name}@1" for one in listed}
-        monkeypatch.setattr("entail.arcf.listing.scorer_revisions", lambda: here)
+        monkeypatch.setattr("entail.arcf.scoring.listing.scorer_revisions", lambda: here)
         monkeypatch.setattr(
-            "entail.arcf.scorer.load_scorer",
-            lambda name, **told: Scorer(name, f"{name}@1", ScorerForm(), FakeScorer(score, longest=longest)),
+            "entail.arcf.scoring.scorer.load_scorer",
+            lambda name, **told: Scorer(
+                name, f"{name}@1", ScorerForm(), FakeScorer(score, max_length=max_length)
+            ),
         )
 
     return put
@@ -430,27 +433,24 @@ def test_proposals_on_the_page(
     app = told(on_tree(app, tree))
     retrieved = rows(app)
     app = turn(app, tree, "retrieved", "next")
-    assert (
-        "The 5 that TF-IDF ranks first, ordered by its ranks and by how well they come next, as the first"
-        in said(app)
-    )
+    assert "Top 5 of TF-IDF, re-ranked by mine" in said(app)
     assert "next 1 · 9.000 · retrieved" in said(app)
     accept = next(b for b in app.button if str(b.key).startswith("accept-"))
     app = told(accept.click())
-    assert "in the light of the premise here, says mine" in said(app)
+    assert "re-ranked by mine by what you accepted" in said(app)
     app = turn(app, tree, "next", "draft")
-    assert "It goes on from the premise here" in said(app)
+    assert "It continues from the premise here" in said(app)
     assert not rows(app)
     app = told(app.button(key=f"draft-{tree}-n1").click())
-    assert "A chain drafted by mine, going on from the premise here" in said(app)
-    assert "It stopped by itself: the explanation as it is scores 5.00" in said(app)
+    assert "A chain drafted by mine, continuing from the premise here" in said(app)
+    assert "It looks complete" in said(app)
     assert [row.count("entail-proposed") for row in rows(app)] == [1, 1]
     app = told(next(b for b in app.button if str(b.key).startswith("accept-")).click())
     assert [row.count("entail-proposed") for row in rows(app)] == [0, 1], "what is decided is grey no more"
     app = told([b for b in app.button if str(b.key).startswith("reject-")][1].click())
-    assert "Every proposal is decided" in said(app)
+    assert "Every proposal is judged" in said(app)
     app = told(app.button(key=f"draft-{tree}-n1").click())
-    assert "going on from the 2 premises here" in said(app)
+    assert "continuing from the 2 premises here" in said(app)
     assert rows(app)
     assert CHAIN[2] not in "".join(rows(app)), "what was rejected is not proposed again"
     app = told(app.segmented_control(key="view").set_value("History"))
@@ -465,32 +465,32 @@ def test_the_page_says_what_a_scorer_did_not_read(
     app: AppTest, shared: Workspace, tree: str, with_scorer: Callable[..., None]
 ) -> None:
     """A row of 14 has room for a sentence of 4, a candidate and one premise: of two the older goes."""
-    with_scorer(LISTED, longest=14)
+    with_scorer(LISTED, max_length=14)
     app = turn(told(on_tree(app, tree)), tree, "retrieved", "next")
     assert "content_cut" not in said(app)
     for _ in range(2):
         app = told(next(b for b in app.button if str(b.key).startswith("accept-")).click())
-    assert "longer than the scorer reads: the oldest 1 premise was left out" in said(app)
+    assert "did not read 1 older premise" in said(app)
     app = turn(app, tree, "next", "draft")
     app = told(app.button(key=f"draft-{tree}-n1").click())
-    assert "longer than the scorer reads: the oldest 4 premises were left out" in said(app)
+    assert "did not read 4 older premises" in said(app)
 
 
-@pytest.mark.parametrize(("ends", "says"), [(1, "1 candidate is longer"), (2, "2 candidates are longer")])
+@pytest.mark.parametrize(("ends", "says"), [(1, "the end of 1 candidate."), (2, "the end of 2 candidates.")])
 def test_the_page_says_which_candidates_a_scorer_did_not_read_whole(
     app: AppTest, shared: Workspace, with_scorer: Callable[..., None], ends: int, says: str
 ) -> None:
-    with_scorer(LISTED, longest=24)
+    with_scorer(LISTED, max_length=24)
     long = [f"{'snow ' * 20}{number}" for number in range(ends)]
     info = shared.corpora.add_corpus(Corpus.of("long", [*TEXTS, *long]), author="Ada")
     tree = shared.log.create(Create(hypothesis=CLAIM), author="Ada", corpus_id=info.id)
     app = turn(told(on_tree(app, tree)), tree, "retrieved", "next")
-    assert f"{says} than half of what the scorer reads: the end was left out" in said(app)
-    assert "oldest" not in said(app)
+    assert says in said(app)
+    assert "older" not in said(app)
     app = turn(app, tree, "next", "draft")
     app = told(app.button(key=f"draft-{tree}-n1").click())
     assert "A chain drafted by mine" in said(app)
-    assert f"{says} than half of what the scorer reads" in said(app)
+    assert says in said(app)
 
 
 def test_a_scorer_that_fails_is_told_and_the_page_goes_on(
@@ -514,10 +514,10 @@ def test_of_several_scorers_one_is_picked_and_may_go(
     field = app.selectbox(key="proposed_by")
     assert (field.value, field.options) == ("mine", ["mine", "rival"])
     app = told(field.set_value("rival"))
-    assert "says rival" in said(app)
+    assert "re-ranked by rival" in said(app)
     monkeypatch.setattr(suggester_module, "list_scorers", lambda: [LISTED])
     app = told(app)
-    assert "says mine" in said(app)
+    assert "re-ranked by mine" in said(app)
     assert "proposed_by" not in app.session_state
 
 

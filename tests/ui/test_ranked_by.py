@@ -11,11 +11,11 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Corpus
 from entail.encoders.catalogue import resolve
 from entail.index.protocol import Manifest
-from entail.promotion import promote, roll_back
-from entail.trees.acts import Create
-from entail.ui.ranked_by import ACTIVE, chosen, ranking_of
-from entail.ui.resources import Workspace
-from entail.ui.screen import Screen
+from entail.registry import promote, roll_back
+from entail.trees.log.acts import Create
+from entail.ui.shared.resources import Workspace
+from entail.ui.trees.ranked_by import ACTIVE, ranking_of, selected_retriever
+from entail.ui.trees.screen import Screen
 from tests.ui.conftest import said, settled
 
 
@@ -108,16 +108,16 @@ def test_what_cannot_rank_is_said_and_another_one_can(
     promote("mine", by="Bo", corpus="grove", anyway=True)
     shutil.rmtree(tiny_home / "mine")
     app = settled(on_tree.run())
-    assert "'mine' cannot be had any more" in said(app)
+    assert "'mine' is not available" in said(app)
     assert not offered(app)
     app = settled(app.selectbox(key="retriever").set_value("tfidf").run())
     assert offered(app)
     (tmp_path / "data" / "active.json").write_text("{", encoding="utf-8")
     app = settled(app.run())
-    assert app.selectbox(key="retriever").options[0] == "Active: cannot be told"
+    assert app.selectbox(key="retriever").options[0] == "Active: unknown"
     assert offered(app)
     app = settled(app.selectbox(key="retriever").set_value(ACTIVE).run())
-    assert "put it back from a backup" in said(app)
+    assert "from a backup" in said(app)
 
 
 def test_another_encoder_under_the_promoted_name_does_not_rank(tree: str, tiny_home: Path) -> None:
@@ -125,19 +125,19 @@ def test_another_encoder_under_the_promoted_name_does_not_rank(tree: str, tiny_h
     card = tiny_home / "mine" / "adapter_config.json"
     card.write_text(card.read_text("utf-8") + "\n", "utf-8")
     ranking = ranking_of(ACTIVE, "grove")
-    assert "somebody put another encoder under its name" in str(ranking.problem)
-    assert ranking.take(Corpus.of("one", ["ba be"])).error is ranking.problem
+    assert "weights changed since" in str(ranking.problem)
+    assert ranking.get_or_start(Corpus.of("one", ["ba be"])).error is ranking.problem
     assert ranking.encoder == "minilm", "what is warmed is something that can be loaded"
 
 
 def test_the_watch_sees_a_promotion_and_not_a_choice_by_hand(tree: str) -> None:
     follows, by_hand = ranking_of(ACTIVE, "grove"), ranking_of("tfidf", "grove")
     elsewhere = ranking_of(ACTIVE, None)
-    assert not follows.outdated
+    assert not follows.is_outdated
     promote("mine", by="Bo", corpus="grove", anyway=True)
-    assert follows.outdated
-    assert not by_hand.outdated
-    assert not elsewhere.outdated
+    assert follows.is_outdated
+    assert not by_hand.is_outdated
+    assert not elsewhere.is_outdated
 
 
 def test_a_choice_that_is_gone_gives_way_to_what_is_active(shared: Workspace, app: AppTest) -> None:
@@ -145,7 +145,7 @@ def test_a_choice_that_is_gone_gives_way_to_what_is_active(shared: Workspace, ap
 
     st.session_state["retriever"] = "team-gone-1"
     try:
-        assert chosen() == ACTIVE
+        assert selected_retriever() == ACTIVE
     finally:
         del st.session_state["retriever"]
 
@@ -168,7 +168,7 @@ def test_shared_words_count_beside_an_encoder_where_the_author_says_so(
     assert evidence.retriever == "tiny+bm25"
     assert evidence.revision.startswith(f"{resolve('tiny').revision}+0.1*bm25")
     app.segmented_control(key="view").set_value("History")
-    assert "tiny and shared words" in said(settled(app.run()))
+    assert "tiny + keywords" in said(settled(app.run()))
     promote("mine", by="Bo", corpus="grove", anyway=True)
     app = settled(app.run())
     assert app.toggle(key="shared_words").value, "who follows what is active goes on with shared words"
@@ -181,7 +181,7 @@ def test_shared_words_count_beside_an_encoder_where_the_author_says_so(
 
 
 def test_what_ranks_has_one_name_with_shared_words_and_one_without() -> None:
-    plain, both = ranking_of("mine", None), ranking_of("mine", None, words=True)
+    plain, both = ranking_of("mine", None), ranking_of("mine", None, keywords=True)
     assert (plain.name, both.name) == ("mine", "mine+bm25")
-    assert (both.alone, both.encoder) == ("mine", "mine")
-    assert ranking_of("bm25", None, words=True).name == "bm25"
+    assert (both.base, both.encoder) == ("mine", "mine")
+    assert ranking_of("bm25", None, keywords=True).name == "bm25"

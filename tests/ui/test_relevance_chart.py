@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from entail.tuning.relevance import BINS, Relevance
-from entail.ui.relevance_chart import (
+from entail.ui.claims.relevance_chart import (
     draw_quartiles,
     draw_relevance,
     marks_of,

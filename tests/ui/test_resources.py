@@ -1,4 +1,4 @@
-"""The shelf of indexes: what is built, shared, and said when it cannot be."""
+"""Encoders and indexes that all sessions share."""
 
 import threading
 from collections.abc import Callable
@@ -10,28 +10,31 @@ import pytest
 from entail.data.bundled import sample_corpus
 from entail.data.records import Corpus
 from entail.errors import EntailError
-from entail.index import retriever as retriever_module
-from entail.index.dense import DenseIndex
-from entail.ui.resources import Shelf
+from entail.index import factory as retriever_module
+from entail.index.flat import DenseIndex
+from entail.ui.shared.resources import ModelCache
+from entail.ui.shared.tasks import task_cache
 
 CORPUS = Corpus.of("two", ["ice is cold", "fire is hot"])
 
 
+@pytest.fixture(autouse=True)
+def empty_cache() -> None:
+    task_cache.clear()
+
+
 def test_all_share_one_index() -> None:
-    shelf = Shelf()
-    one, other = (shelf.take("tfidf", CORPUS, wait=30) for _ in range(2))
+    models = ModelCache()
+    one, other = (models.get_or_start("tfidf", CORPUS, wait=30) for _ in range(2))
     assert one.value is not None
     assert one is other
 
 
-def test_the_one_used_least_recently_goes_first() -> None:
-    shelf = Shelf(capacity=2)
-    first = shelf.take("tfidf", CORPUS, wait=30)
-    second = shelf.take("bm25", CORPUS, wait=30)
-    assert shelf.take("tfidf", CORPUS) is first
-    shelf.take("tfidf", Corpus.of("one", ["snow is ice"]), wait=30)
-    assert shelf.take("tfidf", CORPUS) is first
-    assert shelf.take("bm25", CORPUS, wait=30) is not second
+def test_another_corpus_has_another_index() -> None:
+    models = ModelCache()
+    first = models.get_or_start("tfidf", CORPUS, wait=30)
+    assert models.get_or_start("tfidf", Corpus.of("one", ["snow is ice"]), wait=30) is not first
+    assert models.get_or_start("tfidf", CORPUS) is first
 
 
 @pytest.mark.parametrize("error", [RuntimeError("CUDA out of memory"), MemoryError(), OSError("disk full")])
@@ -41,14 +44,14 @@ def test_whatever_goes_wrong_is_told_and_can_be_tried_again(
     def fail(*args: object, **options: object) -> None:
         raise error
 
-    shelf = Shelf()
+    models = ModelCache()
     with monkeypatch.context() as broken:
         broken.setattr(retriever_module, "retriever", fail)
-        building = shelf.take("tfidf", CORPUS, wait=30)
+        building = models.get_or_start("tfidf", CORPUS, wait=30)
     assert building.value is None
     assert isinstance(building.error, EntailError)
     assert type(error).__name__ in str(building.error)
-    assert shelf.take("tfidf", CORPUS, wait=30).value is not None
+    assert models.get_or_start("tfidf", CORPUS, wait=30).value is not None
 
 
 def test_encoders_with_one_premise_tower_share_one_index_though_both_are_asked_at_once(
@@ -62,7 +65,7 @@ def test_encoders_with_one_premise_tower_share_one_index_though_both_are_asked_a
     (folder / "adapter_model.safetensors").write_bytes(b"never read")
     card = '{"base": "minilm", "towers": "single"}'
     (folder / "entail.json").write_text(card, encoding="utf-8")
-    shelf, corpus = Shelf(), sample_corpus()
+    models, corpus = ModelCache(), sample_corpus()
     begun, wait = threading.Event(), threading.Event()
     dense = DenseIndex.__init__
 
@@ -72,9 +75,9 @@ def test_encoders_with_one_premise_tower_share_one_index_though_both_are_asked_a
         dense(*args, **options)
 
     monkeypatch.setattr(DenseIndex, "__init__", slow)
-    first = shelf.take("minilm", corpus, wait=0)
+    first = models.get_or_start("minilm", corpus, wait=0)
     assert begun.wait(30)
-    second = shelf.take("tuned", corpus, wait=0.2)
+    second = models.get_or_start("tuned", corpus, wait=0.2)
     assert not second.done.is_set()
     wait.set()
     assert first.done.wait(30)
@@ -86,32 +89,32 @@ def test_encoders_with_one_premise_tower_share_one_index_though_both_are_asked_a
 
 
 def test_an_encoder_that_was_made_anew_under_its_name_ranks_at_once(trained: Callable[..., Path]) -> None:
-    folder, shelf = trained("mine"), Shelf()
-    first = shelf.take("mine", CORPUS, wait=60)
+    folder, models = trained("mine"), ModelCache()
+    first = models.get_or_start("mine", CORPUS, wait=60)
     assert first.value is not None
     card = folder / "adapter_config.json"
     card.write_text(card.read_text("utf-8") + "\n", "utf-8")
-    second = shelf.take("mine", CORPUS, wait=60)
+    second = models.get_or_start("mine", CORPUS, wait=60)
     assert second.value is not None
     assert second.value.manifest.revision != first.value.manifest.revision
 
 
 def test_a_released_encoder_comes_back_when_it_is_asked_for(trained: Callable[..., Path]) -> None:
     trained("mine")
-    shelf = Shelf()
-    first = shelf.take("mine", CORPUS, wait=60)
+    models = ModelCache()
+    first = models.get_or_start("mine", CORPUS, wait=60)
     assert first.value is not None
-    shelf.encoder("mine").load()
-    assert shelf.held("mine") is not None
-    shelf.release("mine")
-    assert shelf.held("mine") is None
-    again = shelf.take("mine", CORPUS, wait=60)
+    models.encoder("mine").load()
+    assert models.loaded("mine") is not None
+    models.release("mine")
+    assert models.loaded("mine") is None
+    again = models.get_or_start("mine", CORPUS, wait=60)
     assert again is not first
     assert again.value is not None
     first.value.search(["ba be"], k=1)  # who was at it goes on
 
 
 def test_a_retriever_that_is_gone_is_an_error_of_the_work(trained: Callable[..., Path]) -> None:
-    work = Shelf().take("nowhere", CORPUS)
+    work = ModelCache().get_or_start("nowhere", CORPUS)
     assert "no encoder is called 'nowhere'" in str(work.error)
     assert work.done.is_set()

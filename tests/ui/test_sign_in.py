@@ -8,11 +8,11 @@ from streamlit.testing.v1 import AppTest
 
 from entail.errors import SettingsError
 from entail.settings import load_settings
-from entail.trees.acts import Create, Write
-from entail.trees.seed import SAMPLE_ID
-from entail.ui import sign_in
-from entail.ui.author import DIALOG
-from entail.ui.resources import Workspace
+from entail.trees.log.acts import Create, Write
+from entail.trees.store.seed import SAMPLE_ID
+from entail.ui.frame import sign_in
+from entail.ui.frame.author import DIALOG
+from entail.ui.shared.resources import Workspace
 
 ROOT = Path(__file__).parents[2]
 AUTH = {
@@ -37,7 +37,7 @@ def labels(app: AppTest) -> list[str]:
 def claims(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return what the provider says of who signed in; nobody has while it is empty."""
     told: dict[str, Any] = {}
-    monkeypatch.setattr(sign_in, "claims", lambda: told or None)
+    monkeypatch.setattr(sign_in, "provider_claims", lambda: told or None)
     return told
 
 
@@ -67,7 +67,7 @@ def test_nothing_is_written_before_somebody_signed_in(home: AppTest, shared: Wor
     assert "Sign in" in labels(app)
     assert not [field for field in app.text_input if field.label == "Your name"]
     app = start_tree(app)
-    assert "First sign in" in words(app)
+    assert "Sign in first" in words(app)
     assert not own_trees(shared)
 
 
@@ -75,8 +75,8 @@ def test_a_name_that_is_still_in_a_field_is_not_believed(shared: Workspace, clai
     def asks() -> None:
         import streamlit as st
 
-        from entail.ui.author import answered
-        from entail.ui.resources import workspace
+        from entail.ui.frame.author import answered
+        from entail.ui.shared.resources import workspace
 
         st.text(answered(workspace().authors) or "nobody")
 
@@ -152,7 +152,7 @@ def test_a_section_that_lacks_something_says_so_and_shows_no_secret(home: AppTes
     app = home.run()
     app = next(button for button in app.button if button.label == "Sign in").click().run()
     assert not app.exception
-    assert "not set up as it should be" in words(app)
+    assert "not configured correctly" in words(app)
     assert AUTH["client_secret"] not in words(app)
 
 
@@ -174,7 +174,7 @@ def test_nothing_is_shown_where_one_signs_in_to_read(
 ) -> None:
     monkeypatch.setenv("ENTAIL_SIGN_IN", "to-read")
     app = home.run()
-    assert "Sign in to see anything" in words(app)
+    assert "Sign in to view" in words(app)
     assert "Start" not in labels(app)
     claims.update(ada())
     assert "Start" in labels(app.run())
@@ -200,8 +200,8 @@ def test_a_typed_name_is_marked_as_one_and_a_vouched_one_as_that(
     app = app.switch_page("pages/Trees.py").run()
     assert not app.exception
     shown = words(app)
-    assert "**Bob** :gray[unverified]  beginning the tree" in shown
-    assert "**Ada Lovelace** :material/verified_user:  writing" in shown
+    assert "**Bob** :gray[unverified]  started the tree" in shown
+    assert "**Ada Lovelace** :material/verified_user:  wrote" in shown
 
 
 def test_a_name_that_was_vouched_for_is_gone_where_nobody_signs_in_any_more(

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from entail.data.records import Corpus
-from entail.evaluation.comparison import compare
+from entail.evaluation.retrieval.comparison import compare
 from entail.index.lexical import Bm25Index, TfidfIndex
-from entail.ui.compare_marks import OTHER, REFERENCE
-from entail.ui.slopes import Slope, draw_slopes, height_of, slopes_of
+from entail.ui.compare.slopes import Slope, draw_slopes, height_of, slopes_of
+from entail.ui.shared.chart_marks import OTHER, REFERENCE
 
 LINES = [
     Slope("moved far", (31, 2), REFERENCE, "in a reference tree"),
-    Slope("stayed", (1, 1), OTHER, "nothing known"),
+    Slope("stayed", (1, 1), OTHER, "Not judged"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Trees from one file to another, by what the names end in."""
+"""Conversion of trees between files, by the suffixes of their names."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.data.writing import write_text
 from entail.errors import DataError, FormatError
-from entail.trees.acts import Create
 from entail.trees.formats.dot import to_dot
-from entail.trees.formats.entailment_bank import from_jsonl, to_jsonl
+from entail.trees.formats.entailment_bank import from_jsonl, grow, to_jsonl
 from entail.trees.formats.graphml import from_graphml, to_graphml
 from entail.trees.formats.html import to_html
-from entail.trees.formats.pairs import to_pairs_csv
 from entail.trees.formats.svg import to_svg
-from entail.trees.tree import Tree
-from entail.trees.unfold import grow
+from entail.trees.formats.tables import to_pairs_csv
+from entail.trees.log.acts import Create
+from entail.trees.log.tree import Tree
 
 _READERS: dict[str, Callable[[Source, str, Corpus | None], list[Create]]] = {
     ".jsonl": lambda source, name, corpus: from_jsonl(source, name=name, corpus=corpus),
-    ".graphml": lambda source, name, corpus: [_found_in(corpus, from_graphml(source, name=name))],
+    ".graphml": lambda source, name, corpus: [_look_up(corpus, from_graphml(source, name=name))],
 }
 _ONE: dict[str, Callable[[Tree], str]] = {
     ".dot": to_dot,
@@ -41,11 +40,11 @@ _PACKED = ".gz"
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """What `convert` did.
+    """Result of `convert`.
 
     Attributes:
-        trees: How many trees were written.
-        files: The files they were written to, in the order of the trees.
+        trees: Number of trees.
+        files: Written files, in the order of the trees.
     """
 
     trees: int
@@ -55,22 +54,21 @@ class Converted:
 def convert(
     source: str | os.PathLike[str], target: str | os.PathLike[str], *, row: int | None = None
 ) -> Converted:
-    """Write the trees of one file into another, in the format that its name ends in.
+    """Write the trees of one file into another, in the format of its suffix.
 
-    In: `.jsonl` (official EntailmentBank), `.graphml`. Out: both, `.csv` (parent-child pairs, the column
-    `tree` counts the rows from 1), `.dot`, `.svg`, `.html`. `.jsonl` and `.csv` hold any number of trees; of
-    the others each tree gets a file of its own, numbered as its row (`out-001.svg`), if there is more than
-    one. `.jsonl.gz` and `.csv.gz` are packed. What is there already is replaced, each file whole or not at
-    all.
+    Reads `.jsonl` (official EntailmentBank) and `.graphml`. Writes both, `.csv` (parent-child pairs, rows
+    counted from 1 in the column `tree`), `.dot`, `.svg` and `.html`. `.jsonl` and `.csv` have any number of
+    trees, also compressed as `.gz`. In the other formats several trees become several files, numbered by row
+    (`out-001.svg`). Existing files are replaced, each as a whole.
 
     Args:
         source: File to read.
         target: File to write.
-        row: Take this row only, the first is 1.
+        row: Row to convert, counted from 1; all by default.
 
     Raises:
-        FormatError: If a name has an unknown ending, or the source is malformed.
-        ProofError: If a proof is not sound, or cannot be written.
+        FormatError: If a suffix is unknown, or the source is malformed.
+        ProofError: If a proof is invalid, or cannot be written.
         DataError: If there is no such row, or a file cannot be written.
     """
     source, target = Path(source), Path(target)
@@ -94,23 +92,23 @@ def convert(
 
 
 def read_acts(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> list[Create]:
-    """Return the acts that begin an authored tree with each tree of a file, by what its name ends in.
+    """Return the acts that create the trees of a file, in the format of its suffix.
 
     Args:
-        source: `.jsonl` (official EntailmentBank), `.jsonl.gz` or `.graphml`: a path, or what is in it.
-        name: How the file is called, for bytes.
-        corpus: Where the premises come from; those that it holds are known as its own.
+        source: Path, or content, of a `.jsonl` (official EntailmentBank), `.jsonl.gz` or `.graphml` file.
+        name: Name of the file, for content.
+        corpus: Corpus to look the premises up in.
 
     Raises:
-        FormatError: If the name has an unknown ending, or the source is malformed.
-        ProofError: If a proof is not sound.
+        FormatError: If the suffix is unknown, or the source is malformed.
+        ProofError: If a proof is invalid.
     """
     shown = source_name(source, name)
     return _READERS[_suffix(Path(shown), sorted(_READERS), "read")](source, shown, corpus)
 
 
-def _found_in(corpus: Corpus | None, act: Create) -> Create:
-    """Say of each node whether it is a premise of the corpus, as `unfold` does."""
+def _look_up(corpus: Corpus | None, act: Create) -> Create:
+    """Return the act with the keys of those nodes that are premises of the corpus, as in `unfold`."""
     if corpus is None:
         return act
     nodes = tuple(

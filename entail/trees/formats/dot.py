@@ -1,11 +1,11 @@
-"""Trees as DOT, the language of Graphviz."""
+"""Export to DOT, the language of Graphviz."""
 
 from __future__ import annotations
 
-from entail.trees.appearance import FONT_SIZE, LIGHT, SHAPES, Theme
 from entail.trees.formats.escaping import dot_quoted
-from entail.trees.layout import layout
-from entail.trees.tree import Tree
+from entail.trees.layout.appearance import FONT_SIZE, LIGHT, SHAPES, Theme
+from entail.trees.layout.positions import layout
+from entail.trees.log.tree import Tree
 
 _STYLES = {"ellipse": "filled", "rounded": "filled,rounded", "rectangle": "filled", "dashed": "filled,dashed"}
 

@@ -1,15 +1,20 @@
-"""Authored trees as official EntailmentBank JSONL, and back."""
+"""Official EntailmentBank rows and authored trees, converted into each other."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from entail.data.entailment_bank import format_trees, read_trees
+from entail.data.entailment_bank.proof import MAX_NODES
+from entail.data.entailment_bank.trees import format_trees, read_trees
 from entail.data.reading import Source
-from entail.data.records import Corpus
-from entail.trees.acts import Create
-from entail.trees.tree import Tree
-from entail.trees.unfold import refold, unfold
+from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
+from entail.data.text import fold, premise_key
+from entail.errors import ProofError
+from entail.trees.log.acts import Create, GivenNode
+from entail.trees.log.tree import ROOT, Node, Tree, TreeBuilder
 
 
 def to_jsonl(trees: Iterable[Tree], *, corpus: Corpus | None = None) -> str:
@@ -29,3 +34,315 @@ def from_jsonl(source: Source, *, name: str | None = None, corpus: Corpus | None
         ProofError: If a proof is not sound.
     """
     return [unfold(tree, corpus=corpus) for tree in read_trees(source, name=name)]
+
+
+_SENTENCE, _CONCLUSION = re.compile(r"sent[0-9]+"), re.compile(r"int[0-9]+")
+
+
+def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
+    """Return the act that begins an authored tree with an official row.
+
+    Each use of a sentence is a node, depth first, in the order of its step; a premise that a step names twice
+    is one node. Intermediate conclusions that nothing uses hang under nothing. Labels are the row's ids.
+
+    A node's key says which premise of the corpus it is, so it is set where `corpus` holds its text. Without
+    a corpus every leaf gets the key of its text, for a premise is its text.
+
+    `source` keeps, as plain JSON, what `refold` needs to write the row again: id, question, answer, all
+    sentences (distractors too), intermediates, the steps as they stood and the other fields of the row.
+
+    Raises:
+        ProofError: If the proof names an unknown sentence, has a cycle, or unfolds to more than
+            `MAX_NODES` nodes.
+
+    >>> steps = (Step(("sent1",), "hypothesis"),)
+    >>> unfold(ExplanationTree("r", "ice is cold", {"sent1": "ice is frozen"}, steps=steps)).nodes
+    (GivenNode(text='ice is frozen', parent=-1, label='sent1', key='...'),)
+    """
+    premises: dict[str, dict[str, None]] = {}
+    for step in tree.steps:
+        premises.setdefault(step.conclusion, {}).update(dict.fromkeys(step.premises))
+    used = {premise for below in premises.values() for premise in below}
+    loose = [conclusion for conclusion in premises if conclusion != HYPOTHESIS and conclusion not in used]
+    stack: list[tuple[str, int | None]] = [(label, None) for label in reversed(loose)]
+    stack += [(label, -1) for label in reversed(premises.get(HYPOTHESIS, {}))]
+    nodes: list[GivenNode] = []
+    while stack:
+        label, parent = stack.pop()
+        if len(nodes) == MAX_NODES:
+            raise ProofError(
+                f"the proof of row {tree.id!r} unfolds to more than {MAX_NODES} nodes: it has a cycle, or "
+                "its steps use each other too often to be shown as a tree"
+            )
+        below = premises.get(label, {})
+        try:
+            text = tree.text(label)
+        except KeyError:
+            raise ProofError(
+                f"the proof of row {tree.id!r} names {label}, which is neither one of its "
+                f"{len(tree.sentences)} sentences nor one of its {len(tree.intermediates)} conclusions"
+            ) from None
+        is_premise = corpus.position(text) is not None if corpus else not below
+        nodes.append(GivenNode(text, parent, label, premise_key(text) if is_premise else None))
+        stack += [(premise, len(nodes) - 1) for premise in reversed(below)]
+    lost = premises.keys() - {HYPOTHESIS} - {node.label for node in nodes}
+    if lost or HYPOTHESIS in used:
+        cycle = ", ".join(sorted(lost or {HYPOTHESIS}))
+        raise ProofError(f"the proof of row {tree.id!r} has a cycle: {cycle}")
+    return Create(hypothesis=tree.hypothesis, nodes=tuple(nodes), source=_source(tree))
+
+
+def grow(act: Create) -> Tree:
+    """Return the tree that an act begins, without a log.
+
+    >>> grow(Create(hypothesis="ice is cold")).root.text
+    'ice is cold'
+    """
+    builder = TreeBuilder()
+    builder.apply(act, seq=1, author="")
+    return builder.freeze(seq=1)
+
+
+def _source(tree: ExplanationTree) -> dict[str, Any]:
+    # Pairs rather than objects: a database may keep the keys of a JSON object in an order of its own.
+    return {
+        "format": "entailment_bank",
+        "id": tree.id,
+        "question": tree.question,
+        "answer": tree.answer,
+        "sentences": [list(pair) for pair in tree.sentences.items()],
+        "intermediates": [list(pair) for pair in tree.intermediates.items()],
+        "steps": [[step.conclusion, list(step.premises)] for step in tree.steps],
+        "distractors": list(tree.distractors),
+        "extra": _plain(tree.extra),
+    }
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+@dataclass
+class _Sentence:
+    """Nodes that are one sentence of the row: same text, same sentences below."""
+
+    text: str
+    below: tuple[int, ...]
+    wanted: str | None
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What an imported row said; all empty for a tree that began here."""
+
+    id: str | None = None
+    question: str = ""
+    answer: str = ""
+    sentences: dict[str, str] = field(default_factory=dict)
+    intermediates: dict[str, str] = field(default_factory=dict)
+    steps: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    distractors: tuple[str, ...] = ()
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tree: Tree) -> _Source:
+        said = tree.source
+        if said.get("format") != "entailment_bank":
+            return cls()
+        return cls(
+            id=said["id"],
+            question=said["question"],
+            answer=said["answer"],
+            sentences=dict(said["sentences"]),
+            intermediates=dict(said["intermediates"]),
+            steps={conclusion: tuple(premises) for conclusion, premises in said["steps"]},
+            distractors=tuple(said["distractors"]),
+            extra=dict(said["extra"]),
+        )
+
+
+def refold(tree: Tree, *, corpus: Corpus | None = None, id: str | None = None) -> ExplanationTree:
+    """Return an authored tree as an official row; equal sentences with equal premises are one again.
+
+    Of an imported tree, sentences and conclusions keep their labels, also reworded, and new ones get the
+    next free `sentN` and `intN`; a tree that began here is numbered in the order of its steps. An untouched
+    imported tree gives exactly the steps it came with. Every conclusion is drawn before it is used.
+
+    The context holds what the proof uses, the sentences that the row came with, and the premises that
+    authors rejected, if the tree does not say them somewhere: the last two are its distractors. An imported
+    sentence that is now concluded from others is an intermediate, and no longer in the context.
+
+    A conclusion whose premises were all taken away is a leaf of the export, a `sentN`: the format knows no
+    conclusion without a step. A loose node without premises takes part in no step and is left out, and so
+    are all steps of a tree whose hypothesis has no premises: there is no proof of it yet.
+
+    Args:
+        tree: An authored tree.
+        corpus: Adds `premise_ids` to the row's other fields: the corpus's own ids of the sentences, where it
+            has any.
+        id: The row's id; without it the id it was imported with, else the key of its hypothesis.
+    """
+    source = _Source.of(tree)
+    sentences, hypothesis = _join(tree)
+    _keep_labels(sentences, source)
+    order = _order(sentences, hypothesis, source) if tree.root.children else []
+    _number(sentences, order, source)
+    steps = tuple(_step(sentences, i, hypothesis, source) for i in order)
+    used = dict.fromkeys(premise for step in steps for premise in step.premises)
+    context = _context(tree, sentences, source, used)
+    extra = dict(source.extra)
+    if corpus is not None:
+        held = {label: corpus.position(text) for label, text in context.items()}
+        ids = {label: corpus.premises[at].source_id for label, at in held.items() if at is not None}
+        if any(ids.values()):
+            extra["premise_ids"] = {label: given for label, given in ids.items() if given}
+    unused = [label for label in context if label not in used] if steps else []
+    return ExplanationTree(
+        id=id or source.id or premise_key(tree.root.text),
+        hypothesis=tree.root.text,
+        sentences=context,
+        intermediates={str(sentences[i].label): sentences[i].text for i in order if i != hypothesis},
+        steps=steps,
+        distractors=tuple(dict.fromkeys([*(d for d in source.distractors if d in unused), *unused])),
+        question=source.question,
+        answer=source.answer,
+        extra=extra,
+    )
+
+
+def _bottom_up(tree: Tree, start: str) -> Iterator[Node]:
+    """Yield a node and all below it, depth first, each after its premises."""
+    stack = [(start, False)]
+    while stack:
+        node_id, below_done = stack.pop()
+        node = tree.node(node_id)
+        if below_done or not node.children:
+            yield node
+        else:
+            stack.append((node_id, True))
+            stack += [(child, False) for child in reversed(node.children)]
+
+
+def _join(tree: Tree) -> tuple[list[_Sentence], int]:
+    """Return the distinct sentences, each after those below it, and where the hypothesis stands."""
+    sentences: list[_Sentence] = []
+    same: dict[tuple[str, frozenset[int]], list[int]] = {}
+    of_node: dict[str, int] = {}
+    for start in (ROOT, *tree.loose):
+        for node in _bottom_up(tree, start):
+            if node.parent is None and not node.children and node.id != ROOT:
+                continue
+            below = tuple(dict.fromkeys(of_node[child] for child in node.children))
+            twins = same.setdefault((fold(node.text), frozenset(below)), [])
+            own_label = (_CONCLUSION if below else _SENTENCE).fullmatch(node.label or "")
+            wanted = node.label if own_label else None
+            fits = (i for i in twins if wanted is None or sentences[i].wanted in (wanted, None))
+            at = next(fits, len(sentences)) if node.id != ROOT else len(sentences)
+            if at < len(sentences):
+                sentences[at].wanted = sentences[at].wanted or wanted
+            else:
+                sentences.append(_Sentence(node.text, below, wanted))
+                if node.id != ROOT:
+                    twins.append(at)
+            of_node[node.id] = at
+    sentences[of_node[ROOT]].label = HYPOTHESIS
+    return sentences, of_node[ROOT]
+
+
+def _keep_labels(sentences: list[_Sentence], source: _Source) -> None:
+    """Give each sentence the imported label it has a claim on: first by its words, then by its place."""
+    said = {**source.sentences, **source.intermediates}
+    by_text: dict[tuple[bool, str], list[str]] = {}
+    for label, text in said.items():
+        by_text.setdefault((label in source.intermediates, fold(text)), []).append(label)
+    taken: set[str] = set()
+
+    def claim(sentence: _Sentence, label: str | None) -> None:
+        if sentence.label is None and label is not None and label not in taken:
+            sentence.label = label
+            taken.add(label)
+
+    for sentence in sentences:
+        if sentence.wanted and fold(said.get(sentence.wanted, "")) == fold(sentence.text):
+            claim(sentence, sentence.wanted)
+    for sentence in sentences:
+        for label in by_text.get((bool(sentence.below), fold(sentence.text)), ()):
+            claim(sentence, label)
+    for sentence in sentences:
+        claim(sentence, sentence.wanted)
+
+
+def _order(sentences: list[_Sentence], hypothesis: int, source: _Source) -> list[int]:
+    """Return the conclusions in the order of their steps.
+
+    Imported ones stay in the row's order, a new one goes right before the first that uses it; what is used
+    comes first in any case.
+    """
+    import networkx as nx
+
+    imported = {label: place for place, label in enumerate(source.steps)}
+    graph = nx.DiGraph()
+    place: dict[int, tuple[int, int, int]] = {}
+    for i in reversed(range(len(sentences))):
+        sentence = sentences[i]
+        if not sentence.below:
+            continue
+        uses = [place[above] for above in graph.successors(i)] if i in graph else []
+        known = imported.get(sentence.label or "", len(imported) if i == hypothesis else None)
+        first_use = min(uses, default=(len(imported), 0, 0))[0]
+        place[i] = (first_use, 0, i) if known is None else (known, 1, i)
+        graph.add_node(i)
+        graph.add_edges_from((below, i) for below in sentence.below if sentences[below].below)
+    return list(nx.lexicographical_topological_sort(graph, key=place.__getitem__))
+
+
+def _number(sentences: list[_Sentence], order: list[int], source: _Source) -> None:
+    """Give what has no label yet the next free number, in the order of the steps."""
+    labels = {*source.sentences, *source.intermediates, *(s.label for s in sentences if s.label)}
+    for i in order:
+        for at in (*sentences[i].below, i):
+            sentence = sentences[at]
+            if sentence.label is None and (at == i or not sentence.below):
+                sentence.label = _next_label("int" if sentence.below else "sent", labels)
+                labels.add(sentence.label)
+
+
+def _next_label(stem: str, labels: set[str]) -> str:
+    return f"{stem}{1 + max((int(la[len(stem) :]) for la in labels if la.startswith(stem)), default=0)}"
+
+
+def _step(sentences: list[_Sentence], i: int, hypothesis: int, source: _Source) -> Step:
+    conclusion = str(sentences[i].label)
+    premises = tuple(str(sentences[below].label) for below in sentences[i].below)
+    # A few official steps name a premise twice; the tree shows it once, and untouched it is written twice.
+    as_it_stood = source.steps.get(conclusion, ())
+    return Step(as_it_stood if tuple(dict.fromkeys(as_it_stood)) == premises else premises, conclusion)
+
+
+def _context(
+    tree: Tree, sentences: list[_Sentence], source: _Source, used: Mapping[str, None]
+) -> dict[str, str]:
+    """Return label -> text of what the proof uses, of what the row came with, and of what was rejected."""
+    texts = {str(sentence.label): sentence.text for sentence in sentences if not sentence.below}
+    concluded = {node.label for node in tree.nodes.values() if node.children}
+    context = {
+        label: texts.get(label, text)
+        for label, text in source.sentences.items()
+        if label in used or label not in concluded
+    }
+    context |= {label: texts[label] for label in used if label in texts}
+    known = {fold(text) for text in context.values()}
+    labels = {*context, *source.sentences}
+    judgements = sorted(tree.judgements.values(), key=lambda judgement: judgement.seq)
+    for premise in (judgement.premise for judgement in judgements if not judgement.accepted):
+        if fold(premise.text) not in known and fold(premise.text) not in tree.folded:
+            label = _next_label("sent", labels)
+            context[label] = premise.text
+            known.add(fold(premise.text))
+            labels.add(label)
+    return context

@@ -11,9 +11,9 @@ _FORMULA = (*"=+-@\t\r", *"\uff1d\uff0b\uff0d\uff20")  # the last four: the same
 
 
 def printable(text: str) -> str:
-    r"""Return the text with what no XML 1.0 document and no UTF-8 file can hold replaced by U+FFFD.
+    r"""Return the text with characters invalid in XML 1.0 or UTF-8 replaced by U+FFFD.
 
-    These are control characters, lone surrogates, and the two last code points of the first plane.
+    These are control characters, lone surrogates and the last two code points of the first plane.
 
     >>> printable("a\x07b")
     'a\ufffdb'
@@ -22,9 +22,9 @@ def printable(text: str) -> str:
 
 
 def dot_quoted(text: str) -> str:
-    r"""Return the text as a quoted string of DOT that Graphviz draws as this very text.
+    r"""Return the text as a quoted DOT string.
 
-    Graphviz reads backslash sequences and HTML entities in labels, so `\` and `&` are escaped too.
+    Graphviz interprets backslash sequences and HTML entities in labels, so `\` and `&` are escaped, too.
 
     >>> print(dot_quoted('a "b" \\N &lt;'))
     "a \"b\" \\N &amp;lt;"
@@ -34,7 +34,7 @@ def dot_quoted(text: str) -> str:
 
 
 def script_json(value: Any) -> str:  # noqa: ANN401 - JSON is of any type
-    r"""Return JSON that can stand in a `<script>` element: it holds no `<`, so nothing ends the element.
+    r"""Return JSON for a `<script>` element: without `<`, which could end the element.
 
     >>> script_json("</script>")
     '"\\u003c/script>"'
@@ -43,11 +43,10 @@ def script_json(value: Any) -> str:  # noqa: ANN401 - JSON is of any type
 
 
 def cell(text: str) -> str:
-    """Return the text as a cell that no spreadsheet takes for a formula.
+    """Return the text as a cell that no spreadsheet evaluates as a formula.
 
-    Before a text that begins with ``= + - @``, a tab or a carriage return (after spaces, too) stands an
-    apostrophe, which spreadsheets do not show (OWASP, "CSV injection"). Who reads the file back takes it off;
-    a premise is known by its key in any case.
+    A text that starts with ``= + - @``, a tab or a carriage return (after spaces, too) gets an apostrophe in
+    front, which spreadsheets hide (OWASP, "CSV injection"). Remove it when reading the file back.
 
     >>> cell("=1+1"), cell("ice is cold")
     ("'=1+1", 'ice is cold')

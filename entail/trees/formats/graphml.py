@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from entail.data.reading import Source, read_text, source_name
 from entail.errors import FormatError
-from entail.trees.acts import Create, GivenNode
+from entail.trees.formats.entailment_bank import grow, refold
 from entail.trees.formats.escaping import printable
-from entail.trees.layout import rejected_id
-from entail.trees.tree import Node, Tree
-from entail.trees.unfold import grow, refold
+from entail.trees.layout.positions import rejected_id
+from entail.trees.log.acts import Create, GivenNode
+from entail.trees.log.tree import Node, Tree
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -8,7 +8,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.trees.appearance import (
+from entail.trees.formats.escaping import printable, script_json
+from entail.trees.formats.outline import Line, outline
+from entail.trees.layout.appearance import (
     BORDER_WIDTH,
     CORNER,
     DARK,
@@ -24,10 +26,8 @@ from entail.trees.appearance import (
     DrawnKind,
     Theme,
 )
-from entail.trees.formats.escaping import printable, script_json
-from entail.trees.formats.outline import Line, outline
-from entail.trees.layout import layout
-from entail.trees.tree import Tree
+from entail.trees.layout.positions import layout
+from entail.trees.log.tree import Tree
 
 if TYPE_CHECKING:
     from pyvis.network import Network

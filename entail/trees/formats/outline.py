@@ -1,21 +1,21 @@
-"""A tree in words, one sentence a line: what pictures say to readers who cannot see them."""
+"""Outline of a tree, a sentence a line; also the text alternative of the pictures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from entail.trees.appearance import NAMES, DrawnKind
-from entail.trees.tree import ROOT, Judgement, Tree
+from entail.trees.layout.appearance import NAMES, DrawnKind
+from entail.trees.log.tree import ROOT, Judgement, Tree
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence of the outline; `depth` is 0 for the hypothesis and for loose nodes.
+    """Line of the outline.
 
     Attributes:
-        depth: How far it is set in.
-        kind: What it is.
-        text: The sentence.
+        depth: Indentation, 0 for the hypothesis and for loose nodes.
+        kind: Kind of node.
+        text: Sentence.
         node: Id of the node; for a rejected premise, of the node that it was rejected for.
         premise: Key of the rejected premise, None for nodes of the tree.
     """
@@ -31,7 +31,7 @@ class Line:
 
 
 def outline(tree: Tree, *, with_rejected: bool = False) -> list[Line]:
-    """Return the sentences of a tree, depth first; what was rejected for a node stands right below it."""
+    """Return the lines of a tree, depth first, rejected premises right below their node."""
     rejected: dict[str, list[Judgement]] = {}
     for (id, _), judgement in tree.judgements.items():
         if with_rejected and not judgement.accepted:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from entail.trees.appearance import (
+from entail.trees.formats.escaping import printable
+from entail.trees.formats.outline import outline
+from entail.trees.layout.appearance import (
     BORDER_WIDTH,
     CORNER,
     DASHES,
@@ -19,10 +21,8 @@ from entail.trees.appearance import (
     DrawnKind,
     Theme,
 )
-from entail.trees.formats.escaping import printable
-from entail.trees.formats.outline import outline
-from entail.trees.layout import LAYER_GAP, Place, columns_of, layout
-from entail.trees.tree import Tree
+from entail.trees.layout.positions import LAYER_GAP, Place, columns_of, layout
+from entail.trees.log.tree import Tree
 
 _HEAD = 8
 _MARGIN, _KEY_WIDTH, _KEY_HEIGHT, _KEY_GAP = 24, 36, 20, 28

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import streamlit as st
 
 from entail.data.records import Premise
-from entail.trees.acts import Create, Event, GivenNode, Reject
-from entail.trees.replay import replay
-from entail.trees.tree import Tree
-from entail.ui.graph import GraphEvent, draw_graph
-from entail.ui.keyboard import KeyPress, listen
+from entail.trees.log.acts import Create, Event, GivenNode, Reject
+from entail.trees.log.replay import replay
+from entail.trees.log.tree import Tree
+from entail.ui.components.graph import GraphEvent, draw_graph
+from entail.ui.components.keyboard import KeyPress, listen
 
 SCRIPT = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 STORY = (

@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 import streamlit as st
 
 from entail.data.records import Premise
-from entail.trees.acts import Create, Event, Finish, GivenNode, Reject, Remove, Write
-from entail.trees.replay import replay
-from entail.trees.tree import Tree
-from entail.ui.keyboard import KeyPress, listen
-from entail.ui.outline import OutlineEvent, draw_outline
-from entail.ui.screen import Screen
-from entail.ui.views import follow
+from entail.trees.log.acts import Create, Event, Finish, GivenNode, Reject, Remove, Write
+from entail.trees.log.replay import replay
+from entail.trees.log.tree import Tree
+from entail.ui.components.keyboard import KeyPress, listen
+from entail.ui.components.outline import OutlineEvent, draw_outline
+from entail.ui.trees.screen import Screen
+from entail.ui.trees.views import apply_event
 
 SCRIPT = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
 STORY = (
@@ -51,7 +51,7 @@ pressed: list[str] = state.setdefault("pressed", [])
 
 
 def take(event: OutlineEvent) -> None:
-    follow(screen, event)
+    apply_event(screen, event)
     events.append(f"{event.kind}:{event.node}")
 
 

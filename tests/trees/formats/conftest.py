@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from entail.data.records import Premise
-from entail.trees.acts import Accept, Create, GivenNode, Reject, Write
+from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.escaping import printable
-from entail.trees.tree import Tree, TreeBuilder
-from entail.trees.unfold import grow
+from entail.trees.log.acts import Accept, Create, GivenNode, Reject, Write
+from entail.trees.log.tree import Tree, TreeBuilder
 
 NASTY = (
     "she said \"ice\" and 'cold'",

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.trees.acts import Create, GivenNode
-from entail.trees.appearance import DARK, LIGHT
 from entail.trees.formats import to_dot
+from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.escaping import printable
-from entail.trees.tree import Tree
-from entail.trees.unfold import grow
+from entail.trees.layout.appearance import DARK, LIGHT
+from entail.trees.log.acts import Create, GivenNode
+from entail.trees.log.tree import Tree
 
 MakeTree = Callable[[tuple[str, ...]], Tree]
 

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.data.entailment_bank import row_to_tree
+from entail.data.entailment_bank.trees import row_to_tree
 from entail.data.records import Premise
 from entail.errors import FormatError
-from entail.trees.acts import Create, GivenNode
 from entail.trees.formats import from_graphml, to_graphml
+from entail.trees.formats.entailment_bank import grow, refold, unfold
 from entail.trees.formats.escaping import printable
-from entail.trees.layout import rejected_id
-from entail.trees.tree import Tree
-from entail.trees.unfold import grow, refold, unfold
+from entail.trees.layout.positions import rejected_id
+from entail.trees.log.acts import Create, GivenNode
+from entail.trees.log.tree import Tree
 
 MakeTree = Callable[[tuple[str, ...]], Tree]
 

@@ -10,13 +10,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entail.trees.acts import Create, GivenNode
-from entail.trees.appearance import DARK, LIGHT
 from entail.trees.formats import to_html
+from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.escaping import printable
-from entail.trees.layout import layout
-from entail.trees.tree import Tree
-from entail.trees.unfold import grow
+from entail.trees.layout.appearance import DARK, LIGHT
+from entail.trees.layout.positions import layout
+from entail.trees.log.acts import Create, GivenNode
+from entail.trees.log.tree import Tree
 
 VOID = {"meta", "input"}
 

@@ -10,10 +10,10 @@ import pytest
 
 from entail.data.records import Corpus, Premise
 from entail.errors import FormatError, ProofError
-from entail.trees.acts import Conclude
 from entail.trees.formats import from_jsonl, to_jsonl
-from entail.trees.tree import Tree
-from entail.trees.unfold import grow
+from entail.trees.formats.entailment_bank import grow
+from entail.trees.log.acts import Conclude
+from entail.trees.log.tree import Tree
 
 
 def test_an_authored_tree_is_an_official_row(story: Any) -> None:
@@ -75,6 +75,6 @@ def test_malformed_input_shows_through() -> None:
 
 
 def _write(node: str, text: str) -> Any:
-    from entail.trees.acts import Write
+    from entail.trees.log.acts import Write
 
     return Write(node=node, text=text)

@@ -10,8 +10,19 @@ from typing import Any
 import pytest
 
 from entail.data.records import Premise
-from entail.trees.acts import Accept, Conclude, Edit, Evidence, Finish, Proposal, Reject, Remove, Shown, Write
 from entail.trees.formats import to_judged_csv
+from entail.trees.log.acts import (
+    Accept,
+    Conclude,
+    Edit,
+    Evidence,
+    Finish,
+    Proposal,
+    Reject,
+    Remove,
+    Shown,
+    Write,
+)
 
 SNOW, FIRE, SUN = (Premise(text) for text in ("snow is ice", "fire is hot", "the sun is hot"))
 SEEN = Evidence(

@@ -6,11 +6,11 @@ import csv
 import io
 from typing import Any
 
-from entail.trees.acts import Create, GivenNode
 from entail.trees.formats import to_pairs_csv
+from entail.trees.formats.entailment_bank import grow
 from entail.trees.formats.escaping import cell
-from entail.trees.tree import Tree
-from entail.trees.unfold import grow
+from entail.trees.log.acts import Create, GivenNode
+from entail.trees.log.tree import Tree
 
 
 def test_one_line_for_each_premise_of_each_node(story: Any) -> None:

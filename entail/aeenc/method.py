@@ -1,0 +1,134 @@
+"""AE-Enc as a method of the queue."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.aeenc.config import FEW_DECISIONS, AeencConfig
+from entail.aeenc.source import TrainingData, TreeSource
+from entail.progress import ProgressCallback
+from entail.training.card_text import CardText
+from entail.training.method import Method, Preview, Run
+
+if TYPE_CHECKING:
+    from entail.evaluation.retrieval.paired import QueryFigures
+
+ROWS = 500
+"""Pairs that a preview shows at most."""
+
+
+def train(data: TrainingData, config: AeencConfig, run: Run) -> Mapping[str, Any]:
+    """Train; see `train_aeenc`."""
+    from entail.aeenc.training import train_aeenc
+
+    return train_aeenc(
+        data.corpus,
+        config,
+        trees=data.trees,
+        judgements=data.judgements,
+        dev=data.dev,
+        dev_corpus=data.given,
+        teaching=data.teaching,
+        run=run,
+    ).to_json()
+
+
+def evaluate(
+    encoder: str | Path, data: TrainingData, progress: ProgressCallback | None
+) -> QueryFigures | None:
+    """Measure how well an encoder finds the children of every parent of the dev trees."""
+    from entail.encoders.catalogue import fetch, resolve
+    from entail.encoders.encoder import BiEncoder
+    from entail.evaluation.retrieval.paired import QueryFigures
+    from entail.evaluation.retrieval.premises import evaluate_premises
+    from entail.index.factory import retriever
+
+    if not data.dev:
+        return None
+    loaded = BiEncoder(fetch(resolve(encoder)))
+    index = retriever(str(encoder), data.given, encoder=loaded, progress=progress)
+    measured = evaluate_premises(data.given, data.dev, index, progress=progress)
+    split = f"{len(data.dev):,} dev trees over {data.given.name}"
+    return QueryFigures.of_premises(measured, split=split)
+
+
+def preview(data: TrainingData, config: AeencConfig) -> Preview:
+    """Count the pairs that are there from the start; rounds of ACS add more."""
+    from entail.aeenc.pairs import gold_pairs, judged_pairs
+
+    if data.judgements is None:
+        pairs = gold_pairs(data.corpus, data.trees)
+    else:
+        pairs = judged_pairs(data.corpus, data.judgements)
+    texts = data.corpus.texts
+    rows = (
+        (query, texts[position], "explains it" if positive else "does not")
+        for query, position, positive in pairs.flat()
+    )
+    reasons = {
+        "missing": "not in the corpus",
+        "own_text": "a sentence that would explain itself",
+        "both": "explaining and not, at once",
+        "without_positive": "rejected for sentences of which nothing is accepted",
+    }
+    contradictions = len(data.judgements.contradictions) if data.judgements else 0
+    left_out = {words: pairs.dropped.get(rule, 0) for rule, words in reasons.items()}
+    left_out["accepted and also rejected for the same sentence"] = contradictions
+    return Preview(
+        counts={**pairs.counts, "premises": len(data.corpus), "dev trees": len(data.dev)},
+        left_out={reason: count for reason, count in left_out.items() if count},
+        header=("sentence", "premise", "the premise"),
+        rows=tuple(itertools.islice(rows, ROWS)),
+    )
+
+
+def notes(result: Mapping[str, Any], folder: Path) -> list[str]:
+    """Return a note on gold premises that the corpus lacks, if there are any."""
+    missing = result["missing"]
+    if not missing["count"]:
+        return []
+    return [
+        f"{missing['count']:,} gold premises are not in the corpus and were not trained on (--extend adds "
+        f"them); the first: {missing['texts'][0]!r}"
+    ]
+
+
+CARD = CardText(
+    title="Active entailment encoding (AE-Enc)",
+    idea="ranks the premises that *explain* a claim above those that merely resemble it",
+    citation=r"""@misc{bogatu2022active,
+  title  = {Active entailment encoding for explanation tree construction using parsimonious generation of
+            hard negatives},
+  author = {Bogatu, Alex and Zhou, Zili and Landers, D{\'o}nal and Freitas, Andr{\'e}},
+  year   = {2022},
+  eprint = {2208.01376},
+  archivePrefix = {arXiv}
+}""",
+    tags=("hard-negatives",),
+    losses={
+        "triplet": "triplet margin, max(cos(h, p-) - cos(h, p+) + m, 0)",
+        "contrastive": "contrastive, y D^2 / 2 + (1 - y) max(0, m - D)^2 / 2 with D = 1 - cos(h, p)",
+        "softmax": "softmax over the premises of a query, cosines divided by the temperature",
+    },
+)
+
+AEENC = Method(
+    name="aeenc",
+    source=TreeSource,
+    title="AE-Enc: learn what explains and what only looks alike",
+    card=CARD,
+    config=AeencConfig,
+    train=train,
+    evaluate=evaluate,
+    preview=preview,
+    notes=notes,
+    common=(
+        *("base", "towers", "tuning", "rank", "loss", "margin"),
+        *("rounds", "epochs", "batch_size", "learning_rate"),
+    ),
+    presets={"As in the paper": AeencConfig(), "For few decisions": FEW_DECISIONS},
+    for_decisions="For few decisions",
+)

@@ -1,0 +1,1 @@
+"""Chains of premises: neighbourhoods, search, rankings."""

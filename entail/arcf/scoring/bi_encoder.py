@@ -1,0 +1,196 @@
+"""Scores of pairs by two vectors: the adapter encodes the prefix, the unchanged base the candidate.
+
+The score of a candidate is w m + b + g cos(m, p). m is the mean of its states under the base, p the mean of
+the prefix's states under the adapted base. Neither text attends to the other, so that each is encoded once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from entail.arcf.scoring.inputs import by_prefix
+from entail.encoders.bert.model import mean_of
+from entail.encoders.cross.pairs import Frame, Ids, Pair, Tokenize
+from entail.encoders.row_batches import Spent, budget_of, token_batches
+from entail.index.protocol import Floats, Ints
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Forward = Callable[["Tensor", "Tensor | None"], "Tensor"]
+"""Token ids and the mask of those that are not padding (None: all) -> states, (rows, tokens, d)."""
+
+CACHED_CANDIDATES = 1 << 19
+"""Candidates whose vectors are cached: 800 MB of MiniLM's in fp32."""
+
+_CACHED_PREFIXES = 16
+
+
+class Head(NamedTuple):
+    """Parameters that turn two vectors into a score.
+
+    Attributes:
+        weight: w, (1, d).
+        bias: b, (1,).
+        scale: g, (1,).
+    """
+
+    weight: Tensor
+    bias: Tensor
+    scale: Tensor
+
+    def scores(self, candidates: Tensor, prefix: Tensor) -> Tensor:
+        """Return the scores of candidates (rows, d) after a prefix (d,), shape (rows,)."""
+        from torch.nn.functional import cosine_similarity, linear
+
+        plain = linear(candidates, self.weight, self.bias)[:, 0]  # (rows,)
+        return plain + self.scale * cosine_similarity(candidates, prefix[None], dim=-1)
+
+
+def transformer_forward(transformer: Any) -> Forward:  # noqa: ANN401 - any model of transformers
+    """Return the forward pass of a model of transformers."""
+
+    def forward(ids: Tensor, known: Tensor | None) -> Tensor:
+        states: Tensor = transformer(input_ids=ids, attention_mask=known).last_hidden_state
+        return states
+
+    return forward
+
+
+class RowEncoder:
+    """Mean vectors of texts given as token ids.
+
+    Args:
+        forward: The forward pass.
+        frame: The special tokens around a text.
+        device: Device of the weights.
+        budget: Tokens of a forward pass.
+        spent: Counter of passes and tokens.
+    """
+
+    def __init__(self, forward: Forward, *, frame: Frame, device: str, budget: int, spent: Spent) -> None:
+        self._forward, self._frame, self._device = forward, frame, device
+        self._budget, self._spent = budget, spent
+
+    def tokens(self, ids: Ids) -> int:
+        """Return the length of a text's row, special tokens included."""
+        return len(self._frame.head) + len(ids) + len(self._frame.tail)
+
+    def batches(self, texts: Sequence[Ids]) -> list[tuple[Ints, Tensor]]:
+        """Return positions and fp32 vectors (rows, d) of texts, batch by batch, with their gradient."""
+        lengths = [self.tokens(ids) for ids in texts]
+        batches = token_batches(lengths, budget=self._budget)
+        return [(some, self._encode([texts[i] for i in some])) for some in batches]
+
+    def _encode(self, texts: Sequence[Ids]) -> Tensor:
+        import torch
+
+        lengths = np.array([self.tokens(ids) for ids in texts])
+        rows = np.full((len(texts), lengths.max()), self._frame.padding, dtype=np.int64)
+        for row, ids, length in zip(rows, texts, lengths, strict=True):
+            row[:length] = [*self._frame.head, *ids, *self._frame.tail]
+        mask = np.arange(rows.shape[1]) < lengths[:, None]
+        known = None if mask.all() else torch.from_numpy(mask).to(self._device)
+        self._spent.add(len(rows), int(lengths.sum()), rows.size)
+        return mean_of(self._forward(torch.from_numpy(rows).to(self._device), known), known)
+
+
+class VectorCache:
+    """Least-recently-used cache of the vectors of texts, without gradient; safe for any number of threads.
+
+    Args:
+        encoder: Encodes the texts that are missing.
+        size: Largest number of vectors kept.
+    """
+
+    def __init__(self, encoder: RowEncoder, *, size: int = CACHED_CANDIDATES) -> None:
+        self._encoder, self._size = encoder, size
+        self._vectors: OrderedDict[Ids, Tensor] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        """Return the number of vectors kept."""
+        return len(self._vectors)
+
+    def vectors(self, texts: Sequence[Ids]) -> Tensor:
+        """Return the vectors of texts, shape (texts, d)."""
+        import torch
+
+        with self._lock:
+            found = {ids: vector for ids in texts if (vector := self._vectors.get(ids)) is not None}
+            for ids in found:
+                self._vectors.move_to_end(ids)
+        new = [ids for ids in dict.fromkeys(texts) if ids not in found]
+        # Tensors made in inference mode could not take part in a gradient later.
+        with torch.inference_mode(mode=False), torch.no_grad():
+            for some, rows in self._encoder.batches(new):
+                # A clone each: a view would keep its whole batch in memory.
+                found |= {new[i]: row.clone() for i, row in zip(some, rows, strict=True)}
+        with self._lock:
+            self._vectors |= {ids: found[ids] for ids in new}
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)
+        return torch.stack([found[ids] for ids in texts])
+
+
+class BiEncoderScorer:
+    """Scorer of prefix and candidate by their vectors.
+
+    Any number of threads may score with it; the counts of `spent` are then approximate.
+
+    Args:
+        prefixes: Forward pass of the adapted base.
+        candidates: Forward pass of the base.
+        head: w, b and g, fp32.
+        tokenize: Tokenizer of the base.
+        frame: The special tokens around a text.
+        max_length: Tokens of a prefix and a candidate.
+        device: Device of the weights.
+        budget: Tokens of a forward pass; default: by device.
+        cached: Candidates whose vectors are cached.
+    """
+
+    def __init__(
+        self,
+        prefixes: Forward,
+        candidates: Forward,
+        head: Head,
+        *,
+        tokenize: Tokenize,
+        frame: Frame,
+        max_length: int,
+        device: str,
+        budget: int | None = None,
+        cached: int = CACHED_CANDIDATES,
+    ) -> None:
+        self._head = head
+        self.tokenize, self.frame, self.max_length = tokenize, frame, max_length
+        self.spent = Spent()
+        budget = budget or budget_of(device)
+
+        def cache(forward: Forward, size: int) -> VectorCache:
+            encoder = RowEncoder(forward, frame=frame, device=device, budget=budget, spent=self.spent)
+            return VectorCache(encoder, size=size)
+
+        self._prefixes = cache(prefixes, _CACHED_PREFIXES)
+        self._candidates = cache(candidates, cached)
+
+    def score(self, pairs: Sequence[Pair]) -> Floats:
+        """Return the score of each pair, shape (pairs,)."""
+        import torch
+
+        scores: Floats = np.empty(len(pairs), dtype=np.float32)
+        if not pairs:
+            return scores
+        groups = by_prefix(pairs)
+        with torch.inference_mode():
+            prefixes = self._prefixes.vectors(list(groups))  # (prefixes, d)
+            for prefix, positions in zip(prefixes, groups.values(), strict=True):
+                candidates = self._candidates.vectors([pairs[i][1] for i in positions])  # (positions, d)
+                scores[positions] = self._head.scores(candidates, prefix).cpu().numpy()
+        return scores

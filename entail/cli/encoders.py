@@ -1,0 +1,330 @@
+"""``entail card``, ``export``, ``average``, ``push``, ``pull``, ``push-trees``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from entail.cli.console import Report, progress_bar, reports, table
+
+if TYPE_CHECKING:
+    from entail.data.nli.pairs import NliPair
+    from entail.hub.repository import Pushed
+
+app = typer.Typer()
+
+Repo = Annotated[str, typer.Argument(metavar="REPO", help="Name on the Hub, such as my-team/my-encoder.")]
+Public = Annotated[bool, typer.Option("--public", help="Visible to everyone.  [default: only to its owners]")]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Show files and card, send nothing; needs no token."),
+]
+
+
+@app.command()
+@reports
+def card(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Encoder folder, such as models/mine.")],
+    *,
+    results: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Result file of `entail evaluate premises --out` or, for a scorer of facts, of `entail "
+            "evaluate chains --out`; repeat for more.",
+            metavar="FILE",
+        ),
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Training data: entailment_bank, team_decisions or another name; repeat for more.",
+            metavar="NAME",
+        ),
+    ] = None,
+    licence: Annotated[str | None, typer.Option(help="Licence, as a Hub id.", metavar="ID")] = None,
+    note: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Note on how it was made; replaces earlier notes. Repeat for more.",
+            metavar="TEXT",
+        ),
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Print the card.")] = False,
+) -> Report:
+    """Write the model card README.md from entail.json.
+
+    The options are stored in entail.json.
+    """
+    from entail.training.cards.metadata import update_facts
+    from entail.training.cards.template import write_card
+
+    update_facts(folder, results=results or (), data=data or (), licence=licence, notes=note or ())
+    written = write_card(folder)
+    text = written.read_text(encoding="utf-8")
+    return Report(
+        data={"file": str(written), "card": text},
+        text=text.rstrip("\n") if show else f"wrote {written}",
+    )
+
+
+@app.command()
+@reports
+def export(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Encoder: a name, a folder or a Hub id.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="New folder.")],
+    *,
+    routes: Annotated[
+        bool,
+        typer.Option("--routes", help="Also write each tower as a plain model: OUT-query and OUT-premise."),
+    ] = False,
+) -> Report:
+    """Export an encoder as a folder that stock sentence-transformers loads.
+
+    An adapter is merged into its base. An encoder with two towers becomes a Router: encode_query for claims,
+    encode_document for premises. The export is loaded and compared before it is kept.
+
+    Use --routes for servers without routes, such as Text Embeddings Inference (untested): one server per
+    folder.
+    """
+    from entail.hub.export import export_encoder
+
+    done = export_encoder(name, out, routes=routes)
+    also = f" and {', '.join(route.name for route in done.routes)}" if done.routes else ""
+    return Report(
+        data={
+            "folder": str(done.folder),
+            "routes": [str(route) for route in done.routes],
+            "files": done.files,
+            "bytes": done.size,
+            "difference": done.difference,
+        },
+        text=f"wrote {done.folder}{also}: {len(done.files)} files, {done.size / 1e6:.1f} MB; maximum "
+        f"difference of vectors {done.difference:.1e}",
+    )
+
+
+@app.command()
+@reports
+def average(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(help="LoRA encoders of one base, or scorers of facts.", metavar="FOLDER..."),
+    ],
+    *,
+    out: Annotated[Path, typer.Option(help="Folder of the new encoder.", metavar="FOLDER")],
+    weight: Annotated[
+        list[float] | None,
+        typer.Option(help="Weight of each encoder; they sum to 1.  [default: equal]", show_default=False),
+    ] = None,
+    scale: Annotated[
+        float,
+        typer.Option(help="Scale of the mean; below 1 moves encoders towards the base."),
+    ] = 1.0,
+    rank: Annotated[
+        int | None, typer.Option(help="Rank of the new adapter.  [default: exact]", show_default=False)
+    ] = None,
+    dev: Annotated[
+        Path | None,
+        typer.Option(
+            help="Labelled pairs that fit threshold and confidence of a Gaussian encoder.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+) -> Report:
+    """Average several encoders, or scorers of facts, of one base.
+
+    The mean of several seeds or losses ranks nearly as well as their ensemble, at the cost of one.
+    """
+    from entail.encoders.cross.encoder import cross_folder
+    from entail.encoders.gaussian.form import HEAD
+
+    pairs: Sequence[NliPair] = ()
+    if scorers := any(cross_folder(folder) for folder in folders):
+        from entail.arcf.averaging import average_scorers
+
+        _require_bare(scale, dev)
+        lost = average_scorers(folders, out, weights=weight, rank=rank)
+    else:
+        from entail.training.adapters.averaging import average_adapters
+
+        pairs = _pairs(dev, folders)
+        lost = average_adapters(folders, out, weights=weight, scale=scale, rank=rank)
+    if pairs:
+        from entail.gausscse.calibration import calibrate
+
+        with progress_bar() as progress:
+            calibrate(out, pairs, progress=progress)
+    size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
+    note = "" if pairs or not (out / HEAD).is_dir() else "; it has no threshold yet: pass --dev"
+    return Report(
+        data={"encoders": [f.name for f in folders], "name": out.name, "lost": lost, "bytes": size},
+        text=f"wrote {out}: the mean of {len(folders)} {'scorers' if scorers else 'encoders'}, "
+        f"{size / 1e6:.1f} MB; "
+        f"rank loses {lost:.2%}{note}",
+    )
+
+
+def _require_bare(scale: float, dev: Path | None) -> None:
+    """Check that no option for encoders was passed with scorers.
+
+    Raises:
+        TrainingError: If one was.
+    """
+    from entail.errors import TrainingError
+
+    if scale != 1 or dev is not None:
+        raise TrainingError("expected scorers of facts without --scale and --dev, which are for encoders")
+
+
+def _pairs(file: Path | None, folders: Sequence[Path]) -> Sequence[NliPair]:
+    """Return the pairs to fit on.
+
+    Raises:
+        TrainingError: If the encoders are not Gaussian.
+    """
+    from entail.data.nli.pairs import read_nli
+    from entail.encoders.catalogue import resolve
+    from entail.errors import TrainingError
+
+    if file is None:
+        return ()
+    if resolve(folders[0]).gaussian is None:
+        raise TrainingError(
+            f"expected --dev with Gaussian encoders, found {folders[0].name}; leave out --dev"
+        )
+    return read_nli(file).pairs
+
+
+@app.command()
+@reports
+def push(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Model: a name under models/, or a folder.")],
+    repo: Repo,
+    *,
+    public: Public = False,
+    merged: Annotated[bool, typer.Option("--merged", help="Push the merged model.")] = False,
+    both: Annotated[
+        bool, typer.Option("--both", help="Push the merged model, with the adapter in adapter/.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> Report:
+    """Push an encoder, scorer or judge with its card to the Hugging Face Hub; private without --public.
+
+    The token comes from HF_TOKEN or `hf auth login`. Set HF_ENDPOINT for another Hub.
+    """
+    from entail.hub.push import push_encoder
+
+    if merged and both:
+        raise typer.BadParameter("expected --merged or --both, found both")
+    done = push_encoder(
+        name,
+        repo,
+        form="both" if both else "merged" if merged else None,
+        private=not public,
+        dry_run=dry_run,
+    )
+    return _report(done)
+
+
+@app.command("push-trees")
+@reports
+def push_trees(
+    corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Corpus of the trees.")],
+    repo: Repo,
+    *,
+    public: Public = False,
+    names: Annotated[
+        bool, typer.Option("--names", help="Include the authors' names.  [default: authors are numbered]")
+    ] = False,
+    licence: Annotated[str | None, typer.Option(help="Licence, as a Hub id.", metavar="ID")] = None,
+    dry_run: DryRun = False,
+) -> Report:
+    """Push a team's trees and decisions as a data set; private without --public."""
+    from entail.hub.trees import push_trees
+    from entail.trees.log.event_log import TreeLog
+    from entail.trees.store.corpora import CorpusStore
+    from entail.trees.store.database import open_database
+
+    database = open_database()
+    done = push_trees(
+        corpus,
+        repo,
+        log=TreeLog(database),
+        store=CorpusStore(database),
+        private=not public,
+        dry_run=dry_run,
+        names=names,
+        licence=licence,
+    )
+    return _report(done)
+
+
+@app.command()
+@reports
+def pull(
+    repo: Repo,
+    *,
+    revision: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit.  [default: main]", show_default=False)
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name under models/.  [default: the second part of REPO]", show_default=False),
+    ] = None,
+    merged: Annotated[
+        bool, typer.Option("--merged", help="Pull the merged model if both forms are there.")
+    ] = False,
+) -> Report:
+    """Pull an encoder, scorer or judge from the Hub into models/; safetensors only, every file verified."""
+    from entail.hub.pull import pull_encoder
+
+    with progress_bar() as progress:
+        done = pull_encoder(
+            repo, revision=revision, name=name, form="merged" if merged else None, progress=progress
+        )
+    size = sum(done.files.values())
+    left = f"; skipped: {', '.join(done.left_out)}" if done.left_out else ""
+    return Report(
+        data={
+            "name": done.name,
+            "revision": done.revision,
+            "repo": done.repo,
+            "commit": done.commit,
+            "files": done.files,
+            "left_out": list(done.left_out),
+        },
+        text=f"pulled {done.repo} at {done.commit[:12]} as {done.name}: {len(done.files)} files, "
+        f"{size / 1e6:.1f} MB{left}",
+    )
+
+
+def _report(done: Pushed) -> Report:
+    data: dict[str, Any] = {
+        "repo": done.repo,
+        "kind": done.kind,
+        "private": done.private,
+        "files": done.files,
+        "bytes": done.size,
+        "card": done.card,
+        "removed": list(done.removed),
+        "url": done.url,
+        "commit": done.commit,
+    }
+    seen = "private" if done.private else "public"
+    if done.url is None:
+        files = table(["file", "bytes"], [[name, size] for name, size in done.files.items()])
+        return Report(
+            data=data,
+            text=f"{done.card}\n{files}\n\nwould push {len(done.files)} files, {done.size / 1e6:.1f} MB, to "
+            f"{done.repo} ({seen}); nothing was sent",
+        )
+    gone = f"; removed: {', '.join(done.removed)}" if done.removed else ""
+    return Report(
+        data=data,
+        text=f"pushed {len(done.files)} files, {done.size / 1e6:.1f} MB, to {done.repo} ({seen}): "
+        f"{done.url}{gone}",
+    )

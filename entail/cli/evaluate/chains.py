@@ -1,0 +1,194 @@
+"""``entail evaluate chains``: rankings of facts that explain an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.options import options_of
+from entail.cli.rank import RankingOptions, some_of
+
+if TYPE_CHECKING:
+    from entail.data.worldtree.questions import Question
+    from entail.data.worldtree.tables import FactTables
+    from entail.evaluation.chains import ChainEvaluation
+    from entail.statistics.paired import PairedDifference
+
+app = typer.Typer()
+
+
+@app.command()
+@reports
+@options_of(RankingOptions, into="how", panel="Ranking")
+def chains(
+    tables: Annotated[Path, typer.Option(help="Folder of fact tables, as released.", metavar="DIR")],
+    questions: Annotated[
+        Path, typer.Option(help="Questions with explanations, as released 2019 or 2020.", metavar="FILE")
+    ],
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.", metavar="N")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, help="Size of a random sample.", metavar="N")] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 0,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(help="Also write the rankings in the format of the shared task.", metavar="FILE"),
+    ] = None,
+    resume: Annotated[bool, typer.Option(help="Continue an existing --predictions file.")] = True,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Other rankings of the same questions, in the format of the shared task, to compare with; "
+            "repeat for more.",
+            metavar="FILE",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the figures to a result file; `entail card FOLDER --results FILE` puts them on "
+            "the scorer's card, which `entail promote` compares.",
+            metavar="FILE",
+        ),
+    ] = None,
+    *,
+    how: RankingOptions,
+) -> Report:
+    """Evaluate rankings of facts by MAP, as in the TextGraphs shared tasks of 2019 and 2020.
+
+    Also by role, Easy and Challenge, number of gold facts, and hops in shared words and neighbourhoods.
+    """
+    import time
+    from datetime import UTC, datetime
+
+    import numpy as np
+
+    from entail.arcf.chains.neighbourhoods import needed
+    from entail.arcf.chains.predictions import read_predictions, write_predictions
+    from entail.arcf.chains.ranking import Ranked
+    from entail.data.worldtree.questions import read_questions
+    from entail.data.worldtree.tables import read_fact_tables
+    from entail.evaluation.chains import digest_of, evaluate_chains, with_gold
+
+    started = datetime.now(UTC)
+    facts, reading = read_fact_tables(tables), read_questions(questions)
+    asked = some_of(reading.usable, limit=limit, sample=sample, seed=seed)
+    measured = with_gold(asked)
+    with progress_bar() as progress:
+        loaded = how.load(facts, progress=progress)
+        begun = time.perf_counter()
+        ranked: list[Ranked]
+        if predictions is None:
+            ranked = list(loaded.rank(measured, progress=progress))
+        else:
+            settings = how.settings(loaded)
+            ranked = list(
+                write_predictions(
+                    predictions,
+                    measured,
+                    facts,
+                    lambda left: loaded.rank(left, progress=progress),
+                    settings=settings,
+                    resume=resume,
+                )
+            )
+        seconds = time.perf_counter() - begun
+        rankings = {one.question.id: one.ranking for one in ranked}
+        if predictions is not None and len(ranked) < len(measured):
+            rankings |= read_predictions(predictions, facts, skip=rankings)
+        near, none = loaded.neighbourhoods, np.empty(0, dtype=np.int64)
+        found = evaluate_chains(
+            asked,
+            facts,
+            [rankings[question.id] if question.gold else none for question in asked],
+            hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
+        )
+    compared = {str(file): _compared(file, found, measured, facts) for file in beside or ()}
+    unread = loaded.unread(ranked)
+    lengths = [len(one.chain.facts) for one in ranked if one.chain is not None]
+    figures: dict[str, Any] = {
+        **found.to_json(),
+        "method": how.method,
+        "learnt_on": loaded.learnt_on,
+        "release": reading.release,
+        "source": reading.source,
+        "facts": len(facts),
+        "digest": digest_of(measured, facts),
+        "settings": how.settings(loaded),
+        "seconds_a_question": seconds / len(ranked) if ranked else None,
+        "ranked_now": len(ranked),
+        "spent": loaded.spent,
+        "chain_length": sum(lengths) / len(lengths) if lengths else None,
+        "problems": [*facts.problems, *reading.problems],
+        "warnings": list(reading.warnings),
+        "unread": unread.to_json(),
+        "repeated_uids": len(facts.repeats),
+        "beside": {name: one.to_json() for name, one in compared.items()},
+    }
+    if out is not None:
+        from entail.results import write_result
+
+        write_result(out, figures=figures, seed=seed if sample else None, started=started)
+    low, high = figures["interval"]
+    parts = [
+        f"{how.method} on {reading.source}: {figures['questions']:,} questions, {len(facts):,} facts",
+        *(
+            f"{part}: by a scorer trained on {'single facts' if scheme == 'single-fact' else 'chains'}"
+            for part, scheme in loaded.learnt_on.items()
+            if part != scheme
+        ),
+        table(["measure", "value", "95 % interval"], [["MAP", found.map, f"{low:.3f} to {high:.3f}"]]),
+    ]
+    if compared:
+        head = ["beside", "MAP", "above it", "95 % interval", "p", "better", "worse"]
+        parts.append(table(head, [[name, *_row(one)] for name, one in compared.items()]))
+    parts += [
+        table(
+            [kind.replace("_", " "), "MAP", "questions"],
+            [[value, one.map, one.questions] for value, one in some.items()],
+        )
+        for kind, some in found.slices.items()
+        if some
+    ]
+    parts.append(str(facts))
+    parts.append(str(reading))
+    if found.without_gold:
+        parts.append(f"{found.without_gold:,} questions without explanation were skipped")
+    if found.missing:
+        first = found.missing[0]
+        parts.append(
+            f"{len(found.missing):,} gold facts are in no table and count as not found; first: "
+            f"{first[1]} of {first[0]}"
+        )
+    parts += unread.in_words()
+    if ranked:
+        parts.append(f"{seconds / len(ranked):.2f} s per question")
+    return Report(data=figures, text="\n\n".join(parts))
+
+
+def _compared(
+    file: Path, found: ChainEvaluation, questions: Sequence[Question], facts: FactTables
+) -> PairedDifference:
+    """Compare the ranking with that of a file, question by question."""
+    from entail.arcf.chains.predictions import read_predictions
+    from entail.errors import DataError
+    from entail.evaluation.chains import evaluate_chains
+    from entail.statistics.paired import paired_difference
+
+    rankings = read_predictions(file, facts)
+    missing = [question.id for question in questions if question.id not in rankings]
+    if missing:
+        raise DataError(
+            f"{file.name}: expected rankings of the same {len(questions):,} questions by these facts, found "
+            f"none of {len(missing):,}, first {missing[0]!r}; rank the same questions, or select them by "
+            "--limit or --sample"
+        )
+    other = evaluate_chains(questions, facts, [rankings[question.id] for question in questions])
+    return paired_difference(other.values, found.values)
+
+
+def _row(one: PairedDifference) -> list[Any]:
+    between = f"{one.low:+.3f} to {one.high:+.3f}"
+    return [one.first, f"{one.difference:+.3f}", between, one.p_shown, one.better, one.worse]

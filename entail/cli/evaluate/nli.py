@@ -1,0 +1,205 @@
+"""``entail evaluate nli``, ``direction`` and ``judge``: entailment on labelled pairs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.options import name_in_use
+
+if TYPE_CHECKING:
+    from entail.data.nli.pairs import NliReading
+
+app = typer.Typer()
+
+Data = Annotated[
+    str,
+    typer.Option(
+        help="SNLI, MultiNLI or SICK as released; CSV or TSV with premise, hypothesis and label; or the name "
+        "of a Hub data set. Files may be gzipped.",
+        metavar="FILE",
+    ),
+]
+EncoderName = Annotated[
+    str | None,
+    typer.Option(
+        help="Encoder: minilm, a folder under models/, or a Hub id; default: the active direction model.",
+        metavar="NAME",
+    ),
+]
+Split = Annotated[
+    str | None,
+    typer.Option(help="Split of the file or data set: TRAIN, TRIAL, test ...", metavar="SPLIT"),
+]
+Out = Annotated[Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")]
+
+
+@app.command()
+@reports
+def nli(
+    data: Data,
+    encoder: EncoderName = None,
+    split: Split = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Minimum similarity of entailment; default: the encoder's own.", metavar="X"),
+    ] = None,
+    dev: Annotated[str | None, typer.Option(help="Fit the threshold on this file.", metavar="FILE")] = None,
+    dev_split: Annotated[str | None, typer.Option(help="Split of the dev file.", metavar="SPLIT")] = None,
+    out: Out = None,
+) -> Report:
+    """Evaluate entailment against non-entailment on labelled pairs.
+
+    Neutral and contradiction are one class. Rows with other labels are skipped and counted. Without a
+    threshold (its own, given or fitted on dev) the best one on the evaluated pairs is used, which is
+    optimistic; the report says so.
+    """
+    from entail.evaluation.nli.entailment import evaluate_nli
+    from entail.evaluation.nli.pair_similarity import pair_encoder
+    from entail.evaluation.nli.sources import load_nli
+
+    started = datetime.now(UTC)
+    reading = load_nli(data, split=split)
+    fitted = load_nli(dev, split=dev_split) if dev is not None else None
+    with progress_bar() as progress:
+        found = evaluate_nli(
+            reading.pairs,
+            pair_encoder(encoder or name_in_use("direction")),
+            threshold=threshold,
+            dev=fitted.pairs if fitted else None,
+            progress=progress,
+        )
+    figures = found.to_json()
+    result = {
+        **figures,
+        "split": split,
+        "data": reading.to_json(),
+        "dev": fitted.to_json() if fitted else None,
+    }
+    where = {
+        "given": "given",
+        "encoder": "stored with the encoder",
+        "dev": f"best on {fitted.source if fitted else ''}",
+        "data": "best on the evaluated pairs: optimistic",
+    }[found.threshold_from]
+    low, high = figures["interval"]
+    rows: list[list[object]] = [["accuracy", figures["accuracy"], f"{low:.3f} to {high:.3f}"]]
+    for name, key in (("AUPRC", "auprc"), ("AUPRC, steps of 0.001", "auprc_stepped")):
+        if figures[key] is not None:
+            rows.append([name, figures[key], ""])
+    rows += [
+        ["majority class", figures["majority"], ""],
+        ["threshold", figures["threshold"], where],
+    ]
+    heading = (
+        f"{found.encoder} on {reading.source}: {found.n:,} pairs, {figures['entailment']:,} of entailment"
+    )
+    parts = [heading, table(["measure", "value", "95 % interval"], rows), *_truncated(found.truncated)]
+    text = _text(parts, reading, fitted)
+    return _report(result, text, out, started)
+
+
+@app.command()
+@reports
+def direction(
+    data: Data,
+    encoder: EncoderName = None,
+    split: Split = None,
+    out: Out = None,
+) -> Report:
+    """Evaluate the direction of entailment pairs.
+
+    Pairs of SICK that entail both ways are skipped. The length baseline says that the longer sentence
+    entails; it is always wrong on pairs where the longer one is entailed.
+    """
+    from entail.evaluation.nli.direction import evaluate_direction
+    from entail.evaluation.nli.pair_similarity import pair_encoder
+    from entail.evaluation.nli.sources import load_nli
+
+    started = datetime.now(UTC)
+    reading = load_nli(data, split=split)
+    with progress_bar() as progress:
+        found = evaluate_direction(
+            reading.pairs, pair_encoder(encoder or name_in_use("direction")), progress=progress
+        )
+    figures = found.to_json()
+    rows = [
+        _row(name, share)
+        for name, share in (
+            ("similarity", figures),
+            ("similarity, longer entailed", figures["longer_entailed"]),
+            ("variance", figures["by_variance"]),
+        )
+        if share is not None and share["n"]
+    ]
+    rows.append(["length baseline", found.length_baseline, found.n, ""])
+    left_out = f"; {found.bilateral:,} that entail both ways are left out" if found.bilateral else ""
+    heading = f"{found.encoder} on {reading.source}: {found.n:,} entailment pairs{left_out}"
+    parts = [heading, table(["rule", "accuracy", "pairs", "95 % interval"], rows)]
+    text = _text([*parts, *_truncated(found.truncated)], reading)
+    return _report({**figures, "split": split, "data": reading.to_json()}, text, out, started)
+
+
+def _row(name: str, share: dict[str, Any]) -> list[object]:
+    low, high = share["interval"]
+    return [name, share["accuracy"], share["n"], f"{low:.3f} to {high:.3f}"]
+
+
+def _truncated(count: int | None) -> list[str]:
+    return [f"truncated: {count:,} sentences exceed the encoder's maximum length"] if count else []
+
+
+def _text(parts: list[str], *readings: NliReading | None) -> str:
+    for reading in readings:
+        if reading is not None and reading.skipped:
+            first = f"; first unreadable row: {reading.problems[0]}" if reading.problems else ""
+            parts.append(f"{reading.source}: {reading}{first}")
+    return "\n\n".join(parts)
+
+
+def _report(data: dict[str, Any], text: str, out: Path | None, started: datetime) -> Report:
+    if out is not None:
+        from entail.results import write_result
+
+        write_result(out, figures=data, seed=None, started=started)
+    return Report(data=data, text=text)
+
+
+@app.command()
+@reports
+def judge(
+    data: Data,
+    name: Annotated[
+        str,
+        typer.Option("--judge", help="Judge: a name under models/, a folder, or a Hub id.", metavar="NAME"),
+    ] = "nli-minilm",
+    split: Split = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Number of pairs, taken evenly from all.")] = None,
+    out: Out = None,
+) -> Report:
+    """Evaluate the accuracy of a judge on pairs of three labels, with its interval."""
+    from entail.evaluation.nli.sources import load_nli
+    from entail.judge.evaluation import evaluate_judge
+    from entail.judge.judges import NliJudge
+    from entail.training.nli_source import evenly
+
+    started = datetime.now(UTC)
+    reading = load_nli(data, split=split)
+    judging = NliJudge(name)
+    with progress_bar() as progress:
+        found = evaluate_judge(evenly(reading.pairs, limit), judging, progress=progress).to_json()
+    figures = {"judge": judging.name, "revision": judging.revision, "data": reading.source, **found}
+    low, high = found["interval"]
+    labels = list(found["confusion"])
+    rows = [[label, *(found["confusion"][label][other] for other in labels)] for label in labels]
+    parts = [
+        f"{judging.name}: accuracy {found['accuracy']:.4f} (95 % interval {low:.4f} to {high:.4f}) on "
+        f"{found['n']:,} pairs, {found['majority']:.4f} for the majority class; "
+        f"{found['entailment_accuracy']:.4f} for entailment against the rest",
+        table(["label", *(f"judged {label}" for label in labels)], rows),
+    ]
+    return _report(figures, "\n\n".join(parts), out, started)

@@ -1,0 +1,176 @@
+"""``entail evaluate premises``: retrieval of the premises of given trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.options import CorpusFile, TreesFile
+
+if TYPE_CHECKING:
+    from entail.evaluation.retrieval.effort import Effort
+    from entail.evaluation.retrieval.premises import PremiseEvaluation
+    from entail.statistics.paired import PairedDifference
+
+    Differences = dict[str, dict[str, PairedDifference]]
+
+app = typer.Typer()
+
+
+@app.command()
+@reports
+def premises(
+    corpus: CorpusFile,
+    trees: TreesFile,
+    retriever: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Retriever: tfidf, bm25, ngrams, minilm, a folder under models/, a Hub id, or a hybrid "
+            "NAME+ngrams, NAME+bm25. Repeat to compare others with the first.  [default: minilm]",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    effort: Annotated[bool, typer.Option(help="Also measure candidates read per accepted premise.")] = True,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first trees.", metavar="N")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")
+    ] = None,
+) -> Report:
+    """Evaluate the retrieval of every parent's children.
+
+    Each parent of the trees is a query over the whole corpus. The protocol `paper` keeps the query's own text
+    among the candidates, `query_excluded` removes it.
+
+    Further retrievers are compared with the first, query by query: difference, 95 % bootstrap interval over
+    queries, and p-value of a paired randomisation test.
+    """
+    from datetime import UTC, datetime
+
+    from entail.data.corpora import read_corpus
+    from entail.data.entailment_bank.trees import read_trees
+    from entail.encoders.training_queries import seen_by
+    from entail.evaluation.retrieval.effort import measure_effort
+    from entail.evaluation.retrieval.premises import compare_evaluations, evaluate_premises
+    from entail.index.factory import retriever as make_retriever
+    from entail.statistics.paired import LEVEL, SAMPLES, SEED
+
+    started = datetime.now(UTC)
+    candidates = read_corpus(corpus).corpus
+    gold = list(read_trees(trees))[:limit]
+    measured: list[_Measured] = []
+    with progress_bar() as progress:
+        names = retriever or ["minilm"]
+        indexes = [make_retriever(name, candidates, progress=progress) for name in names]
+        for name, index in zip(names, indexes, strict=True):
+            evaluation = evaluate_premises(candidates, gold, index, progress=progress)
+            work = measure_effort(candidates, gold, index, progress=progress) if effort else None
+            measured.append(_Measured(evaluation, work, seen_by(name, evaluation.queries), len(gold)))
+
+    first, *others = measured
+    data = _as_json(first)
+    text = _as_text(first)
+    if others:
+        compared = [compare_evaluations(first.evaluation, other.evaluation) for other in others]
+        data["comparison"] = {"level": LEVEL, "samples": SAMPLES, "seed": SEED}
+        data["others"] = [
+            {**_as_json(other), "against_first": _differences_as_json(differences)}
+            for other, differences in zip(others, compared, strict=True)
+        ]
+        text = "\n\n".join(
+            [text]
+            + [
+                f"{_as_text(other)}\n\n{_differences_as_text(first.name, other.name, differences)}"
+                for other, differences in zip(others, compared, strict=True)
+            ]
+        )
+    if out is not None:
+        from entail.results import write_result
+
+        write_result(out, figures=data, seed=SEED if others else None, started=started)
+    return Report(data=data, text=text)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Evaluation of a retriever, the effort with it, and the queries it was trained on."""
+
+    evaluation: PremiseEvaluation
+    work: Effort | None
+    seen: frozenset[str]
+    trees: int
+
+    @property
+    def name(self) -> str:
+        return self.evaluation.retriever
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        return frozenset(self.evaluation.queries) - self.seen
+
+
+def _as_json(measured: _Measured) -> dict[str, Any]:
+    evaluation, unseen = measured.evaluation, measured.unseen
+    data: dict[str, Any] = {**evaluation.to_json(), "trees": measured.trees}
+    if measured.seen:
+        data["unseen"] = {"queries": len(unseen), **(evaluation.figures(unseen) if unseen else {})}
+    if measured.work is not None:
+        data["effort"] = measured.work.to_json()
+    return data
+
+
+def _differences_as_json(found: Differences) -> dict[str, Any]:
+    return {
+        protocol: {measure: difference.to_json() for measure, difference in measures.items()}
+        for protocol, measures in found.items()
+    }
+
+
+def _differences_as_text(first: str, second: str, found: Differences) -> str:
+    parts = []
+    for protocol, measures in found.items():
+        rows = [
+            [name, d.first, d.second, f"{d.difference:+.3f}", f"{d.low:+.3f} to {d.high:+.3f}", d.p_shown]
+            for name, d in measures.items()
+        ]
+        header = [protocol.replace("_", " "), first, second, "difference", "95 % interval", "p"]
+        parts.append(table(header, rows))
+    return f"{second} against {first}, over the same queries\n\n" + "\n\n".join(parts)
+
+
+def _as_text(measured: _Measured) -> str:
+    evaluation, work, unseen = measured.evaluation, measured.work, measured.unseen
+    figures = evaluation.figures()
+    parts = [
+        f"{evaluation.retriever} on {evaluation.corpus_name}: {evaluation.manifest.count:,} premises, "
+        f"{measured.trees:,} trees, {len(evaluation.queries):,} queries, {evaluation.pairs:,} pairs",
+        table(
+            ["measure", "paper", "query excluded"],
+            [[name, value, figures["query_excluded"][name]] for name, value in figures["paper"].items()],
+        ),
+    ]
+    if measured.seen:
+        line = f"it was trained on {len(measured.seen):,} of these queries"
+        if unseen:
+            without = evaluation.figures(unseen)
+            line += (
+                f"; on the other {len(unseen):,} its MAP is {without['paper']['MAP']:.3f} (paper), "
+                f"{without['query_excluded']['MAP']:.3f} (query excluded)"
+            )
+        parts.append(line)
+    if evaluation.missing:
+        parts.append(
+            f"{len(evaluation.missing):,} gold premises are not in the corpus and never found; "
+            f"first: {evaluation.missing[0]!r}"
+        )
+    if work is not None:
+        each = "no" if work.reads_per_accepted is None else f"{work.reads_per_accepted:.1f}"
+        parts.append(
+            f"a simulated author reads {each} candidates per accepted premise ({work.reads:,} read, "
+            f"{work.accepted:,} accepted, {work.missing:,} or {work.missing_share:.1%} never found)"
+        )
+    return "\n\n".join(parts)

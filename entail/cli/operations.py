@@ -1,0 +1,305 @@
+"""Commands that start and maintain an installation: ``entail app``, ``serve``, ``backup``, ``doctor`` ..."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from entail.cli.console import Report, progress_bar, reports, table
+
+if TYPE_CHECKING:
+    from entail.trees.store.corpora import CorpusStore
+
+app = typer.Typer()
+
+_SIZES_SHOWN = ("checkpoints of jobs", "backups", "logs of app and command line")
+
+
+@app.command("app")
+@reports
+def serve_app(
+    port: Annotated[int, typer.Option(help="Port of the app.", min=0, max=65535)] = 8501,
+    address: Annotated[str | None, typer.Option(help="Address to listen on; default: all.")] = None,
+    api: Annotated[bool, typer.Option("--api", help="Also serve the HTTP API under /api.")] = False,
+) -> Report:
+    """Start the app; stop it with Ctrl+C."""
+    from entail.ui.launch import launch
+
+    launch(port=port, address=address, api=api)
+    return Report(data={"stopped": True}, text="stopped")
+
+
+@app.command()
+@reports
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8600,
+    encoder: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Encoder to serve, loaded at the start; repeat for more.  [default: all installed]",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes; each loads its own copy of the encoders.", metavar="N")
+    ] = 1,
+) -> Report:
+    """Serve the HTTP API: encode, search, health, info; stop it with Ctrl+C.
+
+    Clients must send ENTAIL_SERVE_TOKEN if it is set. /openapi.json describes all requests.
+    """
+    from entail.serving.server import serve as run
+
+    run(host=host, port=port, encoders=encoder or (), workers=workers)
+    return Report(data={"stopped": True}, text="stopped")
+
+
+@app.command()
+@reports
+def worker(
+    jobs: Annotated[int, typer.Option(min=1, help="Jobs to train at the same time.", metavar="N")] = 1,
+    idle: Annotated[
+        float | None,
+        typer.Option(min=0, help="Stop after this time without a job; default: never.", metavar="SECONDS"),
+    ] = None,
+) -> Report:
+    """Train queued jobs; stop it with Ctrl+C.
+
+    One worker runs per machine. A job that is running when the worker stops writes a checkpoint and can be
+    resumed.
+    """
+    from entail.jobs.jobs import Jobs
+    from entail.jobs.worker import work
+
+    if not work(Jobs(), idle=idle, at_once=jobs):
+        return Report(data={"worked": False}, text="a worker already runs on this machine")
+    return Report(data={"worked": True}, text="stopped")
+
+
+@app.command()
+@reports
+def version() -> Report:
+    """Print the versions of entail, Python and its main libraries."""
+    from entail.results import versions
+
+    found = versions()
+    return Report(data=found, text=table(["package", "version"], list(found.items())))
+
+
+@app.command()
+@reports
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as entail.zip.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing FILE.")] = False,
+) -> Report:
+    """Back up trees, corpora, authors and models into one file.
+
+    The backup holds the models of the data folder, and no cached vectors.
+    """
+    from entail.trees.store.backup import backup
+
+    with progress_bar() as progress:
+        done = backup(file, overwrite=overwrite, progress=progress)
+    return Report(
+        data={"file": str(done.file), "bytes": done.size, "rows": dict(done.rows), "models": done.models},
+        text=f"wrote {_counts(done.rows)} to {done.file} ({_size(done.size)})",
+    )
+
+
+@app.command()
+@reports
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Backup written by `entail backup`.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace existing data; it is backed up first.")
+    ] = False,
+) -> Report:
+    """Restore a backup into an empty database, all or nothing.
+
+    The models of the backup are restored too.
+    """
+    from entail.trees.store.backup import restore
+
+    with progress_bar() as progress:
+        done = restore(file, replace=replace, progress=progress)
+    notes = [
+        f"the previous data is in {done.before}" if done.before else "",
+        f"the damaged database was moved to {done.damaged}" if done.damaged else "",
+    ]
+    return Report(
+        data={
+            "file": str(file),
+            "rows": dict(done.rows),
+            "models": done.models,
+            "before": str(done.before) if done.before else None,
+            "damaged": str(done.damaged) if done.damaged else None,
+        },
+        text="\n".join([f"restored {_counts(done.rows)} from {file}", *filter(None, notes)]),
+    )
+
+
+@app.command()
+@reports
+def doctor() -> Report:
+    """Check the installation and report problems.
+
+    Reports versions, device, memory, disk, jobs and the database. The exit code is 1 if there is a problem.
+    """
+    from entail.jobs.jobs import Jobs
+    from entail.operations.doctor import diagnose
+    from entail.operations.machine import look_at_machine
+    from entail.operations.storage import look_at_room
+
+    with progress_bar() as progress:
+        found = diagnose(progress=progress)
+    machine, room, jobs = look_at_machine(), look_at_room(), Jobs()
+    waiting, workers = len(jobs.queued()), [worker for worker in jobs.workers() if worker.alive]
+    data, database = found.data, found.database
+    gpus = found.device["gpus"]
+    rows: list[tuple[str, Any]] = [
+        *found.versions.items(),
+        ("device", f"{found.device['asked']}, {gpus or 'no'} GPU{'' if gpus == 1 else 's'}"),
+        *((gpu.name, f"{_size(gpu.total - gpu.used)} of {_size(gpu.total)} free") for gpu in machine.gpus),
+        ("memory", f"{_size(machine.memory_free)} of {_size(machine.memory)} free, {machine.cores} cores"),
+        ("data folder", f"{data['folder']} ({_size(data['free_bytes'])} free)"),
+        ("cached vectors", _size(data["vectors_bytes"])),
+        ("own models", _size(data["models_bytes"])),
+        *((kept.what, _size(kept.size)) for kept in room.kept if kept.what in _SIZES_SHOWN),
+        ("jobs", f"{waiting} waiting, {len(workers)} worker{'' if len(workers) == 1 else 's'} alive"),
+        ("database", f"{database['url']}: {database['state']}"),
+    ]
+    if "rows" in database:
+        about = f"{_size(database['bytes'])}, revision {database['revision']}, {_counts(database['rows'])}"
+        rows.append(("contents", about))
+    wrong = [f"PROBLEM: {problem}" for problem in found.problems] or ["no problems found"]
+    return Report(
+        data={
+            **found.to_json(),
+            "machine": machine.to_json(),
+            "room": room.to_json(),
+            "jobs": {
+                "waiting": waiting,
+                "workers": [{"host": w.host, "pid": w.pid, "since": w.since.isoformat()} for w in workers],
+            },
+        },
+        text="\n".join([table(["what", "found"], rows), "", *wrong]),
+        ok=not found.problems,
+    )
+
+
+def _counts(rows: Mapping[str, int]) -> str:
+    named = {
+        "trees": ("tree", "trees"),
+        "events": ("act", "acts"),
+        "corpora": ("corpus", "corpora"),
+        "premises": ("premise", "premises"),
+    }
+    return ", ".join(f"{rows[name]:,} {nouns[rows[name] != 1]}" for name, nouns in named.items())
+
+
+def _size(size: int) -> str:
+    return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:,.1f} MiB"
+
+
+@app.command()
+@reports
+def clean(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WHAT]...",
+            help="Kinds (vectors, checkpoints, leftovers, logs) or ids from the list.",
+            show_default=False,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list the items, with size and cost.")
+    ] = False,
+    all_of_it: Annotated[
+        bool, typer.Option("--all", help="Also items that are likely to be needed soon.")
+    ] = False,
+) -> Report:
+    """Remove files that entail can rebuild; without WHAT, list them.
+
+    Never removes trees, corpora, encoders, backups or the settings of jobs.
+    """
+    from entail.jobs.jobs import Jobs
+    from entail.operations.cleaning import chosen, clean, removable
+    from entail.operations.storage import in_words
+
+    jobs = Jobs()
+    with _corpora() as corpora:
+        there = removable(jobs, corpora=corpora)
+        picked = chosen(there, what or [], wanted=all_of_it) if what else there
+        if dry_run or not what:
+            rows = [[t.id, in_words(t.size), t.what, t.cost] for t in picked]
+            text = table(["id", "size", "what", "cost"], rows) if rows else "nothing to remove"
+            return Report(data={"removable": [t.to_json() for t in picked]}, text=text)
+        done = clean([t.id for t in picked], jobs=jobs, corpora=corpora)
+    lines = [f"removed {len(done.removed)}, {in_words(done.size)} freed"]
+    lines += [f"kept {name}: {why}" for name, why in done.kept.items()]
+    return Report(
+        data={
+            "removed": [t.to_json() for t in done.removed],
+            "bytes": done.size,
+            "kept": dict(done.kept),
+        },
+        text="\n".join(lines),
+        ok=not done.kept,
+    )
+
+
+@app.command("logs")
+@reports
+def show_logs(
+    name: Annotated[str, typer.Argument(metavar="[app|worker|cli|JOB]", help="Log to show.")] = "app",
+    lines: Annotated[int, typer.Option(min=1, help="Number of last lines.", metavar="N")] = 100,
+) -> Report:
+    """Show the end of a log, without secrets."""
+    from entail.operations.logs import tail
+
+    text = tail(name, lines=lines)
+    return Report(data={"name": name, "text": text}, text=text or "the log is empty")
+
+
+@app.command()
+@reports
+def licences() -> Report:
+    """List the licences of packages, encoders and corpora."""
+    from entail.operations.licences import data_licences, encoder_licences, package_licences
+
+    with _corpora() as store:
+        corpora = store.corpora() if store is not None else []
+    found = [
+        *encoder_licences(),
+        *data_licences([(corpus.name, corpus.version, corpus.licence) for corpus in corpora]),
+        *package_licences(),
+    ]
+    rows = [[one.kind, one.name, one.version, one.licence, "review" if one.look else ""] for one in found]
+    return Report(
+        data={"licences": [one.to_json() for one in found]},
+        text=table(["what", "name", "version", "licence", ""], rows),
+    )
+
+
+@contextlib.contextmanager
+def _corpora() -> Iterator[CorpusStore | None]:
+    """Yield the corpora; None without a database."""
+    from entail.trees.store.corpora import CorpusStore
+    from entail.trees.store.database import open_database, sqlite_file
+
+    file = sqlite_file()
+    if file is not None and not file.exists():
+        yield None
+        return
+    database = open_database(read_only=True)
+    try:
+        yield CorpusStore(database)
+    finally:
+        database.close()

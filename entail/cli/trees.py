@@ -1,0 +1,230 @@
+"""``entail convert``, ``entail sample`` and ``entail bias``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.options import CorpusFile, CorpusFileIfAny, Extend, FromLog, TreesFile, TreesFileIfAny
+
+if TYPE_CHECKING:
+    from entail.aeenc.bias import SimilarityBias
+    from entail.aeenc.panels import GroupSummary
+    from entail.aeenc.sampling import Sample
+
+app = typer.Typer()
+
+
+@app.command()
+@reports
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Trees: .jsonl, .jsonl.gz or .graphml.")],
+    target: Annotated[
+        Path, typer.Argument(metavar="OUT", help=".jsonl, .graphml, .dot, .svg, .html or .csv (pairs).")
+    ],
+    row: Annotated[int | None, typer.Option(help="Convert only this row of IN, counted from 1.")] = None,
+) -> Report:
+    """Convert trees between formats; the suffixes decide.
+
+    If the format of OUT holds one tree, each tree gets its own file: out-001.svg, out-002.svg ...
+    """
+    from entail.trees.formats.convert import convert
+
+    done = convert(source, target, row=row)
+    files = [str(file) for file in done.files]
+    where = files[0] if len(files) == 1 else f"{len(files):,} files, {files[0]} to {files[-1]}"
+    return Report(
+        data={"trees": done.trees, "files": files},
+        text=f"wrote {done.trees:,} tree{'' if done.trees == 1 else 's'} to {where}",
+    )
+
+
+@app.command()
+@reports
+def sample(
+    *,
+    corpus: CorpusFileIfAny = None,
+    trees: TreesFileIfAny = None,
+    from_log: FromLog = None,
+    extend: Extend = None,
+    retriever: Annotated[
+        str,
+        typer.Option(
+            help="tfidf, bm25, ngrams, minilm, a folder under models/, or a Hub id.", metavar="NAME"
+        ),
+    ] = "minilm",
+    k: Annotated[int, typer.Option("--k", help="Premises retrieved per query.", metavar="K")] = 20,
+    start: Annotated[
+        Literal["parents", "hypotheses"],
+        typer.Option(help="First queries: every parent, or only hypotheses as in Algorithm 1."),
+    ] = "parents",
+    max_depth: Annotated[int, typer.Option(help="Maximum depth of the search.")] = 16,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the pairs as JSONL; .gz compresses it.", metavar="OUT")
+    ] = None,
+) -> Report:
+    """Sample training pairs from the results of a retriever (ACS).
+
+    Each query retrieves its K nearest premises. Gold premises become positives and the next queries; all
+    others become hard negatives.
+    """
+    from entail.aeenc.pairs import sampled_pairs, write_pairs
+    from entail.aeenc.sampling import sample as run
+    from entail.aeenc.source import training_data
+    from entail.data.judgements import Judgements
+    from entail.index.factory import retriever as make_retriever
+    from entail.trees.review.decisions import read_decisions
+
+    data = training_data(
+        corpus=corpus, trees=trees, from_log=from_log, extend=extend, decisions=read_decisions
+    )
+    judgements = data.judgements or Judgements.of_trees(data.trees)
+    with progress_bar() as progress:
+        index = make_retriever(retriever, data.corpus, progress=progress)
+        found = run(
+            data.corpus,
+            judgements,
+            index,
+            k=k,
+            start=judgements.roots if start == "hypotheses" else None,
+            max_depth=max_depth,
+            progress=progress,
+        )
+    if out is not None:
+        write_pairs(out, data.corpus, sampled_pairs(data.corpus, found))
+    return Report(
+        data={"retriever": found.retriever, "revision": found.revision, **found.report.to_json()},
+        text=_sample_text(found),
+    )
+
+
+def _sample_text(found: Sample) -> str:
+    report = found.report
+    names = list(report.negative_scores or report.positive_scores)
+    rows = [
+        [side, *(f"{scores[n]:.3f}" for n in names)]
+        for side, scores in (("positives", report.positive_scores), ("negatives", report.negative_scores))
+        if scores
+    ]
+    dropped = ", ".join(
+        f"{rule.replace('_', ' ')} {count:,}" for rule, count in report.dropped.items() if count
+    )
+    parts = [
+        f"{found.retriever}: {report.queries:,} queries with {report.k:,} results each, depth "
+        f"{report.depth}: {report.positives:,} positives, "
+        f"{report.negatives:,} hard negatives",
+        f"{report.without_positive:,} queries without a positive, {report.without_negative:,} without a "
+        f"negative; dropped: {dropped or 'none'}",
+    ]
+    if report.missing:
+        parts.append(
+            f"{len(report.missing):,} gold premises are not in the corpus and in no pair (--extend adds "
+            f"them); first: {report.missing[0]!r}"
+        )
+    parts.append(table(["similarity", *names], rows))
+    return "\n\n".join(parts)
+
+
+@app.command()
+@reports
+def bias(
+    corpus: CorpusFile,
+    trees: TreesFile,
+    retriever: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Encoder: minilm, a folder under models/, or a Hub id. Repeat to compare; the first is the "
+            "reference that fixes the labels.  [default: minilm]",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    k: Annotated[int, typer.Option("--k", help="Premises retrieved per query.", metavar="K")] = 20,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Also write all pairs with texts and values; .gz compresses it.", metavar="OUT"),
+    ] = None,
+) -> Report:
+    """Measure the similarity bias of encoders (Figure 3 of the AE-Enc paper).
+
+    The first encoder labels every pair: gold children among the first K are true positives, other gold
+    children false negatives, other results false positives. The report compares token overlap and cosine
+    between the groups, by two rules for false positives: `all` keeps the sentences of the query's own tree,
+    `outside_tree` drops them.
+    """
+    from entail.aeenc.bias import bias, encoder_indexes
+    from entail.data.corpora import read_corpus
+    from entail.data.entailment_bank.trees import read_trees
+
+    candidates = read_corpus(corpus).corpus
+    gold = list(read_trees(trees))
+    with progress_bar() as progress:
+        indexes = encoder_indexes(retriever or ["minilm"], candidates, progress=progress)
+        found = bias(candidates, gold, indexes, k=k, progress=progress)
+    text = _bias_text(found, trees=len(gold))
+    if csv is not None:
+        _write_csv(csv, found)
+        text += f"\n\nwrote {len(found) * len(found.retrievers):,} rows to {csv}"
+    return Report(data={**found.to_json(), "trees": len(gold)}, text=text)
+
+
+def _bias_text(found: SimilarityBias, *, trees: int) -> str:
+    from entail.aeenc.bias import GROUPS, RULES
+
+    parts = [
+        f"similarity bias on {found.corpus.name}: {len(found.corpus):,} premises, {trees:,} trees, "
+        f"{len(found.queries):,} queries, the first {found.k} of {found.retrievers[0]}",
+        table(["false positives are", *GROUPS], [[rule, *found.counts(rule).values()] for rule in RULES]),
+    ]
+    for rule in RULES:
+        rows = [
+            _row(panel.title, name, group)
+            for panel in found.panels[rule]
+            for name, group in panel.groups.items()
+        ]
+        parts.append(
+            f"false positives: {rule}\n"
+            + table(["panel", "group", "pairs", "mean", "sd", "1st quartile", "median", "3rd"], rows)
+        )
+        apart = [
+            [panel.title, s.auc, *s.auc_interval, s.delta, s.shared, *s.shared_interval]
+            for panel in found.panels[rule]
+            if (s := panel.separation) is not None
+        ]
+        if apart:
+            header = ["FP against FN", "P(FP > FN)", "low", "high", "Cliff's delta", "shared", "low", "high"]
+            parts.append(table(header, apart))
+        parts.append("\n".join(verdict.words for verdict in found.verdicts[rule]))
+    if found.missing:
+        parts.append(
+            f"{len(found.missing):,} gold premises are not in the corpus and in no group; "
+            f"first: {found.missing[0]!r}"
+        )
+    return "\n\n".join(parts)
+
+
+def _row(panel: str, name: str, group: GroupSummary) -> list[object]:
+    values = (group.mean, group.sd, *(group.quartiles or (None, None, None)))
+    return [panel, name, group.count, *("-" if value is None else value for value in values)]
+
+
+def _write_csv(path: Path, found: SimilarityBias) -> None:
+    import csv
+    import io
+
+    from entail.data.writing import write_text
+    from entail.trees.formats.escaping import cell
+
+    out = io.StringIO()
+    rows = found.rows()
+    first = next(rows)
+    writer = csv.DictWriter(out, fieldnames=list(first), lineterminator="\n")
+    writer.writeheader()
+    for row in (first, *rows):
+        writer.writerow(
+            {name: cell(value) if isinstance(value, str) else value for name, value in row.items()}
+        )
+    write_text(path, out.getvalue())

@@ -1,0 +1,1 @@
+"""Official EntailmentBank files and their proof language."""

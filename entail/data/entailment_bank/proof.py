@@ -1,0 +1,260 @@
+"""The proof language of EntailmentBank: parser, checker, writer, other notations.
+
+The language: `sent1 & sent2 -> int1: text; int1 & sent3 -> hypothesis; `.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from entail.data.reading import shorten
+from entail.data.records import HYPOTHESIS, ExplanationTree, Step
+from entail.errors import ProofError
+
+MAX_NODES = 10_000
+"""Most nodes that a proof may unfold to; sharing can make a short proof grow without end."""
+
+_ID = r"(?:sent|int)[0-9]+"
+_LEFT = rf"(?:{_ID}|{HYPOTHESIS})(?:\s*+&\s*+(?:{_ID}|{HYPOTHESIS}))*+"
+# A semicolon ends a step only where another step begins or nothing follows: facts have semicolons too.
+_END = re.compile(rf";\s*+(?={_LEFT}\s*+->|\Z)")
+_STEP = re.compile(rf"({_LEFT})\s*+->\s*+(?:({HYPOTHESIS})|(int[0-9]+)\s*+:\s*+(\S.*))", re.DOTALL)
+_SWALLOWED = re.compile(r";[^;]*->")
+
+
+def parse_proof(text: str) -> tuple[tuple[Step, ...], dict[str, str]]:
+    """Return the steps of a proof and the texts of its intermediate conclusions, both in order.
+
+    The text of an intermediate conclusion may hold any of ``: & ; ->`` as long as it cannot be read as a
+    step. Whether the proof is sound is for `check_proof` to say.
+
+    >>> steps, intermediates = parse_proof("sent1 & sent2 -> int1: ice melts; int1 -> hypothesis; ")
+    >>> steps[0], intermediates
+    (Step(premises=('sent1', 'sent2'), conclusion='int1'), {'int1': 'ice melts'})
+
+    Raises:
+        ProofError: If a step cannot be read, or an intermediate conclusion is concluded twice.
+    """
+    steps: list[Step] = []
+    intermediates: dict[str, str] = {}
+    for number, part in enumerate(_parts(text), start=1):
+        match = _STEP.fullmatch(part)
+        if not match or (match[4] and _SWALLOWED.search(match[4])):
+            raise ProofError(
+                f"step {number}: expected 'sent1 & sent2 -> int1: text' or 'int1 & sent3 -> {HYPOTHESIS}', "
+                f"found {shorten(part)!r}"
+            )
+        conclusion = match[2] or match[3]
+        if conclusion in intermediates:
+            raise ProofError(f"step {number}: {conclusion} is concluded a second time")
+        if match[3]:
+            intermediates[conclusion] = match[4]
+        steps.append(Step(tuple(re.findall(rf"{_ID}|{HYPOTHESIS}", match[1])), conclusion))
+    return tuple(steps), intermediates
+
+
+def format_proof(steps: Iterable[Step], intermediates: Mapping[str, str]) -> str:
+    """Return the official text of a proof, `; ` after every step, so that parsing gives the same proof.
+
+    >>> format_proof(*parse_proof("sent1 & sent2->int1:ice melts;int1->hypothesis"))
+    'sent1 & sent2 -> int1: ice melts; int1 -> hypothesis; '
+
+    Raises:
+        ProofError: If a conclusion has no text, or a text could be read as a step, so that it
+            cannot be written in this language.
+    """
+    steps = tuple(steps)
+    parts = []
+    for step in steps:
+        conclusion = step.conclusion
+        if conclusion != HYPOTHESIS:
+            if not intermediates.get(conclusion, "").strip():
+                raise ProofError(f"{conclusion} has no text; write one before the proof is written out")
+            conclusion = f"{conclusion}: {intermediates[conclusion].strip()}"
+        part = f"{' & '.join(step.premises)} -> {conclusion}"
+        try:
+            same = parse_proof(f"{part}; ")[0] == (step,)
+        except ProofError:
+            same = False
+        if not same:
+            raise ProofError(
+                f"{shorten(part)!r} cannot be written as one step; take '->' or ';' out of the text"
+            )
+        parts.append(f"{part}; ")
+    return "".join(parts)
+
+
+def check_proof(steps: Sequence[Step], intermediates: Mapping[str, str], sentences: Collection[str]) -> None:
+    """Check that a proof is sound; one without steps is.
+
+    A sentence used twice, an intermediate conclusion used twice or never, and a step from one premise all
+    occur in the official files and are sound.
+
+    Args:
+        steps: The proof.
+        intermediates: `intN` -> text.
+        sentences: The ids that the context holds.
+
+    Raises:
+        ProofError: Naming the step and the sentence, for a sentence that is unknown or not yet concluded,
+            a cycle, a conclusion reached twice or without text, a step without premises, a hypothesis
+            that is never concluded, or a proof that unfolds to more than `MAX_NODES` nodes.
+    """
+    where: dict[str, int] = {}
+    for number, step in enumerate(steps, start=1):
+        if step.conclusion in where:
+            raise ProofError(
+                f"step {number}: {step.conclusion} is concluded a second time, "
+                f"the first was step {where[step.conclusion]}"
+            )
+        if step.conclusion in sentences:
+            raise ProofError(
+                f"step {number}: {step.conclusion} is a sentence of the context, not a conclusion"
+            )
+        where[step.conclusion] = number
+    if steps and HYPOTHESIS not in where:
+        raise ProofError(f"no step concludes the {HYPOTHESIS}; the last concludes {steps[-1].conclusion}")
+    for conclusion in where:
+        if conclusion != HYPOTHESIS and not intermediates.get(conclusion, "").strip():
+            raise ProofError(f"step {where[conclusion]}: {conclusion} has no text")
+    for name in intermediates:
+        if name not in where:
+            raise ProofError(f"{name} has a text, but no step concludes it")
+    sizes: dict[str, int] = {}
+    for number, step in enumerate(steps, start=1):
+        if not step.premises:
+            raise ProofError(f"step {number}: {step.conclusion} is concluded from no premise")
+        for premise in step.premises:
+            _check_premise(premise, number, steps, where, sentences)
+        size = 1 + sum(sizes.get(premise, 1) for premise in step.premises)
+        if size > MAX_NODES:
+            raise ProofError(
+                f"step {number}: the tree below {step.conclusion} unfolds to {size:,} nodes, "
+                f"more than {MAX_NODES:,}"
+            )
+        sizes[step.conclusion] = size
+
+
+def _check_premise(
+    premise: str, number: int, steps: Sequence[Step], where: Mapping[str, int], sentences: Collection[str]
+) -> None:
+    if premise in sentences:
+        return
+    conclusion = steps[number - 1].conclusion
+    if premise not in where:
+        known = [*sentences, *(c for c, n in where.items() if n < number)]
+        raise ProofError(
+            f"step {number}: {premise} is unknown; known here: {shorten(', '.join(known)) or 'nothing'}"
+        )
+    if where[premise] >= number:
+        cycle = _path(premise, conclusion, steps, where)
+        if cycle:
+            raise ProofError(
+                f"step {number}: the proof goes in a circle: {' <- '.join((conclusion, *cycle))}"
+            )
+        raise ProofError(
+            f"step {number}: {premise} is used before step {where[premise]} concludes it; put that step first"
+        )
+    if premise == HYPOTHESIS:
+        raise ProofError(f"step {number}: the {HYPOTHESIS} cannot be a premise of {conclusion}")
+
+
+def _path(start: str, goal: str, steps: Sequence[Step], where: Mapping[str, int]) -> list[str]:
+    """Return the ids from `start` down to `goal`, following premises; none if it is not below."""
+    above = {start: ""}
+    open_ids = [start]
+    while open_ids:
+        current = open_ids.pop()
+        if current == goal:
+            path = [goal]
+            while above[path[-1]]:
+                path.append(above[path[-1]])
+            return path[::-1]
+        for premise in steps[where[current] - 1].premises if current in where else ():
+            if premise not in above:
+                above[premise] = current
+                open_ids.append(premise)
+    return []
+
+
+def _parts(text: str) -> list[str]:
+    parts, start = [], 0
+    for end in _END.finditer(text):
+        parts.append(text[start : end.start()].strip())
+        start = end.end()
+    rest = text[start:].strip()
+    return [*parts, rest] if rest else parts
+
+
+def hypothesis_id(steps: Sequence[Step], intermediates: Mapping[str, str]) -> str:
+    """Return the `intN` that stands for the hypothesis: its place among the steps, or the next free one.
+
+    >>> hypothesis_id([Step(("sent1",), "int1"), Step(("int1",), "hypothesis")], {"int1": "..."})
+    'int2'
+    """
+    place = next((n for n, step in enumerate(steps, start=1) if step.conclusion == HYPOTHESIS), 1)
+    if f"int{place}" in intermediates:
+        place = 1 + max(int(name[3:]) for name in intermediates)
+    return f"int{place}"
+
+
+def full_text_proof(tree: ExplanationTree) -> str:
+    """Return the proof in words: sentences and conclusions as texts, intermediate premises as ids."""
+    root = hypothesis_id(tree.steps, tree.intermediates)
+    return "".join(
+        f" [BECAUSE] {' [AND] '.join(tree.sentences.get(p, p) for p in step.premises)}"
+        f" [INFER] {_rooted(step.conclusion, root)}: {tree.text(step.conclusion)}"
+        for step in tree.steps
+    )
+
+
+def lisp_proof(steps: Sequence[Step], root: str) -> str:
+    """Return the proof as nested lists; what is used twice is written twice.
+
+    >>> lisp_proof([Step(("sent1", "sent2"), "int1"), Step(("int1", "sent3"), "hypothesis")], "int2")
+    '((((sent1 sent2) -> int1) sent3) -> int2)'
+    """
+    done: dict[str, str] = {}
+    for step in steps:
+        inner = " ".join(done.get(premise, premise) for premise in step.premises)
+        done[step.conclusion] = f"(({inner}) -> {_rooted(step.conclusion, root)})"
+    return done.get(HYPOTHESIS, "")
+
+
+def polish_proof(steps: Sequence[Step], root: str) -> str:
+    """Return the proof in prefix form: `#` joins a conclusion to its premises, `&` two premises.
+
+    A premise that a step names twice is written once.
+
+    >>> polish_proof([Step(("sent1", "sent2"), "int1"), Step(("int1", "sent3"), "hypothesis")], "int2")
+    '# int2 & # int1 & sent1 sent2 sent3'
+    """
+    done: dict[str, str] = {}
+    for step in steps:
+        inner = [done.get(premise, premise) for premise in dict.fromkeys(step.premises)]
+        joined = "".join(f"& {part} " for part in inner[:-1]) + inner[-1]
+        done[step.conclusion] = f"# {_rooted(step.conclusion, root)} {joined}"
+    return done.get(HYPOTHESIS, "")
+
+
+def depth_of_proof(steps: Sequence[Step]) -> int:
+    """Return the official depth: half the depth of operators in `polish_proof`, rounded down.
+
+    It is not the number of steps on the longest path: every `&` of a step counts as well.
+
+    >>> depth_of_proof([Step(("sent1", "sent2"), "int1"), Step(("int1", "sent3"), "hypothesis")])
+    2
+    """
+    depths: dict[str, int] = {}
+    for step in steps:
+        inner = [depths.get(premise, 0) for premise in dict.fromkeys(step.premises)]
+        depth = inner[-1]
+        for part in reversed(inner[:-1]):
+            depth = 1 + max(part, depth)
+        depths[step.conclusion] = 1 + depth
+    return depths.get(HYPOTHESIS, 0) // 2
+
+
+def _rooted(conclusion: str, root: str) -> str:
+    return root if conclusion == HYPOTHESIS else conclusion

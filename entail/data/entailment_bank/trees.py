@@ -1,0 +1,259 @@
+"""Official EntailmentBank files (JSONL, tasks 1 to 3), in and out."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from entail.data.entailment_bank import proof as notation
+from entail.data.entailment_bank.proof import check_proof, format_proof, parse_proof
+from entail.data.reading import (
+    MAX_BYTES,
+    Source,
+    optional,
+    parse_jsonl,
+    read_text,
+    require,
+    shorten,
+    source_name,
+)
+from entail.data.records import HYPOTHESIS, ExplanationTree
+from entail.data.writing import write_text
+from entail.errors import DataError, FormatError, ProofError
+
+_SENTENCE_ID = re.compile(r"sent[0-9]+")
+_CONTEXT_ID = re.compile(r"(?:^|(?<=\s))(sent[0-9]+):\s")
+_PROOF_FIELDS = frozenset({"full_text_proof", "depth_of_proof", "length_of_proof"})
+_META_FIELDS = frozenset(
+    {
+        "question_text",
+        "answer_text",
+        "hypothesis_id",
+        "triples",
+        "distractors",
+        "intermediate_conclusions",
+        "step_proof",
+        "lisp_proof",
+        "polish_proof",
+    }
+)
+
+
+def read_trees(
+    source: Source, *, name: str | None = None, encoding: str | None = None, max_bytes: int = MAX_BYTES
+) -> list[ExplanationTree]:
+    """Return one tree a row, in the order of the file; ids may repeat.
+
+    Args:
+        source: Path or bytes of a .jsonl file, gzipped or not.
+        name: Name for messages, the path without one.
+        encoding: See `read_text`.
+        max_bytes: See `read_text`.
+
+    Raises:
+        FormatError: With line and field, for a row that is not what it should be, or a file without rows.
+        ProofError: With the line, for a proof that cannot be read or is not sound.
+    """
+    text = read_text(source, name=name, encoding=encoding, max_bytes=max_bytes)
+    return parse_trees(text, source=source_name(source, name))
+
+
+def parse_trees(text: str, *, source: str | None = None) -> list[ExplanationTree]:
+    """Return the trees of a JSONL text; see `read_trees`."""
+    trees = [row_to_tree(row, source=source, line=line) for line, row in parse_jsonl(text, source=source)]
+    if not trees:
+        raise FormatError("expected at least one row, found none", source=source)
+    return trees
+
+
+def row_to_tree(
+    row: Mapping[str, Any], *, source: str | None = None, line: int | None = None
+) -> ExplanationTree:
+    """Return the tree of one row.
+
+    `id` and `hypothesis` must be there, and the sentences as `meta.triples` or, without it, `context`. A row
+    without `proof` (task 3) is a tree without steps. `extra` keeps the whole row.
+
+    Raises:
+        FormatError: With the field.
+        ProofError: If the proof cannot be read or is not sound.
+    """
+    tree_id = require(row, "id", str, source=source, line=line)
+    hypothesis = require(row, "hypothesis", str, source=source, line=line)
+    optional(row, "meta", dict, source=source, line=line)
+    sentences = _sentences(row, source, line)
+    try:
+        steps, intermediates = parse_proof(optional(row, "proof", str, source=source, line=line) or "")
+        check_proof(steps, intermediates, sentences)
+    except ProofError as error:
+        place = ", ".join(part for part in (source, f"line {line}" if line else "", "field 'proof'") if part)
+        raise ProofError(f"{place}: {error}") from error
+    tree = ExplanationTree(
+        id=tree_id,
+        hypothesis=hypothesis,
+        sentences=sentences,
+        intermediates=intermediates,
+        steps=steps,
+        question=optional(row, "question", str, source=source, line=line) or "",
+        answer=optional(row, "answer", str, source=source, line=line) or "",
+        extra=row,
+    )
+    listed = optional(row, "meta.distractors", list, source=source, line=line) or []
+    if not all(isinstance(name, str) for name in listed):
+        raise FormatError(
+            "expected a list of texts such as 'sent2', found something else in it",
+            source=source,
+            line=line,
+            field="meta.distractors",
+        )
+    return _with_distractors(tree, listed)
+
+
+def tree_to_row(tree: ExplanationTree) -> dict[str, Any]:
+    """Return the official row of a tree; without steps, that of task 3.
+
+    What the official files derive from the tree (`context`, `full_text_proof`, `depth_of_proof`,
+    `meta.triples`, `meta.lisp_proof` ...) is derived here. A tree that is still what its row (`extra`) says
+    gives every field of the row back as it was read, and only absent ones are derived; if the tree was
+    changed since, all are derived anew, and what cannot be (`meta.core_concepts` ...) is carried over.
+
+    Raises:
+        ProofError: If the proof is not sound, or a text cannot be written in the proof language.
+    """
+    check_proof(tree.steps, tree.intermediates, tree.sentences)
+    read, derived = copy.deepcopy(dict(tree.extra)), _derive(tree)
+    meta: dict[str, Any] = read["meta"] if isinstance(read.get("meta"), dict) else {}
+    if _is_as_read(tree):
+        return {**read, **_absent(derived, read), "meta": meta | _absent(derived["meta"], meta)}
+    if meta.get("distractors") != derived["meta"].get("distractors"):
+        meta.pop("distractors_relevance", None)  # stands in the order of the distractors
+    carried = {key: value for key, value in read.items() if key not in derived and key not in _PROOF_FIELDS}
+    meta = {key: value for key, value in meta.items() if key not in _META_FIELDS}
+    return {**derived, **carried, "meta": {**derived["meta"], **meta}}
+
+
+def format_trees(trees: Iterable[ExplanationTree]) -> str:
+    """Return the official JSONL text of trees, one row a line; official files come back byte for byte."""
+    return "".join(f"{json.dumps(tree_to_row(tree))}\n" for tree in trees)
+
+
+def write_trees(trees: Iterable[ExplanationTree], file: str | os.PathLike[str]) -> None:
+    """Write official JSONL, gzipped if the name ends in `.gz`; the file is replaced whole or not at all.
+
+    The same trees give the same bytes, gzipped too.
+
+    Raises:
+        ProofError: If a tree cannot be written, see `tree_to_row`.
+        DataError: If the file cannot be written.
+    """
+    write_text(file, format_trees(trees))
+
+
+def _sentences(row: Mapping[str, Any], source: str | None, line: int | None) -> dict[str, str]:
+    triples = optional(row, "meta.triples", dict, source=source, line=line)
+    if triples is None:
+        context = optional(row, "context", str, source=source, line=line)
+        if context is None:
+            require(row, "context", str, source=source, line=line)
+        return _parse_context(context or "", source, line)
+    for name in triples:
+        if not _SENTENCE_ID.fullmatch(name):
+            raise FormatError(
+                f"expected names such as 'sent1', found {shorten(name)!r}",
+                source=source,
+                line=line,
+                field="meta.triples",
+            )
+        require(row, f"meta.triples.{name}", str, source=source, line=line)
+    return dict(triples)
+
+
+def _parse_context(context: str, source: str | None, line: int | None) -> dict[str, str]:
+    """Return the sentences of `sent1: text sent2: text ...`."""
+    before, *parts = _CONTEXT_ID.split(context)
+    names, texts = parts[0::2], [text.strip() for text in parts[1::2]]
+    found = None
+    if before.strip():
+        found = shorten(before.strip())
+    elif len(set(names)) < len(names):
+        found = f"{next(name for name in names if names.count(name) > 1)} twice"
+    elif not all(texts):
+        found = f"{names[texts.index('')]} without a text"
+    if found:
+        raise FormatError(
+            f"expected 'sent1: text sent2: text ...', found {found}",
+            source=source,
+            line=line,
+            field="context",
+        )
+    return dict(zip(names, texts, strict=True))
+
+
+def _with_distractors(tree: ExplanationTree, listed: Sequence[str]) -> ExplanationTree:
+    """Set the sentences that the proof does not use, the listed ones first and in their order."""
+    if not tree.steps:
+        return tree
+    used = set(tree.leaves)
+    order = dict.fromkeys([*(name for name in listed if name in tree.sentences), *tree.sentences])
+    return replace(tree, distractors=tuple(name for name in order if name not in used))
+
+
+def _is_as_read(tree: ExplanationTree) -> bool:
+    try:
+        return bool(tree.extra) and row_to_tree(tree.extra) == tree
+    except DataError:  # `extra` was not a row
+        return False
+
+
+def _derive(tree: ExplanationTree) -> dict[str, Any]:
+    fresh = not tree.extra  # a row that was read without a question stays without
+    question = {"question": tree.question} if tree.question or fresh else {}
+    answer = {"answer": tree.answer} if tree.answer or fresh else {}
+    proof = format_proof(tree.steps, tree.intermediates)
+    meta: dict[str, Any] = {
+        **{f"{key}_text": value for key, value in {**question, **answer}.items()},
+        "triples": dict(tree.sentences),
+    }
+    row: dict[str, Any] = {
+        "id": tree.id,
+        "context": " ".join(f"{name}: {text}" for name, text in tree.sentences.items()),
+        **question,
+        **answer,
+        "hypothesis": tree.hypothesis,
+        "proof": proof,
+    }
+    if not tree.steps:
+        return {**row, "meta": meta}
+    root = notation.hypothesis_id(tree.steps, tree.intermediates)
+    conclusions = {
+        root if step.conclusion == HYPOTHESIS else step.conclusion: tree.text(step.conclusion)
+        for step in tree.steps
+    }
+    row |= {
+        "full_text_proof": notation.full_text_proof(tree),
+        "depth_of_proof": notation.depth_of_proof(tree.steps),
+        "length_of_proof": len(tree.steps),
+    }
+    texts = {key: meta.pop(key) for key in ("question_text", "answer_text") if key in meta}
+    return {
+        **row,
+        "meta": {
+            **texts,
+            "hypothesis_id": root,
+            "triples": meta["triples"],
+            "distractors": list(_with_distractors(tree, tree.distractors).distractors),
+            "intermediate_conclusions": conclusions,
+            "step_proof": proof,
+            "lisp_proof": notation.lisp_proof(tree.steps, root),
+            "polish_proof": notation.polish_proof(tree.steps, root),
+        },
+    }
+
+
+def _absent(derived: Mapping[str, Any], read: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in derived.items() if read.get(key) is None}

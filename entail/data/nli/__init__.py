@@ -1,0 +1,1 @@
+"""Natural language inference files: pairs, triplets, tables."""

@@ -1,0 +1,1 @@
+"""Passages and questions of retrieval data sets."""

@@ -1,0 +1,298 @@
+"""Readers of passages and questions of retrieval data sets.
+
+`read_passages` and `read_questions` detect the format from the content:
+
+===========  =======================================================================================
+squad        SQuAD JSON: paragraphs are the passages, each the gold passage of its questions
+dpr          official DPR JSON (an array): questions with positive and negative passages
+dpr tsv      `psgs_w100.tsv`: id, text, title; and questions with a list of answers beside
+nq-open      JSONL with `question` and `answer`; with a gold passage where `ctxs` has one
+ms marco     `collection.tsv`, `queries.tsv`; judgements by `read_qrels`
+beir         folder of `corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`
+text         one passage or question a line
+===========  =======================================================================================
+
+All but SQuAD are streamed: 21 million passages are never in memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+from entail.data.passages.html import without_tags
+from entail.data.passages.rows import (
+    Passage,
+    Place,
+    Question,
+    passages_of,
+    question_of,
+    squad_paragraphs,
+    squad_questions,
+)
+from entail.data.passages.stream import json_array, json_lines, lines, pieces
+from entail.data.reading import parse_json, shorten
+from entail.data.text import premise_key
+from entail.errors import FormatError
+
+__all__ = ["Passage", "PassageTally", "Question", "read_passages", "read_qrels", "read_questions"]
+
+Format = Literal["squad", "dpr", "jsonl", "table", "beir", "text"]
+
+_HEAD = 1 << 16
+_ID = re.compile(r"\S*\d\S*")
+_SQUAD = re.compile(r'"(?:data|paragraphs)"\s*:\s*\[')
+
+
+@dataclass
+class PassageTally:
+    """Numbers of passages read and left out.
+
+    Attributes:
+        read: Passages yielded.
+        empty: Empty passages, left out.
+        html: Passages with HTML, which was removed.
+        first_empty: Places of the first five empty ones.
+    """
+
+    read: int = 0
+    empty: int = 0
+    html: int = 0
+    first_empty: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict."""
+        return {"read": self.read, "empty": self.empty, "html": self.html, "first_empty": self.first_empty}
+
+
+def read_passages(file: str | os.PathLike[str], *, tally: PassageTally | None = None) -> Iterator[Passage]:
+    """Yield the passages of a file or BEIR folder; those of a DPR or NQ-open file once each.
+
+    Args:
+        file: See the module.
+        tally: Record that counts passages.
+
+    Raises:
+        FormatError: With file and line, if the file is malformed; the passages before it were yielded.
+    """
+    counts = tally if tally is not None else PassageTally()
+    for place, passage in _raw_passages(Path(file)):
+        text, html = without_tags(passage.text)
+        counts.html += html
+        if not text.strip():
+            counts.empty += 1
+            if len(counts.first_empty) < 5:
+                counts.first_empty.append(place)
+            continue
+        counts.read += 1
+        title, _ = without_tags(passage.title)
+        yield Passage(passage.id, text, title)
+
+
+def read_questions(
+    file: str | os.PathLike[str], *, split: str = "test", unknown: list[str] | None = None
+) -> Iterator[Question]:
+    """Yield the questions of a file or BEIR folder.
+
+    Args:
+        file: See the module.
+        split: Judgements of a BEIR folder: `qrels/<split>.tsv`.
+        unknown: List to which judged ids without a question are appended.
+
+    Raises:
+        FormatError: With file and line, if the file is malformed.
+    """
+    path = Path(file)
+    kind = _format(path)
+    if kind == "beir":
+        yield from _beir_questions(path, split, [] if unknown is None else unknown)
+    elif kind == "squad":
+        numbers = count(1)
+        for paragraph, _, place in _squad(path):
+            yield from squad_questions(paragraph, place, numbers)
+    elif kind == "dpr":
+        for number, (line, row) in enumerate(json_array(path), start=1):
+            yield question_of(row, str(number), Place(str(path), line))
+    elif kind == "jsonl":
+        for line, row in json_lines(path):
+            yield question_of(row, str(line), Place(str(path), line))
+    else:
+        yield from _question_lines(path)
+
+
+def read_qrels(file: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
+    """Yield (question id, passage id) of every judgement above 0, as TREC, MS MARCO and BEIR write them.
+
+    Raises:
+        FormatError: With the line, unless it has three or four columns and the last is a number.
+    """
+    for number, line in lines(file):
+        parts = line.split()
+        if not parts or (number == 1 and parts[-1].lower() in {"score", "rel", "relevance"}):
+            continue
+        try:
+            grade = float(parts[-1])  # some write 1.0
+        except ValueError:
+            grade = math.nan
+        if len(parts) not in (3, 4) or not math.isfinite(grade):
+            raise FormatError(
+                "expected question id, passage id and a number (or with a 0 between, as TREC writes it), "
+                f"found {shorten(line)!r}",
+                source=str(file),
+                line=number,
+            )
+        if grade > 0:
+            yield parts[0], parts[-2]
+
+
+def _format(path: Path) -> Format:
+    if path.is_dir():
+        return "beir"
+    head = _head(path)
+    if head.startswith("["):
+        return "dpr"
+    if head.startswith("{"):
+        return "squad" if _is_squad(head) else "jsonl"
+    return "table" if "\t" in head.split("\n", 1)[0] else "text"
+
+
+def _head(path: Path) -> str:
+    """Return the beginning of a file, of a cut one as far as it can be read."""
+    head = ""
+    with contextlib.closing(pieces(path)) as stream:
+        try:
+            while len(head) < _HEAD and (piece := next(stream, "")):
+                head = (head + piece).lstrip("\ufeff \t\r\n")
+        except FormatError:
+            if not head:
+                raise
+    return head[:_HEAD]
+
+
+def _is_squad(head: str) -> bool:
+    """Return whether a file is one object over many lines rather than an object a line."""
+    first = head.split("\n", 1)[0].strip()
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):  # an object goes on: over further lines, or beyond the head
+        return first == "{" or bool(_SQUAD.search(head))
+    return isinstance(row, dict) and "data" in row and not {"question", "query", "text"} & row.keys()
+
+
+def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
+    kind = _format(path)
+    if kind == "beir":
+        path, kind = _one_of(path, "corpus.jsonl"), "jsonl"
+    if kind == "squad":
+        seen = set()
+        for paragraph, place, _ in _squad(path):
+            text = str(paragraph["context"])
+            if (key := premise_key(text)) not in seen:
+                seen.add(key)
+                yield place, Passage(key, text)
+    elif kind in {"dpr", "jsonl"}:
+        known: set[int] = set()  # hashes: ids of a training file's passages are many
+        for line, row in json_array(path) if kind == "dpr" else json_lines(path):
+            for passage in passages_of(row, Place(str(path), line)):
+                if hash(passage.id) not in known or "_id" in row:
+                    known.add(hash(passage.id)) if "_id" not in row else None
+                    yield f"line {line}", passage
+    else:
+        yield from _passage_lines(path, kind)
+
+
+def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
+    titled = False
+    for number, line in lines(path):
+        if not line.strip():
+            continue
+        parts = line.split("\t") if kind == "table" else [str(number), line]
+        if (
+            number == 1
+            and kind == "table"
+            and [part.lower() for part in parts[:2]]
+            in (
+                ["id", "text"],
+                ["pid", "passage"],
+            )
+        ):
+            titled = len(parts) > 2
+            continue
+        if len(parts) < 2:
+            raise FormatError(
+                f"expected an id, a tab and a text, found {shorten(line)!r}", source=str(path), line=number
+            )
+        title = parts[2].strip().strip('"') if len(parts) > 2 else ""
+        text = parts[1]
+        if titled and len(text) > 1 and text.startswith('"') and text.endswith('"'):
+            text = text[1:-1].replace('""', '"')  # csv's quotes, as psgs_w100.tsv has them
+        yield f"line {number}", Passage(parts[0].strip(), text, title)
+
+
+def _question_lines(path: Path) -> Iterator[Question]:
+    for number, line in lines(path):
+        parts = [part.strip() for part in line.split("\t")]
+        if not line.strip():
+            continue
+        if len(parts) == 1:
+            yield Question(str(number), parts[0])
+        elif parts[-1].startswith("[") and (answers := _answers(parts, str(path), number)) is not None:
+            yield Question(str(number), parts[-2], tuple(map(str, answers)))
+        else:
+            yield Question(parts[0], parts[1])
+
+
+def _answers(parts: Sequence[str], source: str, line: int) -> list[Any] | None:
+    """Return the list of answers in the last column; None where it is a query after its id."""
+    try:
+        found = ast.literal_eval(parts[-1])
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        found = None
+    known = len(parts) == 2 and _ID.fullmatch(parts[0])
+    if isinstance(found, list) and not (known and parts[0].isdigit()):
+        return found
+    if known:
+        return None
+    raise FormatError(
+        f"expected a list of answers such as ['one'], found {shorten(parts[-1])}; a query that begins with [ "
+        "needs an id with a digit before it",
+        source=source,
+        line=line,
+    )
+
+
+def _squad(path: Path) -> Iterator[tuple[Mapping[str, Any], str, Place]]:
+    text = "".join(pieces(path)).removeprefix("\ufeff")
+    return squad_paragraphs(parse_json(text, source=str(path)), str(path))
+
+
+def _beir_questions(folder: Path, split: str, unknown: list[str]) -> Iterator[Question]:
+    qrels = folder / "qrels" / f"{split}.tsv"
+    if not qrels.is_file():
+        there = ", ".join(sorted(found.stem for found in qrels.parent.glob("*.tsv"))) or "none"
+        raise FormatError(f"expected judgements {split}.tsv in qrels, found {there}", source=str(folder))
+    gold: dict[str, list[str]] = {}
+    for question, passage in read_qrels(qrels):
+        gold.setdefault(question, []).append(passage)
+    file = _one_of(folder, "queries.jsonl")
+    for line, row in json_lines(file):
+        asked = question_of(row, str(line), Place(str(file), line))
+        if asked.id in gold:
+            yield Question(asked.id, asked.text, asked.answers, tuple(gold.pop(asked.id)))
+    unknown.extend(gold)
+
+
+def _one_of(folder: Path, name: str) -> Path:
+    for found in (folder / name, folder / f"{name}.gz"):
+        if found.is_file():
+            return found
+    raise FormatError(f"expected a BEIR folder with {name}, found none", source=str(folder))

@@ -1,0 +1,1 @@
+"""WorldTree releases: fact tables, questions, explanations."""

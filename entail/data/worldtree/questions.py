@@ -1,0 +1,269 @@
+"""Questions of WorldTree with the facts that explain their answers (releases of 2019, V1, and 2020, V2.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from entail.data.worldtree.tables import FactTables, read_rows
+from entail.errors import FormatError
+
+Release = Literal["2019", "2020"]
+"""TextGraphs' shared tasks: 2019 on WorldTree V1, 2020 on V2.1."""
+
+CENTRAL, GROUNDING, LEXICAL_GLUE = "CENTRAL", "GROUNDING", "LEXGLUE"
+ROLES = (CENTRAL, GROUNDING, LEXICAL_GLUE)
+"""The roles of nearly all facts; a few are BACKGROUND, ROLE, NEG or NE."""
+
+_USABLE = frozenset({"SUCCESS", "READY"})
+_NEEDED = ("questionid", "answerkey", "question", "explanation", "flags")
+_LEVELS: Mapping[Release, str] = {"2019": "fold", "2020": "arcset"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question with its correct answer.
+
+    Attributes:
+        id: As the row has it.
+        stem: The question without its answers.
+        answer: The correct answer.
+        gold: Uid of each fact of the explanation -> its role, in order; empty in a blind file.
+        flags: What its annotators said of the explanation.
+        level: `Easy` or `Challenge`, None where the row does not say.
+        usable: Whether the shared task of its release scores it: flags are SUCCESS or READY (2020), are among
+            the flags (2019).
+    """
+
+    id: str
+    stem: str
+    answer: str
+    gold: Mapping[str, str]
+    flags: tuple[str, ...] = ()
+    level: str | None = None
+    usable: bool = True
+
+    @property
+    def text(self) -> str:
+        """Stem and correct answer."""
+        return f"{self.stem} {self.answer}"
+
+
+@dataclass(frozen=True)
+class QuestionReading:
+    """The questions of a file, and what became of its rows.
+
+    Attributes:
+        source: The file's name.
+        release: Whose rules it follows.
+        questions: Those that could be read, in order.
+        problems: One line for each row that could not: line, id, what was expected.
+        warnings: Rows that were read in part: an entry of the explanation that names no role.
+    """
+
+    source: str
+    release: Release
+    questions: tuple[Question, ...]
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def usable(self) -> tuple[Question, ...]:
+        """The questions whose explanation the shared task uses."""
+        return tuple(question for question in self.questions if question.usable)
+
+    @property
+    def scored(self) -> tuple[Question, ...]:
+        """Those of them that have an explanation: what a ranking is measured on."""
+        return tuple(question for question in self.usable if question.gold)
+
+    @property
+    def explained(self) -> tuple[Question, ...]:
+        """All questions that have an explanation: those that are not scored can be learnt from, too."""
+        return tuple(question for question in self.questions if question.gold)
+
+    def __str__(self) -> str:
+        parts = [f"{len(self.scored):,} questions with a usable explanation of {len(self.questions):,}"]
+        if self.problems:
+            parts.append(f"{len(self.problems):,} rows that cannot be read, the first: {self.problems[0]}")
+        if self.warnings:
+            parts.append(f"{len(self.warnings):,} read in part, the first: {self.warnings[0]}")
+        return "; ".join(parts)
+
+    def missing_gold(self, facts: FactTables) -> tuple[tuple[str, str], ...]:
+        """Return (question id, uid) of gold facts of usable questions that are in no table."""
+        return missing_gold(self.usable, facts)
+
+
+def read_questions(file: Path, *, release: Release | None = None) -> QuestionReading:
+    """Read a file of questions of either release; which one is known by its columns.
+
+    Args:
+        file: TSV, may be gzipped.
+        release: Whose rules to follow instead.
+
+    Raises:
+        FormatError: If the file cannot be read, lacks a column, or holds no question that can be read.
+    """
+    header, rows = read_rows(file)
+    columns: dict[str, int] = {}
+    for at, name in enumerate(header):
+        columns.setdefault(name.lower(), at)  # the 2019 files have two columns AnswerKey, which agree
+    absent = [name for name in _NEEDED if name not in columns]
+    if absent:
+        raise FormatError(
+            f"expected WorldTree's columns {', '.join(_NEEDED)}, found none called {', '.join(absent)}; give "
+            "a file of questions as released",
+            source=file.name,
+            line=1,
+        )
+    if release is not None and release not in get_args(Release):
+        raise FormatError(f"expected 2019 or 2020 as the release, found {release!r}", source=file.name)
+    kind: Release = release or ("2020" if _LEVELS["2020"] in columns else "2019")
+    questions, problems, warnings = [], [], []
+    for number, cells in rows:
+        place = f"{file.name}, line {number}"
+        if len(cells) != len(header):
+            problems.append(f"{place}: expected {len(header)} cells, found {len(cells)}")
+            continue
+        row = {name: cells[at] for name, at in columns.items()}
+        place += f" ({row['questionid'] or 'no id'})"
+        gold, wrong = explanation(row["explanation"])
+        warnings += [f"{place}: expected uid|ROLE in the explanation, found {entry!r}" for entry in wrong]
+        try:
+            stem, answer = stem_and_answer(row["question"], row["answerkey"])
+        except FormatError as error:
+            problems.append(f"{place}: {error}")
+            continue
+        flags = tuple(row["flags"].upper().split())
+        usable = set(flags) & _USABLE if kind == "2019" else len(flags) == 1 and flags[0] in _USABLE
+        level = row.get(_LEVELS[kind], "").capitalize()
+        questions.append(
+            Question(
+                id=row["questionid"],
+                stem=stem,
+                answer=answer,
+                gold=gold,
+                flags=flags,
+                level=level if level in ("Easy", "Challenge") else None,
+                usable=bool(usable),
+            )
+        )
+    if not questions:
+        first = f", the first of {len(problems)} rows: {problems[0]}" if problems else ""
+        raise FormatError(f"expected questions, found none that can be read{first}", source=file.name)
+    return QuestionReading(file.name, kind, tuple(questions), tuple(problems), tuple(warnings))
+
+
+def stem_and_answer(question: str, key: str) -> tuple[str, str]:
+    """Take a multiple-choice question apart; its answers stand behind letters or digits, see `choices`.
+
+    >>> stem_and_answer("What melts (if warm)? (A) ice (B) a rock", "A")
+    ('What melts (if warm)?', 'ice')
+    >>> stem_and_answer("Who is first? (1) Ann (2) Bob", "2")
+    ('Who is first?', 'Bob')
+
+    Raises:
+        FormatError: If there are no answers, or none has this key.
+    """
+    stem, told = choices(question)
+    labels = list(told)
+    wanted = key.strip().upper()
+    if labels and wanted not in labels and len(wanted) == 1:
+        # A key by number of answers that are lettered, or the other way round.
+        other = ord(wanted) - ord("1" if wanted.isdigit() else "A")
+        wanted = labels[other] if 0 <= other < len(labels) else wanted
+    if wanted not in labels:
+        found = ", ".join(labels) or "none"
+        raise FormatError(f"expected answers (A), (B) ... with the key {key.strip()!r}, found {found}")
+    if not stem or not told[wanted]:
+        raise FormatError(
+            f"expected a question and an answer {wanted}, found {'no question' if told[wanted] else 'none'}"
+        )
+    return stem, told[wanted]
+
+
+def explanation(told: str) -> tuple[dict[str, str], list[str]]:
+    """Return uid -> role of an explanation, and the entries that are none; a repeated uid has its last role.
+
+    >>> explanation("12ab|CENTRAL 34cd|LEXGLUE oops")
+    ({'12ab': 'CENTRAL', '34cd': 'LEXGLUE'}, ['oops'])
+    """
+    gold: dict[str, str] = {}
+    wrong = []
+    for entry in told.split():
+        uid, bar, role = entry.partition("|")
+        if bar and uid and role:
+            gold[uid.lower()] = role.upper()
+        else:
+            wrong.append(entry)
+    return gold, wrong
+
+
+def missing_gold(questions: Iterable[Question], facts: FactTables) -> tuple[tuple[str, str], ...]:
+    """Return (question id, uid) of gold facts that are in no table."""
+    return tuple((q.id, uid) for q in questions for uid in q.gold if uid not in facts.positions)
+
+
+def gold_positions(question: Question, facts: FactTables, *, roles: Sequence[str] | None = None) -> list[int]:
+    """Return where a question's gold facts stand among the facts; those in no table are left out.
+
+    Args:
+        question: The question.
+        facts: All facts.
+        roles: Only facts of these roles.
+    """
+    return [
+        facts.positions[uid]
+        for uid, role in question.gold.items()
+        if uid in facts.positions and (roles is None or role in roles)
+    ]
+
+
+_BRACKETS = re.compile(r"\(([A-Z]|[1-9])\)")
+_LOOSE = re.compile(r"(?<![\w(])([A-Z]|[1-9])[.)](?=\s)")
+"""Markers without the first bracket; they count only behind a question mark, for "B. C." is a name."""
+
+
+def choices(question: str) -> tuple[str, Mapping[str, str]]:
+    """Return a question without its answers, and the answers by their letters or digits.
+
+    >>> choices("What melts (if warm)? (A) ice (B) a rock")
+    ('What melts (if warm)?', {'A': 'ice', 'B': 'a rock'})
+    >>> choices("Which is a mammal? 1. a frog 2. a bat")
+    ('Which is a mammal?', {'1': 'a frog', '2': 'a bat'})
+    >>> choices("What did George W. Bush and B. Obama say?")
+    ('What did George W. Bush and B. Obama say?', {})
+    """
+    best = _series(list(_BRACKETS.finditer(question)))
+    if not best:
+        end = question.rfind("?") + 1
+        best = _series(list(_LOOSE.finditer(question, end))) if end else []
+        if best and question[end : best[0].start()].strip():
+            best = []
+    if not best:
+        return question, {}
+    ends = [marker.start() for marker in best[1:]] + [len(question)]
+    told = {m[1]: " ".join(question[m.end() : end].split()) for m, end in zip(best, ends, strict=True)}
+    return " ".join(question[: best[0].start()].split()), told
+
+
+def _series(markers: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Return the longest run A, B, C ... or 1, 2, 3 ...
+
+    Of several as long the last is taken: "(A)" may stand in the question, too.
+    """
+    best: list[re.Match[str]] = []
+    for at, first in enumerate(markers):
+        if first[1] not in ("A", "1"):
+            continue
+        series = [first]
+        for marker in markers[at + 1 :]:
+            if ord(marker[1]) == ord(series[-1][1]) + 1:
+                series.append(marker)
+        if len(series) > 1 and len(series) >= len(best):
+            best = series
+    return best

@@ -1,0 +1,234 @@
+"""BERT with pooling in plain torch: the vectors of sentence-transformers, without its seconds of import.
+
+A layer maps x, shape (texts, tokens, d), to
+
+    a = norm(x + W_o attention(W_q x, W_k x, W_v x)),    x' = norm(a + W_2 gelu(W_1 a))
+
+(Devlin et al. 2019; the norm stands after the sum).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
+
+from entail.encoders.bert.folder import BertConfig
+from entail.encoders.tensors import TensorFile, open_tensors
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+ATTENTION, OUTPUT, INNER, OUTER = "attention.self", "attention.output", "intermediate", "output"
+"""The linear maps of a layer, by where their tensors are; the first is query, key and value in one."""
+
+LowRank = Mapping[str, tuple["Tensor", "Tensor"]]
+"""An adapter: two matrices, (r, inputs) and (outputs, r), by the linear map that they add to."""
+
+Linears = Mapping[str, tuple["Tensor", "Tensor"]]
+"""Weight (outputs, inputs) and bias (outputs,) of the linear maps, by name."""
+
+_shared: WeakValueDictionary[tuple[str, str, str], Bert] = WeakValueDictionary()
+_sharing = threading.Lock()
+
+
+def shared_bert(config: BertConfig, *, name: str, revision: str, device: str, dtype: torch.dtype) -> Bert:
+    """Return the one copy of these weights on this device in this precision, kept while somebody holds it.
+
+    Args:
+        config: What their folder describes.
+        name: What messages call them.
+        revision: Identity of the weights.
+        device: Where they are to lie.
+        dtype: Their precision.
+
+    Raises:
+        EncoderError: If the weights are torn, or a tensor is missing or of another shape than configured.
+    """
+    place = (revision, device, str(dtype))
+    with _sharing:
+        found = _shared.get(place)
+        if found is None:
+            found = _shared[place] = Bert(config, name=name, device=device, dtype=dtype)
+        return found
+
+
+class Bert:
+    """The weights of a BERT, read only; any number of threads may encode with them.
+
+    Args:
+        config: What the folder describes.
+        name: What messages call it.
+        device: Where the weights lie and texts are encoded.
+        dtype: Of the weights and the arithmetic.
+
+    Raises:
+        EncoderError: If the weights are torn, or a tensor is missing or of another shape than configured.
+    """
+
+    def __init__(self, config: BertConfig, *, name: str, device: str, dtype: torch.dtype) -> None:
+        import torch
+        from tokenizers import Tokenizer
+
+        self.config = config
+        self.device = device
+        self.dtype = dtype
+        self._tokenizer = Tokenizer.from_file(str(config.folder / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(config.max_length, strategy="longest_first", direction="right")
+        d, path = config.dimension, config.folder / "model.safetensors"
+        with open_tensors(path, name=name, device=device, dtype=dtype, prefix="bert.") as tensors:
+            self.words = tensors.get("embeddings.word_embeddings.weight", config.vocabulary, d)
+            # Every token is of the first type, whose vector is a constant.
+            kinds = tensors.get("embeddings.token_type_embeddings.weight", None, d)
+            positions = tensors.get("embeddings.position_embeddings.weight", config.positions, d)
+            self.positions = positions + kinds[0]
+            self.norms = {"embeddings": _norm(tensors, "embeddings", d)}
+            self.linears: dict[str, tuple[Tensor, Tensor]] = {}
+            for at in config.places:
+                parts = [
+                    _linear(tensors, f"{at}{ATTENTION}.{part}", d, d) for part in ("query", "key", "value")
+                ]
+                weights, biases = zip(*parts, strict=True)
+                self.linears[at + ATTENTION] = (torch.cat(weights), torch.cat(biases))
+                self.linears[at + OUTPUT] = _linear(tensors, f"{at}{OUTPUT}.dense", d, d)
+                self.linears[at + INNER] = _linear(tensors, f"{at}{INNER}.dense", config.inner, d)
+                self.linears[at + OUTER] = _linear(tensors, f"{at}{OUTER}.dense", d, config.inner)
+                self.norms[at + OUTPUT] = _norm(tensors, at + OUTPUT, d)
+                self.norms[at + OUTER] = _norm(tensors, at + OUTER, d)
+
+    @property
+    def weights(self) -> list[Tensor]:
+        """Every tensor that it holds."""
+        pairs = (*self.norms.values(), *self.linears.values())
+        return [self.words, self.positions, *(tensor for pair in pairs for tensor in pair)]
+
+    def encode(self, texts: Sequence[str], adapter: LowRank | None = None) -> Tensor:
+        """Return the pooled vectors of texts in fp32, not yet of length 1, shape (texts, d).
+
+        Args:
+            texts: At least one.
+            adapter: Added to the linear maps; default: the base's weights alone.
+        """
+        import torch
+
+        with torch.inference_mode():
+            tokens, known = self.tokenize(texts)  # both (texts, tokens)
+            x = self.states(tokens, known, adapter=adapter)  # (texts, tokens, d)
+            return x[:, 0].float() if self.config.pooling == "cls" else mean_of(x, known)
+
+    def states(
+        self,
+        tokens: Tensor,
+        known: Tensor | None,
+        *,
+        adapter: LowRank | None = None,
+        linears: Linears | None = None,
+        kinds: Tensor | None = None,
+        first_only: bool = False,
+    ) -> Tensor:
+        """Return the hidden states of the last layer, shape (texts, tokens, d).
+
+        Args:
+            tokens: Token ids, shape (texts, tokens).
+            known: Mask of the tokens that are not padding, same shape; None: all.
+            adapter: Added to the linear maps at each call.
+            linears: Linear maps in place of the base's, such as those of `merged`.
+            kinds: Added to the embeddings, shape (texts, tokens, d); default: all tokens of the first type.
+            first_only: Compute the last layer for the first token only; the result is (texts, 1, d).
+        """
+        from torch.nn.functional import embedding
+
+        x = embedding(tokens, self.words) + self.positions[: tokens.shape[1]]  # (texts, tokens, d)
+        x = self._normed(x if kinds is None else x + kinds, "embeddings")
+        mask = None if known is None else known[:, None, None, :]
+        *lower, last = self.config.places
+        maps = _Maps(linears or self.linears, adapter or {})
+        for at in lower:
+            x = self._layer(x, mask, at, maps)
+        return self._layer(x, mask, last, maps, first_only=first_only)
+
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the token ids of each text, cut to what the model reads."""
+        return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it has more tokens than the model reads."""
+        return [bool(encoding.overflowing) for encoding in self._tokenizer.encode_batch_fast(list(texts))]
+
+    def tokenize(self, texts: Sequence[str]) -> tuple[Tensor, Tensor | None]:
+        """Return token ids and which of them are no padding (None: all), both (texts, tokens)."""
+        import torch
+
+        rows = self.tokens(texts)
+        max_length = max(len(row) for row in rows)
+        filled = [row + [self.config.padding] * (max_length - len(row)) for row in rows]
+        tokens = torch.tensor(filled, device=self.device)
+        if all(len(row) == max_length for row in rows):
+            return tokens, None
+        lengths = torch.tensor([len(row) for row in rows], device=self.device)
+        return tokens, torch.arange(max_length, device=self.device) < lengths[:, None]
+
+    def _layer(
+        self, x: Tensor, mask: Tensor | None, at: str, maps: _Maps, *, first_only: bool = False
+    ) -> Tensor:
+        from torch.nn.functional import gelu, scaled_dot_product_attention
+
+        texts, tokens, d = x.shape
+        heads = maps(x, at + ATTENTION).view(texts, tokens, 3, self.config.heads, -1)
+        query, key, value = heads.permute(2, 0, 3, 1, 4)  # each (texts, heads, tokens, d / heads)
+        if first_only:
+            query, x = query[:, :, :1], x[:, :1]
+        mixed = scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        mixed = mixed.transpose(1, 2).reshape(texts, -1, d)
+        x = self._normed(x + maps(mixed, at + OUTPUT), at + OUTPUT)
+        inner = gelu(maps(x, at + INNER))  # (texts, tokens, inner)
+        return self._normed(x + maps(inner, at + OUTER), at + OUTER)
+
+    def _normed(self, x: Tensor, name: str) -> Tensor:
+        from torch.nn.functional import layer_norm
+
+        weight, bias = self.norms[name]
+        return layer_norm(x, weight.shape, weight, bias, self.config.epsilon)
+
+
+class _Maps(NamedTuple):
+    """Linear maps of a BERT with an adapter beside them."""
+
+    linears: Linears
+    adapter: LowRank
+
+    def __call__(self, x: Tensor, name: str) -> Tensor:
+        """Apply the map of this name."""
+        from torch.nn.functional import linear
+
+        y = linear(x, *self.linears[name])
+        if name in self.adapter:
+            down, up = self.adapter[name]
+            y += linear(linear(x, down), up)
+        return y
+
+
+def mean_of(x: Tensor, known: Tensor | None) -> Tensor:
+    """Return the mean state of each text in fp32, shape (texts, d).
+
+    Args:
+        x: States, shape (texts, tokens, d).
+        known: Mask of the tokens that are not padding, shape (texts, tokens); None: all.
+    """
+    import torch
+
+    if known is None:
+        return x.mean(dim=1, dtype=torch.float32)
+    mask = known[:, :, None]  # (texts, tokens, 1)
+    return (x * mask).sum(dim=1, dtype=torch.float32) / mask.sum(dim=1)
+
+
+def _linear(tensors: TensorFile, name: str, outputs: int, inputs: int) -> tuple[Tensor, Tensor]:
+    return tensors.get(f"{name}.weight", outputs, inputs), tensors.get(f"{name}.bias", outputs)
+
+
+def _norm(tensors: TensorFile, name: str, size: int) -> tuple[Tensor, Tensor]:
+    return tensors.get(f"{name}.LayerNorm.weight", size), tensors.get(f"{name}.LayerNorm.bias", size)

@@ -1,0 +1,128 @@
+"""The BERT of `entail.encoders.bert.model`, run by OpenVINO on a CPU, in bf16 where the CPU has it.
+
+OpenVINO is an extra: nothing needs it but precision `openvino`. The graph is built from the weights in
+memory, operation by operation; its converter of torch models needs a tracer that torch is giving up, and
+reports its use over the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.encoders.bert.model import ATTENTION, INNER, OUTER, OUTPUT, Bert, LowRank
+from entail.errors import EncoderError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+HINT = "bf16"
+"""Precision of OpenVINO, where the CPU has it."""
+
+_FAR = -1e9
+"""Added to the attention that padding would get."""
+
+
+class OpenvinoBert:
+    """A BERT and its pooling with one adapter merged into its weights, W + B A, for one thread at a time.
+
+    The weights are read in fp32; OpenVINO keeps a copy of its own.
+
+    Args:
+        bert: The weights, on the processor, in fp32.
+        adapter: What is added to the linear maps, empty for the weights as they are.
+
+    Raises:
+        EncoderError: If OpenVINO is not installed, or cannot compile the model.
+    """
+
+    def __init__(self, bert: Bert, adapter: LowRank) -> None:
+        try:
+            import openvino
+        except ImportError as error:
+            raise EncoderError(
+                "expected OpenVINO for precision openvino, found none that can be imported; install it by "
+                "pip install openvino==2026.4.1, or take precision bf16 or fp32"
+            ) from error
+        import torch
+
+        self._bert = bert
+        settings = {
+            "INFERENCE_PRECISION_HINT": HINT,
+            # As many as torch takes, which is told by OMP_NUM_THREADS.
+            "INFERENCE_NUM_THREADS": torch.get_num_threads(),
+            "NUM_STREAMS": 1,
+            # A thread that is bound to a core waits for whoever else is on it.
+            "ENABLE_CPU_PINNING": False,
+        }
+        try:
+            self._compiled: Any = openvino.compile_model(_graph(bert, adapter), "CPU", settings)
+        except RuntimeError as error:
+            raise EncoderError(f"OpenVINO cannot compile the model: {error}") from error
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the pooled vectors of texts, not yet of length 1, shape (texts, d)."""
+        tokens, known = self._bert.tokenize(texts)
+        kept = np.ones(tokens.shape, np.float32) if known is None else known.numpy().astype(np.float32)
+        found: NDArray[np.float32] = self._compiled([tokens.numpy(), kept])[0]
+        return found
+
+
+def _graph(bert: Bert, adapter: LowRank) -> Any:  # noqa: ANN401 - OpenVINO has no types
+    """Return the model: token ids and which of them are no padding, both (texts, tokens), to (texts, d)."""
+    import openvino
+    from openvino import opset15 as op
+
+    config = bert.config
+    d, heads = config.dimension, config.heads
+    first, second, third = (np.array([axis], np.int64) for axis in (0, 1, 2))
+
+    def linear(x: Any, name: str) -> Any:  # noqa: ANN401 - as above
+        weight, bias = bert.linears[name]
+        if name in adapter:
+            down, up = adapter[name]
+            weight = weight + up @ down
+        return op.add(op.matmul(x, _numbers(weight), False, True), _numbers(bias))
+
+    def normed(x: Any, name: str) -> Any:  # noqa: ANN401 - as above
+        weight, bias = bert.norms[name]
+        unit = op.mvn(x, np.array([-1], np.int64), True, config.epsilon, "inside_sqrt")
+        return op.add(op.multiply(unit, _numbers(weight)), _numbers(bias))
+
+    def by_head(x: Any) -> Any:  # noqa: ANN401 - as above
+        split = op.reshape(x, np.array([0, 0, heads, d // heads], np.int64), True)
+        return op.transpose(split, swapped)  # (texts, heads, tokens, d / heads)
+
+    swapped = np.array([0, 2, 1, 3], np.int64)
+    tokens = op.parameter([-1, -1], np.int64)
+    known = op.parameter([-1, -1], np.float32)
+    length = op.gather(op.shape_of(tokens), second, np.int64(0))
+    positions = op.slice(_numbers(bert.positions), first, length, second, first)
+    x = op.add(op.gather(_numbers(bert.words), tokens, np.int64(0)), positions)  # (texts, tokens, d)
+    x = normed(x, "embeddings")
+    padded = op.subtract(np.float32(1), op.unsqueeze(known, np.array([1, 2], np.int64)))
+    mask = op.multiply(padded, np.float32(_FAR))  # (texts, 1, 1, tokens)
+    for at in config.places:
+        parts = op.split(linear(x, at + ATTENTION), np.int64(2), 3).outputs()
+        mixed = op.scaled_dot_product_attention(*(by_head(part) for part in parts), mask)
+        mixed = op.reshape(op.transpose(mixed, swapped), np.array([0, 0, d], np.int64), True)
+        x = normed(op.add(x, linear(mixed, at + OUTPUT)), at + OUTPUT)
+        inner = op.gelu(linear(x, at + INNER), "erf")  # (texts, tokens, inner)
+        x = normed(op.add(x, linear(inner, at + OUTER)), at + OUTER)
+    if config.pooling == "cls":
+        pooled = op.gather(x, np.int64(0), np.int64(1))
+    else:
+        kept = op.unsqueeze(known, third)  # (texts, tokens, 1)
+        total = op.reduce_sum(op.multiply(x, kept), second, False)
+        pooled = op.divide(total, op.reduce_sum(kept, second, False))
+    return openvino.Model([pooled], [tokens, known], "bert")
+
+
+def _numbers(tensor: Tensor) -> Any:  # noqa: ANN401 - OpenVINO's constant
+    """Return a tensor as a constant that lies where the tensor does."""
+    from openvino import opset15 as op
+
+    return op.constant(tensor.contiguous().numpy(), shared_memory=True)

@@ -1,0 +1,310 @@
+"""Texts to unit vectors, by weights that are loaded when they are first needed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.data.text import without_surrogates
+from entail.encoders.catalogue import EncoderEntry, Tower, fetch, resolve, verify
+from entail.encoders.device import Memory, Precision, device_name
+from entail.encoders.row_batches import Ints, budget_of, token_batches
+from entail.encoders.towers import Tokens, Towers, load_towers
+from entail.errors import EncoderError
+from entail.progress import Meter, ProgressCallback
+
+Floats = NDArray[np.float32]
+
+PASS_TOKENS = 1_024
+"""Tokens of a forward pass on a processor: what lies between the layers of MiniLM stays in its cache."""
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Texts to vectors of length 1, queries and premises each by their own tower."""
+
+    @property
+    def name(self) -> str:
+        """Display name."""
+        ...
+
+    @property
+    def revision(self) -> str:
+        """Revision of its query vectors; it changes with the weights."""
+        ...
+
+    @property
+    def premise_revision(self) -> str:
+        """Revision of its premise vectors; encoders with one premise tower share it."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector, d."""
+        ...
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a text has the same vector as query and as premise."""
+        ...
+
+    def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
+        """Return unit vectors, shape (texts, d)."""
+        ...
+
+    def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
+        """Return unit vectors, shape (texts, d)."""
+        ...
+
+
+def load(name: str | Path, *, device: str | None = None, precision: Precision = "auto") -> BiEncoder:
+    """Return an encoder by name, its weights in memory.
+
+    >>> load("minilm").encode_queries(["how cold is the moon"]).shape
+    (1, 384)
+
+    Args:
+        name: A catalogue name, a folder, or a Hub id.
+        device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
+        precision: Of the weights and the arithmetic.
+
+    Raises:
+        EncoderError: If the name leads nowhere, or the weights cannot be loaded.
+        SettingsError: If the device is not there.
+    """
+    encoder = BiEncoder(name, device=device, precision=precision)
+    encoder.load()
+    return encoder
+
+
+class BiEncoder:
+    """An `Encoder` over any sentence-transformers model or PEFT adapter on one.
+
+    A plain BERT is run by torch alone (`entail.encoders.bert.model`), which is there in a third of the time.
+
+    The weights are loaded on the first text, or by `load`; one copy serves any number of threads, one
+    batch at a time. Nothing is printed.
+
+    Precision `auto` is fp32 on a processor and fp16 on a GPU; of Gaussians, whose divergences are sums of
+    differences, fp32 on either. bf16 doubles the rate where the processor has AMX or AVX512-BF16 and is far
+    slower elsewhere; it moves dev MAP by 0.001, so it is asked for by name and its vectors have a revision
+    of their own. So is `openvino`: a plain BERT in bf16 on a processor, run by OpenVINO, an extra that has
+    to be installed, and faster again.
+
+    Args:
+        encoder: A catalogue name, a folder, or an entry.
+        device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
+        precision: Of the weights and the arithmetic.
+        batch_size: Texts of a forward pass at most; on a processor also at most `PASS_TOKENS` tokens.
+
+    Raises:
+        EncoderError: If the name leads nowhere.
+    """
+
+    def __init__(
+        self,
+        encoder: str | Path | EncoderEntry,
+        *,
+        device: str | None = None,
+        precision: Precision = "auto",
+        batch_size: int = 64,
+    ) -> None:
+        self._entry = encoder if isinstance(encoder, EncoderEntry) else resolve(encoder)
+        self._device = device
+        self._precision = precision
+        self._batch_size = batch_size
+        self._lock = threading.RLock()
+        self._fetching = threading.Lock()
+        self._towers: Towers | None = None
+
+    def __repr__(self) -> str:
+        return f"BiEncoder({self._entry.name!r}, loaded={self.loaded})"
+
+    @property
+    def name(self) -> str:
+        """The entry's name."""
+        return self._entry.name
+
+    @property
+    def entry(self) -> EncoderEntry:
+        """Catalogue entry of the weights; a Hub model is fetched first."""
+        # A lock of its own: who only asks for the revision does not wait while the weights are loaded.
+        with self._fetching:
+            self._entry = fetch(self._entry)
+            return self._entry
+
+    @property
+    def revision(self) -> str:
+        """The entry's revision; a Hub model is fetched first."""
+        return self._bound_to(self.entry)
+
+    @property
+    def premise_revision(self) -> str:
+        """The base's revision where the adapter is on the query tower alone, else `revision`."""
+        entry = self.entry
+        return self._bound_to(entry.base if entry.base is not None and entry.towers == "single" else entry)
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector; loads the model only where its configuration does not say it."""
+        known = self.entry.dimension
+        if known is not None:
+            return known
+        return self._loaded().dimension
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the model has neither routes nor prompts, nor towers of its own for either."""
+        return self.entry.symmetric
+
+    @property
+    def device(self) -> str:
+        """Device that encodes: `cpu`, `cuda`, `cuda:1` ...; imports torch.
+
+        Raises:
+            SettingsError: If the device asked for is not there.
+        """
+        return device_name(self._device)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the weights are in memory."""
+        return self._towers is not None
+
+    @property
+    def memory(self) -> Memory | None:
+        """Memory of the weights; None before they are loaded."""
+        towers = self._towers
+        return None if towers is None else towers.memory
+
+    def load(self) -> None:
+        """Bring the weights into memory, once.
+
+        Raises:
+            EncoderError: If the weights are not what they should be or cannot be loaded.
+            SettingsError: If the device is not there.
+        """
+        self._loaded()
+
+    def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
+        """Return unit vectors by the query route, shape (texts, d).
+
+        Raises:
+            EncoderError: If the model cannot be loaded, or makes a vector that is not finite or is zero.
+        """
+        return self.encode(texts, "query", progress=progress)
+
+    def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
+        """Return unit vectors by the document route, shape (texts, d); raises as `encode_queries`."""
+        return self.encode(texts, "premise", progress=progress)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        tower: Tower,
+        *,
+        normalised: bool = True,
+        progress: ProgressCallback | None = None,
+    ) -> Floats:
+        """Return vectors by one of the two routes, shape (texts, d); raises as `encode_queries`.
+
+        Args:
+            texts: What to encode; half a character (a lone surrogate) is read as U+FFFD.
+            tower: Whose route.
+            normalised: Of length 1; else as long as the model makes them, and of Gaussians their parameters.
+            progress: Told how far it is.
+        """
+        if isinstance(texts, str):
+            raise TypeError("expected a list of texts, found one text")
+        if not texts:
+            return np.empty((0, self.dimension), dtype=np.float32)
+        texts = [without_surrogates(text) for text in texts]
+        what = "encoding queries" if tower == "query" else "encoding premises"
+        if self.entry.gaussian is not None:
+            what = "encoding as Gaussians"  # by one tower, whatever the sentences are to become
+        meter = Meter(len(texts), what, unit="sentences", report=progress)
+        meter.add(0)
+        towers = self._loaded()
+        if normalised and self.entry.gaussian is not None:
+            raise EncoderError(
+                f"{self.name}: expected an encoder of points, found one of Gaussians, which have no cosine; "
+                "take another one here, or this one where directions are judged"
+            )
+        tokens = towers.tokens(texts)
+        first = _first_alike(tokens)
+        distinct, copied = np.unique(first, return_inverse=True)
+        vectors = np.empty((len(distinct), self.dimension), dtype=np.float32)
+        # A batch's other texts move a vector by 1e-7, and so the order of two that should be equal.
+        meter.add(len(texts) - len(distinct))
+        for chunk in self._passes([tokens[i] for i in distinct]):
+            with self._lock:
+                found = towers.encode([texts[distinct[i]] for i in chunk], tower)
+            unit = _unit(found, self.name)
+            vectors[chunk] = unit if normalised else found
+            meter.add(len(chunk))
+            # A lock let go and taken again at once starves others: let a waiting query in.
+            time.sleep(0.0005)
+        return vectors if len(distinct) == len(texts) else vectors[copied]
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is truncated; raises as `load`."""
+        return self._loaded().cut([without_surrogates(text) for text in texts])
+
+    def _passes(self, tokens: Sequence[Tokens]) -> list[Ints]:
+        """Return positions in groups of like length, one a forward pass, so that little is padded.
+
+        The groups come in a shuffled order (of a fixed seed): the rate so far then tells the time left.
+        """
+        # Of a text whose tokens are not known about four letters are one.
+        sizes = [len(one) // 4 + 2 if isinstance(one, str) else len(one) for one in tokens]
+        budget = PASS_TOKENS if self.device.startswith("cpu") else budget_of(self.device)
+        groups = token_batches(sizes, budget=budget, most=self._batch_size)
+        return [groups[turn] for turn in np.random.default_rng(0).permutation(len(groups))]
+
+    def _bound_to(self, entry: EncoderEntry) -> str:
+        if entry.revision is None:
+            raise EncoderError(f"{entry.name}: expected an entry with a revision; get it by resolve()")
+        rough = self._precision in ("bf16", "openvino")
+        return f"{entry.revision}+{self._precision}" if rough else entry.revision
+
+    def _loaded(self) -> Towers:
+        with self._lock:
+            if self._towers is None:
+                towers = _load(self.entry, device=self._device, precision=self._precision)
+                expected, found = self.entry.dimension, towers.dimension
+                if expected is not None and expected != found:
+                    raise EncoderError(
+                        f"{self.name}: its configuration says vectors of length {expected}, it makes {found}"
+                    )
+                self._towers = towers
+            return self._towers
+
+
+def _first_alike(tokens: Sequence[Tokens]) -> list[int]:
+    """Return for each text the position of the first one with the same tokens."""
+    first: dict[Tokens, int] = {}
+    return [first.setdefault(found, position) for position, found in enumerate(tokens)]
+
+
+def _unit(vectors: Floats, name: str) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or not lengths.all():
+        raise EncoderError(
+            f"{name}: expected finite vectors, found NaN, infinity or zero; its weights are broken"
+        )
+    unit: Floats = vectors / lengths
+    return unit
+
+
+def _load(entry: EncoderEntry, *, device: str | None, precision: Precision) -> Towers:
+    verify(entry)
+    verify(entry.base or entry)
+    if precision == "auto" and entry.gaussian is not None:
+        precision = "fp32"  # whoever encodes: what is kept of Gaussians is bound to the revision alone
+    return load_towers(entry, device=device_name(device), precision=precision)

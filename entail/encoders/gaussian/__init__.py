@@ -1,0 +1,1 @@
+"""Encoders whose sentences are diagonal Gaussians."""

@@ -1,0 +1,258 @@
+"""Sentences as diagonal Gaussians: how far one is from another, and how much one entails the other.
+
+The entailing sentence of two has the larger variance (Yoda et al., *Sentence Representations via Gaussian
+Embedding*): p entails h where sim(h || p) is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, get_args, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.encoders.gaussian.form import SimilarityKind
+from entail.errors import EncoderError
+from entail.progress import ProgressCallback
+
+Floats = NDArray[np.float32]
+Floats64 = NDArray[np.float64]
+
+LOG_VARIANCE_LIMIT = 10.0
+"""Log variances are held within plus and minus this: no variance vanishes, nothing overflows."""
+
+_SERIES_BELOW = 1e-3
+_BLOCK = 1 << 17
+"""Numbers (rows times d) worked on at once: about 1 MB an array."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussians:
+    """n Gaussians of d dimensions without covariances. The arrays are taken as they are, not copied.
+
+    Attributes:
+        mean: Shape (n, d).
+        log_variance: Shape (n, d), within `LOG_VARIANCE_LIMIT`; `Gaussians.of` cuts it to that.
+        revision: That of the encoder that made them; None where it is not known, as of bare numbers.
+
+    Raises:
+        EncoderError: If the shapes differ or are not (n, d), a number is not finite, or a log variance is
+            past the limit.
+    """
+
+    mean: Floats
+    log_variance: Floats
+    revision: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", _float32(self.mean, "means"))
+        object.__setattr__(self, "log_variance", _float32(self.log_variance, "log variances"))
+        if self.mean.ndim != 2 or self.mean.shape[1] == 0 or self.mean.shape != self.log_variance.shape:
+            raise EncoderError(
+                "expected means and log variances of one shape (n, d), found "
+                f"{self.mean.shape} and {self.log_variance.shape}"
+            )
+        furthest = max(self.log_variance.max(initial=0), -self.log_variance.min(initial=0))
+        if furthest > LOG_VARIANCE_LIMIT:
+            raise EncoderError(
+                f"expected log variances within {LOG_VARIANCE_LIMIT:g} of 0, found one {furthest:g} away; "
+                "make the record by Gaussians.of, which cuts them"
+            )
+
+    @classmethod
+    def of(cls, values: Floats, *, revision: str | None = None) -> Gaussians:
+        """Make Gaussians of rows of 2d numbers: d means, then d log variances, which are cut to the limit.
+
+        >>> Gaussians.of(np.array([[0.5, 99.0]], dtype=np.float32)).log_variance
+        array([[10.]], dtype=float32)
+
+        Raises:
+            EncoderError: If the shape is not (n, 2d), or a number is not finite.
+        """
+        values = _float32(values, "means and log variances")
+        if values.ndim != 2 or values.shape[1] == 0 or values.shape[1] % 2:
+            raise EncoderError(
+                f"expected rows of d means and d log variances, shape (n, 2d), found {values.shape}"
+            )
+        mean, log_variance = np.split(values, 2, axis=1)
+        return cls(mean, np.clip(log_variance, -LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT), revision)
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    def __getitem__(self, rows: Any) -> Gaussians:  # noqa: ANN401 - whatever numpy takes for rows
+        """Return some of them: by a slice, positions, a mask, or one by its position."""
+        if isinstance(rows, int | np.integer):
+            rows = [rows]
+        return Gaussians(self.mean[rows], self.log_variance[rows], self.revision)
+
+    def __repr__(self) -> str:
+        return f"Gaussians({len(self)} of dimension {self.dimension})"
+
+    @property
+    def dimension(self) -> int:
+        """d, the length of a mean."""
+        return int(self.mean.shape[1])
+
+    @property
+    def values(self) -> Floats:
+        """Rows of d means and d log variances, shape (n, 2d), as `Gaussians.of` takes them."""
+        return np.concatenate([self.mean, self.log_variance], axis=1)
+
+
+@runtime_checkable
+class EncodesGaussians(Protocol):
+    """Texts to Gaussians."""
+
+    @property
+    def name(self) -> str:
+        """Display name."""
+        ...
+
+    @property
+    def revision(self) -> str:
+        """Revision of its Gaussians; it changes with the weights."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of a mean, d."""
+        ...
+
+    @property
+    def kind(self) -> SimilarityKind:
+        """Similarity that it was trained for."""
+        ...
+
+    def encode(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
+        """Return one Gaussian a text, in order."""
+        ...
+
+
+def encode_pairs(
+    encode: Callable[[list[str]], Gaussians], first: Sequence[str], second: Sequence[str]
+) -> tuple[Gaussians, Gaussians]:
+    """Return the Gaussians of pairs of texts, of which every distinct one is encoded once.
+
+    Args:
+        encode: Makes one Gaussian a text, in order.
+        first: The first text of each pair.
+        second: The second ones.
+
+    Raises:
+        EncoderError: If there are not as many of both.
+    """
+    if len(first) != len(second):
+        raise EncoderError(f"expected pairs of texts, found {len(first)} and {len(second)}")
+    row = {text: number for number, text in enumerate(dict.fromkeys([*first, *second]))}
+    found = encode(list(row))
+    return found[[row[text] for text in first]], found[[row[text] for text in second]]
+
+
+def divergence(first: Gaussians, second: Gaussians) -> Floats64:
+    """Return KL(first_i || second_i) of each pair, shape (n,): 0 for equals, never negative, never NaN.
+
+    With x = log v1 - log v2::
+
+        KL = 1/2 sum over dimensions of (e^x - 1 - x) + (mu1 - mu2)^2 / v2
+
+    in double precision, e^x - 1 - x by its series where x is so small that the difference would lose digits.
+
+    >>> wide = Gaussians.of(np.array([[0, 2]])); narrow = Gaussians.of(np.array([[0, -2]]))
+    >>> bool(divergence(narrow, wide)[0] < divergence(wide, narrow)[0])
+    True
+
+    Args:
+        first: n Gaussians, or one that is paired with all of `second`.
+        second: As many, or one that is paired with all of `first`.
+
+    Raises:
+        EncoderError: If the numbers or dimensions of the two do not fit.
+    """
+    found = np.empty(_pairs(first, second))
+    for part, terms in _blocks(first, second):
+        found[part] = terms.sum(axis=1)
+    return found
+
+
+def similarity(first: Gaussians, second: Gaussians, *, kind: SimilarityKind) -> Floats64:
+    """Return sim(first_i || second_i), shape (n,), at most 1: how much each second one entails the first.
+
+    Args:
+        first: As for `divergence`.
+        second: As for `divergence`.
+        kind: See `SimilarityKind`.
+
+    Raises:
+        EncoderError: If the two do not fit, or there is no such kind.
+    """
+    if kind != "kl_per_dim":
+        return from_divergence(divergence(first, second), dimension=first.dimension, kind=kind)
+    found = np.empty(_pairs(first, second))
+    for part, terms in _blocks(first, second):
+        found[part] = (1 / (1 + terms)).mean(axis=1)
+    return found
+
+
+def from_divergence(divergences: Floats64, *, dimension: int, kind: SimilarityKind) -> Floats64:
+    """Return the similarities `kl` or `kl_mean` of divergences, without working those out again.
+
+    Raises:
+        EncoderError: If it is neither of the two kinds that a divergence says all about.
+    """
+    if kind == "kl":
+        return 1 / (1 + divergences)
+    if kind == "kl_mean":
+        return 1 / (1 + divergences / dimension)
+    if kind == "kl_per_dim":
+        raise EncoderError("a divergence says nothing of kl_per_dim, which is made of each dimension's own")
+    raise EncoderError(f"expected one of {', '.join(get_args(SimilarityKind))} as similarity, found {kind!r}")
+
+
+def _float32(values: NDArray[Any], what: str) -> Floats:
+    with np.errstate(over="ignore"):  # becomes infinite, and is refused as that
+        numbers = np.asarray(values, dtype=np.float32)
+    # Of extremes, for isfinite would take a quarter of the memory of a million Gaussians again.
+    if not np.isfinite([numbers.min(initial=0), numbers.max(initial=0)]).all():
+        raise EncoderError(f"expected finite {what}, found NaN or infinity; the encoder's weights are broken")
+    return numbers
+
+
+def _pairs(first: Gaussians, second: Gaussians) -> int:
+    if first.dimension != second.dimension:
+        raise EncoderError(
+            f"expected Gaussians of one dimension, found {first.dimension} and {second.dimension}; "
+            "have both from one encoder"
+        )
+    if len(first) != len(second) and 1 not in (len(first), len(second)):
+        raise EncoderError(
+            "expected as many first as second Gaussians, or one of either, "
+            f"found {len(first)} and {len(second)}"
+        )
+    return len(second) if len(first) == 1 else len(first)
+
+
+def _blocks(first: Gaussians, second: Gaussians) -> Iterator[tuple[slice, Floats64]]:
+    """Yield KL_i of each pair and dimension, some rows at a time."""
+    count, rows = _pairs(first, second), max(1, _BLOCK // first.dimension)
+    for start in range(0, count, rows):
+        part = slice(start, start + rows)
+        mean1, log1 = _doubles(first, part if len(first) == count else slice(None))
+        mean2, log2 = _doubles(second, part if len(second) == count else slice(None))
+        yield part, (_expm1_less(log1 - log2) + (mean1 - mean2) ** 2 * np.exp(-log2)) / 2
+
+
+def _doubles(gaussians: Gaussians, rows: slice) -> tuple[Floats64, Floats64]:
+    return gaussians.mean[rows].astype(np.float64), gaussians.log_variance[rows].astype(np.float64)
+
+
+def _expm1_less(x: Floats64) -> Floats64:
+    """Return e^x - 1 - x."""
+    found: Floats64 = np.expm1(x) - x
+    small = np.abs(x) < _SERIES_BELOW
+    if small.any():
+        near = x[small]
+        found[small] = near**2 * (1 / 2 + near * (1 / 6 + near * (1 / 24 + near / 120)))
+    return found

@@ -1,0 +1,131 @@
+"""Sentences as Gaussians: an encoder whose vectors are means and log variances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from entail.encoders.catalogue import EncoderEntry, fetch, resolve
+from entail.encoders.encoder import BiEncoder
+from entail.encoders.gaussian.distributions import Floats64, Gaussians, encode_pairs, similarity
+from entail.encoders.gaussian.form import GaussianForm, SimilarityKind
+from entail.errors import EncoderError
+from entail.progress import ProgressCallback
+
+
+def is_gaussian(name: str | Path | EncoderEntry) -> bool:
+    """Return whether a name leads to an encoder of Gaussians; False for what is not at hand."""
+    try:
+        return (name if isinstance(name, EncoderEntry) else resolve(name)).gaussian is not None
+    except EncoderError:
+        return False
+
+
+class GaussianEncoder:
+    """Texts to diagonal Gaussians: a transformer, a pooling, and a linear map to means and log variances.
+
+    The weights are loaded on the first text, or by `load`, and computed with in fp32: a divergence is a sum
+    of differences. Log variances are cut to `LOG_VARIANCE_LIMIT`. Any text has a Gaussian, the empty one,
+    too; of a long one the beginning is read (`cut` says of which).
+
+    Args:
+        encoder: A catalogue name, a folder, or an entry.
+        device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
+        batch_size: Texts a forward pass.
+
+    Raises:
+        EncoderError: If the name leads nowhere, or to an encoder of points.
+    """
+
+    def __init__(
+        self, encoder: str | Path | EncoderEntry, *, device: str | None = None, batch_size: int = 64
+    ) -> None:
+        entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
+        if entry.gaussian is None:
+            raise EncoderError(
+                f"{entry.name}: expected an encoder of Gaussians, found one of points, by which no direction "
+                "can be told; take one that `entail train gausscse` made"
+            )
+        self.form: GaussianForm = entry.gaussian
+        self._values = BiEncoder(entry, device=device, precision="fp32", batch_size=batch_size)
+
+    def __repr__(self) -> str:
+        return f"GaussianEncoder({self.name!r}, loaded={self._values.loaded})"
+
+    @property
+    def name(self) -> str:
+        """The entry's name."""
+        return self._values.name
+
+    @property
+    def entry(self) -> EncoderEntry:
+        """Catalogue entry of the weights."""
+        return self._values.entry
+
+    @property
+    def revision(self) -> str:
+        """The entry's revision: other weights, other revision."""
+        return self._values.revision
+
+    @property
+    def dimension(self) -> int:
+        """Length of a mean, d."""
+        return self._values.dimension // 2
+
+    @property
+    def kind(self) -> SimilarityKind:
+        """Similarity that it was trained for."""
+        return self.form.similarity
+
+    @property
+    def threshold(self) -> float | None:
+        """Above which similarity sim(h || p) the premise p is said to entail h; None if none was fitted."""
+        return self.form.threshold
+
+    def load(self) -> None:
+        """Bring the weights into memory, once.
+
+        Raises:
+            EncoderError: If the weights are not what they should be or cannot be loaded.
+            SettingsError: If the device is not there.
+        """
+        self._values.load()
+
+    def encode(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
+        """Return one Gaussian a text, in order.
+
+        Raises:
+            EncoderError: If the model cannot be loaded, or makes a number that is not finite.
+        """
+        values = self._values.encode(texts, "query", normalised=False, progress=progress)
+        found = Gaussians.of(values, revision=self.revision)
+        return squashed(found) if self.form.tanh else found
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is truncated; raises as `load`."""
+        return self._values.cut(texts)
+
+    def similarities(
+        self, first: Sequence[str], second: Sequence[str], *, progress: ProgressCallback | None = None
+    ) -> Floats64:
+        """Return sim(first_i || second_i), shape (n,); raises as `encode_pairs`."""
+        one, two = self.encode_pairs(first, second, progress=progress)
+        return similarity(one, two, kind=self.kind)
+
+    def encode_pairs(
+        self, first: Sequence[str], second: Sequence[str], *, progress: ProgressCallback | None = None
+    ) -> tuple[Gaussians, Gaussians]:
+        """Return the Gaussians of pairs of texts; every distinct one is encoded once.
+
+        Raises:
+            EncoderError: If there are not as many of both, or as `encode`.
+        """
+        return encode_pairs(lambda texts: self.encode(texts, progress=progress), first, second)
+
+
+def squashed(gaussians: Gaussians) -> Gaussians:
+    """Return them with every mean through tanh."""
+    return replace(gaussians, mean=np.tanh(gaussians.mean))

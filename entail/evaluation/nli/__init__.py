@@ -1,0 +1,1 @@
+"""Entailment and its direction, measured on labelled pairs."""

@@ -1,0 +1,177 @@
+"""Similarities sim(h || p) and sim(p || h) of the premise and hypothesis of each pair, by any encoder.
+
+Every distinct sentence is encoded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from entail.data.nli.pairs import NliPair
+from entail.encoders.catalogue import fetch, resolve
+from entail.encoders.encoder import BiEncoder, Encoder, Floats
+from entail.encoders.gaussian.distributions import EncodesGaussians, encode_pairs, similarity
+from entail.errors import EncoderError, EvaluationError
+from entail.progress import ProgressCallback
+
+Values = NDArray[np.float64]
+
+
+@runtime_checkable
+class ComparesSentences(Protocol):
+    """Pairs of sentences to similarities, by whatever means."""
+
+    def similarities(self, first: Sequence[str], second: Sequence[str]) -> ArrayLike:
+        """Return sim(first_i || second_i), shape (n,): how much the second entails the first."""
+        ...
+
+
+PairEncoder = EncodesGaussians | Encoder | ComparesSentences
+"""Encoders that can judge pairs: Gaussians, points (by cosine), or similarities of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairSimilarities:
+    """Similarities of an encoder for n pairs.
+
+    Attributes:
+        forward: sim(h || p), how much the premise entails the hypothesis, shape (n,).
+        backward: sim(p || h), shape (n,); None of points, which know no direction.
+        wider: Sum of the premise's log sigma less that of the hypothesis, shape (n,); None without variances.
+        truncated: Distinct sentences of which only the beginning was read; None if the encoder does not say.
+    """
+
+    forward: Values
+    backward: Values | None = None
+    wider: Values | None = None
+    truncated: int | None = None
+
+
+def pair_encoder(name: str | Path, *, device: str | None = None) -> EncodesGaussians | Encoder:
+    """Return the encoder of this name, Gaussian or not, as its `entail.json` says.
+
+    Raises:
+        EncoderError: If the name leads nowhere, or the weights cannot be loaded.
+    """
+    entry = fetch(resolve(name))
+    if entry.gaussian is None:
+        return BiEncoder(entry, device=device)
+    from entail.encoders.gaussian.encoder import GaussianEncoder
+
+    return GaussianEncoder(entry, device=device)
+
+
+def encoder_name(encoder: PairEncoder) -> str:
+    """Return what figures call an encoder."""
+    return str(getattr(encoder, "name", type(encoder).__name__))
+
+
+def encoder_revision(encoder: PairEncoder) -> str | None:
+    """Return which weights figures are of, None where the encoder does not say."""
+    revision = getattr(encoder, "revision", None)
+    return None if revision is None else str(revision)
+
+
+def require_direction(encoder: PairEncoder) -> None:
+    """Refuse points where Gaussians are needed.
+
+    Raises:
+        EncoderError: If the encoder makes points.
+    """
+    if isinstance(encoder, Encoder):
+        raise EncoderError(
+            f"{encoder.name}: a point encoder given where a Gaussian one is needed: the similarity of two "
+            "points is the same both ways, so it cannot say which sentence entails the other; name one "
+            "trained by GaussCSE, such as gausscse-minilm"
+        )
+
+
+def pair_similarities(
+    pairs: Sequence[NliPair], encoder: PairEncoder, *, progress: ProgressCallback | None = None
+) -> PairSimilarities:
+    """Compare the sentences of each pair.
+
+    Points are compared by their cosine: the hypothesis by the query tower, the premise by the premise tower.
+
+    Raises:
+        EncoderError: If the encoder cannot be loaded.
+        EvaluationError: If there is no pair, or a similarity is no number.
+    """
+    if not pairs:
+        raise EvaluationError("expected at least one pair to measure on, found none")
+    premises, hypotheses = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
+    if isinstance(encoder, Encoder):
+        found = PairSimilarities(_cosines(premises, hypotheses, encoder, progress))
+    elif isinstance(encoder, EncodesGaussians):
+        found = _of_gaussians(premises, hypotheses, encoder, progress)
+    else:
+        found = PairSimilarities(
+            forward=_values(encoder.similarities(hypotheses, premises), len(pairs)),
+            backward=_values(encoder.similarities(premises, hypotheses), len(pairs)),
+        )
+    for values in (found.forward, found.backward):
+        if values is not None and not np.isfinite(values).all():
+            raise EvaluationError(
+                f"{encoder_name(encoder)}: expected finite similarities, found "
+                f"{int((~np.isfinite(values)).sum())} of {len(values)} that are not; its weights are broken"
+            )
+    return replace(found, truncated=_truncated([*premises, *hypotheses], encoder))
+
+
+def _truncated(texts: Sequence[str], encoder: PairEncoder) -> int | None:
+    cut = getattr(encoder, "cut", None)
+    return None if cut is None else int(sum(cut(list(_places(texts)))))
+
+
+def _of_gaussians(
+    premises: Sequence[str],
+    hypotheses: Sequence[str],
+    encoder: EncodesGaussians,
+    progress: ProgressCallback | None,
+) -> PairSimilarities:
+    first, second = encode_pairs(lambda texts: encoder.encode(texts, progress=progress), premises, hypotheses)
+    spread_first, spread_second = (
+        some.log_variance.astype(np.float64).sum(axis=1) / 2 for some in (first, second)
+    )
+    return PairSimilarities(
+        forward=similarity(second, first, kind=encoder.kind),
+        backward=similarity(first, second, kind=encoder.kind),
+        wider=spread_first - spread_second,
+    )
+
+
+def _cosines(
+    premises: Sequence[str], hypotheses: Sequence[str], encoder: Encoder, progress: ProgressCallback | None
+) -> Values:
+    if encoder.symmetric:
+        place = _places([*premises, *hypotheses])
+        vectors = encoder.encode_premises(list(place), progress=progress)
+        first, second = _taken(vectors, place, premises), _taken(vectors, place, hypotheses)
+    else:
+        place = _places(premises)
+        first = _taken(encoder.encode_premises(list(place), progress=progress), place, premises)
+        place = _places(hypotheses)
+        second = _taken(encoder.encode_queries(list(place), progress=progress), place, hypotheses)
+    return _values(np.einsum("ij,ij->i", first, second, dtype=np.float64), len(premises))
+
+
+def _places(texts: Sequence[str]) -> dict[str, int]:
+    return {text: place for place, text in enumerate(dict.fromkeys(texts))}
+
+
+def _taken(vectors: Floats, place: dict[str, int], texts: Sequence[str]) -> Floats:
+    taken: Floats = vectors[np.array([place[text] for text in texts])]
+    return taken
+
+
+def _values(values: ArrayLike, count: int) -> Values:
+    found = np.asarray(values, dtype=np.float64)
+    if found.shape != (count,):
+        raise EvaluationError(f"expected one similarity a pair, shape ({count},), found {found.shape}")
+    return found

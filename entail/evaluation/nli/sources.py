@@ -1,0 +1,197 @@
+"""NLI pairs by path, or by the name of a data set on the Hub, which is then fetched.
+
+==========================  =====================================================================
+`dev.jsonl.gz`, `./x`       a file, see `entail.data.nli.pairs`
+`stanfordnlp/snli`          a data set of the Hub; `@revision` pins it, `:config` chooses one of its
+                            configurations, and a split has to be named where it has several
+`snli`, `multi_nli`, `sick` the same by the names that papers use
+==========================  =====================================================================
+
+Parquet and JSONL are taken, and nothing that is code; of the files only those of the split are fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from entail.data.nli.pairs import NliPair, NliReading, is_split, read_nli
+from entail.encoders.hub import ask, hub_api
+from entail.errors import HubError, SettingsError
+from entail.settings import refuse_in_demo
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+ALIASES = {"snli": "stanfordnlp/snli", "multi_nli": "nyu-mll/multi_nli", "sick": "RobZamp/sick"}
+"""Data sets that have a name of their own."""
+
+CONVERTED = "refs/convert/parquet"
+"""Branch of the Hub with the Parquet conversion of a data set."""
+
+_NAME = re.compile(
+    r"(?P<repo>[\w-][\w.-]*/[\w-][\w.-]*|[\w-]+)(?:@(?P<revision>[\w./-]+))?(?::(?P<config>[\w.-]+))?",
+    re.ASCII,
+)
+_FILES = (".jsonl", ".ndjson", ".json", ".txt", ".tsv", ".csv", ".tab", ".parquet", ".gz", ".zip")
+_TAKEN = (".parquet", ".jsonl", ".jsonl.gz")
+_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
+_PLAIN = frozenset({"data", "default"})
+
+
+def load_nli(source: str | Path, *, split: str | None = None) -> NliReading:
+    """Return the pairs of a file or of a data set on the Hub; a file of that name comes first.
+
+    Args:
+        source: Path, Hub id, or one of `ALIASES`.
+        split: Which part, where there are several: `train`, `validation_matched`, TRIAL ...
+
+    Raises:
+        FormatError: If a file cannot be read, lacks a column, or has no pair with one of the three labels.
+        SettingsError: If there is no such split or configuration, or several and none is named.
+        HubError: If the Hub has no such data set or cannot be reached.
+    """
+    if not isinstance(source, str) or not is_on_hub(source):
+        return read_nli(source, split=split)  # which says where there is no such file
+    named = _NAME.fullmatch(source)
+    assert named is not None
+    repo = ALIASES.get(named["repo"], named["repo"])
+    return _load_from_hub(repo, revision=named["revision"], config=named["config"], split=split)
+
+
+def is_on_hub(source: str) -> bool:
+    """Whether a name is taken for that of a data set on the Hub: no file is here that is called so.
+
+    >>> is_on_hub("stanfordnlp/snli@main:plain_text"), is_on_hub("snli"), is_on_hub("snli/dev.jsonl")
+    (True, True, False)
+    """
+    named = _NAME.fullmatch(source)
+    if named is None or Path(source).exists() or source_is_file(source):
+        return False
+    return "/" in ALIASES.get(named["repo"], named["repo"])
+
+
+def source_is_file(source: str) -> bool:
+    """Whether a name is one of a file, be it there or not: the Hub is never asked for it.
+
+    >>> source_is_file("snli/dev.jsonl"), source_is_file("stanfordnlp/snli")
+    (True, False)
+    """
+    return source.lower().endswith(_FILES)
+
+
+def _load_from_hub(repo: str, *, revision: str | None, config: str | None, split: str | None) -> NliReading:
+    refuse_in_demo(f"the data set {repo} cannot be fetched")
+    api = hub_api()
+    for tried in (revision, *([CONVERTED] if revision is None else ())):
+        if files := _files_of(api, repo, tried):
+            break
+    else:
+        raise HubError(
+            f"{repo}: expected a data set with Parquet or JSONL files, found none; name a file of it",
+            reason="not_found",
+        )
+    wanted = _chosen(files, repo, config=config, split=split)
+    folder = Path(
+        ask(
+            lambda: api.snapshot_download(
+                repo, repo_type="dataset", revision=tried, allow_patterns=[glob_safe(one) for one in wanted]
+            ),
+            repo=repo,
+            revision=tried,
+        )
+    )
+    parts = [read_nli(folder / one, name=f"{repo}/{one}", numbered=True) for one in wanted]
+    return _joined(parts, repo)
+
+
+def _files_of(api: HfApi, repo: str, revision: str | None) -> list[str]:
+    """Return the files that can be read; without network those of what was fetched before."""
+    from huggingface_hub import errors, get_cached_repo_tree
+
+    try:
+        info = ask(lambda: api.dataset_info(repo, revision=revision), repo=repo, revision=revision)
+        names = [sibling.rfilename for sibling in info.siblings or ()]
+    except HubError as error:
+        if revision == CONVERTED and error.reason == "no_revision":
+            return []
+        if error.reason != "offline":
+            raise
+        try:
+            cached = get_cached_repo_tree(repo, repo_type="dataset", revision=revision)
+        except errors.CachedRepoTreeNotFoundError:
+            if revision is not None:
+                raise error from None
+            return []  # what was fetched may be what the Hub converted
+        names = [file.path for file in cached]
+    return sorted(name for name in names if name.lower().endswith(_TAKEN))
+
+
+def _chosen(files: Iterable[str], repo: str, *, config: str | None, split: str | None) -> list[str]:
+    """Return the files of one configuration and one split, in order."""
+    placed = {file: _place(file) for file in files}
+    configs = sorted({found for found, _ in placed.values()})
+    if config is not None:
+        placed = {file: place for file, place in placed.items() if place[0] == config}
+        if not placed:
+            raise SettingsError(
+                f"{repo}: expected a configuration among {', '.join(configs)}, found {config!r}"
+            )
+    elif len(configs) > 1:
+        raise SettingsError(
+            f"{repo}: expected one of its configurations {', '.join(configs)}, found none named; "
+            f"say {repo}:{configs[0]}"
+        )
+    splits = list(dict.fromkeys(found for _, found in placed.values()))
+    if split is None and len(splits) > 1:
+        raise SettingsError(f"{repo}: expected one of its splits {', '.join(splits)}; say which (--split)")
+    # `dev` is an alias only where no split has exactly this name.
+    same = [found for found in splits if split is None or found.lower() == split.lower()]
+    same = same or [found for found in splits if split is not None and is_split(found, split)]
+    if not same:
+        raise SettingsError(f"{repo}: expected a split among {', '.join(splits)}, found {split!r}")
+    return [file for file, (_, found) in placed.items() if found in same]
+
+
+def _place(file: str) -> tuple[str, str]:
+    """Return configuration and split, as the Hub lays files out.
+
+    `plain_text/train-00000-of-00001.parquet`, `data/train-...`, `default/train/0000.parquet`, `dev.jsonl`.
+    """
+    path = PurePosixPath(file)
+    stem = _SHARD.sub("", path.name.removesuffix(".gz").rsplit(".", 1)[0])
+    folders = list(path.parts[:-1])
+    if stem.isdecimal() and folders:
+        stem = folders.pop()
+    folders = [folder for folder in folders if folder not in _PLAIN]
+    return "/".join(folders) or "default", stem
+
+
+def glob_safe(name: str) -> str:
+    """Return a pattern that means this file alone.
+
+    >>> glob_safe("a[1].jsonl")
+    'a[[]1].jsonl'
+    """
+    return re.sub(r"([*?[])", r"[\1]", name)
+
+
+def _joined(parts: list[NliReading], repo: str) -> NliReading:
+    if len(parts) == 1:
+        return parts[0]
+    pairs: list[NliPair] = [pair for part in parts for pair in part.pairs]
+    other: dict[str, int] = {}
+    for part in parts:
+        for label, count in part.other_labels.items():
+            other[label] = other.get(label, 0) + count
+    return NliReading(
+        pairs=tuple(pairs),
+        source=repo,
+        format=parts[0].format,
+        other_labels=other,
+        empty=sum(part.empty for part in parts),
+        unreadable=sum(part.unreadable for part in parts),
+        problems=tuple(problem for part in parts for problem in part.problems),
+    )

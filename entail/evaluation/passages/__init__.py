@@ -1,0 +1,1 @@
+"""Passage retrieval: stores, search, measures."""

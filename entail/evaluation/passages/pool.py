@@ -1,0 +1,196 @@
+"""Passages in memory, with questions whose answers are known, and worked examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from entail.data.passages.files import PassageTally, read_passages, read_questions
+from entail.data.records import Corpus, Premise
+from entail.errors import EvaluationError, FormatError
+from entail.progress import Meter, ProgressCallback
+
+MOST = 200_000
+"""Most passages of a pool; `entail evaluate passages` measures larger files."""
+
+MOST_QUESTIONS = 20_000
+_SPLITS = ("test", "dev", "train")
+
+
+@dataclass(frozen=True)
+class KnownQuestion:
+    """A question with known answers or passages.
+
+    Attributes:
+        question: Text of the question.
+        answers: Texts, any of which answers it.
+        gold: Positions of the passages that answer it.
+    """
+
+    question: str
+    answers: tuple[str, ...] = ()
+    gold: frozenset[int] = frozenset()
+
+    @property
+    def answer(self) -> str:
+        """The first answer, empty where none is known."""
+        return self.answers[0] if self.answers else ""
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Passages with questions over them.
+
+    Attributes:
+        name: Name shown to users.
+        corpus: The passages, each after its title.
+        questions: Questions with a known answer or passage, by `question_key`.
+        remarks: Counts of passages that were changed or left out.
+    """
+
+    name: str
+    corpus: Corpus
+    questions: Mapping[str, KnownQuestion] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+    def known(self, question: str) -> KnownQuestion | None:
+        """Return the known question of this text, None if there is none."""
+        return self.questions.get(question_key(question))
+
+
+def question_key(question: str) -> str:
+    """Return the normalised form of a question.
+
+    >>> question_key(" Who  won?") == question_key("who won ?")
+    True
+    """
+    return " ".join(question.lower().replace("?", " ").split())
+
+
+def corpus_pool(corpus: Corpus) -> Pool:
+    """Return a corpus as passages, with the examples whose premises are in it."""
+    found = []
+    for example in EXAMPLES:
+        gold = frozenset(at for text in example.gold if (at := corpus.position(text)) is not None)
+        if gold:
+            found.append(KnownQuestion(example.question, (example.answer,), gold))
+    return Pool(corpus.name, corpus, _by_question(found))
+
+
+def read_pool(path: Path, *, name: str, progress: ProgressCallback | None = None) -> Pool:
+    """Read the passages of a file or BEIR folder, and its questions that name their passages.
+
+    Args:
+        path: See `entail.data.passages.files`.
+        name: Name shown to users.
+        progress: Called with the passages read.
+
+    Raises:
+        FormatError: If the file is malformed, with the line.
+        EvaluationError: If there is no passage, or more than `MOST`.
+    """
+    tally = PassageTally()
+    texts: dict[str, Premise] = {}
+    key_of: dict[str, str] = {}
+    size = sum(part.stat().st_size for part in (path.glob("corpus.jsonl*") if path.is_dir() else [path]))
+    packed = path.suffix == ".gz"  # its unpacked size is unknown
+    meter = Meter(size, "reading passages", unit="bytes", report=None if packed else progress)
+    for passage in read_passages(path, tally=tally):
+        premise = Premise(passage.whole, passage.id)
+        texts.setdefault(premise.key, premise)
+        key_of.setdefault(passage.id, premise.key)
+        meter.add(len(passage.text))
+        if len(texts) > MOST:
+            raise EvaluationError(
+                f"{name}: expected at most {MOST:,} passages to search on a page, found more; measure them "
+                "with `entail evaluate passages`, which keeps them on disk"
+            )
+    if not texts:
+        raise EvaluationError(f"{name}: expected passages to search, found none")
+    corpus = Corpus(name, tuple(texts.values()))
+    repeated = tally.read - len(texts)
+    counts = ((tally.empty, "empty, left out"), (tally.html, "with HTML, removed"), (repeated, "repeated"))
+    return Pool(
+        name,
+        corpus,
+        _by_question(_questions(path, corpus, key_of)),
+        tuple(f"{count:,} {what}" for count, what in counts if count > 0),
+    )
+
+
+def _questions(path: Path, corpus: Corpus, key_of: Mapping[str, str]) -> Iterable[KnownQuestion]:
+    """Yield the questions whose passages are in the corpus; none if the file has no questions."""
+    splits = [one for one in _SPLITS if (path / "qrels" / f"{one}.tsv").is_file()]
+    count = 0
+    try:
+        for one in read_questions(path, split=splits[0] if splits else "test"):
+            keys = [key_of[id_] for id_ in one.gold if id_ in key_of]
+            if keys:
+                yield KnownQuestion(one.text, one.answers, frozenset(corpus.positions[key] for key in keys))
+                count += 1
+            if count == MOST_QUESTIONS:
+                return
+    except FormatError:
+        return  # a file of passages alone is valid
+
+
+def _by_question(found: Iterable[KnownQuestion]) -> dict[str, KnownQuestion]:
+    by_question: dict[str, KnownQuestion] = {}
+    for one in found:
+        before = by_question.get(question_key(one.question))
+        if before is not None:
+            answers = tuple(dict.fromkeys((*one.answers, *before.answers)))
+            one = KnownQuestion(one.question, answers, one.gold | before.gold)
+        by_question[question_key(one.question)] = one
+    return by_question
+
+
+class Example(NamedTuple):
+    """An example question, its answer and the bundled premises that answer it."""
+
+    question: str
+    answer: str
+    gold: tuple[str, ...]
+
+
+EXAMPLES = (
+    Example(
+        "How can sound travel through air?",
+        "by vibrating it",
+        ("sound can travel through air by vibrating air",),
+    ),
+    Example(
+        "What causes the tides in the oceans of the Earth?",
+        "the gravitational pull of the Moon",
+        ("the gravitational pull of the moon on earth's oceans causes the tides",),
+    ),
+    Example(
+        "What causes seasons on Earth?",
+        "the tilt of the Earth on its axis",
+        (
+            "the earth being tilted on its rotating axis causes seasons",
+            "earth's tilt on its rotating axis causes seasons to change / to occur",
+            "earth's tilt on its rotating axis causes seasons to occur",
+        ),
+    ),
+    Example(
+        "How were most canyons formed?",
+        "by rivers that flowed for a long time",
+        ("most canyons are formed by flowing rivers through erosion over long periods of time",),
+    ),
+    Example(
+        "Who discovered the theory of gravity?",
+        "Isaac Newton",
+        ("isaac newton discovered the theory of gravity",),
+    ),
+    Example("Why do green sea turtles migrate?", "to reproduce", ("green sea turtles migrate to reproduce",)),
+    Example("What holds a galaxy together?", "gravity", ("a galaxy is held together by gravity",)),
+    Example(
+        "Where does the moon reflect sunlight?",
+        "towards the Earth",
+        ("the moon reflects sunlight towards the earth",),
+    ),
+)
+"""Examples over the bundled corpus; the Claims page starts with the first."""

@@ -1,0 +1,315 @@
+"""Passage retrieval: R@k and MRR over a pool, by gold passage and by answer."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from entail.data.passages.files import Question, read_qrels, read_questions
+from entail.encoders.device import Precision
+from entail.errors import EvaluationError
+from entail.evaluation.passages.search import PassageWords, Positions, search_vectors
+from entail.evaluation.passages.store import PassageStore, encode_store
+from entail.index.lexical import load_bm25s
+from entail.progress import ProgressCallback
+
+KS = (1, 5, 20, 100)
+NAMED = 5
+"""Ids that are named of those that are wrong."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Questions with their judgements, and what was wrong with these.
+
+    Attributes:
+        questions: In the order of the file.
+        unknown_questions: Ids that are judged, but are no questions.
+    """
+
+    questions: tuple[Question, ...]
+    unknown_questions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PassageEvaluation:
+    """Figures of one retriever.
+
+    Attributes:
+        retriever: How a person calls it.
+        revision: Which weights.
+        passages: Passages searched.
+        gold: R@k, MRR by gold passage, over `with_gold` questions; None where no gold passage is in the pool.
+        answer: The same by answer, over `with_answer` questions; None where there is none.
+        questions: Questions that were looked up.
+        with_gold: Questions with a gold passage, wherever it is.
+        with_answer: Questions with an answer.
+        gold_not_in_pool: Questions with gold passages, none of them in the pool: they count as not found.
+        unknown_passages: Gold ids that are no passages of the pool.
+        unknown_questions: See `Judged`.
+        first_hits: For each question the rank of its first gold passage, from 1; 0 where none was found.
+    """
+
+    retriever: str
+    revision: str
+    passages: int
+    gold: dict[str, float] | None
+    answer: dict[str, float] | None
+    questions: int
+    with_gold: int
+    with_answer: int
+    gold_not_in_pool: int = 0
+    unknown_passages: tuple[str, ...] = ()
+    unknown_questions: tuple[str, ...] = ()
+    first_hits: tuple[int, ...] = field(default=(), repr=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures; those at the top are by gold passage, by answer where there is none.
+
+        `questions` beside figures are those over which they are taken; `asked` are all that were looked up.
+        """
+        wrong = {
+            name: {"count": len(ids), "first": list(ids[:NAMED])}
+            for name, ids in (
+                ("unknown_passages", self.unknown_passages),
+                ("unknown_questions", self.unknown_questions),
+            )
+        }
+        return {
+            **(self.gold or self.answer or {}),
+            "by": "gold" if self.gold else "answer",
+            "questions": self.with_gold if self.gold else self.with_answer,
+            "asked": self.questions,
+            "without_gold": self.questions - self.with_gold,
+            "gold_not_in_pool": self.gold_not_in_pool,
+            "passages": self.passages,
+            "retriever": self.retriever,
+            "revision": self.revision,
+            "gold": self.gold and {**self.gold, "questions": self.with_gold},
+            "answer": self.answer and {**self.answer, "questions": self.with_answer},
+            **wrong,
+        }
+
+
+def judged_questions(
+    file: Path, *, qrels: Path | None = None, split: str = "test", limit: int | None = None
+) -> Judged:
+    """Read questions, with judgements from a file of their own where there is one.
+
+    Raises:
+        FormatError: If a file is not what it should be.
+    """
+    unknown: list[str] = []
+    questions = list(read_questions(file, split=split, unknown=unknown))
+    if qrels is not None:
+        gold: dict[str, list[str]] = {}
+        for question, passage in read_qrels(qrels):
+            gold.setdefault(question, []).append(passage)
+        questions = [replace(one, gold=tuple(gold.pop(one.id))) for one in questions if one.id in gold]
+        unknown += list(gold)
+    return Judged(tuple(questions[:limit]), tuple(unknown))
+
+
+def evaluate_passages(
+    store: PassageStore,
+    judged: Judged,
+    *,
+    encoder: str = "bm25",
+    precision: Precision = "auto",
+    ks: Sequence[int] = KS,
+    mrr_at: Sequence[int] = (),
+    progress: ProgressCallback | None = None,
+) -> PassageEvaluation:
+    """Look every question up and count the hits.
+
+    Args:
+        store: The pool.
+        judged: The questions.
+        encoder: `bm25`, or what `entail.load` takes.
+        precision: Of the encoder, as `entail.load` takes it.
+        ks: Where R@k is read; MRR looks as far as the last of them.
+        mrr_at: Other ranks as far as which MRR looks: 10 for the `MRR@10` of MS MARCO.
+        progress: See `Meter`.
+
+    Raises:
+        EvaluationError: If there is no question, or none with an answer or a gold passage of the pool; if a
+            rank is none, or there is no R@k.
+    """
+    if not ks or min(*ks, *mrr_at, 1) < 1:
+        raise EvaluationError(f"expected ranks from 1, such as 1, 5, 20, found {[*ks, *mrr_at]}")
+    questions = judged.questions
+    if not questions:
+        named = ", ".join(judged.unknown_questions[:NAMED])
+        hint = f"; the judgements name {named}, which are not among them" if named else ""
+        raise EvaluationError(f"expected questions, found none{hint}")
+    where = store.positions(known for one in questions for known in one.gold)
+    unknown = tuple(dict.fromkeys(known for one in questions for known in one.gold if known not in where))
+    gold = [{where[known] for known in one.gold if known in where} for one in questions]
+    answers = [[found for text in one.answers if (found := answer_tokens(text))] for one in questions]
+    if not any(one.gold for one in questions) and not any(answers):
+        raise EvaluationError(
+            f"expected questions with an answer or a gold passage, found none of {len(questions):,}; give "
+            "the judgements that come with them, a file of question and passage ids: --qrels FILE"
+        )
+    if not any(gold) and not any(answers):
+        named = f" (such as {', '.join(unknown[:NAMED])})" if unknown else ""
+        raise EvaluationError(
+            f"expected questions with an answer or a gold passage, found none: {len(unknown):,} gold ids"
+            f"{named} are no passages of the pool; are questions and passages of the same release?"
+        )
+    search = search_passages(store, encoder, precision=precision, progress=progress)
+    hits = search([one.text for one in questions], max(*ks, *mrr_at, 1), progress=progress)
+
+    @lru_cache(maxsize=1 << 15)  # the same passages are found for many questions
+    def tokens(position: int) -> tuple[str, ...]:
+        return answer_tokens(store[position].text)
+
+    by_gold = _ranks(hits, gold, lambda position, ids: position in ids)
+    by_answer = _ranks(hits, answers, lambda position, texts: has_answer(tokens(position), texts))
+    return PassageEvaluation(
+        retriever=search.name,
+        revision=search.revision,
+        passages=len(store),
+        gold=_figures([rank for rank, one in zip(by_gold, questions, strict=True) if one.gold], ks, mrr_at)
+        if any(gold)
+        else None,
+        answer=_figures([rank for rank, texts in zip(by_answer, answers, strict=True) if texts], ks, mrr_at),
+        questions=len(questions),
+        with_gold=sum(bool(one.gold) for one in questions),
+        with_answer=sum(map(bool, answers)),
+        gold_not_in_pool=sum(bool(one.gold) and not ids for one, ids in zip(questions, gold, strict=True)),
+        unknown_passages=unknown,
+        unknown_questions=judged.unknown_questions,
+        first_hits=tuple(by_gold),
+    )
+
+
+class PassageSearch:
+    """Finds passages of a pool by one retriever; what it needs is made ready once, see `search_passages`."""
+
+    def __init__(
+        self,
+        name: str,
+        revision: str,
+        search: Callable[[Sequence[str], int, ProgressCallback | None], Positions],
+    ) -> None:
+        self.name, self.revision, self._search = name, revision, search
+
+    def __call__(
+        self, questions: Sequence[str], k: int, *, progress: ProgressCallback | None = None
+    ) -> Positions:
+        """Return the positions of the k best passages, shape (questions, k), -1 where none is."""
+        return self._search(questions, k, progress)
+
+
+def search_passages(
+    store: PassageStore,
+    encoder: str,
+    *,
+    precision: Precision = "auto",
+    progress: ProgressCallback | None = None,
+) -> PassageSearch:
+    """Make a pool ready to be searched: by words, or by vectors that lie on disk.
+
+    Args:
+        store: The pool.
+        encoder: `bm25`, or what `entail.load` takes.
+        precision: Of the encoder, as `entail.load` takes it.
+        progress: See `Meter`.
+
+    Raises:
+        EncoderError: If the encoder cannot be loaded.
+        EvaluationError: If the pool is too large for BM25 in memory.
+    """
+    if encoder == "bm25":
+        ranker = PassageWords(store)
+        return PassageSearch(
+            "bm25",
+            f"bm25s-{load_bm25s().__version__}",
+            lambda questions, k, told: ranker.search(questions, k=k, progress=told),
+        )
+    from entail.encoders.encoder import load
+
+    loaded = load(encoder, precision=precision)
+    shards = encode_store(store, loaded, progress=progress)
+    return PassageSearch(
+        loaded.name,
+        loaded.revision,
+        lambda questions, k, told: search_vectors(
+            loaded.encode_queries(questions, progress=told), shards, k=k, progress=told
+        ),
+    )
+
+
+def _ranks(found: NDArray[np.int64], wanted: Iterable[Any], hit: Callable[[int, Any], bool]) -> list[int]:
+    """Return the rank of each question's first hit, from 1; 0 where there is none."""
+    return [
+        next((rank for rank, at in enumerate(row.tolist(), 1) if at >= 0 and hit(at, one)), 0) if one else 0
+        for row, one in zip(found, wanted, strict=True)
+    ]
+
+
+def _figures(ranks: Sequence[int], ks: Sequence[int], mrr_at: Sequence[int]) -> dict[str, float] | None:
+    """Return R@k and MRR of ranks, 0 standing for none.
+
+    >>> _figures([1, 2, 0, 4], (1, 5), (2,))
+    {'R@1': 0.25, 'R@5': 0.75, 'MRR': 0.4375, 'MRR@2': 0.375}
+    """
+    if not ranks:
+        return None
+
+    def mrr(last: int) -> float:
+        return sum(1 / rank for rank in ranks if 0 < rank <= last) / len(ranks)
+
+    figures = {f"R@{k}": sum(0 < rank <= k for rank in ranks) / len(ranks) for k in ks}
+    return {**figures, "MRR": mrr(max(ks)), **{f"MRR@{k}": mrr(k) for k in mrr_at}}
+
+
+Tokens = tuple[str, ...]
+
+
+def answer_tokens(text: str) -> Tokens:
+    """Return the tokens of DPR's `SimpleTokenizer`, in lower case.
+
+    They are runs of letters, digits and marks, and other characters one by one, white space left out.
+
+    >>> answer_tokens("Levi's Stadium, 2016")
+    ('levi', "'", 's', 'stadium', ',', '2016')
+    """
+    found: list[str] = []
+    run: list[str] = []
+    for character in unicodedata.normalize("NFD", text):
+        kind = unicodedata.category(character)[0]
+        if kind in "LNM":
+            run.append(character)
+            continue
+        if run:
+            found.append("".join(run).lower())
+            run = []
+        if kind not in "ZC":
+            found.append(character)
+    if run:
+        found.append("".join(run).lower())
+    return tuple(found)
+
+
+def has_answer(passage: Tokens, answers: Sequence[Tokens]) -> bool:
+    """Whether the tokens of any answer stand in the passage, side by side and in order.
+
+    >>> has_answer(answer_tokens("He was born in New York City."), [answer_tokens("new york")])
+    True
+    >>> has_answer(answer_tokens("the Yorkers"), [answer_tokens("York")])
+    False
+    """
+    for answer in answers:
+        size = len(answer)
+        if size and any(passage[at : at + size] == answer for at in range(len(passage) - size + 1)):
+            return True
+    return False

@@ -1,0 +1,190 @@
+"""Four passage lists: two retrievers, each searched with a question and with its claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from entail.data.records import Corpus
+from entail.index.protocol import Floats, PremiseIndex
+from entail.index.ranking import top_k
+
+Wording = Literal["question", "claim"]
+WORDINGS: tuple[Wording, Wording] = ("question", "claim")
+
+ListKey = tuple[int, Wording]
+"""Retriever (0 or 1) and wording of a list."""
+
+LIST_KEYS: tuple[ListKey, ...] = ((0, "question"), (1, "question"), (0, "claim"), (1, "claim"))
+
+
+@dataclass(frozen=True)
+class PassageScore:
+    """A judge's verdict on a passage and the claim.
+
+    Attributes:
+        value: P(passage entails claim), or the similarity by which a Gaussian encoder decides.
+        entails: Whether the value means entailment.
+        words: The verdict in words.
+    """
+
+    value: float
+    entails: bool
+    words: str
+
+
+Scores = Mapping[str, Mapping[int, PassageScore]]
+"""Judge -> position of a passage -> its verdict."""
+
+
+@dataclass(frozen=True)
+class ListedPassage:
+    """A passage in a list, against another list.
+
+    Attributes:
+        position: Position of the passage.
+        rank: Rank in this list, from 1.
+        score: Similarity in this list.
+        other: Rank in the other list; 0 where that does not find it.
+    """
+
+    position: int
+    rank: int
+    score: float
+    other: int
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether the other list has the passage at another rank, or not at all."""
+        return self.other != self.rank
+
+
+@dataclass(frozen=True)
+class PassageLists:
+    """Four lists over the same passages.
+
+    Attributes:
+        names: Names of the two retrievers.
+        k: Passages of each list.
+        positions: List -> positions, best first; fewer than k where a lexical retriever finds no more.
+        scores: List -> similarities.
+        ranks: List -> rank of each passage in any list and of each gold one; 0 where it is not found.
+        gold: Positions that answer the question.
+    """
+
+    names: tuple[str, str]
+    k: int
+    positions: Mapping[ListKey, tuple[int, ...]]
+    scores: Mapping[ListKey, tuple[float, ...]]
+    ranks: Mapping[ListKey, Mapping[int, int]]
+    gold: frozenset[int] = frozenset()
+
+    def rows(self, key: ListKey, other: ListKey) -> list[ListedPassage]:
+        """Return a list with the ranks of its passages in another one."""
+        found = zip(self.positions[key], self.scores[key], strict=True)
+        return [
+            ListedPassage(position, rank, score, self.ranks[other][position])
+            for rank, (position, score) in enumerate(found, start=1)
+        ]
+
+    def shared(self, key: ListKey, other: ListKey) -> int:
+        """Return how many passages both lists have."""
+        return len({*self.positions[key]} & {*self.positions[other]})
+
+    def first_gold(self, key: ListKey) -> int | None:
+        """Return the rank of the first gold passage; 0 where none is found, None where none is known."""
+        if not self.gold:
+            return None
+        ranks = [self.ranks[key][position] for position in self.gold]
+        return min((rank for rank in ranks if rank), default=0)
+
+    @property
+    def all_positions(self) -> tuple[int, ...]:
+        """Every passage of any list, once."""
+        return tuple(dict.fromkeys(at for some in self.positions.values() for at in some))
+
+    def to_rows(
+        self, corpus: Corpus, texts: Mapping[Wording, str], scores: Scores
+    ) -> Iterator[dict[str, object]]:
+        """Yield a row for each passage of each list: its ranks, its similarity and the judges' verdicts.
+
+        Args:
+            corpus: The passages.
+            texts: Text that each wording was searched with.
+            scores: Verdicts on the passages.
+        """
+        for key, positions in self.positions.items():
+            number, wording = key
+            for rank, (position, score) in enumerate(zip(positions, self.scores[key], strict=True), start=1):
+                premise = corpus.premises[position]
+                row: dict[str, object] = {
+                    "retriever": self.names[number],
+                    "for": wording,
+                    "searched with": texts[wording],
+                    "rank": rank,
+                    "passage": premise.text,
+                    "id": premise.source_id or "",
+                    "similarity": f"{score:.6f}",
+                    "answers": int(position in self.gold) if self.gold else "",
+                }
+                row |= {f"rank by {self.names[i]} for {w}": self.ranks[i, w][position] for i, w in LIST_KEYS}
+                for judge, verdicts in scores.items():
+                    row[f"entailment by {judge}"] = f"{verdicts[position].value:.6f}"
+                    row[f"entails by {judge}"] = int(verdicts[position].entails)
+                yield row
+
+
+def search_wordings(
+    indexes: tuple[PremiseIndex, PremiseIndex],
+    question: str,
+    claim: str,
+    *,
+    k: int,
+    gold: frozenset[int] = frozenset(),
+) -> PassageLists:
+    """Search with both retrievers for both wordings.
+
+    A lexical retriever does not find passages without a word of the query.
+
+    Args:
+        indexes: Two retrievers over the same passages.
+        question: The question.
+        claim: Its claim.
+        k: Passages of each list.
+        gold: Positions that answer the question.
+
+    Raises:
+        RetrievalError: If question or claim is empty.
+        EncoderError: If an encoder cannot be loaded.
+    """
+    scores: dict[ListKey, Floats] = {}
+    for number, index in enumerate(indexes):
+        is_lexical = index.manifest.dimension == 0
+        for wording, row in zip(WORDINGS, index.scores([question, claim]), strict=True):
+            scores[number, wording] = np.where(row > 0, row, -np.inf) if is_lexical else row
+    found = {key: _best(row, k) for key, row in scores.items()}
+    ranked = sorted({at for some in found.values() for at in some} | gold)
+    return PassageLists(
+        (indexes[0].name, indexes[1].name),
+        k,
+        found,
+        {key: tuple(float(scores[key][at]) for at in some) for key, some in found.items()},
+        {key: _ranks(row, ranked) for key, row in scores.items()},
+        gold,
+    )
+
+
+def _best(row: Floats, k: int) -> tuple[int, ...]:
+    positions = top_k(row[None], k).positions[0].tolist()
+    return tuple(at for at in positions if np.isfinite(row[at]))
+
+
+def _ranks(row: Floats, positions: Sequence[int]) -> dict[int, int]:
+    """Return ranks of some positions; ties are ordered by position."""
+    return {
+        at: int((row > row[at]).sum() + (row[:at] == row[at]).sum()) + 1 if np.isfinite(row[at]) else 0
+        for at in positions
+    }

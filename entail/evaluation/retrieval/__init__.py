@@ -1,0 +1,1 @@
+"""Premise retrieval against gold trees, and the effort of an author."""

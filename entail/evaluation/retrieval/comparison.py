@@ -1,0 +1,158 @@
+"""Two retrievers on one query: who ranks what where, and what they share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from entail.data.records import Corpus, Premise
+from entail.data.text import fold
+from entail.errors import RetrievalError
+from entail.index.protocol import Floats, PremiseIndex
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedPremise:
+    """One premise as two retrievers see it.
+
+    Attributes:
+        premise: The premise.
+        ranks: Its rank with each retriever, 1 is best, over the whole corpus.
+        scores: Its similarity with each.
+        gold: Whether it is known to explain the query; None where nothing is known.
+        decision: What authors said of it as a premise of the query: True for accepted, False for rejected,
+            None where nobody looked at it, or they disagree.
+    """
+
+    premise: Premise
+    ranks: tuple[int, int]
+    scores: tuple[float, float]
+    gold: bool | None
+    decision: bool | None = None
+
+    @property
+    def change(self) -> int:
+        """Ranks gained with the second retriever; negative for ranks lost."""
+        return self.ranks[0] - self.ranks[1]
+
+    @property
+    def weight(self) -> float:
+        """Weight of the change for a reader, see `rank_weight`."""
+        return rank_weight(*self.ranks)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Comparison of two retrievers for one query, each to depth k.
+
+    Attributes:
+        query: The text searched with.
+        names: The retrievers.
+        k: How many of each are compared.
+        rows: Every premise in the first k of either, by its best rank, the first retriever before the second.
+    """
+
+    query: str
+    names: tuple[str, str]
+    k: int
+    rows: tuple[ComparedPremise, ...]
+
+    def side(self, which: int) -> tuple[ComparedPremise, ...]:
+        """Return the first k of one retriever (0 or 1), best first."""
+        return tuple(sorted((r for r in self.rows if r.ranks[which] <= self.k), key=lambda r: r.ranks[which]))
+
+    @property
+    def by_difference(self) -> tuple[ComparedPremise, ...]:
+        """Rows by decreasing difference of the two; ties by the better rank."""
+        return tuple(sorted(self.rows, key=lambda row: (-row.weight, min(row.ranks), row.ranks)))
+
+    @property
+    def shared(self) -> int:
+        """Number of premises that both have in their first k."""
+        return sum(max(row.ranks) <= self.k for row in self.rows)
+
+    def found(self, which: int) -> int:
+        """Return the number of known gold premises that one retriever has in its first k."""
+        return sum(bool(row.gold) for row in self.side(which))
+
+
+def rank_weight(first: float, second: float) -> float:
+    """Return how much a change of rank matters, |1 / log2(1 + r) - 1 / log2(1 + r')|, 0 to 1.
+
+    It is what the change does to the gain of NDCG: from place 31 to 2 is much, from 1031 to 1002 nothing.
+
+    >>> round(rank_weight(31, 2), 2), round(rank_weight(1031, 1002), 2), rank_weight(math.inf, 1)
+    (0.43, 0.0, 1.0)
+    """
+    return abs(1 / math.log2(1 + first) - 1 / math.log2(1 + second))
+
+
+def compare(
+    query: str,
+    corpus: Corpus,
+    indexes: tuple[PremiseIndex, PremiseIndex],
+    *,
+    k: int = 20,
+    gold: Collection[str] = (),
+    decisions: Mapping[str, bool] | None = None,
+) -> Comparison:
+    """Compare two retrievers over one corpus on one query; the query's own text is left out of both rankings.
+
+    Args:
+        query: The text to search with.
+        corpus: What both indexes hold.
+        indexes: The two retrievers.
+        k: Depth of the comparison, cut to the size of the corpus.
+        gold: Folded texts of premises known to explain the query; empty where nothing is known.
+        decisions: Folded text -> whether authors accepted it as a premise of the query.
+
+    Returns:
+        Ranks over the whole corpus, equal scores in order of position, for every premise in either's first k.
+
+    Raises:
+        RetrievalError: If the query is empty, k is below 1, or an index holds another corpus.
+    """
+    if not fold(query):
+        raise RetrievalError("the query is empty: type a sentence to compare the retrievers on")
+    if k < 1:
+        raise RetrievalError(f"k must be 1 or more, found {k}")
+    for index in indexes:
+        if index.manifest.corpus_hash != corpus.hash:
+            raise RetrievalError(
+                f"{index.name} holds the corpus {index.manifest.corpus_hash[:12]} "
+                f"({index.manifest.count} premises), asked for {corpus.hash[:12]} ({len(corpus)} premises)"
+            )
+    said = {} if decisions is None else decisions
+    own = corpus.position(query)
+    scores = [index.scores([query])[0] for index in indexes]
+    ranks = [_ranks(column, own) for column in scores]
+    depth = min(k, len(corpus) - (own is not None))
+    chosen = np.flatnonzero((ranks[0] <= depth) | (ranks[1] <= depth))
+    best = sorted(
+        (int(i) for i in chosen if i != own), key=lambda i: (min(ranks[0][i], ranks[1][i]), ranks[0][i])
+    )
+    rows = tuple(
+        ComparedPremise(
+            premise=corpus.premises[i],
+            ranks=(int(ranks[0][i]), int(ranks[1][i])),
+            scores=(float(scores[0][i]), float(scores[1][i])),
+            gold=corpus.premises[i].folded in gold if gold else None,
+            decision=said.get(corpus.premises[i].folded),
+        )
+        for i in best
+    )
+    return Comparison(query, (indexes[0].name, indexes[1].name), depth, rows)
+
+
+def _ranks(scores: Floats, own: int | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the rank of every premise, 1 for the best; the query's own text ranks behind all."""
+    keyed = scores.astype(np.float64)
+    if own is not None:
+        keyed[own] = -np.inf
+    order = np.argsort(-keyed, kind="stable")
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(1, len(order) + 1)
+    return ranks

@@ -1,0 +1,346 @@
+"""The author's effort: how many candidates are read for each premise that is accepted.
+
+A simulated author builds each gold tree with a retriever at hand and knows the tree by heart (the oracle).
+The rules:
+
+1. The author walks the tree depth-first from the hypothesis, children in the order of the proof, and opens
+   every node that has children in the gold tree. Each sentence is opened once, also where a proof
+   uses it in several steps.
+2. An opened node's text (folded) is the query. The candidates are the corpus in rank order, without
+   those that are already in the tree; the node's own text and its ancestors' always are. What is not
+   offered is neither read nor counted.
+3. Candidates are read one after another; each that is a gold child is accepted and is in the tree
+   from then on. The node is done at its last gold child, or after `limit` (100) candidates when one is
+   missing, or when the corpus has no more.
+4. A gold child whose text is already in the tree (a sentence used twice, a child with its parent's words)
+   is linked, not looked for: it counts as neither accepted nor missing. If all children of a node are
+   such, nothing is read there.
+5. A gold child that was not found is missing. A missing intermediate conclusion is written by hand, is in
+   the tree from then on and is walked all the same. A missing premise (leaf) stays out of the tree and
+   may still be found below another parent.
+
+Measured is total reads / total accepted over all trees, and missing / (accepted + missing), the share that
+was never found.
+
+Where something orders the best candidates anew in the light of what was accepted (`reordered_effort`), rule
+3 reads: at any moment the list is the `first` best of those that are offered, so ordered, and the others
+behind them as they rank; the author reads the first of it that was not read at this node before. What is
+linked, by rule 4, stands below the node from the beginning.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree
+from entail.data.text import fold
+from entail.errors import DataError, RetrievalError
+from entail.evaluation.retrieval.premises import require_same_corpus, score_batches
+from entail.index.protocol import Floats, Ints, PremiseIndex
+from entail.progress import ProgressCallback
+from entail.statistics.paired import LEVEL, SAMPLES, SEED, check_draws, interval
+from entail.statistics.ranking import NOT_THERE, Positions, ranks_of
+
+DEFAULT_LIMIT = 100
+"""Candidates after which the author gives a node up."""
+
+REORDERED = 60
+"""Candidates, the best ones, that are ordered anew."""
+
+Reorder = Callable[[str, Sequence[str], Sequence[str]], Floats]
+"""A node's text, what was accepted below it so far, candidates -> how well each comes next, (candidates,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Effort to build trees; sums over nodes, so that efforts can be added.
+
+    Attributes:
+        reads: Candidates read.
+        accepted: Gold children found and accepted.
+        missing: Gold children that were looked for and not found.
+        linked: Gold children that were already in the tree.
+        nodes: Nodes opened.
+        limit: Candidates after which a node was given up.
+    """
+
+    reads: int
+    accepted: int
+    missing: int
+    linked: int
+    nodes: int
+    limit: int = DEFAULT_LIMIT
+
+    @property
+    def reads_per_accepted(self) -> float | None:
+        """Candidates read for each accepted premise, None if nothing was accepted."""
+        return self.reads / self.accepted if self.accepted else None
+
+    @property
+    def missing_share(self) -> float:
+        """Share of the gold children looked for that were never found."""
+        looked_for = self.accepted + self.missing
+        return self.missing / looked_for if looked_for else 0.0
+
+    def __add__(self, other: Effort) -> Effort:
+        return Effort(
+            self.reads + other.reads,
+            self.accepted + other.accepted,
+            self.missing + other.missing,
+            self.linked + other.linked,
+            self.nodes + other.nodes,
+            self.limit,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the sums and both figures, of JSON's types."""
+        return {
+            "reads_per_accepted": self.reads_per_accepted,
+            "missing_share": self.missing_share,
+            "reads": self.reads,
+            "accepted": self.accepted,
+            "missing": self.missing,
+            "linked": self.linked,
+            "nodes": self.nodes,
+            "limit": self.limit,
+        }
+
+
+def measure_effort(
+    corpus: Corpus,
+    trees: Sequence[ExplanationTree],
+    index: PremiseIndex,
+    *,
+    limit: int = DEFAULT_LIMIT,
+    ranks: Mapping[str, Mapping[int, float]] | None = None,
+    progress: ProgressCallback | None = None,
+) -> Effort:
+    """Let the simulated author of this module build every tree, and sum up the effort.
+
+    All nodes are scored first, in batches; the walk itself only looks ranks up.
+
+    Args:
+        corpus: The candidates.
+        trees: Gold trees.
+        index: The retriever.
+        limit: Candidates after which a node is given up.
+        ranks: What `rank_sentences` returns for every node, where it was scored already.
+        progress: Told how far the ranking is.
+
+    Raises:
+        ManifestMismatchError: If the index was made from another corpus.
+        RetrievalError: If `limit` is below 1.
+        DataError: If no tree has a proof.
+    """
+    if limit < 1:
+        raise RetrievalError(f"an author reads at least 1 candidate a node, found a limit of {limit}")
+    require_same_corpus(corpus, index)
+    if not any(tree.pairs for tree in trees):
+        raise DataError("no tree has a proof, so there is nothing to build")
+    known = ranks
+    if known is None:
+        known = dict[str, Mapping[int, float]]()
+        wanted = sentence_positions(corpus, trees)
+        queries = tuple(wanted)
+        for some, scores in score_batches(
+            index, queries, what=f"searching with {index.name}", progress=progress
+        ):
+            known.update(rank_sentences(wanted, queries[some], scores))
+    return sum(
+        (author_effort(corpus, tree, known, limit=limit) for tree in trees), Effort(0, 0, 0, 0, 0, limit)
+    )
+
+
+def sentence_positions(corpus: Corpus, trees: Iterable[ExplanationTree]) -> dict[str, Positions]:
+    """Return node -> where its children stand, and whatever may be in a tree before it is opened.
+
+    That is all a walk asks of a ranking. Nodes are folded texts of parents; what is no candidate stands at
+    `NOT_THERE`.
+    """
+    found: dict[str, dict[int, None]] = {}
+    for tree in trees:
+        places = _places(corpus, tree)
+        seen = {places[fold(tree.hypothesis)]: None}
+        for parent, _ in tree.pairs:
+            found.setdefault(fold(parent), {}).update(seen)
+        for sentence, children in _opened(tree):
+            seen.update((places[fold(tree.text(child))], None) for child in children)
+            found[fold(tree.text(sentence))].update(seen)
+    return {parent: np.array(list(asked), dtype=np.int64) for parent, asked in found.items()}
+
+
+def rank_sentences(
+    wanted: Mapping[str, Positions], nodes: Sequence[str], scores: Floats
+) -> dict[str, Mapping[int, float]]:
+    """Return node -> position -> rank of the sentences that `sentence_positions` names.
+
+    Args:
+        wanted: What it returned.
+        nodes: Some of its nodes.
+        scores: Their similarity to every premise, shape (nodes, premises).
+    """
+    positions = [wanted[node] for node in nodes]
+    found = ranks_of(scores, positions)
+    parts = np.split(found.ranks, found.offsets[1:-1])
+    return {
+        node: dict(zip(places.tolist(), ranks.tolist(), strict=True))
+        for node, places, ranks in zip(nodes, positions, parts, strict=True)
+    }
+
+
+def author_effort(
+    corpus: Corpus,
+    tree: ExplanationTree,
+    ranks: Mapping[str, Mapping[int, float]],
+    *,
+    limit: int = DEFAULT_LIMIT,
+) -> Effort:
+    """Let the simulated author build one tree.
+
+    How many candidates are read until one is reached follows of ranks alone: its rank in the whole corpus,
+    less those before it that are in the tree and so not offered.
+
+    Args:
+        corpus: The candidates.
+        tree: The gold tree; without a proof the effort is zero.
+        ranks: Folded text of each node with children -> position -> rank from 1 of every sentence that
+            `sentence_positions` names, `inf` at `NOT_THERE`.
+        limit: Candidates after which a node is given up.
+    """
+    reads = accepted = missing = linked = nodes = 0
+    places = _places(corpus, tree)
+    in_tree = {fold(tree.hypothesis)}
+    for sentence, children in _opened(tree):
+        nodes += 1
+        texts = dict.fromkeys(fold(tree.text(child)) for child in children)
+        wanted = [text for text in texts if text not in in_tree]
+        linked += len(texts) - len(wanted)
+        ranking = ranks[fold(tree.text(sentence))]
+        taken = sorted(ranking[places[text]] for text in in_tree if places[text] != NOT_THERE)
+        read_until = {text: (rank := ranking[places[text]]) - bisect_left(taken, rank) for text in wanted}
+        found = {text: int(reads) for text, reads in read_until.items() if reads <= limit}
+        offered = min(limit, len(corpus) - len(taken))
+        reads += max(found.values(), default=0) if len(found) == len(wanted) else offered
+        accepted += len(found)
+        missing += len(wanted) - len(found)
+        in_tree.update(found)
+        in_tree.update(fold(tree.text(child)) for child in children if child not in tree.sentences)
+    return Effort(reads, accepted, missing, linked, nodes, limit)
+
+
+def reordered_effort(
+    corpus: Corpus,
+    tree: ExplanationTree,
+    ranking: Callable[[str], Ints],
+    reorder: Reorder,
+    *,
+    first: int = REORDERED,
+    limit: int = DEFAULT_LIMIT,
+) -> Effort:
+    """Let the simulated author build one tree where the best candidates are ordered anew after each accept.
+
+    Args:
+        corpus: The candidates.
+        tree: The gold tree; without a proof the effort is zero.
+        ranking: Folded text of a node -> positions, best first; at least `limit` + `first` + the tree's
+            sentences of them, or all.
+        reorder: What orders them; equal ones stay as they rank.
+        first: How many of the best it orders.
+        limit: Candidates after which a node is given up.
+    """
+    reads = accepted = missing = linked = nodes = 0
+    places = _places(corpus, tree)
+    in_tree = {fold(tree.hypothesis)}
+    for sentence, children in _opened(tree):
+        nodes += 1
+        texts = {fold(tree.text(child)): tree.text(child) for child in children}
+        wanted = {text for text in texts if text not in in_tree}
+        below = [own for text, own in texts.items() if text not in wanted]
+        linked += len(below)
+        sought = {places[text]: text for text in wanted}
+        order = ranking(fold(tree.text(sentence))).tolist() if wanted else []
+        read: set[int] = set()
+        while wanted and len(read) < limit:
+            there = {places[text] for text in in_tree}
+            offered = [place for place in order if place not in there]
+            ahead = offered[:first]
+            if not ahead:
+                break
+            scores = reorder(tree.text(sentence), below, [corpus.texts[place] for place in ahead])
+            behind = [ahead[at] for at in np.argsort(-scores, kind="stable")] + offered[first:]
+            found = None
+            for place in (place for place in behind if place not in read):
+                read.add(place)
+                if place in sought:
+                    found = sought[place]
+                if found is not None or len(read) == limit:
+                    break
+            if found is None:
+                break  # given up, or nothing is left
+            wanted.discard(found)
+            in_tree.add(found)
+            below.append(texts[found])
+            accepted += 1
+        reads += len(read)
+        missing += len(wanted)
+        in_tree.update(fold(tree.text(child)) for child in children if child not in tree.sentences)
+    return Effort(reads, accepted, missing, linked, nodes, limit)
+
+
+def reads_difference(
+    first: Sequence[Effort],
+    second: Sequence[Effort],
+    *,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+    level: float = LEVEL,
+) -> tuple[float, float]:
+    """Return an interval, by bootstrap over trees, of how much more the second reads per accepted premise.
+
+    Args:
+        first: Effort of each tree.
+        second: The same trees, otherwise.
+        samples: Draws.
+        seed: Of the draws.
+        level: Share of the draws within the interval.
+
+    Raises:
+        RetrievalError: If they are not of the same trees, or nothing was accepted.
+    """
+    check_draws(level=level, samples=samples)
+    sums = [np.array([(one.reads, one.accepted) for one in some]) for some in (first, second)]
+    if len(first) != len(second) or not all(some.size and some[:, 1].sum() for some in sums):
+        raise RetrievalError(
+            f"expected efforts over the same trees, with something accepted, found {len(first)} and "
+            f"{len(second)} trees"
+        )
+    drawn = np.random.default_rng(seed).integers(len(first), size=(samples, len(first)))
+    totals = [some[drawn].sum(axis=1) for some in sums]  # each (samples, 2)
+    kept = np.logical_and(*(some[:, 1] > 0 for some in totals))
+    ratios = [some[kept, 0] / some[kept, 1] for some in totals]
+    return interval(ratios[1] - ratios[0], level=level)
+
+
+def _opened(tree: ExplanationTree) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the sentences with children, and these, in the order in which the author opens them."""
+    opened: set[str] = set()
+    waiting = [HYPOTHESIS]
+    while waiting:
+        sentence = waiting.pop()
+        children = tree.children(sentence)
+        if children and sentence not in opened:
+            opened.add(sentence)
+            waiting.extend(reversed(children))
+            yield sentence, children
+
+
+def _places(corpus: Corpus, tree: ExplanationTree) -> dict[str, int]:
+    """Return folded text of each sentence of a tree -> where it stands in the corpus, or `NOT_THERE`."""
+    texts = dict.fromkeys(fold(tree.text(s)) for s in (HYPOTHESIS, *tree.intermediates, *tree.leaves))
+    found = {text: corpus.position(text) for text in texts}
+    return {text: NOT_THERE if place is None else place for text, place in found.items()}

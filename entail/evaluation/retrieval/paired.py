@@ -1,0 +1,163 @@
+"""One encoder's figures on a split, query by query, and a candidate's beside the active one's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from entail.errors import RetrievalError
+from entail.evaluation.retrieval.premises import PremiseEvaluation
+from entail.statistics.paired import SAMPLES, PairedDifference, paired_difference
+from entail.statistics.ranking import Values, query_values
+
+PRIMARY = "MAP, query excluded"
+"""Protocol that decides on premise retrieval: the author's view."""
+
+_SHOWN = ("MAP", "NDCG", "Hit@10", "Hit@50")
+_PROTOCOLS = {"query excluded": "query_excluded", "paper": "paper"}
+
+Verdict = Literal["better", "not different", "worse"]
+
+
+@dataclass(frozen=True)
+class QueryFigures:
+    """Figures of an encoder on a split, by query.
+
+    Attributes:
+        encoder: Its name.
+        revision: Its weights.
+        split: What it was measured on, in words.
+        queries: The queries, in the order of the values.
+        primary: The measure that decides.
+        values: Measure -> one value a query, and its weight; the figure is their weighted mean.
+    """
+
+    encoder: str
+    revision: str
+    split: str
+    queries: tuple[str, ...]
+    primary: str
+    values: Mapping[str, tuple[Values, Values]]
+
+    @classmethod
+    def of_premises(cls, evaluation: PremiseEvaluation, *, split: str) -> QueryFigures:
+        """Take MAP, NDCG, Hit@10 and Hit@50 of a premise retrieval, by both protocols."""
+        values: dict[str, tuple[Values, Values]] = {}
+        for protocol, attribute in _PROTOCOLS.items():
+            measured = query_values(getattr(evaluation, attribute), ks=evaluation.ks)
+            values |= {f"{name}, {protocol}": measured[name] for name in _SHOWN if name in measured}
+        return cls(
+            encoder=evaluation.retriever,
+            revision=evaluation.manifest.revision,
+            split=split,
+            queries=evaluation.queries,
+            primary=PRIMARY,
+            values=values,
+        )
+
+    @property
+    def digest(self) -> str:
+        """Twelve digits that are equal for the same queries."""
+        return hashlib.sha256(json.dumps(self.queries).encode()).hexdigest()[:12]
+
+    def without(self, queries: Collection[str]) -> QueryFigures:
+        """Return what it does on the other queries."""
+        kept = [place for place, query in enumerate(self.queries) if query not in queries]
+        return replace(
+            self,
+            queries=tuple(self.queries[place] for place in kept),
+            values={name: (value[kept], weight[kept]) for name, (value, weight) in self.values.items()},
+        )
+
+    def figures(self) -> dict[str, float]:
+        """Return measure -> figure."""
+        return {
+            name: float(np.average(value, weights=weight)) for name, (value, weight) in self.values.items()
+        }
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    """A candidate's figures beside the active encoder's, on the same queries: first the active one's.
+
+    Attributes:
+        candidate: Revision of the candidate.
+        active: Revision of the encoder it was compared with.
+        split: On what, in words.
+        digest: Of the queries.
+        primary: The measure that decides.
+        measures: Measure -> both figures, the difference and its interval (bootstrap over queries, 95 %).
+        seen: How many of the queries one of the two was trained on: its figures there tell what it knows by
+            heart.
+    """
+
+    candidate: str
+    active: str
+    split: str
+    digest: str
+    primary: str
+    measures: Mapping[str, PairedDifference]
+    seen: int = 0
+
+    @property
+    def queries(self) -> int:
+        """Number of queries."""
+        return self.measures[self.primary].queries
+
+    @property
+    def verdict(self) -> Verdict:
+        """Position of the primary measure's interval: above 0, below it, or around it."""
+        decisive = self.measures[self.primary]
+        return "better" if decisive.low > 0 else "worse" if decisive.high < 0 else "not different"
+
+    def __str__(self) -> str:
+        found = self.measures[self.primary]
+        return (
+            f"{self.primary}: {found.second:.3f} against {found.first:.3f} of the active encoder, "
+            f"{found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}] over {self.queries:,} queries of "
+            f"{self.split}: {self.verdict}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types."""
+        return asdict(self) | {"measures": {name: asdict(found) for name, found in self.measures.items()}}
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> PairedComparison:
+        """Take back what `to_json` returned."""
+        measures = {name: PairedDifference(**found) for name, found in told["measures"].items()}
+        return cls(**{**told, "measures": measures})
+
+
+def compare_paired(
+    active: QueryFigures, candidate: QueryFigures, *, samples: int = SAMPLES
+) -> PairedComparison:
+    """Compare a candidate with the active encoder, query by query.
+
+    Raises:
+        RetrievalError: If the two were not measured on the same queries by the same measures.
+    """
+    if active.queries != candidate.queries or set(active.values) != set(candidate.values):
+        raise RetrievalError(
+            f"expected two evaluations of the same queries, found {len(active.queries)} of {active.split} "
+            f"with {active.encoder} and {len(candidate.queries)} of {candidate.split} with "
+            f"{candidate.encoder}; measure both on the same split"
+        )
+    return PairedComparison(
+        candidate=candidate.revision,
+        active=active.revision,
+        split=candidate.split,
+        digest=candidate.digest,
+        primary=candidate.primary,
+        measures={
+            name: paired_difference(
+                active.values[name][0], candidate.values[name][0], weights=weights, samples=samples
+            )
+            for name, (_, weights) in candidate.values.items()
+        },
+    )

@@ -1,0 +1,255 @@
+"""Parent -> child retrieval: does a retriever put the premises of a conclusion first?
+
+A query is a distinct parent text of the given trees (hypothesis or intermediate conclusion), its relevant
+premises are the distinct texts of its children, joined over all trees where it stands, and the candidates are
+the whole corpus. The AE-Enc paper leaves the query's own text among the candidates, where it takes the
+first place of almost every ranking; so everything is reported by two protocols:
+
+``paper``
+    every premise of the corpus is a candidate, the query's own text too (Table 1 of the paper).
+``query_excluded``
+    the premise whose folded text is the query's is taken out of that query's ranking: what an author sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from entail.data.records import Corpus, ExplanationTree, gold_children
+from entail.errors import DataError, ManifestMismatchError, RetrievalError
+from entail.index.protocol import Floats, Manifest, PremiseIndex
+from entail.progress import Meter, ProgressCallback
+from entail.statistics.paired import SAMPLES, SEED, PairedDifference, compare_many
+from entail.statistics.ranking import NOT_THERE, GoldRanks, Positions, ranks_both_ways, summary
+
+DEFAULT_KS = (10, 20, 30, 40, 50)
+"""The cut-offs of the AE-Enc paper."""
+
+_SCORES_AT_ONCE = 1 << 22
+_QUERIES_AT_ONCE = 128
+
+
+@dataclass(frozen=True)
+class GoldQueries:
+    """Queries and gold positions in a corpus: every parent of some trees with its children.
+
+    Attributes:
+        texts: Folded text of each query, distinct.
+        own: Where it stands in the corpus itself, or `NOT_THERE`, shape (queries,).
+        children: Where its distinct children stand, or `NOT_THERE`, in the order of the proofs.
+        missing: Folded texts of children that are not in the corpus.
+    """
+
+    texts: tuple[str, ...]
+    own: Positions
+    children: tuple[Positions, ...]
+    missing: tuple[str, ...]
+
+    @classmethod
+    def of(cls, corpus: Corpus, trees: Iterable[ExplanationTree]) -> GoldQueries:
+        """Look every parent and child up in a corpus.
+
+        Raises:
+            DataError: If no tree has a proof, so that there is nothing to find.
+        """
+        gold = gold_children(trees)
+        if not gold:
+            raise DataError(
+                "no tree has a proof, so there is no parent with children to look for; "
+                "give trees of task 1 or 2 (task 3 comes without proofs)"
+            )
+        return cls(
+            texts=tuple(gold),
+            own=np.array([_position(corpus, query) for query in gold], dtype=np.int64),
+            children=tuple(
+                np.array([_position(corpus, child) for child in texts], dtype=np.int64)
+                for texts in gold.values()
+            ),
+            missing=tuple(
+                dict.fromkeys(c for texts in gold.values() for c in texts if corpus.position(c) is None)
+            ),
+        )
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class PremiseEvaluation:
+    """The ranks of every gold child by both protocols, from which any figure can still be derived.
+
+    Attributes:
+        retriever: How a person calls it.
+        manifest: What its index holds.
+        corpus_name: Name of the corpus.
+        queries: Folded text of each query, in the order of the ranks.
+        queries_in_corpus: How many of them are themselves premises of the corpus.
+        paper: Ranks with the query among the candidates.
+        query_excluded: Ranks without it.
+        missing: Folded texts of gold children that are not in the corpus: counted as never found.
+        ks: Cut-offs to report.
+    """
+
+    retriever: str
+    manifest: Manifest
+    corpus_name: str
+    queries: tuple[str, ...]
+    queries_in_corpus: int
+    paper: GoldRanks
+    query_excluded: GoldRanks
+    missing: tuple[str, ...]
+    ks: tuple[int, ...] = DEFAULT_KS
+
+    @property
+    def pairs(self) -> int:
+        """Distinct (parent, child) pairs."""
+        return self.paper.pairs
+
+    def figures(self, queries: Container[str] | None = None) -> dict[str, dict[str, float]]:
+        """Return `metrics.summary` of each protocol.
+
+        Args:
+            queries: Count these alone, such as those that no training tree holds; None for all.
+
+        Raises:
+            DataError: If none of them was evaluated.
+        """
+        kept = [i for i, query in enumerate(self.queries) if queries is None or query in queries]
+        if not kept:
+            raise DataError("expected some of the queries that were evaluated, found none of them")
+        return {
+            name: summary(ranks.take(kept), ks=self.ks)
+            for name, ranks in (("paper", self.paper), ("query_excluded", self.query_excluded))
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures and what they were measured on, of JSON's types."""
+        return {
+            **self.figures(),
+            "queries": len(self.queries),
+            "pairs": self.pairs,
+            "queries_in_corpus": self.queries_in_corpus,
+            "missing": {"count": len(self.missing), "texts": list(self.missing)},
+            "retriever": self.retriever,
+            "corpus": self.corpus_name,
+            "manifest": asdict(self.manifest),
+        }
+
+
+def evaluate_premises(
+    corpus: Corpus,
+    trees: Iterable[ExplanationTree],
+    index: PremiseIndex,
+    *,
+    ks: Sequence[int] = DEFAULT_KS,
+    gold: GoldQueries | None = None,
+    on_scores: Callable[[slice, Floats], None] | None = None,
+    progress: ProgressCallback | None = None,
+) -> PremiseEvaluation:
+    """Rank every gold child of every parent among the whole corpus, by both protocols.
+
+    Scores are taken for some queries at a time, so memory does not grow with the number of trees.
+
+    Args:
+        corpus: The candidates.
+        trees: Gold trees.
+        index: The retriever.
+        ks: Cut-offs to report.
+        gold: The trees' queries, where they were looked up in this corpus already.
+        on_scores: Given every batch as `score_batches` yields it, so that nobody needs to score twice.
+        progress: Told how far the ranking is.
+
+    Raises:
+        ManifestMismatchError: If the index was made from another corpus.
+        DataError: If no tree has a proof, so that there is nothing to find.
+    """
+    require_same_corpus(corpus, index)
+    gold = GoldQueries.of(corpus, trees) if gold is None else gold
+    parts: list[tuple[GoldRanks, GoldRanks]] = []
+    for some, scores in score_batches(
+        index, gold.texts, what=f"ranking with {index.name}", progress=progress
+    ):
+        if on_scores is not None:
+            on_scores(some, scores)
+        children = gold.children[some]
+        parts.append(ranks_both_ways(scores, children, excluded=gold.own[some]))
+
+    return PremiseEvaluation(
+        retriever=index.name,
+        manifest=index.manifest,
+        corpus_name=corpus.name,
+        queries=gold.texts,
+        queries_in_corpus=int((gold.own != NOT_THERE).sum()),
+        paper=GoldRanks.joined([paper for paper, _ in parts]),
+        query_excluded=GoldRanks.joined([excluded for _, excluded in parts]),
+        missing=gold.missing,
+        ks=tuple(ks),
+    )
+
+
+def score_batches(
+    index: PremiseIndex, queries: Sequence[str], *, what: str, progress: ProgressCallback | None = None
+) -> Iterator[tuple[slice, Floats]]:
+    """Yield the scores of some queries at a time: which queries, and theirs, shape (some, premises)."""
+    meter = Meter(len(queries), what, unit="queries", report=progress)
+    size = max(1, index.manifest.count)
+    step = min(_QUERIES_AT_ONCE, max(1, _SCORES_AT_ONCE // size))
+    for start in range(0, len(queries), step):
+        some = slice(start, start + step)
+        yield some, index.scores(queries[some])
+        meter.add(len(queries[some]))
+
+
+def compare_evaluations(
+    first: PremiseEvaluation, second: PremiseEvaluation, *, samples: int = SAMPLES, seed: int = SEED
+) -> dict[str, dict[str, PairedDifference]]:
+    """Compare two retrievers over the same queries: protocol -> measure -> difference, interval and p-value.
+
+    The measures are those of `figures`, at the first evaluation's cut-offs; see `entail.statistics.paired`.
+
+    Raises:
+        RetrievalError: If the two are not of the same trees.
+    """
+    if first.queries != second.queries:
+        raise RetrievalError(
+            f"expected two evaluations of the same queries, found {len(first.queries)} with "
+            f"{first.retriever} and {len(second.queries)} others with {second.retriever}; measure both on "
+            "the same trees"
+        )
+    compared = compare_many(
+        {
+            "paper": (first.paper, second.paper),
+            "query_excluded": (first.query_excluded, second.query_excluded),
+        },
+        ks=first.ks,
+        samples=samples,
+        seed=seed,
+    )
+    return {
+        protocol: {measure: figure.paired for measure, figure in figures.items()}
+        for protocol, figures in compared.items()
+    }
+
+
+def require_same_corpus(corpus: Corpus, index: PremiseIndex) -> None:
+    """Check that an index holds this corpus, whose positions its answers will be taken for.
+
+    Raises:
+        ManifestMismatchError: If it was made from another one.
+    """
+    held = index.manifest
+    if held.corpus_hash != corpus.hash:
+        raise ManifestMismatchError(
+            f"the index {index.name!r} holds {held.count} premises with corpus hash {held.corpus_hash[:12]}, "
+            f"but corpus {corpus.name!r} has {len(corpus)} with {corpus.hash[:12]}; "
+            "make the index from this corpus"
+        )
+
+
+def _position(corpus: Corpus, text: str) -> int:
+    position = corpus.position(text)
+    return NOT_THERE if position is None else position

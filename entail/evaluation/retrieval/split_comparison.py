@@ -1,0 +1,236 @@
+"""Two retrievers over many queries: every figure with its interval, every query with its gain or loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from entail.data.records import Corpus, ExplanationTree
+from entail.errors import RetrievalError
+from entail.evaluation.retrieval.effort import Effort, measure_effort, rank_sentences, sentence_positions
+from entail.evaluation.retrieval.premises import (
+    DEFAULT_KS,
+    GoldQueries,
+    PremiseEvaluation,
+    evaluate_premises,
+)
+from entail.index.protocol import Floats, PremiseIndex
+from entail.progress import ProgressCallback
+from entail.statistics.paired import PairedDifference, compare_many
+from entail.statistics.ranking import NOT_THERE, GoldRanks, average_precision
+
+Protocol = Literal["query_excluded", "paper"]
+
+PROTOCOLS: tuple[Protocol, ...] = ("query_excluded", "paper")
+"""Protocols: the author's view, and the paper's; see `entail.evaluation.retrieval.premises`."""
+
+FOUND_AT = 10
+"""Depth at which `QueryChange.found` counts: the candidates of a first page."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryChange:
+    """One query as two retrievers answer it.
+
+    Attributes:
+        place: Its position among the queries.
+        query: Its folded text.
+        ap: Average precision with each retriever.
+        found: Gold premises among the first `FOUND_AT` of each.
+        premises: Gold premises in all.
+        ranks: Rank of each gold premise with each retriever, shape (2, premises); `inf` where it is no
+            candidate.
+    """
+
+    place: int
+    query: str
+    ap: tuple[float, float]
+    found: tuple[int, int]
+    premises: int
+    ranks: tuple[tuple[float, ...], tuple[float, ...]]
+
+    @property
+    def difference(self) -> float:
+        """Average precision gained with the second retriever; below 0 where it lost."""
+        return self.ap[1] - self.ap[0]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredFigure:
+    """One measure by one protocol.
+
+    Attributes:
+        protocol: One of `PROTOCOLS`.
+        measure: Its name in tables: `MAP`, `Hit@10` ...
+        intervals: Bootstrap interval of each retriever's figure.
+        paired: Both figures, their difference, its interval and p-value.
+    """
+
+    protocol: Protocol
+    measure: str
+    intervals: tuple[tuple[float, float], tuple[float, float]]
+    paired: PairedDifference
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything, of JSON's types."""
+        paired = self.paired.to_json()
+        del paired["interval"]
+        return {
+            "protocol": self.protocol,
+            "measure": self.measure,
+            **paired,
+            "first_interval": list(self.intervals[0]),
+            "second_interval": list(self.intervals[1]),
+            "difference_interval": [self.paired.low, self.paired.high],
+        }
+
+
+@dataclass(frozen=True)
+class SplitComparison:
+    """Two retrievers measured on the same trees over the same corpus.
+
+    Attributes:
+        corpus: The candidates.
+        trees: How many there were.
+        gold: The queries and where their children stand.
+        evaluations: Of each retriever.
+        efforts: The simulated author's with each.
+    """
+
+    corpus: Corpus
+    trees: int
+    gold: GoldQueries
+    evaluations: tuple[PremiseEvaluation, PremiseEvaluation]
+    efforts: tuple[Effort, Effort]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The retrievers."""
+        return self.evaluations[0].retriever, self.evaluations[1].retriever
+
+    @cached_property
+    def figures(self) -> tuple[MeasuredFigure, ...]:
+        """Every measure by both protocols, in the order of `metrics.summary`; drawn at first use."""
+        first, second = self.evaluations
+        compared = compare_many(
+            {protocol: (_ranks(first, protocol), _ranks(second, protocol)) for protocol in PROTOCOLS},
+            ks=first.ks,
+        )
+        return tuple(
+            MeasuredFigure(protocol, measure, figure.intervals, figure.paired)
+            for protocol in PROTOCOLS
+            for measure, figure in compared[protocol].items()
+        )
+
+    def figure(self, measure: str, protocol: Protocol = "query_excluded") -> MeasuredFigure:
+        """Return one measure.
+
+        Raises:
+            RetrievalError: If it was not measured.
+        """
+        for figure in self.figures:
+            if (figure.measure, figure.protocol) == (measure, protocol):
+                return figure
+        known = ", ".join(f.measure for f in self.figures if f.protocol == protocol)
+        raise RetrievalError(f"{measure!r} was not measured; by {protocol!r} there are: {known}")
+
+    @cached_property
+    def changes(self) -> Mapping[Protocol, tuple[QueryChange, ...]]:
+        """Protocol -> every query, in the order of the trees."""
+        return {protocol: tuple(self._changes(protocol)) for protocol in PROTOCOLS}
+
+    def premises(self, place: int) -> tuple[str, ...]:
+        """Return a query's gold premises that are candidates, in the order of the proofs."""
+        return tuple(self.corpus.texts[p] for p in self.gold.children[place] if p != NOT_THERE)
+
+    def _changes(self, protocol: Protocol) -> list[QueryChange]:
+        first, second = (_ranks(evaluation, protocol) for evaluation in self.evaluations)
+        ap = [average_precision(first), average_precision(second)]
+        changes = []
+        for place, query in enumerate(self.gold.texts):
+            own = slice(first.offsets[place], first.offsets[place + 1])
+            ranks = [tuple(side.ranks[own].tolist()) for side in (first, second)]
+            changes.append(
+                QueryChange(
+                    place=place,
+                    query=query,
+                    ap=(float(ap[0][place]), float(ap[1][place])),
+                    found=(sum(r <= FOUND_AT for r in ranks[0]), sum(r <= FOUND_AT for r in ranks[1])),
+                    premises=len(ranks[0]),
+                    ranks=(ranks[0], ranks[1]),
+                )
+            )
+        return changes
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures and what they were measured on, of JSON's types."""
+        return {
+            "retrievers": list(self.names),
+            "corpus": {"name": self.corpus.name, "premises": len(self.corpus), "hash": self.corpus.hash},
+            "trees": self.trees,
+            "queries": len(self.gold),
+            "missing": list(self.gold.missing),
+            "figures": [figure.to_json() for figure in self.figures],
+            "effort": [effort.to_json() for effort in self.efforts],
+        }
+
+
+def compare_split(
+    corpus: Corpus,
+    trees: Sequence[ExplanationTree],
+    indexes: tuple[PremiseIndex, PremiseIndex],
+    *,
+    ks: Sequence[int] = DEFAULT_KS,
+    progress: ProgressCallback | None = None,
+) -> SplitComparison:
+    """Measure two retrievers on the same trees: ranks, from which come all figures, and author effort.
+
+    Raises:
+        ManifestMismatchError: If an index was made from another corpus.
+        DataError: If no tree has a proof, so that there is nothing to find.
+    """
+    gold, wanted = GoldQueries.of(corpus, trees), sentence_positions(corpus, trees)
+    evaluations, efforts = [], []
+    for index in indexes:
+        ranks: dict[str, Mapping[int, float]] = {}
+
+        def read(some: slice, scores: Floats, ranks: dict[str, Mapping[int, float]] = ranks) -> None:
+            ranks.update(rank_sentences(wanted, gold.texts[some], scores))
+
+        evaluations.append(
+            evaluate_premises(corpus, trees, index, ks=ks, gold=gold, on_scores=read, progress=progress)
+        )
+        efforts.append(measure_effort(corpus, trees, index, ranks=ranks))
+    return SplitComparison(
+        corpus=corpus,
+        trees=len(trees),
+        gold=gold,
+        evaluations=(evaluations[0], evaluations[1]),
+        efforts=(efforts[0], efforts[1]),
+    )
+
+
+def most_changed(
+    changes: Sequence[QueryChange], *, gained: bool, most: int | None = None
+) -> tuple[QueryChange, ...]:
+    """Return the queries that gained with the second retriever, or lost, the most changed first.
+
+    Of equal ones the one whose premises moved most stands first, then that which the trees name first.
+    """
+    sign = 1 if gained else -1
+    chosen = [change for change in changes if sign * change.difference > 0]
+    chosen.sort(key=lambda change: (-abs(change.difference), -_moved(change), change.place))
+    return tuple(chosen[:most])
+
+
+def _moved(change: QueryChange) -> float:
+    gains = [1 / np.log2(1 + np.array(side)) for side in change.ranks]
+    return float(np.abs(gains[0] - gains[1]).sum())
+
+
+def _ranks(evaluation: PremiseEvaluation, protocol: Protocol) -> GoldRanks:
+    return evaluation.paper if protocol == "paper" else evaluation.query_excluded

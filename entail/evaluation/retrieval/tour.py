@@ -1,0 +1,203 @@
+"""Tour of the largest differences of two retrievers: a few examples with a sentence each.
+
+The examples are chosen by rule, so the same two retrievers over the same trees are always told the same way:
+the queries whose average precision changed most, those that gained before those that lost, and of each the
+gold premise whose place changed most in that direction; no premise is told twice. Where there are gains and
+losses to tell, both are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from entail.data.text import jaccard, tokens
+from entail.errors import RetrievalError
+from entail.evaluation.retrieval.comparison import rank_weight
+from entail.evaluation.retrieval.split_comparison import (
+    FOUND_AT,
+    QueryChange,
+    SplitComparison,
+    most_changed,
+)
+from entail.index.protocol import Floats, PremiseIndex
+from entail.statistics.ranking import NOT_THERE
+
+STOPS = 7
+"""Examples of a whole tour."""
+
+LOSSES = 2
+"""Examples that show a loss, where there are as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One example.
+
+    Attributes:
+        change: The query, with its average precision and its gold premises' ranks.
+        premise: The gold premise it is told by.
+        ranks: Its rank with each retriever, the query's own text left out.
+        better: Which retriever does better on this query, 0 or 1.
+        before: How many candidates the worse one puts before the premise that are not gold.
+        alike: How many of these share more words with the query than the premise does (token overlap).
+        first_alike: The first of those, None where there is none.
+    """
+
+    change: QueryChange
+    premise: str
+    ranks: tuple[int, int]
+    better: int
+    before: int
+    alike: int
+    first_alike: str | None
+
+
+def choose_stops(
+    split: SplitComparison,
+    indexes: tuple[PremiseIndex, PremiseIndex],
+    *,
+    most: int = STOPS,
+    losses: int = LOSSES,
+) -> tuple[Stop, ...]:
+    """Choose the examples of a tour, gains first, each group from the most changed down.
+
+    Args:
+        split: The comparison that they come from.
+        indexes: Its retrievers, in its order.
+        most: Examples at most.
+        losses: How many of them are kept for queries that lost; more where too few gained.
+
+    Raises:
+        RetrievalError: If an index is not that of the comparison.
+    """
+    for index, evaluation in zip(indexes, split.evaluations, strict=True):
+        if index.manifest != evaluation.manifest:
+            raise RetrievalError(
+                f"expected the index that was compared, {evaluation.manifest.revision} over corpus "
+                f"{evaluation.manifest.corpus_hash[:12]}, found {index.manifest.revision} over "
+                f"{index.manifest.corpus_hash[:12]}; compare again"
+            )
+    changes = split.changes["query_excluded"]
+    told: set[str] = set()
+    gained, lost = (
+        list(islice(_stops(split, indexes, most_changed(changes, gained=gained), told), most))
+        for gained in (True, False)
+    )
+    gained = gained[: most - min(losses, len(lost))]
+    return (*gained, *lost[: most - len(gained)])
+
+
+def tell(stop: Stop, names: tuple[str, str]) -> str:
+    """Return a stop in plain words; what is said is counted, nothing else.
+
+    Args:
+        stop: The example.
+        names: What a reader calls the two retrievers.
+    """
+    good, bad = names[stop.better], names[1 - stop.better]
+    place, other = stop.ranks[stop.better], stop.ranks[1 - stop.better]
+    told = f"{good} finds the premise “{stop.premise}” at place {place:,} instead of {other:,}."
+    if stop.alike:
+        many = "1 sentence that shares" if stop.alike == 1 else f"{stop.alike:,} sentences that share"
+        told = f"{bad} puts {many} more words with the claim first, such as “{stop.first_alike}”. " + told
+    elif stop.before:
+        many = "1 other sentence" if stop.before == 1 else f"{stop.before:,} other sentences"
+        told = f"{bad} puts {many} first, none of which shares more words with the claim. " + told
+    if stop.better == 0:
+        told = f"Here {good} does better. " + told
+    found = stop.change.found
+    if stop.change.premises > 1:
+        told += (
+            f" Of the {stop.change.premises} known premises {names[1]} has {found[1]} among its first "
+            f"{FOUND_AT}, {names[0]} {found[0]}."
+        )
+    return told
+
+
+def headline(split: SplitComparison, names: tuple[str, str]) -> tuple[str, ...]:
+    """Return what the whole comparison comes to, in a few sentences: quality, doubt, effort, both ways."""
+    figure, hits = split.figure("MAP"), split.figure(f"Hit@{FOUND_AT}")
+    paired = figure.paired
+    sure = paired.low > 0 or paired.high < 0
+    better = names[1] if paired.difference > 0 else names[0]
+    first, second = (effort.reads_per_accepted for effort in split.efforts)
+    sentences = [
+        f"Over {paired.queries:,} claims and {len(split.corpus):,} facts, mean average precision is "
+        f"{paired.first:.3f} with {names[0]} and {paired.second:.3f} with {names[1]}.",
+        f"{better} is better, hardly by chance: the difference lies between {paired.low:+.3f} and "
+        f"{paired.high:+.3f} (95 %, p {_p(paired.p)})."
+        if sure
+        else f"Which one is better cannot be said: the difference lies between {paired.low:+.3f} and "
+        f"{paired.high:+.3f} (95 %, p {_p(paired.p)}).",
+        f"Of all known premises, {hits.paired.first:.0%} stand among the first {FOUND_AT} with {names[0]}, "
+        f"{hits.paired.second:.0%} with {names[1]}.",
+    ]
+    if missing := len(split.gold.missing):
+        are = "1 known premise is no fact" if missing == 1 else f"{missing:,} known premises are no facts"
+        sentences.append(f"{are} of this corpus, out of reach of any search; that counts against both.")
+    if first and second:
+        sentences.append(
+            f"An author reads {first:.1f} candidates for each premise accepted with {names[0]}, {second:.1f} "
+            f"with {names[1]}: {abs(1 - second / first):.0%} {'less' if second <= first else 'more'}."
+        )
+    sentences.append(
+        f"{paired.better:,} claims are answered better by {names[1]}, {paired.worse:,} by {names[0]}, "
+        f"{paired.queries - paired.better - paired.worse:,} equally well."
+    )
+    return tuple(sentences)
+
+
+def _p(p: float) -> str:
+    return f"= {p:.3f}" if p >= 0.001 else "< 0.001"
+
+
+def _stops(
+    split: SplitComparison,
+    indexes: tuple[PremiseIndex, PremiseIndex],
+    changes: Iterable[QueryChange],
+    told: set[str],
+) -> Iterator[Stop]:
+    for change in changes:
+        stop = _stop(split, indexes, change)
+        if stop.premise not in told:
+            told.add(stop.premise)
+            yield stop
+
+
+def _stop(split: SplitComparison, indexes: tuple[PremiseIndex, PremiseIndex], change: QueryChange) -> Stop:
+    children = split.gold.children[change.place]
+    better = int(change.difference > 0)
+    places = [i for i, child in enumerate(children) if child != NOT_THERE]
+
+    def moved(i: int) -> float:
+        worse, good = change.ranks[1 - better][i], change.ranks[better][i]
+        return rank_weight(worse, good) * (1 if good < worse else -1)
+
+    at = max(places, key=lambda i: (moved(i), -i))
+    target = int(children[at])
+    own = int(split.gold.own[change.place])
+    ahead = _ahead(indexes[1 - better].scores([change.query])[0], target)
+    others = [int(p) for p in ahead if p != own and p not in set(children.tolist())]
+    query = tokens(change.query)
+    limit = jaccard(query, tokens(split.corpus.texts[target]))
+    alike = [p for p in others if jaccard(query, tokens(split.corpus.texts[p])) > limit]
+    return Stop(
+        change=change,
+        premise=split.corpus.texts[target],
+        ranks=(int(change.ranks[0][at]), int(change.ranks[1][at])),
+        better=better,
+        before=len(others),
+        alike=len(alike),
+        first_alike=split.corpus.texts[alike[0]] if alike else None,
+    )
+
+
+def _ahead(scores: Floats, target: int) -> list[int]:
+    """Return the positions that rank before a premise, best first; ties by position, as everywhere."""
+    own = scores[target]
+    before = np.flatnonzero((scores > own) | ((scores == own) & (np.arange(len(scores)) < target)))
+    return [int(p) for p in before[np.argsort(-scores[before], kind="stable")]]

@@ -1,0 +1,115 @@
+"""GaussCSE as a method of the queue."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.gausscse.config import GausscseConfig
+from entail.progress import ProgressCallback
+from entail.training.card_text import CardText
+from entail.training.method import Method, Preview, Run
+from entail.training.nli_source import NliData, NliSource
+
+if TYPE_CHECKING:
+    from entail.evaluation.retrieval.paired import QueryFigures
+
+ROWS = 500
+"""Triplets that a preview shows at most."""
+
+
+def train(data: NliData, config: GausscseConfig, run: Run) -> Mapping[str, Any]:
+    """Train; see `train_gausscse`."""
+    from entail.gausscse.training import train_gausscse
+
+    return train_gausscse(
+        data.triplets,
+        config,
+        dev=data.dev,
+        run=run,
+    ).to_json()
+
+
+def evaluate(encoder: str | Path, data: NliData, progress: ProgressCallback | None) -> QueryFigures | None:
+    """Measure how often an encoder of Gaussians tells the direction of the dev entailments.
+
+    None without dev pairs, and for an encoder of points, which knows no direction.
+    """
+    import numpy as np
+
+    from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
+    from entail.evaluation.nli.direction import direction_pairs, evaluate_direction
+    from entail.evaluation.retrieval.paired import QueryFigures
+
+    if not data.dev or not is_gaussian(encoder):
+        return None
+    loaded = GaussianEncoder(encoder)
+    measured = evaluate_direction(data.dev, loaded, progress=progress)
+    pairs, _ = direction_pairs(data.dev)
+    right = (measured.margins > 0).astype(np.float64)
+    return QueryFigures(
+        encoder=loaded.name,
+        revision=loaded.revision,
+        split=f"{len(pairs):,} entailments of {data.split}",
+        queries=tuple(f"{pair.premise}\t{pair.hypothesis}" for pair in pairs),
+        primary="Direction",
+        values={"Direction": (right, np.ones(len(right)))},
+    )
+
+
+def preview(data: NliData, config: GausscseConfig) -> Preview:
+    """Count the triplets."""
+    told = data.triplets.to_json()
+    rows = itertools.islice(data.triplets.drawn(seed=config.seed, epoch=0), ROWS)
+    left_out = {
+        "rows with another label or that cannot be read": data.skipped,
+        "pairs that were there before": told["duplicates"],
+        "pairs of two equal sentences": told["equal"],
+        "contradictions that the same premise also entails": told["both"],
+    }
+    return Preview(
+        counts={
+            "triplets": told["triplets"],
+            "premises": told["premises"],
+            "with a contradiction": told["with_contradiction"],
+            "dev pairs": len(data.dev),
+        },
+        left_out={reason: count for reason, count in left_out.items() if count},
+        header=("premise", "entails", "contradicts"),
+        rows=tuple((premise, entailed, other or "") for premise, entailed, other in rows),
+    )
+
+
+CARD = CardText(
+    title="Gaussian sentence embedding (GaussCSE)",
+    idea="tells which of two sentences entails the other",
+    citation=r"""@misc{yoda2023sentence,
+  title  = {Sentence Representations via {Gaussian} Embedding},
+  author = {Yoda, Shohei and Tsukagoshi, Hayato and Sasano, Ryohei and Takeda, Koichi},
+  year   = {2023},
+  eprint = {2305.12990},
+  archivePrefix = {arXiv}
+}""",
+    tags=(
+        "natural-language-inference",
+        "gaussian-embedding",
+    ),
+)
+
+GAUSSCSE = Method(
+    name="gausscse",
+    title="GaussCSE: learn which sentence entails which",
+    card=CARD,
+    config=GausscseConfig,
+    train=train,
+    evaluate=evaluate,
+    source=NliSource,
+    preview=preview,
+    role="direction",
+    common=(
+        *("base", "tuning", "rank", "sets", "similarity", "pooling"),
+        *("epochs", "batch_size", "learning_rate", "temperature"),
+    ),
+)

@@ -1,0 +1,209 @@
+"""Exact nearest premises by inner product over premise vectors, with FAISS."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from entail.data.records import Corpus
+from entail.data.text import premise_key
+from entail.encoders.encoder import Encoder
+from entail.errors import ManifestMismatchError, RetrievalError
+from entail.index.protocol import Floats, Hits, Manifest
+from entail.index.queries import QueryVectors
+from entail.index.ranking import checked_k, checked_queries
+from entail.progress import ProgressCallback
+
+BLAS_FROM = 1000
+"""FAISS multiplies matrices by BLAS from this many query numbers (queries times d) on.
+
+Its own default is 128,000, by which 64 queries take ten times as long. Below about 3 queries of 384
+numbers its plain loop is the faster one on one thread, so a single search stays with that.
+"""
+
+
+class DenseIndex:
+    """A `PremiseIndex` over unit vectors; the score is the cosine of query and premise.
+
+    Threads take turns: one lock an index. The vectors are held once, by FAISS, in main memory, with a GPU
+    or without: a search of 16,472 premises takes about 2 ms there, and FAISS on a GPU does not survive
+    concurrent readers.
+
+    Args:
+        encoder: What encodes queries; touched only for a query whose vector is not known.
+        corpus: The premises, in the order of `vectors`.
+        vectors: Unit vectors, shape (premises, d), from `premise_vectors`.
+        queries: Query vectors shared with other indexes of this encoder; default: its own.
+
+    Raises:
+        ManifestMismatchError: If there are not as many vectors as premises, or they are not as long as
+            the encoder's; names both sides.
+        RetrievalError: If a vector is not finite.
+    """
+
+    def __init__(
+        self, encoder: Encoder, corpus: Corpus, vectors: Floats, *, queries: QueryVectors | None = None
+    ) -> None:
+        expected = (len(corpus), encoder.dimension)
+        if vectors.shape != expected:
+            raise ManifestMismatchError(
+                f"expected vectors of shape {expected} (premises of {corpus.name!r}, dimension of "
+                f"{encoder.revision}), found {vectors.shape}; encode this corpus with this encoder"
+            )
+        if not np.isfinite(vectors).all():
+            raise RetrievalError(
+                "expected finite premise vectors, found NaN or infinity; encode the corpus again"
+            )
+        import faiss
+
+        self._corpus = corpus
+        self._take(encoder, queries)
+        self._lock = threading.Lock()
+        self._index: Any = faiss.IndexFlatIP(encoder.dimension)
+        self._index.add(np.ascontiguousarray(vectors, dtype=np.float32))
+        # FAISS's own memory seen as an array, so that `scores` needs no second copy.
+        numbers = faiss.rev_swig_ptr(self._index.get_xb(), vectors.size)
+        self._vectors: Floats = numbers.reshape(vectors.shape)
+
+    def by(self, encoder: Encoder, *, queries: QueryVectors | None = None) -> DenseIndex:
+        """Return an index that ranks by another encoder, over the same vectors and under the same lock.
+
+        Args:
+            encoder: One with the premise tower that these vectors were made by.
+            queries: Query vectors shared with other indexes of that encoder; default: its own.
+
+        Raises:
+            ManifestMismatchError: If it has another premise tower; names both.
+        """
+        held, dimension = self._manifest.premise_revision, self._manifest.dimension
+        if (encoder.premise_revision, encoder.dimension) != (held, dimension):
+            raise ManifestMismatchError(
+                f"expected an encoder whose premise vectors are those of {held} (dimension {dimension}), "
+                f"found {encoder.name!r}, whose are those of {encoder.premise_revision} "
+                f"(dimension {encoder.dimension}); encode the corpus with it"
+            )
+        other = copy.copy(self)
+        other._take(encoder, queries)
+        return other
+
+    def _take(self, encoder: Encoder, queries: QueryVectors | None) -> None:
+        if queries is not None and queries.encoder.revision != encoder.revision:
+            raise ManifestMismatchError(
+                f"expected query vectors of {encoder.revision}, found those of {queries.encoder.revision}"
+            )
+        self._encoder = encoder
+        self._queries = QueryVectors(encoder) if queries is None else queries
+        self._manifest = Manifest(
+            revision=encoder.revision,
+            dimension=encoder.dimension,
+            metric="inner_product",
+            count=len(self._corpus),
+            corpus_hash=self._corpus.hash,
+            premise_revision=encoder.premise_revision,
+        )
+
+    def __repr__(self) -> str:
+        return f"DenseIndex({self.name!r}, {len(self._corpus)} premises of {self._corpus.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The encoder's name."""
+        return self._encoder.name
+
+    @property
+    def manifest(self) -> Manifest:
+        """Encoder revision, dimension, metric, count and corpus hash."""
+        return self._manifest
+
+    def search(self, queries: Sequence[str], *, k: int) -> Hits:
+        """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`.
+
+        Raises:
+            RetrievalError: If k is below 1 or a query is empty.
+            EncoderError: If a query has to be encoded and the encoder cannot.
+        """
+        checked_k(k, len(self._corpus))
+        return self.search_vectors(self.encode(queries), k=k)
+
+    def scores(self, queries: Sequence[str]) -> Floats:
+        """Return the cosine of every query to every premise, shape (queries, premises).
+
+        Raises:
+            RetrievalError: If a query is empty.
+            EncoderError: If a query has to be encoded and the encoder cannot.
+        """
+        found: Floats = self.encode(queries) @ self._vectors.T
+        return found
+
+    def encode(self, queries: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
+        """Return the unit vectors of queries, shape (queries, d), encoding only what is not known.
+
+        A query that is a premise of the corpus has the premise's vector, where the encoder is symmetric.
+
+        Raises:
+            RetrievalError: If a query is empty.
+        """
+        checked_queries(queries)
+        also: dict[str, Floats] = {}
+        if self._encoder.symmetric:
+            places = ((premise_key(query), self._corpus.position(query)) for query in queries)
+            also = {key: self._vectors[place] for key, place in places if place is not None}
+        return self._queries.encode(queries, also=also, progress=progress)
+
+    def search_vectors(self, vectors: Floats, *, k: int) -> Hits:
+        """Return the k nearest premises of each query vector, shape (queries, k).
+
+        Args:
+            vectors: Shape (queries, d); of any length, the score is the inner product.
+            k: Hits a query, cut to the number of premises.
+
+        Raises:
+            RetrievalError: If k is below 1, or the vectors are not finite or not of the index's dimension.
+        """
+        size, dimension = self._vectors.shape
+        k = checked_k(k, size)
+        if vectors.ndim != 2 or vectors.shape[1] != dimension:
+            raise RetrievalError(
+                f"expected query vectors of shape (queries, {dimension}), found {vectors.shape}"
+            )
+        if not np.isfinite(vectors).all():
+            raise RetrievalError("expected finite query vectors, found NaN or infinity")
+        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        hits = self._nearest(vectors, min(size, k + 1))
+        if k < size:
+            # Where the k-th score equals the next, the tie may reach further than was fetched.
+            tied = np.flatnonzero(hits.scores[:, k - 1] == hits.scores[:, k])
+            hits = Hits(hits.positions[:, :k], hits.scores[:, :k])
+            if tied.size:
+                whole = self._nearest(vectors[tied], size)
+                hits.positions[tied], hits.scores[tied] = whole.positions[:, :k], whole.scores[:, :k]
+        return hits
+
+    def _nearest(self, vectors: Floats, k: int) -> Hits:
+        with self._lock, faiss_alone():
+            scores, positions = self._index.search(vectors, k)
+        order = np.lexsort((positions, -scores), axis=1)
+        return Hits(np.take_along_axis(positions, order, axis=1), np.take_along_axis(scores, order, axis=1))
+
+
+@contextlib.contextmanager
+def faiss_alone() -> Iterator[None]:
+    """Search on one thread: many sessions share few cores.
+
+    FAISS's setting is OpenMP's, and torch in the same thread would encode on one core for ever after:
+    it is put back.
+    """
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.cvar.distance_compute_blas_threshold = BLAS_FROM
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

@@ -1,0 +1,74 @@
+"""Files that a job reads. Uploaded ones are stored by their content, so that none changes or disappears."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Collection
+from pathlib import Path, PurePath
+from typing import Any
+
+from entail.data.writing import write_bytes
+from entail.errors import DataError, JobError
+from entail.training.fields import values_of
+
+MAX_AGE = 86400.0
+"""Seconds for which a file is stored that no job reads: its job may be about to start."""
+
+
+def store(folder: Path, name: str, content: bytes) -> Path:
+    """Store a file and return its path; the same name and content give the same path.
+
+    Raises:
+        JobError: If it cannot be written.
+    """
+    file = folder / hashlib.sha256(content).hexdigest()[:16] / (PurePath(name).name or "file")
+    try:
+        if file.is_file() and file.stat().st_size == len(content):
+            os.utime(file)
+            return file
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(file, content)
+    except (OSError, DataError) as error:
+        raise JobError(f"{name} cannot be stored for the training: {error}") from error
+    return file
+
+
+def prune(folder: Path, used: Collection[str]) -> None:
+    """Remove stored files that no job reads and that are older than `MAX_AGE`.
+
+    Args:
+        folder: Folder of the stored files.
+        used: Paths that jobs read.
+    """
+    paths = {Path(path) for path in used}
+    for file in folder.glob("*/*"):
+        with contextlib.suppress(OSError):
+            if file not in paths and time.time() - file.stat().st_mtime > MAX_AGE:
+                file.unlink()
+    for parent in folder.glob("*"):
+        with contextlib.suppress(OSError):
+            if not any(parent.iterdir()):
+                shutil.rmtree(parent)
+
+
+def absolute(source: object) -> dict[str, Any]:
+    """Return a source as JSON values with absolute paths: a worker runs in another folder.
+
+    Names of data sets to download (`is_elsewhere` of the source) stay as they are.
+
+    Raises:
+        JobError: If a file does not exist.
+    """
+    values = values_of(source)
+    is_elsewhere = getattr(source, "is_elsewhere", lambda path: False)
+    for name in values:
+        path = getattr(source, name)
+        if isinstance(path, Path) and not is_elsewhere(path):
+            if not path.exists():
+                raise JobError(f"{name}: expected a file, found none at {path}")
+            values[name] = str(path.absolute())
+    return values

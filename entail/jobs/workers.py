@@ -1,0 +1,113 @@
+"""Workers of an installation: who is alive, and the start of one on this machine.
+
+A worker locks `workers/<machine>.lock` while it lives, and writes heartbeats into `workers/<machine>.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from entail.errors import JobError
+from entail.jobs.folder import SILENCE
+from entail.jobs.locks import is_locked
+
+IDLE = 60.0
+"""Seconds without work after which a worker ends that was started on demand."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker as of its last heartbeat.
+
+    Attributes:
+        host: Its machine.
+        pid: Its process.
+        since: Its start, UTC.
+        jobs: Number of jobs it runs at a time.
+        at: Ids of the jobs it works on.
+        alive: Whether it is alive.
+    """
+
+    host: str
+    pid: int
+    since: datetime
+    jobs: int
+    at: tuple[str, ...] = ()
+    alive: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of its file."""
+        fields = asdict(self) | {"since": self.since.isoformat()}
+        del fields["alive"]
+        return fields
+
+
+def lock_file(folder: Path) -> Path:
+    """Return the lock of this machine's worker."""
+    name = "".join(c if c.isalnum() or c in "-." else "-" for c in platform.node()) or "here"
+    return folder / "workers" / f"{name}.lock"
+
+
+def list_workers(folder: Path) -> list[Worker]:
+    """Return the workers of all machines, dead ones too."""
+    workers = []
+    for file in sorted((folder / "workers").glob("*.json")):
+        try:
+            content = json.loads(file.read_text(encoding="utf-8"))
+            silence = time.time() - file.stat().st_mtime
+            since, at = datetime.fromisoformat(content["since"]), tuple(content["at"])
+            worker = Worker(**{**content, "since": since, "at": at})
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        here = worker.host == platform.node()
+        alive = is_locked(file.with_suffix(".lock")) if here else silence < SILENCE
+        workers.append(replace(worker, alive=alive))
+    return workers
+
+
+def ensure_worker(folder: Path, *, idle: float = IDLE) -> bool:
+    """Start a worker on this machine, in a session of its own, unless there is one.
+
+    Args:
+        folder: Folder of all jobs.
+        idle: Seconds without work after which it ends.
+
+    Returns:
+        Whether it was started.
+
+    Raises:
+        JobError: If it cannot be started.
+    """
+    if is_locked(lock_file(folder)):
+        return False
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "worker.log").open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "entail", "worker", "--idle", str(idle)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": python_path()},
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise JobError(f"no worker could be started: {error}; start one with `entail worker`") from error
+    # Without somebody who waits for it, it would stay as a zombie as long as this process lives.
+    threading.Thread(target=process.wait, name=f"wait for worker {process.pid}", daemon=True).start()
+    return True
+
+
+def python_path() -> str:
+    """Return a PYTHONPATH by which another process finds this package."""
+    return os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))

@@ -1,0 +1,1 @@
+"""Judges of entailment: cross-encoders trained on natural language inference."""

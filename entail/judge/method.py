@@ -1,0 +1,136 @@
+"""The judge of entailment as a method of the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from entail.judge.config import JudgeConfig
+from entail.progress import ProgressCallback
+from entail.training.card_text import CardText, CrossEncoderText
+from entail.training.method import Method, Preview, Run
+from entail.training.nli_source import PairData, PairSource, evenly, require_some
+
+if TYPE_CHECKING:
+    from entail.evaluation.retrieval.paired import QueryFigures
+
+ROWS = 500
+"""Pairs that a preview shows at most."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeSource(PairSource):
+    """Pairs of every label; those that stand in dev are left out of what is learnt from."""
+
+    limit: Annotated[int | None, "Number of pairs, taken evenly from all; default: all"] = None
+
+    def __post_init__(self) -> None:
+        """Check that something is learnt from."""
+        PairSource.__post_init__(self)
+        require_some(self.limit)
+
+    def read(self, *, keep: Path | None = None) -> PairData:
+        """Return the data; files are taken as they are.
+
+        Raises:
+            EntailError: If a file or a data set cannot be read, or has no such split.
+        """
+        data = self.read_pairs()
+        return replace(data, pairs=evenly(data.pairs, self.limit))
+
+    def __str__(self) -> str:
+        return (f"{self.limit:,} pairs of " if self.limit else "") + PairSource.__str__(self)
+
+
+def train(data: PairData, config: JudgeConfig, run: Run) -> Mapping[str, Any]:
+    """Train; see `train_judge`."""
+    from entail.judge.training import train_judge
+
+    return train_judge(data.pairs, config, dev=data.dev, run=run).to_json()
+
+
+def evaluate(encoder: str | Path, data: PairData, progress: ProgressCallback | None) -> QueryFigures | None:
+    """Return None: a judge stands beside encoders, it takes the place of none.
+
+    What it is worth its training measures on dev, and `entail evaluate judge` on any pairs.
+    """
+    return None
+
+
+def preview(data: PairData, config: JudgeConfig) -> Preview:
+    """Count the pairs of each label."""
+    from entail.data.nli.pairs import LABELS
+    from entail.judge.training import learnable
+
+    learnt = learnable(data.pairs, data.dev)
+    left_out = {
+        "rows with another label or that cannot be read": data.skipped,
+        "pairs that were there before": learnt.counts["repeated"],
+        "pairs with two labels": learnt.counts["with two labels"],
+        "pairs that stand in dev, too": learnt.counts["pairs of dev"],
+    }
+    return Preview(
+        counts={
+            "pairs": learnt.counts["pairs"],
+            **{label: learnt.counts[label] for label in LABELS},
+            "dev pairs": len(data.dev),
+        },
+        left_out={reason: count for reason, count in left_out.items() if count},
+        header=("premise", "hypothesis", "label"),
+        rows=tuple((pair.premise, pair.hypothesis, pair.label) for pair in learnt.pairs[:ROWS]),
+    )
+
+
+def notes(result: Mapping[str, Any], folder: Path) -> list[str]:
+    """Return the accuracy on all of dev, if there is one."""
+    if (dev := result["dev"]) is None:
+        return []
+    low, high = dev["interval"]
+    return [
+        f"accuracy on all {dev['n']:,} dev pairs: {dev['accuracy']:.4f} (95 % interval {low:.4f} to "
+        f"{high:.4f})"
+    ]
+
+
+def card_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
+    """Return the text of a judge's card."""
+    return CrossEncoderText(
+        kind="judge",
+        description=[
+            "It reads a premise and a hypothesis, and returns probabilities of entailment, neutral and "
+            "contradiction. It makes no sentence vectors."
+        ],
+        usage=f"entail evaluate judge --judge {name} --data PAIRS.jsonl",
+        dev_caption="On the dev pairs, which include those that the checkpoint was selected on:",
+        limitations="It is small, and trained on captions and short English texts. Passages of a hundred "
+        "words are longer than most of its training data, and its probabilities are not calibrated on them: "
+        "compare them with each other, do not read them as frequencies.",
+        pipeline_tag="text-classification",
+        tags=("natural-language-inference",),
+    )
+
+
+CARD = CardText(
+    title="Judge of entailment (natural language inference)",
+    idea="tells whether a premise entails a hypothesis, contradicts it, or neither",
+    dev_data="pairs",
+    cross_encoder=card_text,
+)
+
+JUDGE = Method(
+    name="judge",
+    title="Judge of entailment: learn to say what a passage entails",
+    card=CARD,
+    config=JudgeConfig,
+    train=train,
+    evaluate=evaluate,
+    source=JudgeSource,
+    preview=preview,
+    notes=notes,
+    encodes=False,
+    makes="a judge of entailment",
+    use="the Claims page judges passages by it, and `entail evaluate judge` measures it",
+    common=("base", "tuning", "rank", "epochs", "batch_size", "learning_rate", "max_length"),
+)

@@ -1,0 +1,166 @@
+"""Diagnosis of an installation: versions, device, caches, database, problems."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from entail.errors import DatabaseError
+from entail.progress import ProgressCallback
+from entail.results import versions
+from entail.settings import Settings, load_settings
+from entail.trees.store.database import open_database, parse_url, shown_url, sqlite_file
+from entail.trees.store.health import examine
+
+NEEDED = ("sentence-transformers", "torch", "scikit-learn", "streamlit", "SQLAlchemy", "alembic")
+"""Required packages; one FAISS is required in addition."""
+
+LITTLE_SPACE = 500 * 2**20
+"""Bytes of free disk space below which a problem is reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Findings as JSON values.
+
+    Attributes:
+        versions: Package -> version.
+        device: Configured device and number of GPUs.
+        data: Data folder, its free space and the size of its caches.
+        database: Its URL without password, revision, size and rows.
+        problems: A line a problem, with its remedy.
+    """
+
+    versions: Mapping[str, str]
+    device: Mapping[str, Any]
+    data: Mapping[str, Any]
+    database: Mapping[str, Any]
+    problems: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict."""
+        return asdict(self)
+
+
+def diagnose(*, progress: ProgressCallback | None = None) -> Diagnosis:
+    """Examine the installation without changing it or loading torch.
+
+    Raises:
+        SettingsError: If an environment variable has an invalid value.
+    """
+    settings = load_settings()
+    device = {"asked": settings.device, "gpus": gpu_count()}
+    data = _data(settings)
+    database, wrong = _database(settings, progress)
+    return Diagnosis(
+        versions=versions(),
+        device=device,
+        data=data,
+        database=database,
+        problems=(*_package_problems(), *_device_problems(device), *_data_problems(settings, data), *wrong),
+    )
+
+
+def gpu_count() -> int:
+    """Return the number of GPUs that NVIDIA's driver reports; 0 without a driver."""
+    try:
+        cuda = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        count = ctypes.c_int()
+        if cuda.cuInit(0) or cuda.cuDeviceGetCount(ctypes.byref(count)):
+            return 0
+    except (OSError, AttributeError):
+        return 0
+    return count.value
+
+
+def _installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _package_problems() -> Iterator[str]:
+    missing = [package for package in NEEDED if not _installed(package)]
+    if missing:
+        yield f"not installed: {', '.join(missing)}; run `make app`, or pip install -r requirements.txt"
+    both = [package for package in ("faiss-cpu", "faiss-gpu") if _installed(package)]
+    if len(both) != 1:
+        found = "both faiss-cpu and faiss-gpu, which overwrite each other" if both else "no FAISS"
+        yield f"expected one FAISS, found {found}; make a new environment from requirements.txt"
+
+
+def _device_problems(device: Mapping[str, Any]) -> Iterator[str]:
+    asked, gpus = str(device["asked"]), int(device["gpus"])
+    kind, _, number = asked.partition(":")
+    if kind == "cuda" and gpus <= (int(number) if number.isdigit() else 0):
+        shown = f"{gpus or 'no'} GPU{'s' if gpus > 1 else ''}"
+        yield f"ENTAIL_DEVICE asks for {asked!r}, but the driver shows {shown}; set it to auto or cpu"
+
+
+def _data(settings: Settings) -> dict[str, Any]:
+    folder = _nearest(settings.data_dir)
+    return {
+        "folder": str(settings.data_dir),
+        "free_bytes": shutil.disk_usage(folder).free,
+        "vectors_bytes": _bytes(settings.vectors_dir),
+        "models_bytes": _bytes(settings.data_dir / "models"),
+    }
+
+
+def _data_problems(settings: Settings, data: Mapping[str, Any]) -> Iterator[str]:
+    folder = _nearest(settings.data_dir)
+    if not folder.is_dir() or not _writable(folder):
+        yield f"{folder} is not writable; make it so, or set ENTAIL_DATA_DIR to a writable folder"
+    if data["free_bytes"] < LITTLE_SPACE:
+        yield f"the disk of {folder} has only {data['free_bytes'] // 2**20} MiB of free space; free some"
+
+
+def _database(
+    settings: Settings, progress: ProgressCallback | None
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    about: dict[str, Any] = {"url": None, "state": "unknown"}
+    try:
+        about["url"] = shown_url(parse_url(settings.database_url))
+        path = sqlite_file(settings.database_url)
+        if path is not None and not path.exists():
+            return {**about, "state": "missing; the first start creates it"}, ()
+        database = open_database(settings.database_url, read_only=True)
+        try:
+            health = examine(database, progress=progress)
+        finally:
+            database.close()
+    except DatabaseError as error:
+        return {**about, "state": "unusable"}, (str(error),)
+    problems = list(health.problems)
+    if path is not None and not (_writable(path) and _writable(path.parent)):
+        problems.append(f"{path} is read-only, so nothing is saved; make it and its folder writable")
+    state = "well" if not problems else "not well"
+    return {
+        **about,
+        "state": state,
+        "revision": health.revision,
+        "bytes": health.size,
+        "rows": dict(health.rows),
+    }, tuple(problems)
+
+
+def _writable(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def _nearest(folder: Path) -> Path:
+    """Return the folder, or its closest existing parent."""
+    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+
+
+def _bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,265 @@
+"""Available encoders: size, training data, retrieval figures, and the corpora that they rank."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from entail.encoders.catalogue import EncoderEntry, catalogue
+from entail.errors import EncoderError, EntailError
+from entail.evaluation.retrieval.paired import PairedComparison
+from entail.jobs.jobs import Jobs
+from entail.operations.storage import size_of
+from entail.registry import active, list_moves
+from entail.training.cards.metadata import ModelFacts, read_facts
+from entail.training.cards.metrics import RetrievalMetrics
+
+DEFAULT = "all other corpora"
+"""Stands for the default pointer among the names of corpora."""
+
+PROTOCOLS = {"query_excluded": "query excluded", "paper": "paper"}
+"""Name of a protocol on cards -> its name in comparisons."""
+
+Figures = Mapping[str, Mapping[str, float]]
+"""Protocol -> measure -> figure."""
+
+_HEADER = re.compile(r"\A---\n.*?\n---", re.DOTALL)
+_DATA_SETS = re.compile(r"^datasets:[ \t]*\n((?:[ \t]*- .+\n)+)", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*- ['\"]?(.+?)['\"]?[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class RetrievalFigures:
+    """Retrieval figures of one encoder on one split.
+
+    Attributes:
+        split: Name of the split.
+        source: Where the figures are recorded, in words.
+        queries: Number of queries; None where it is not recorded.
+        figures: Figures by protocol and measure.
+        unseen: Number of queries that it was not trained on; None where that is all of them.
+        unseen_figures: Figures on those queries.
+        premises: Number of candidates; 0 where it is not recorded.
+    """
+
+    split: str
+    source: str
+    queries: int | None
+    figures: Figures
+    unseen: int | None = None
+    unseen_figures: Figures = field(default_factory=dict)
+    premises: int = 0
+
+    def figure(self, measure: str, protocol: str) -> float | None:
+        """Return a figure, None where it was not measured."""
+        return self.figures.get(protocol, {}).get(measure)
+
+
+@dataclass(frozen=True)
+class EncoderSummary:
+    """Summary of one encoder.
+
+    Attributes:
+        entry: Its catalogue entry.
+        facts: Content of its `entail.json`; None without one.
+        size: Bytes of its folder; None where it is not downloaded.
+        training_data: Names of its training data; None where they are not recorded.
+        figures: Its retrieval figures, those of its own card first.
+        active_for: Names of the corpora that it ranks; `DEFAULT` for the default pointer.
+    """
+
+    entry: EncoderEntry
+    facts: ModelFacts | None = None
+    size: int | None = None
+    training_data: tuple[str, ...] | None = None
+    figures: tuple[RetrievalFigures, ...] = ()
+    active_for: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the encoder."""
+        return self.entry.name
+
+    @property
+    def method(self) -> str:
+        """Title of its training method."""
+        return self.facts.text.title if self.facts is not None else self.entry.method
+
+    @property
+    def licence(self) -> str:
+        """Licence on its card; empty where none is stated."""
+        return (self.facts.licence if self.facts is not None else self.entry.licence) or ""
+
+
+def list_encoders(
+    corpora: Iterable[str], jobs: Jobs, *, extra: Sequence[EncoderEntry] = ()
+) -> list[EncoderSummary]:
+    """Return the packaged encoders, those under `models/`, and those of the Hub that are promoted or given.
+
+    Args:
+        corpora: Names of the corpora.
+        jobs: Jobs, whose comparisons count as figures.
+        extra: Further encoders of the Hub.
+    """
+    ranked = _corpora_by_encoder(corpora)
+    entries = {entry.name: entry for entry in (*catalogue(), *extra)}
+    entries |= {name: EncoderEntry(name, "hub") for name in ranked if name not in entries and "/" in name}
+    facts = {name: _facts(entry) for name, entry in entries.items()}
+    known_facts = [one for one in facts.values() if one is not None]
+    comparisons = list(recorded_comparisons(jobs))
+    return [
+        EncoderSummary(
+            entry,
+            facts[name],
+            size_of(entry.path) if entry.path is not None and entry.path.is_dir() else None,
+            _training_data(entry, facts[name]),
+            tuple(retrieval_figures(entry, known_facts, comparisons)),
+            ranked.get(name, ()),
+        )
+        for name, entry in entries.items()
+    ]
+
+
+def retrieval_figures(
+    entry: EncoderEntry, cards: Iterable[ModelFacts], comparisons: Iterable[tuple[str, PairedComparison]]
+) -> list[RetrievalFigures]:
+    """Return the figures of an encoder, those of its own card first.
+
+    Figures belong to weights, so they are found by revision, not by name.
+
+    Args:
+        entry: The encoder.
+        cards: Content of all cards.
+        comparisons: Recorded comparisons, each with its source in words.
+    """
+    own: list[RetrievalFigures] = []
+    others: list[RetrievalFigures] = []
+    for facts in cards:
+        retrieval = facts.of_kind(RetrievalMetrics)
+        for one in retrieval:
+            if _same(facts.revision, entry.revision):
+                own.append(
+                    RetrievalFigures(
+                        one.source,
+                        "its card",
+                        one.queries,
+                        one.encoder,
+                        one.unseen,
+                        one.encoder_unseen,
+                        one.premises or 0,
+                    )
+                )
+            elif one.base and facts.base is not None and _same(facts.base.revision, entry.revision):
+                source = f"the card of {facts.name}"
+                others.append(
+                    RetrievalFigures(one.source, source, one.queries, one.base, premises=one.premises or 0)
+                )
+        dev = facts.record["figures"].get("dev")
+        of_trees = facts.text.dev_data == "trees" and entry.gaussian is None and not retrieval
+        if of_trees and isinstance(dev, Mapping) and _same(facts.revision, entry.revision):
+            figures = {str(name): float(v) for name, v in dev.items() if isinstance(v, int | float)}
+            source = "its training, which selected the weights on them"
+            own.append(RetrievalFigures("its dev trees", source, None, {"query_excluded": figures}))
+    for source, comparison in comparisons:
+        if entry.revision in (comparison.candidate, comparison.active):
+            side = "second" if comparison.candidate == entry.revision else "first"
+            others.append(
+                RetrievalFigures(comparison.split, source, comparison.queries, _side(comparison, side))
+            )
+    distinct: dict[tuple[str, str], RetrievalFigures] = {}
+    for found in (*own, *others):
+        distinct.setdefault((found.split, repr(found.figures)), found)
+    return list(distinct.values())
+
+
+def recorded_comparisons(jobs: Jobs) -> Iterator[tuple[str, PairedComparison]]:
+    """Yield the comparisons of promotions and jobs, newest first, each with its source in words."""
+    recorded = []
+    with contextlib.suppress(EntailError):  # the page shows this error beside the pointers
+        recorded += [(f"promotion by {move.by}", move.evaluation) for move in list_moves("retriever")]
+    recorded += [(f"job {job.id} ({job.name})", job.evaluation) for job in jobs.jobs()]
+    for source, evaluation in recorded:
+        if comparison := read_comparison(evaluation):
+            yield source, comparison
+
+
+def read_comparison(evaluation: Mapping[str, object] | None) -> PairedComparison | None:
+    """Return a recorded comparison; None without one, or if another version wrote it."""
+    try:
+        return PairedComparison.from_json(evaluation) if evaluation else None
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return None
+
+
+def card_text(folder: Path) -> str:
+    """Return the `README.md` of an encoder, empty where there is none."""
+    try:
+        return (folder / "README.md").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def data_sets(card: str) -> tuple[str, ...] | None:
+    r"""Return the data sets in the header of a card, None where it names none.
+
+    >>> data_sets("---\nlicense: mit\ndatasets:\n- snli\n- 'eli5'\n---\n# A model")
+    ('snli', 'eli5')
+    """
+    header = _HEADER.match(card)
+    listed = _DATA_SETS.search(header[0]) if header else None
+    return tuple(_ITEM.findall(listed[1])) if listed else None
+
+
+def _side(comparison: PairedComparison, side: str) -> Figures:
+    figures: dict[str, dict[str, float]] = {}
+    names = {name: protocol for protocol, name in PROTOCOLS.items()}
+    for title, difference in comparison.measures.items():
+        measure, _, protocol = title.partition(", ")
+        if protocol in names:
+            figures.setdefault(names[protocol], {})[measure] = getattr(difference, side)
+    return figures
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    # The name before the digest is the folder's, which may differ elsewhere.
+    return bool(one and other) and str(one).partition("@")[2] == str(other).partition("@")[2]
+
+
+def _corpora_by_encoder(corpora: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    ranked: dict[str, list[str]] = {}
+    try:
+        for name in (None, *corpora):
+            now = active(name)
+            if name is None or (now.pointer is not None and now.pointer.corpus is not None):
+                ranked.setdefault(now.encoder, []).append(name or DEFAULT)
+    except EntailError:  # the page shows this error beside the pointers
+        return {}
+    return {name: tuple(names) for name, names in ranked.items()}
+
+
+def _facts(entry: EncoderEntry) -> ModelFacts | None:
+    if entry.path is None or entry.problem is not None:
+        return None
+    try:
+        changed = (entry.path / "entail.json").stat().st_mtime_ns
+    except OSError:
+        return None
+    return _read_facts(entry.path, entry.revision, changed)
+
+
+@lru_cache(maxsize=256)
+def _read_facts(folder: Path, revision: str | None, changed: int) -> ModelFacts | None:
+    try:
+        return read_facts(folder)
+    except (EncoderError, OSError):
+        return None
+
+
+def _training_data(entry: EncoderEntry, facts: ModelFacts | None) -> tuple[str, ...] | None:
+    if facts is not None:
+        return tuple(source.name for source in facts.sources) if facts.sources is not None else None
+    return data_sets(card_text(entry.path)) if entry.path is not None else None

@@ -1,0 +1,175 @@
+"""Pointers to the active models: one record per move, all in `active.json`, which is replaced whole."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from entail.data.writing import write_text
+from entail.errors import DataError, PromotionError
+from entail.settings import load_settings, refuse_in_demo
+from entail.training.method import ROLES, Role
+
+_FILE = "active.json"
+_FORMAT = 1
+_TIMEOUT = 20.0
+_cache: dict[Path, tuple[tuple[int, int, int], tuple[Pointer, ...]]] = {}
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """One move of a pointer.
+
+    Attributes:
+        number: 1, 2 ... in order of time, over all roles.
+        corpus: Name of the corpus; None for the default.
+        encoder: Name of the model; None where a rollback left no pointer.
+        revision: Revision of the model.
+        premise_revision: Revision of the premise vectors that the index is made of; empty outside retrieval.
+        by: Author of the move.
+        at: Time of the move, UTC.
+        evaluation: Comparison with the model that was active (`PairedComparison.to_json`).
+        previous: Number of the move that a rollback restores; 0 for none.
+        rolled_back: Number of the move that this rollback took back.
+        role: Role of the model.
+    """
+
+    number: int
+    corpus: str | None
+    encoder: str | None
+    revision: str
+    premise_revision: str
+    by: str
+    at: datetime
+    evaluation: Mapping[str, Any] | None = None
+    previous: int = 0
+    rolled_back: int | None = None
+    role: Role = "retriever"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict; the role of a retriever is left out, as in the first format."""
+        fields = asdict(self) | {"at": self.at.isoformat()}
+        if self.role == "retriever":
+            del fields["role"]
+        return fields
+
+
+def history(corpus: str | None = None, *, role: Role = "retriever") -> tuple[Pointer, ...]:
+    """Return the moves of one pointer, newest first: of a corpus, of the default, or of a role."""
+    return tuple(move for move in list_moves(role) if move.corpus == corpus)
+
+
+def list_moves(*roles: Role) -> tuple[Pointer, ...]:
+    """Return the moves of all pointers of some roles, by default of all, newest first."""
+    return tuple(move for move in reversed(read_moves()) if not roles or move.role in roles)
+
+
+def list_pointers() -> tuple[Pointer, ...]:
+    """Return the pointers of retrievers: the default first, then those of corpora by name."""
+    corpora = sorted({move.corpus or "" for move in read_moves()})
+    pointers = [current_pointer(corpus or None) for corpus in corpora]
+    return tuple(pointer for pointer in pointers if pointer is not None)
+
+
+def current_pointer(corpus: str | None = None, *, role: Role = "retriever") -> Pointer | None:
+    """Return the pointer of exactly this corpus or role; None where nothing is promoted.
+
+    Raises:
+        PromotionError: If the file of pointers cannot be read.
+    """
+    return current_move(read_moves(), role, corpus)
+
+
+def rollback_target(pointer: Pointer) -> Pointer | None:
+    """Return the pointer that a rollback would restore; None where it leaves none.
+
+    Raises:
+        PromotionError: If the file of pointers cannot be read.
+    """
+    return restored_move(read_moves(), pointer)
+
+
+def current_move(moves: tuple[Pointer, ...], role: Role, corpus: str | None) -> Pointer | None:
+    """Return the last move of a pointer; None where it never moved or a rollback left none."""
+    last = next((move for move in reversed(moves) if (move.role, move.corpus) == (role, corpus)), None)
+    return last if last is not None and last.encoder is not None else None
+
+
+def restored_move(moves: tuple[Pointer, ...], pointer: Pointer) -> Pointer | None:
+    """Return the move that a rollback of a pointer restores; None where it leaves no pointer."""
+    before = moves[pointer.previous - 1] if pointer.previous else None
+    return before if before is not None and before.encoder is not None else None
+
+
+def _path() -> Path:
+    return load_settings().data_dir / _FILE
+
+
+def read_moves() -> tuple[Pointer, ...]:
+    """Return all moves in order; the file is read again only after it changed."""
+    file = _path()
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise PromotionError(f"{file.name} in the data folder cannot be read: {error}") from error
+    stamp = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
+    cached = _cache.get(file)
+    if cached is not None and cached[0] == stamp:
+        return cached[1]
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if content["format"] != _FORMAT:
+            raise ValueError(f"format {content['format']}, of another version of entail")
+        rows = [{**row, "at": datetime.fromisoformat(row["at"])} for row in content["moves"]]
+        moves = tuple(Pointer(**row) for row in rows)
+        if unknown := {move.role for move in moves} - {*ROLES}:
+            raise ValueError(f"role {unknown.pop()!r}, of another version of entail")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise PromotionError(
+            f"{file.name} in the data folder cannot be read ({error}); restore it from a backup, or remove "
+            "it to use the packaged models"
+        ) from error
+    _cache[file] = (stamp, moves)
+    return moves
+
+
+def append_move(moves: tuple[Pointer, ...], pointer: Pointer) -> Pointer:
+    """Write one more move.
+
+    Raises:
+        PromotionError: If it cannot be written: the pointers stay as they are.
+    """
+    content = {"format": _FORMAT, "moves": [move.to_json() for move in (*moves, pointer)]}
+    try:
+        write_text(_path(), json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    except DataError as error:
+        raise PromotionError(f"the active model was not changed: {error}") from error
+    return pointer
+
+
+@contextlib.contextmanager
+def locked_moves() -> Iterator[tuple[Pointer, ...]]:
+    """Give all moves, and keep other processes from adding one meanwhile."""
+    from filelock import FileLock, Timeout
+
+    refuse_in_demo("the active models cannot be changed")
+    file = _path()
+    lock = FileLock(file.with_suffix(".lock"), timeout=_TIMEOUT)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise PromotionError("another process is promoting a model; try again") from error
+    except OSError as error:
+        raise PromotionError(f"the active model cannot be changed: {error}") from error
+    try:
+        yield read_moves()
+    finally:
+        lock.release()

@@ -1,0 +1,139 @@
+"""Encoders of a server, with a queue in front of each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextvars import ContextVar
+
+from entail.encoders.encoder import BiEncoder
+from entail.encoders.gaussian.distributions import Gaussians
+from entail.encoders.gaussian.encoder import squashed
+from entail.encoders.gaussian.form import GaussianForm, SimilarityKind
+from entail.index.gaussian import GaussianRows
+from entail.index.protocol import Floats
+from entail.index.queries import QueryVectors
+from entail.progress import ProgressCallback
+from entail.serving.batching import Batcher, Call, Lane
+from entail.serving.limits import Limits
+
+current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
+"""Request of this thread; None while an index is built."""
+
+
+class ServedEncoder:
+    """An encoder in memory that encodes the texts of requests in batches.
+
+    The construction of an index bypasses the queue, one forward pass at a time, so that requests go on.
+
+    Args:
+        encoder: The encoder.
+        limits: Sizes of queue and batches.
+
+    Attributes:
+        gaussians: View of the same encoder for Gaussians, None for an encoder of points.
+    """
+
+    def __init__(self, encoder: BiEncoder, limits: Limits) -> None:
+        self.encoder = encoder
+        self.batcher = Batcher(
+            lambda texts, lane: encoder.encode(texts, lane.tower, normalised=lane.normalised),
+            name=encoder.name,
+            batch=limits.batch,
+            queue=limits.queue,
+            gather_ms=limits.gather_ms,
+        )
+        form = encoder.entry.gaussian
+        self.gaussians = None if form is None else ServedGaussians(self, form)
+        self.queries = QueryVectors(self if self.gaussians is None else GaussianRows(self.gaussians))
+
+    @property
+    def name(self) -> str:
+        """Name of the encoder."""
+        return self.encoder.name
+
+    @property
+    def revision(self) -> str:
+        """Revision of the query tower."""
+        return self.encoder.revision
+
+    @property
+    def premise_revision(self) -> str:
+        """Revision of the premise tower."""
+        return self.encoder.premise_revision
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return self.encoder.dimension
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a text has the same vector as query and as premise."""
+        return self.encoder.symmetric
+
+    def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
+        """Return unit vectors of the query tower, shape (texts, d)."""
+        return self.encode(texts, Lane("query"), progress=progress)
+
+    def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
+        """Return unit vectors of the premise tower, shape (texts, d)."""
+        return self.encode(texts, Lane("premise"), progress=progress)
+
+    def encode(self, texts: Sequence[str], lane: Lane, *, progress: ProgressCallback | None = None) -> Floats:
+        """Return vectors by the options of a lane, shape (texts, d); of Gaussians (texts, 2d)."""
+        call = current_call.get()
+        if call is None or not texts:
+            return self.encoder.encode(texts, lane.tower, normalised=lane.normalised, progress=progress)
+        return call.result(self.batcher.submit(texts, lane))
+
+
+class ServedGaussians:
+    """An encoder of Gaussians over the queue of a `ServedEncoder`.
+
+    Args:
+        served: Encoder with the queue.
+        form: Form of its Gaussians.
+    """
+
+    def __init__(self, served: ServedEncoder, form: GaussianForm) -> None:
+        self.form = form
+        self._served = served
+        # There is one tower for queries and premises.
+        self._lane = Lane("query", normalised=False)
+
+    @property
+    def name(self) -> str:
+        """Name of the encoder."""
+        return self._served.name
+
+    @property
+    def revision(self) -> str:
+        """Revision of the encoder."""
+        return self._served.revision
+
+    @property
+    def dimension(self) -> int:
+        """Length of a mean, d."""
+        return self._served.dimension // 2
+
+    @property
+    def kind(self) -> SimilarityKind:
+        """Similarity that it was trained for."""
+        return self.form.similarity
+
+    def encode(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
+        """Return one Gaussian a text, in order."""
+        return self._to_gaussians(self._served.encode(texts, self._lane, progress=progress))
+
+    async def encode_async(self, texts: Sequence[str]) -> Gaussians:
+        """Return one Gaussian a text without blocking a thread."""
+        return self._to_gaussians(await asyncio.wrap_future(self._served.batcher.submit(texts, self._lane)))
+
+    def cut(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether the encoder truncates it; loads the model."""
+        return self._served.encoder.cut(texts)
+
+    def _to_gaussians(self, values: Floats) -> Gaussians:
+        gaussians = Gaussians.of(values, revision=self.revision)
+        return squashed(gaussians) if self.form.tanh else gaussians

@@ -1,0 +1,1 @@
+"""Ranking and classification measures, paired tests, separation: arrays in, numbers out."""

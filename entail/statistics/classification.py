@@ -1,0 +1,308 @@
+"""Measures of a decision between two classes, by scores: arrays in, numbers out.
+
+What is `positive` (p entails h, say) should score high; it is called so where it scores above a threshold.
+
+=====================  =================================================================================
+`auprc`                area under precision over recall, exact: sum_k (R_k - R_{k-1}) P_k over all scores
+`auprc_stepped`        the same by thresholds 0, 0.001 .. 1 and trapezoids, as papers report it
+`best_threshold`       the threshold with the most right decisions
+`wilson_interval`      of a share of right decisions
+`mcnemar`              do two classifiers differ in which cases they decide rightly?
+`reliability`          how often decisions are right that are so sure, and the expected calibration error
+=====================  =================================================================================
+
+The first two are None where no case is positive. Equal scores are decided alike: order never matters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from entail.errors import EvaluationError
+
+Booleans = NDArray[np.bool_]
+Values = NDArray[np.float64]
+
+STEPS = 1000
+"""Steps of `auprc_stepped` from 0 to 1."""
+
+EXACT_UP_TO = 25
+"""Discordant cases up to which `mcnemar` is exact unless it is told otherwise."""
+
+
+def auprc(scores: ArrayLike, positive: ArrayLike) -> float | None:
+    """Return the average precision, the exact area under the precision-recall curve without interpolation.
+
+    >>> auprc([0.9, 0.8, 0.3], [True, False, True])
+    0.8333333333333333
+
+    Raises:
+        EvaluationError: If there is no case, the lengths differ, or a score is no number.
+    """
+    values, truth = _checked(scores, positive)
+    if not truth.any():
+        return None
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(truth, values))
+
+
+def auprc_stepped(scores: ArrayLike, positive: ArrayLike, *, steps: int = STEPS) -> float | None:
+    """Return the area under precision over recall at the thresholds 0, 1/steps .. 1, by trapezoids.
+
+    A threshold above which nothing lies has no precision and gives no point. Towards recall 0 the curve keeps
+    the precision of its leftmost point (a point at precision 1 would flatter scores that crowd in one step:
+    there the area is the share of positives); beyond its greatest recall, which is below 1 if a positive
+    scores 0 or less, there is nothing. Where all scores lie in a few steps this says little: report `auprc`.
+
+    >>> auprc_stepped([0.9, 0.8, 0.3], [True, False, True])
+    0.7916666666666666
+
+    Raises:
+        EvaluationError: As `auprc`, or if `steps` is below 1.
+    """
+    values, truth = _checked(scores, positive)
+    if steps < 1:
+        raise EvaluationError(f"expected at least 1 step, found {steps}")
+    if not truth.any():
+        return None
+    thresholds = np.arange(steps, -1, -1) / steps  # descending, so recall ascends
+    called = len(values) - np.searchsorted(np.sort(values), thresholds, "right")
+    hits = int(truth.sum()) - np.searchsorted(np.sort(values[truth]), thresholds, "right")
+    hits, called = hits[called > 0], called[called > 0]
+    if not len(called):
+        return 0.0
+    precision, recall = hits / called, hits / truth.sum()
+    return float(np.trapezoid([precision[0], *precision], [0.0, *recall]))
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A threshold and the share that it decides rightly of what it was fitted on."""
+
+    value: float
+    accuracy: float
+
+
+def best_threshold(scores: ArrayLike, positive: ArrayLike) -> Threshold:
+    """Return the threshold with the highest accuracy, positive being what scores above it.
+
+    It lies half-way between two neighbouring scores; where calling everything positive is best, right below
+    the least, and where calling nothing so is, at the greatest. Of several as accurate it is the lowest.
+
+    >>> best_threshold([0.1, 0.2, 0.6, 0.8], [False, True, True, False])
+    Threshold(value=0.15000000000000002, accuracy=0.75)
+
+    Raises:
+        EvaluationError: If there is no case, the lengths differ, or a score is no number.
+    """
+    values, truth = _checked(scores, positive)
+    distinct, place = np.unique(values, return_inverse=True)
+    positives = np.bincount(place, truth)  # of each distinct score
+    negatives = np.bincount(place, ~truth)
+    # Right decisions if the c lowest distinct scores are called negative, c = 0 .. all of them.
+    right = np.concatenate([[0.0], np.cumsum(negatives - positives)]) + truth.sum()
+    cut = int(np.argmax(right))
+    if cut == 0:
+        value = math.nextafter(float(distinct[0]), -math.inf)
+    elif cut == len(distinct):
+        value = float(distinct[-1])
+    else:
+        low, high = float(distinct[cut - 1]), float(distinct[cut])
+        middle = low + (high - low) / 2
+        value = middle if middle < high else low  # of neighbouring floats the middle is rounded
+    return Threshold(value=value, accuracy=float(right[cut] / len(values)))
+
+
+def wilson_interval(right: int, cases: int, *, level: float = 0.95) -> tuple[float, float] | None:
+    """Return Wilson's interval of the share right / cases, None where there is no case.
+
+    >>> low, high = wilson_interval(8, 10)
+    >>> round(low, 4), round(high, 4)
+    (0.4902, 0.9433)
+
+    Raises:
+        EvaluationError: If `right` is not between 0 and `cases`, or `level` not between 0 and 1.
+    """
+    if not 0 <= right <= cases or not 0 < level < 1:
+        raise EvaluationError(
+            f"expected some of {cases} cases and a level between 0 and 1, found {right} and {level}"
+        )
+    if not cases:
+        return None
+    from scipy.stats import binomtest
+
+    low, high = binomtest(right, cases).proportion_ci(confidence_level=level, method="wilson")
+    return float(low), float(high)
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Decisions of one range of confidence.
+
+    Attributes:
+        low: Least confidence of the range.
+        high: Where the next one begins; the last has 1 in it.
+        n: How many decisions lie in it.
+        confidence: Their mean confidence; None without any.
+        right: Share of them that is right; None likewise.
+        interval: Of that share, 95 %; None likewise.
+    """
+
+    low: float
+    high: float
+    n: int
+    confidence: float | None
+    right: float | None
+    interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """Calibration of confidences of decisions between two classes.
+
+    Attributes:
+        n: Decisions.
+        bins: Ranges of confidence from one half to 1, of equal width.
+        error: Expected calibration error: mean over all decisions of how far the share right of their bin
+            lies from its mean confidence.
+        confidence: Mean confidence of all.
+        right: Share right of all.
+        log_loss: Mean -log of the probability given to what is true.
+    """
+
+    n: int
+    bins: tuple[Bin, ...]
+    error: float
+    confidence: float
+    right: float
+    log_loss: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it of JSON's types."""
+        return asdict(self)
+
+
+def reliability(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> Reliability:
+    """Compare how sure decisions are with how often they are right.
+
+    >>> reliability([0.75, 0.75, 0.875, 0.875], [True, False, True, True], bins=4).error
+    0.1875
+
+    Args:
+        confidences: Of each decision the probability that it is right, from one half to 1.
+        right: Whether it is.
+        bins: How many ranges.
+
+    Raises:
+        EvaluationError: If there is no decision, the lengths differ, a confidence is out of range, or no
+            bin is asked for.
+    """
+    values, truth = _checked(confidences, right)
+    if bins < 1 or values.min() < 0.5 or values.max() > 1:
+        raise EvaluationError(
+            f"expected confidences from 0.5 to 1 and at least one bin, found some from {values.min():g} to "
+            f"{values.max():g} and {bins} bins"
+        )
+    edges = np.linspace(0.5, 1, bins + 1)
+    places = np.minimum(np.searchsorted(edges, values, side="right") - 1, bins - 1)
+    found, off = [], 0.0
+    for place in range(bins):
+        here = places == place
+        count, mean, share = int(here.sum()), None, None
+        if count:
+            mean, share = float(values[here].mean()), float(truth[here].mean())
+            off += count * abs(share - mean)
+        interval = wilson_interval(int(truth[here].sum()), count)
+        found.append(Bin(float(edges[place]), float(edges[place + 1]), count, mean, share, interval))
+    given = np.maximum(np.where(truth, values, 1 - values), np.finfo(np.float64).tiny)
+    return Reliability(
+        n=len(values),
+        bins=tuple(found),
+        error=off / len(values),
+        confidence=float(values.mean()),
+        right=float(truth.mean()),
+        log_loss=float(-np.log(given).mean()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """McNemar's test of two classifiers, by the cases that only one of them decides rightly.
+
+    Attributes:
+        first_only: Cases that only the first decides rightly.
+        second_only: Cases that only the second does.
+        p: Two-sided; 1 where no case is discordant.
+        exact: By the binomial distribution; else by chi-squared with continuity correction.
+    """
+
+    first_only: int
+    second_only: int
+    p: float
+    exact: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures, of JSON's types."""
+        return {
+            "first_only": self.first_only,
+            "second_only": self.second_only,
+            "p": self.p,
+            "exact": self.exact,
+        }
+
+
+def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool | None = None) -> McNemar:
+    """Compare which cases two classifiers decide rightly, in the same order of cases (McNemar 1947).
+
+    With b and c cases that only one of them does, the exact test is the two-sided binomial one of b in b + c
+    at 1/2; the other takes (max(|b - c| - 1, 0))^2 / (b + c) for chi-squared with one degree of freedom.
+
+    >>> mcnemar([True] * 6 + [False] * 2, [False] * 6 + [True] * 2).p
+    0.2890625
+
+    Args:
+        first: Whether the first is right, one a case.
+        second: The same of the second.
+        exact: Which test; default: exact up to `EXACT_UP_TO` discordant cases.
+
+    Raises:
+        EvaluationError: If the two are not of the same number of cases.
+    """
+    one, two = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
+    if one.shape != two.shape or one.ndim != 1:
+        raise EvaluationError(
+            f"expected whether each of the same cases is right, twice, found shapes {one.shape}, {two.shape}"
+        )
+    only_first, only_second = int((one & ~two).sum()), int((two & ~one).sum())
+    discordant = only_first + only_second
+    exact = discordant <= EXACT_UP_TO if exact is None else exact
+    if not discordant:
+        p = 1.0
+    elif exact:
+        from scipy.stats import binomtest
+
+        p = float(binomtest(only_first, discordant).pvalue)
+    else:
+        statistic = max(abs(only_first - only_second) - 1, 0) ** 2 / discordant
+        p = math.erfc(math.sqrt(statistic / 2))  # chi-squared of one degree is a squared normal
+    return McNemar(first_only=only_first, second_only=only_second, p=p, exact=exact)
+
+
+def _checked(scores: ArrayLike, positive: ArrayLike) -> tuple[Values, Booleans]:
+    values, truth = np.asarray(scores, dtype=np.float64), np.asarray(positive, dtype=np.bool_)
+    if values.shape != truth.shape or values.ndim != 1 or not len(values):
+        raise EvaluationError(
+            "expected at least one case, with a score and whether it is positive, found shapes "
+            f"{values.shape} and {truth.shape}"
+        )
+    if not np.isfinite(values).all():
+        raise EvaluationError(
+            f"{int((~np.isfinite(values)).sum())} of {len(values)} scores are not finite numbers"
+        )
+    return values, truth

@@ -1,0 +1,307 @@
+"""Paired tests of two rankings of the same queries: arrays in, numbers out.
+
+What is drawn is always the query: the children of one parent are found or missed together, so pairs are no
+independent draws, queries are. Every interval is a bootstrap over queries, by percentiles unless said
+otherwise, every p-value that of a paired randomisation, and the same seed gives the same numbers.
+
+`paired_difference`, `compare_rankings`, `compare_many`
+    One ranking against another. Under the null hypothesis it does not matter which of the two a query's value
+    came from, so the sign of every query's difference is flipped at random (Fisher's randomisation, the test
+    that Smucker, Allan and Carterette, CIKM 2007, recommend for retrieval). Two-sided. All 2^n flips are
+    gone through where n queries differ and 2^n is at most `samples` (p = share of flips that differ as much
+    as was seen, itself among them); otherwise p = (1 + such flips) / (1 + samples). So p is never 0.
+    `scipy.stats.permutation_test` does the same for one measure; here all measures share the draws and one
+    matrix product, also those of several rankings of the same queries (`compare_many`).
+
+`entail.statistics.separation` compares two groups of values by the same draws.
+
+No p-value is corrected for the number of measures that are looked at: choose the measure first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from entail.errors import RetrievalError
+from entail.statistics.ranking import GoldRanks, Values, query_values, resamples
+
+SAMPLES = 10_000
+"""Resamples and random flips unless others are asked for."""
+
+LEVEL = 0.95
+"""Level of every interval unless another is asked for."""
+
+OWN_SAMPLES = 2000
+"""Of the resamples, how many the interval of one ranking's figure is taken from: the first ones."""
+
+SEED = 0
+"""Default random seed."""
+
+_FLIPS_AT_ONCE = 1 << 17
+"""Signs drawn in one step: as many as a core's own memory holds."""
+
+_ROUNDING = 1e-12
+"""Sums that differ by less than this share of what was added are equal: order of adding must not decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """Difference of a figure of two rankings over the same queries.
+
+    Attributes:
+        first: The figure of the first.
+        second: That of the second.
+        low: Lower end of the interval of `difference`.
+        high: Upper end.
+        p: Two-sided, above 0; 1 where no query differs.
+        better: Queries whose value is higher with the second.
+        worse: Queries whose value is lower.
+        queries: All queries.
+    """
+
+    first: float
+    second: float
+    low: float
+    high: float
+    p: float
+    better: int
+    worse: int
+    queries: int
+
+    @property
+    def difference(self) -> float:
+        """Second less first: above 0 where the second is better."""
+        return self.second - self.first
+
+    @property
+    def p_shown(self) -> str:
+        """The p-value by three digits, never 0."""
+        return f"{self.p:.3f}" if self.p >= 0.001 else "< 0.001"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures, of JSON's types."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "difference": self.difference,
+            "interval": [self.low, self.high],
+            "p": self.p,
+            "better": self.better,
+            "worse": self.worse,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedFigure:
+    """A figure of two rankings: how it differs, and the interval of each one's own.
+
+    Attributes:
+        paired: Both figures, their difference, its interval and p-value.
+        intervals: Of the first's figure and of the second's, from the first `OWN_SAMPLES` resamples.
+    """
+
+    paired: PairedDifference
+    intervals: tuple[tuple[float, float], tuple[float, float]]
+
+
+def paired_difference(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    level: float = LEVEL,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+) -> PairedDifference:
+    """Compare the values of two rankings, one a query, in the same order of queries.
+
+    With `weights` the figure is sum(w * v) / sum(w), in the interval too (the ratio bootstrap): for Hit@k
+    give Recall@k of each and the numbers of relevant items, as `metrics.query_values` does.
+
+    >>> found = paired_difference([0.2, 0.5, 0.4, 0.1], [0.4, 0.6, 0.7, 0.5])
+    >>> round(found.difference, 3), found.p, found.better
+    (0.25, 0.125, 4)
+
+    Raises:
+        RetrievalError: If there are no queries, the two are not of equal length, a value is no number, or
+            `level` or `samples` cannot be used.
+    """
+    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    weight = np.ones(one.shape) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not one.shape == two.shape == weight.shape or one.ndim != 1:
+        raise RetrievalError(
+            "expected one value a query from each ranking, and one weight, found shapes "
+            f"{one.shape}, {two.shape}, {weight.shape}"
+        )
+    columns = one[:, None], two[:, None], weight[:, None]
+    return _paired(*columns, level=level, samples=samples, seed=seed)[0].paired
+
+
+def compare_rankings(
+    first: GoldRanks,
+    second: GoldRanks,
+    *,
+    ks: Sequence[int],
+    level: float = LEVEL,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+) -> dict[str, PairedDifference]:
+    """Compare two rankings of the same relevant items by every measure of `metrics.summary`, under its names.
+
+    >>> same = GoldRanks.of([[1, 4], [2]])
+    >>> compare_rankings(same, same, ks=[10])["Hit@10"].p
+    1.0
+
+    Raises:
+        RetrievalError: If the two are not of the same queries with as many relevant items each, there is no
+            query, or `level` or `samples` cannot be used.
+    """
+    together = compare_many({"": (first, second)}, ks=ks, level=level, samples=samples, seed=seed)
+    return {measure: figure.paired for measure, figure in together[""].items()}
+
+
+def compare_many(
+    rankings: Mapping[str, tuple[GoldRanks, GoldRanks]],
+    *,
+    ks: Sequence[int],
+    level: float = LEVEL,
+    samples: int = SAMPLES,
+    seed: int = SEED,
+) -> dict[str, dict[str, ComparedFigure]]:
+    """Compare several pairs of rankings of the same queries, such as one by each protocol, by the same draws.
+
+    The differences are those of `compare_rankings` pair by pair, for the price of one.
+
+    >>> same = GoldRanks.of([[1, 4], [2]])
+    >>> compare_many({"paper": (same, same)}, ks=[10])["paper"]["Hit@10"].intervals
+    ((1.0, 1.0), (1.0, 1.0))
+
+    Raises:
+        RetrievalError: If the two of a pair are not of as many relevant items of each query, not all pairs
+            are of as many queries, there is no query, or `level` or `samples` cannot be used.
+    """
+    values: dict[tuple[str, str], tuple[Values, Values, Values]] = {}
+    for name, (one, two) in rankings.items():
+        if one.offsets.tolist() != two.offsets.tolist():
+            raise RetrievalError(
+                f"expected two rankings of the same queries and relevant items, found {len(one)} queries "
+                f"with {one.pairs} items and {len(two)} with {two.pairs}; rank the same trees with both"
+            )
+        ones, twos = query_values(one, ks=ks), query_values(two, ks=ks)
+        values |= {(name, measure): (*ones[measure], twos[measure][0]) for measure in ones}
+    if len({len(one) for one, _ in rankings.values()}) > 1:
+        raise RetrievalError(
+            "expected rankings of the same queries, found "
+            + ", ".join(f"{len(one)} queries ({name})" for name, (one, _) in rankings.items())
+        )
+    # (queries, measures of all pairs) each
+    first, weight, second = (np.stack(columns, axis=1) for columns in zip(*values.values(), strict=True))
+    found = _paired(first, second, weight, level=level, samples=samples, seed=seed)
+    compared: dict[str, dict[str, ComparedFigure]] = {name: {} for name in rankings}
+    for (name, measure), figure in zip(values, found, strict=True):
+        compared[name][measure] = figure
+    return compared
+
+
+def _paired(
+    first: Values, second: Values, weights: Values, *, level: float, samples: int, seed: int
+) -> list[ComparedFigure]:
+    """Compare columns, shape (queries, measures)."""
+    check_draws(level=level, samples=samples)
+    if not len(first):
+        raise RetrievalError("there is no query, so nothing to compare")
+    if not (np.isfinite(first).all() and np.isfinite(second).all() and (weights.sum(axis=0) > 0).all()):
+        raise RetrievalError("expected finite values and weights with a sum above 0 from both rankings")
+    # The difference has columns of its own: where the two are equal, so is every resample, to the last digit.
+    differences = weights * (second - first)
+    sides = np.hstack([weights * first, weights * second])
+    kinds, kind = np.unique(weights, axis=1, return_inverse=True)  # of many measures few weights
+    drawn: list[Values] = []
+    own: list[Values] = []
+    missing = min(samples, OWN_SAMPLES)
+    for counts in resamples(len(first), samples=samples, seed=seed):
+        mass = (counts @ kinds)[:, kind.ravel()]  # (some, measures)
+        drawn.append((counts @ differences) / mass)
+        if missing:
+            some = slice(min(missing, len(counts)))
+            own.append((counts[some] @ sides) / np.tile(mass[some], 2))
+            missing -= len(own[-1])
+    low, high = _interval(np.concatenate(drawn), level)
+    low_own, high_own = (ends.reshape(2, -1) for ends in _interval(np.concatenate(own), level))
+    p = _sign_flips(differences, samples=samples, seed=seed)
+    figures = sides.sum(axis=0).reshape(2, -1) / weights.sum(axis=0)
+    better, worse = (differences > 0).sum(axis=0), (differences < 0).sum(axis=0)
+    return [
+        ComparedFigure(
+            PairedDifference(
+                first=float(figures[0, i]),
+                second=float(figures[1, i]),
+                low=float(low[i]),
+                high=float(high[i]),
+                p=float(p[i]),
+                better=int(better[i]),
+                worse=int(worse[i]),
+                queries=len(first),
+            ),
+            (
+                (float(low_own[0, i]), float(high_own[0, i])),
+                (float(low_own[1, i]), float(high_own[1, i])),
+            ),
+        )
+        for i in range(first.shape[1])
+    ]
+
+
+def _sign_flips(differences: Values, *, samples: int, seed: int) -> Values:
+    """Return the p-value of each column, shape (measures,); no flip changes a ratio's denominator."""
+    seen = np.abs(differences.sum(axis=0)) - _ROUNDING * np.abs(differences).sum(axis=0)
+    differing = (differences != 0).sum(axis=0)
+    few = differing <= np.log2(samples)
+    p = np.empty(differences.shape[1])
+    for i in np.flatnonzero(few):
+        n = int(differing[i])
+        flips = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)  # (2^n, n)
+        p[i] = np.mean(np.abs(flips @ differences[differences[:, i] != 0, i]) >= seen[i])
+    if not few.all():
+        many = differences[:, ~few]
+        draw = np.random.default_rng(seed)
+        as_much, step = np.zeros(many.shape[1]), max(1, _FLIPS_AT_ONCE // len(many))
+        whole = many.sum(axis=0)
+        for start in range(0, samples, step):
+            flipped = draw.integers(0, 2, (min(step, samples - start), len(many)), dtype=np.int8)
+            sums = whole - 2.0 * (flipped.astype(np.float64) @ many)
+            as_much += (np.abs(sums) >= seen[~few]).sum(axis=0)
+        p[~few] = (1 + as_much) / (1 + samples)
+    return p
+
+
+def interval(draws: Values, *, level: float = LEVEL) -> tuple[float, float]:
+    """Return the interval between quantiles of a figure's draws; nan are left out.
+
+    >>> interval(np.arange(101.0), level=0.5)
+    (25.0, 75.0)
+    """
+    low, high = _interval(draws[:, None], level)
+    return float(low[0]), float(high[0])
+
+
+def _interval(draws: Values, level: float) -> tuple[Values, Values]:
+    low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return low, high
+
+
+def check_draws(*, level: float, samples: int) -> None:
+    """Refuse a level or a number of samples that no interval can be made with.
+
+    Raises:
+        RetrievalError: If one of them cannot be used.
+    """
+    if not 0 < level < 1 or samples < 1:
+        raise RetrievalError(
+            f"expected a level between 0 and 1 and at least 1 sample, found {level}, {samples}"
+        )

@@ -1,0 +1,1 @@
+"""Trained encoders: LoRA adapters or every weight, their folders, averages of several."""

@@ -1,0 +1,288 @@
+r"""Average of adapters: the mean of their changes to the base, optionally shrunk.
+
+.. math:: \Delta W = c \sum_i w_i \, s_i B_i A_i
+
+With several seeds or losses this is a model soup (Wortsman et al. 2022a): nearly as good as the ensemble, at
+the cost of one encoder. With c < 1 it interpolates to the base (WiSE-FT, Wortsman et al. 2022b). The sum has
+the sum of the ranks; a lower rank is its best approximation (SVD). Heads of encoders of Gaussians are
+averaged without c: the base has none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.encoders.bert.lora import read_lora_config
+from entail.encoders.catalogue import PREMISE_TOWER
+from entail.encoders.gaussian.form import HEAD, GaussianForm
+from entail.encoders.training_queries import read_seen, write_seen
+from entail.encoders.weights import read_json
+from entail.errors import EncoderError, TrainingError
+from entail.training.adapters.saving import let_read
+from entail.training.cards.template import write_card
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_A, _B = ".lora_A.weight", ".lora_B.weight"
+
+
+def average_adapters(
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    weights: Sequence[float] | None = None,
+    scale: float = 1.0,
+    rank: int | None = None,
+) -> float:
+    """Write the weighted mean of adapters as one adapter, fp16.
+
+    The mean of encoders of Gaussians has no threshold and no confidence: fit them on dev, see
+    `entail.gausscse.calibration.calibrate`.
+
+    Args:
+        folders: LoRA adapters on one base.
+        out: Folder for the adapter.
+        weights: One per adapter, 1 in sum; default: equal.
+        scale: c, 1 for the mean itself, 0 for the base.
+        rank: Rank of the result; default: the sum of all ranks, which is exact.
+
+    Returns:
+        Share of the squared norm lost by the lower rank, 0 if exact.
+
+    Raises:
+        TrainingError: If a folder is no plain LoRA adapter of one tower; if they differ in base, towers,
+            similarity or modules; or if a number is out of range.
+    """
+    from safetensors.torch import save_file
+
+    shares = even_shares(len(folders), weights)
+    if scale < 0 or (rank is not None and rank < 1):
+        raise TrainingError(
+            f"expected a scale of 0 or more and a rank of at least 1, found {scale:g}, {rank}"
+        )
+    merged, lost = merge(folders, shares=[scale * share for share in shares], rank=rank)
+    _require_same([_about(folder) for folder in folders], [folder.name for folder in folders])
+    told = [dict(read_json(folder / "entail.json") or {}) for folder in folders]
+    head = (
+        mean_tensors(folders, f"{HEAD}/model.safetensors", shares=shares) if told[0].get("gaussian") else {}
+    )
+    write_adapter(merged, out, like=folders[0])
+    if head:
+        (out / HEAD).mkdir(exist_ok=True)
+        save_file(head, out / HEAD / "model.safetensors")
+        shutil.copyfile(folders[0] / HEAD / "config.json", out / HEAD / "config.json")
+    about = {
+        name: told[0][name]
+        for name in ("method", "base", "base_revision", "towers", "licence")
+        if name in told[0]
+    }
+    if head:
+        about["gaussian"] = _unfitted(told[0], folders[0].name).to_json()
+    about |= describe_mean(folders, told, shares=shares, scale=scale)
+    (out / "entail.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    let_read(out, like=out / "entail.json")
+    write_seen(out, frozenset[str]().union(*map(read_seen, folders)))
+    with contextlib.suppress(EncoderError):  # a card can be written later
+        write_card(out)
+    return lost
+
+
+def even_shares(count: int, weights: Sequence[float] | None) -> list[float]:
+    """Return the weights of adapters, by default equal ones.
+
+    Raises:
+        TrainingError: If there is no adapter, or the weights differ in number or are not 1 in sum.
+    """
+    if not count:
+        raise TrainingError("expected adapters to average, found none")
+    shares = [1 / count] * count if weights is None else list(weights)
+    if len(shares) != count or abs(sum(shares) - 1) > 1e-6:
+        raise TrainingError(
+            f"expected {count} weights, 1 in sum, found {len(shares)} with {sum(shares):g} in sum"
+        )
+    return shares
+
+
+def write_adapter(merged: Mapping[str, tuple[Tensor, Tensor]], out: Path, *, like: Path) -> None:
+    """Write factors as a LoRA adapter, fp16.
+
+    Args:
+        merged: Factors of `merge`.
+        out: Folder for the adapter.
+        like: Adapter on the same modules; its configuration is copied, except the rank.
+    """
+    import torch
+    from safetensors.torch import save_file
+
+    tensors: dict[str, Tensor] = {}
+    for module, (a, b) in merged.items():
+        tensors[module + _A], tensors[module + _B] = a.to(torch.float16), b.to(torch.float16)
+    out.mkdir(parents=True, exist_ok=True)
+    save_file(
+        {name: tensor.contiguous() for name, tensor in tensors.items()}, out / "adapter_model.safetensors"
+    )
+    config: dict[str, Any] = dict(read_json(like / "adapter_config.json"))
+    ranks = max(len(a) for a, _ in merged.values())
+    config |= {"r": ranks, "lora_alpha": ranks, "use_rslora": False, "rank_pattern": {}, "alpha_pattern": {}}
+    (out / "adapter_config.json").write_text(
+        json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
+
+
+def describe_mean(
+    folders: Sequence[Path],
+    told: Sequence[Mapping[str, Any]],
+    *,
+    shares: Sequence[float],
+    scale: float = 1.0,
+) -> dict[str, Any]:
+    """Return the fields of a mean in `entail.json`: the common training data, and the members.
+
+    Args:
+        folders: Folders of the members.
+        told: Content of their `entail.json`.
+        shares: Weight of each.
+        scale: Scale c of the mean.
+    """
+    learnt = [one.get("trained_on") or {} for one in told]
+    found = {name: value for name, value in learnt[0].items() if all(o.get(name) == value for o in learnt)}
+    data = dict.fromkeys(name for one in learnt for name in one.get("data") or ())
+    members = [
+        {"name": folder.name, "weight": share, "config": one.get("config")}
+        for folder, share, one in zip(folders, shares, told, strict=True)
+    ]
+    return {
+        "trained_on": {**found, **({"data": list(data)} if data else {})},
+        "averaged": {"encoders": members, "scale": scale},
+    }
+
+
+def mean_tensors(folders: Sequence[Path], file: str, *, shares: Sequence[float]) -> dict[str, Tensor]:
+    """Return the weighted mean of a file of tensors, in the precision of the first.
+
+    Args:
+        folders: Folders of the members.
+        file: Path of the file within each.
+        shares: Weight of each.
+
+    Raises:
+        TrainingError: If a file is missing, or they differ in their tensors.
+    """
+    import torch
+    from safetensors.torch import load_file
+
+    found = []
+    for folder in folders:
+        if not (folder / file).is_file():
+            raise TrainingError(f"{folder.name}: expected {file}, found none")
+        found.append(load_file(folder / file))
+    shapes = [{name: tensor.shape for name, tensor in one.items()} for one in found]
+    for folder, shape in zip(folders, shapes, strict=True):
+        if shape != shapes[0]:
+            raise TrainingError(f"expected heads of one shape, found others in {folder.name}")
+    mean = {}
+    for name, first in found[0].items():
+        weighted = [share * one[name].float() for share, one in zip(shares, found, strict=True)]
+        mean[name] = torch.stack(weighted).sum(0).to(first.dtype)
+    return mean
+
+
+def merge(
+    folders: Sequence[Path], *, shares: Sequence[float], rank: int | None
+) -> tuple[dict[str, tuple[Tensor, Tensor]], float]:
+    r"""Return factors of :math:`\sum_i c_i s_i B_i A_i` for each linear layer, and the loss of a lower rank.
+
+    Args:
+        folders: LoRA adapters on the same modules.
+        shares: c, one per adapter.
+        rank: Maximum rank; None for the exact sum.
+
+    Returns:
+        Name of the module in the adapters -> (A, B) of shapes (rank, inputs) and (outputs, rank), fp32; and
+        the share of the squared norm that is lost.
+
+    Raises:
+        TrainingError: If a folder is no plain LoRA adapter of one tower, or they are on other modules.
+    """
+    import torch
+
+    factors = [_factors(folder) for folder in folders]
+    first = factors[0]
+    for folder, found in zip(folders, factors, strict=True):
+        if found.keys() != first.keys():
+            raise TrainingError(
+                f"expected adapters on the same modules, but {folder.name} is on "
+                f"{len(found)} and {folders[0].name} on {len(first)}, not all the same"
+            )
+    merged: dict[str, tuple[Tensor, Tensor]] = {}
+    lost = whole = 0.0
+    for module in first:
+        a = torch.cat([found[module][0] for found in factors])  # (ranks, inputs)
+        b = torch.cat(
+            [found[module][1] * share for found, share in zip(factors, shares, strict=True)], dim=1
+        )  # (outputs, ranks)
+        down, up, squares = _truncated(a, b, rank)
+        merged[module] = down, up
+        whole += float(squares.sum())
+        lost += float(squares[len(down) :].sum())
+    return merged, lost / whole if whole else 0.0
+
+
+def _unfitted(told: Mapping[str, Any], name: str) -> GaussianForm:
+    """Return the form of an encoder of Gaussians without threshold and confidence."""
+    form = GaussianForm.read(told["gaussian"], name=name)
+    return GaussianForm(similarity=form.similarity, pooling=form.pooling, tanh=form.tanh)
+
+
+def _factors(folder: Path) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return module -> (A, s B) of an adapter, in fp32."""
+    from safetensors.torch import load_file
+
+    config = read_lora_config(folder)
+    if config is None or (folder / PREMISE_TOWER).exists():
+        raise TrainingError(
+            f"{folder.name}: expected a plain LoRA adapter of one tower, found something else"
+        )
+    tensors = load_file(folder / "adapter_model.safetensors")
+    found: dict[str, tuple[Tensor, Tensor]] = {}
+    for name, a in tensors.items():
+        if name.endswith(_A):
+            module = name.removesuffix(_A)
+            found[module] = (a.float(), tensors[module + _B].float() * config.scale(len(a)))
+    return found
+
+
+def _truncated(a: Tensor, b: Tensor, rank: int | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Return factors of `b @ a` of at most a rank, and all squared singular values."""
+    import torch
+
+    qb, rb = torch.linalg.qr(b)
+    qa, ra = torch.linalg.qr(a.T)
+    u, values, v = torch.linalg.svd(rb @ ra.T)
+    kept = len(values) if rank is None else min(rank, len(values))
+    roots = values[:kept].sqrt()
+    return (roots[:, None] * (v[:kept] @ qa.T), (qb @ u[:, :kept]) * roots, values.square())
+
+
+def _about(folder: Path) -> Mapping[str, Any]:
+    told = read_json(folder / "entail.json") or {}
+    about = {name: told.get(name) for name in ("base", "base_revision", "towers", "method")}
+    form = asdict(_unfitted(told, folder.name)) if told.get("gaussian") else {}
+    return about | {name: form.get(name) for name in ("similarity", "pooling", "tanh")}
+
+
+def _require_same(about: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
+    for told, name in zip(about, names, strict=True):
+        for field, value in told.items():
+            if value != about[0][field]:
+                raise TrainingError(
+                    f"expected adapters of one {field}, found {about[0][field]!r} in {names[0]} and "
+                    f"{value!r} in {name}"
+                )

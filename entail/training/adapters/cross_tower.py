@@ -1,0 +1,117 @@
+"""Cross-encoder in training: a transformer, by adapter or whole, and a linear head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE
+from entail.encoders.cross.pairs import Pair, read_tokenizer
+from entail.encoders.cross.stock import cross_encode
+from entail.encoders.row_batches import Spent
+from entail.encoders.stock import without_head
+from entail.index.protocol import Floats
+from entail.training.adapters.tower import Lora, Precision, Tower, save_whole
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+AT_ONCE = 4096
+"""Tokens per forward pass; a loss spans several passes."""
+
+
+class CrossTower(Tower):
+    """Trainable cross-encoder: a linear head on the first token's vector.
+
+    Args:
+        base: Whole model to start from.
+        lora: Form of the adapter to train with the head; None trains every weight.
+        device: Torch device.
+        max_length: Maximum number of tokens, at most that of the base.
+        outputs: Number of outputs per pair.
+        precision: bf16 computes hidden vectors under autocast; the head and the loss stay fp32.
+        dropout: Dropout of hidden states and attention; None keeps the base's.
+        seed: Random seed of the head.
+
+    Raises:
+        EncoderError: If the base cannot be loaded, has no transformer first, or a slow tokenizer.
+        TrainingError: See `Tower`.
+    """
+
+    def __init__(
+        self,
+        base: EncoderEntry,
+        *,
+        lora: Lora | None,
+        device: str,
+        max_length: int,
+        outputs: int = 1,
+        precision: Precision = "fp32",
+        dropout: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        import torch
+
+        super().__init__(base, lora=lora, device=device, precision=precision, dropout=dropout)
+        self.model = without_head(self.model, pooling="cls")
+        first: Any = next(iter(self.model.children()))
+        self._transformer: Any = first.auto_model
+        self.max_length = min(max_length, self.model.max_seq_length or max_length)
+        tokenizer = first.tokenizer
+        self.tokenize, self.frame = read_tokenizer(
+            tokenizer.backend_tokenizer.to_str(), name=base.name, padding=tokenizer.pad_token_id
+        )
+        draw = torch.Generator().manual_seed(seed)
+        d = int(self._transformer.config.hidden_size)
+        self.head = torch.nn.Linear(d, outputs)
+        with torch.no_grad():
+            self.head.weight.copy_(torch.randn(outputs, d, generator=draw) * 0.02)
+            self.head.bias.zero_()
+        self.head.to(device)
+        self.spent = Spent()
+        self.model.train()
+        self.parameters |= {f"head.{name}": p for name, p in self.head.named_parameters()}
+
+    def outputs(self, pairs: Sequence[Pair]) -> Tensor:
+        """Return the outputs of pairs with their gradient, shape (pairs, outputs), fp32."""
+        import torch
+
+        return cross_encode(
+            self._transformer,
+            self.head,
+            pairs,
+            frame=self.frame,
+            budget=AT_ONCE if self.device == "cpu" else 1 << 20,
+            spent=self.spent,
+            autocast=torch.bfloat16 if self.precision == "bf16" else None,
+        )
+
+    def values(self, pairs: Sequence[Pair]) -> Floats:
+        """Return the outputs of pairs without gradient and dropout, shape (pairs, outputs)."""
+        import torch
+
+        self.model.eval()
+        try:
+            with torch.inference_mode():
+                found: Floats = self.outputs(pairs).cpu().numpy()
+                return found
+        finally:
+            self.model.train()
+
+    def save(self, folder: Path) -> None:
+        """Write adapter (fp16) and head, or the whole model and head, into a new or empty folder.
+
+        Raises:
+            OSError: If the folder cannot be written.
+        """
+        from safetensors.torch import save_file
+
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.lora is None:
+            save_whole(folder / WHOLE, self.model)
+        else:
+            super().save(folder / ADAPTER)
+        head = {name: p.detach().cpu().contiguous().clone() for name, p in self.head.named_parameters()}
+        save_file(head, str(folder / HEAD))

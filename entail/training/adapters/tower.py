@@ -1,0 +1,380 @@
+"""Tower in training: a sentence-transformers model, by LoRA adapter or whole.
+
+It is saved as `entail.encoders` loads it: an adapter, a whole model, or one with a route for queries and one
+for premises (`save_routes`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from entail.data.text import fold
+from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.device import device_name
+from entail.encoders.encoder import BiEncoder
+from entail.encoders.stock import sentence_transformer
+from entail.errors import TrainingError
+from entail.index.protocol import Floats
+from entail.progress import Meter, ProgressCallback
+from entail.training.adapters.averaging import merge
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from torch import Tensor
+    from torch.nn import Parameter
+
+Precision = Literal["fp32", "bf16"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lora:
+    """Low-rank adapter on every linear layer: W x + (alpha / rank) B A x, with trained A and B.
+
+    Attributes:
+        rank: r; 16 trains 0.7 million weights of MiniLM's 22 million.
+        alpha: Scale of the change, divided by the rank.
+        dropout: Dropout of its input.
+    """
+
+    rank: int = 16
+    alpha: int = 32
+    dropout: float = 0.0
+
+
+class Tower:
+    """Trainable encoder.
+
+    Args:
+        base: Whole model to start from.
+        lora: Form of the adapter to train; None trains every weight.
+        device: Torch device.
+        precision: bf16 computes under autocast; the weights stay fp32.
+        dropout: Dropout of hidden states and attention; None keeps the base's.
+        initial: Folder of an adapter on this base to start from, cut to the rank of `lora`.
+
+    Raises:
+        EncoderError: If the base cannot be loaded.
+        TrainingError: If the base is an adapter, or encodes queries and premises differently; if `initial` is
+            no plain adapter on it, or comes without `lora`.
+    """
+
+    def __init__(
+        self,
+        base: EncoderEntry,
+        *,
+        lora: Lora | None,
+        device: str,
+        precision: Precision = "fp32",
+        dropout: float | None = None,
+        initial: Path | None = None,
+    ) -> None:
+        import torch
+
+        require_base(base)
+        self.base, self.lora, self.device, self.precision = base, lora, device, precision
+        self.model: SentenceTransformer = sentence_transformer(base, device=device)
+        if torch.device(device).type == "cpu":
+            self.attend("eager")
+        if dropout is not None:
+            _set_dropout(self.model, dropout)
+        if lora is not None:
+            _add_adapter(self.model, lora)
+        if initial is not None:
+            _start_from(self.model, initial, lora)
+        # Loading leaves the layers in evaluation mode and the model around them in training mode.
+        self.model.train()
+        self.parameters: dict[str, Parameter] = {
+            name: parameter
+            for name, parameter in self.model.named_parameters()
+            if parameter.requires_grad and ".pooler." not in name
+        }
+
+    def attend(self, by: str) -> None:
+        """Choose the attention of transformers: `eager` (matrix products) or `sdpa` (torch's fused one).
+
+        On a CPU the gradient of `sdpa` is slow over many short sequences: in bf16 without dropout it takes a
+        third of a step (`scripts/bench_attention.py`). Towers on a CPU are `eager`.
+        """
+        modules: list[Any] = list(self.model.modules())
+        for module in modules:
+            if hasattr(module, "set_attn_implementation"):
+                module.set_attn_implementation(by)
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, truncated to the model's maximum."""
+        if not texts:
+            return []
+        tokens = self.model.tokenizer(list(texts), truncation=True, max_length=self.model.max_seq_length)
+        return [len(ids) for ids in tokens["input_ids"]]
+
+    def vectors(self, texts: Sequence[str]) -> Tensor:
+        """Return unit vectors with their gradient, shape (texts, d), fp32."""
+        import torch
+
+        features = {
+            name: value.to(self.device) if isinstance(value, torch.Tensor) else value
+            for name, value in self.model.preprocess(list(texts)).items()
+        }
+        with self._autocast():
+            found = self.model(features)["sentence_embedding"]
+        return torch.nn.functional.normalize(found.float(), dim=-1)
+
+    def encode(
+        self, texts: Sequence[str], *, batch_size: int = 64, progress: ProgressCallback | None = None
+    ) -> Floats:
+        """Return unit vectors without gradient and dropout, shape (texts, d)."""
+        import torch
+
+        order = np.argsort([len(text) for text in texts], kind="stable")
+        out: Floats = np.empty((len(texts), self.dimension), dtype=np.float32)
+        meter = Meter(len(texts), "encoding", unit="sentences", report=progress)
+        self.model.eval()
+        try:
+            with torch.inference_mode():
+                for at in range(0, len(texts), batch_size):
+                    some = order[at : at + batch_size]
+                    out[some] = self.vectors([texts[i] for i in some]).cpu().numpy()
+                    meter.add(len(some))
+        finally:
+            self.model.train()
+        return out
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector, d."""
+        found = self.model.get_embedding_dimension()
+        assert found is not None
+        return int(found)
+
+    def save(self, folder: Path) -> None:
+        """Write the adapter (fp16), or the whole model, into a new or empty folder.
+
+        Raises:
+            OSError: If the folder cannot be written.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        with _without_bars():
+            self.model.save_pretrained(str(folder), create_model_card=False)
+        if self.lora is not None:
+            _tidy_adapter(folder, base=self.base.name)
+
+    @contextlib.contextmanager
+    def _autocast(self) -> Iterator[None]:
+        import torch
+
+        enabled = self.precision == "bf16"
+        with torch.autocast(torch.device(self.device).type, dtype=torch.bfloat16, enabled=enabled):
+            yield
+
+
+class TowerEncoder:
+    """`Encoder` over towers in training, with their current weights.
+
+    Args:
+        name: Name of the encoder.
+        queries: Query tower.
+        premises: Premise tower; None if the base encodes premises.
+        base: Base.
+    """
+
+    def __init__(self, name: str, queries: Tower, premises: Tower | None, base: BiEncoder) -> None:
+        self.name, self._queries, self._premises, self._base = name, queries, premises, base
+        self._moment = 0
+
+    def moved(self) -> None:
+        """Change the revision, after a change of the weights, so that cached vectors are not used."""
+        self._moment += 1
+
+    @property
+    def revision(self) -> str:
+        """Revision of the current weights, see `moved`."""
+        return f"{self.name}@training-{self._moment}"
+
+    @property
+    def premise_revision(self) -> str:
+        """Revision of the premise tower, the base's if that is frozen."""
+        return self._base.premise_revision if self._premises is None else self.revision
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector, d."""
+        return self._queries.dimension
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether both towers are one."""
+        return self._premises is self._queries
+
+    def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
+        """Return unit vectors, shape (texts, d)."""
+        return self._queries.encode(list(map(fold, texts)), progress=progress)
+
+    def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
+        """Return unit vectors, shape (texts, d)."""
+        if self._premises is None:
+            return self._base.encode_premises(texts, progress=progress)
+        return self._premises.encode(list(map(fold, texts)), progress=progress)
+
+
+def require_base(base: EncoderEntry) -> None:
+    """Check that an encoder can be trained on.
+
+    Raises:
+        TrainingError: If it is an adapter, or has routes or prompts.
+    """
+    if base.base is not None:
+        raise TrainingError(
+            f"expected a whole model as base, found the adapter {base.name!r}; take {base.base.name!r}"
+        )
+    if not base.symmetric:
+        raise TrainingError(
+            f"expected a base that encodes queries and premises alike, found {base.name!r}, which has routes "
+            "or prompts; take one without"
+        )
+
+
+def save_routes(folder: Path, queries: SentenceTransformer, premises: SentenceTransformer) -> None:
+    """Write two whole models as one Router, with a route for queries and one for documents.
+
+    Raises:
+        OSError: If the folder cannot be written.
+    """
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Router
+
+    for_queries: list[Any] = list(queries.children())
+    for_premises: list[Any] = list(premises.children())
+    router = Router.for_query_document(for_queries, for_premises)
+    save_whole(folder, SentenceTransformer(modules=[router], device="cpu"))
+
+
+def save_whole(folder: Path, model: SentenceTransformer) -> None:
+    """Write a whole model, safetensors and configuration, without a card.
+
+    Raises:
+        OSError: If the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with _without_bars():
+        model.save_pretrained(str(folder), create_model_card=False)
+
+
+@contextlib.contextmanager
+def _without_bars() -> Iterator[None]:
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
+
+
+def _add_adapter(model: SentenceTransformer, lora: Lora) -> None:
+    from peft import LoraConfig
+
+    transformer: Any = next(iter(model.children()))
+    left_out = r".*(pooler).*"
+    names = (name for name, _ in transformer.auto_model.named_modules())
+    model.add_adapter(
+        LoraConfig(
+            r=lora.rank,
+            lora_alpha=lora.alpha,
+            lora_dropout=lora.dropout,
+            target_modules="all-linear",
+            # PEFT takes what matches nothing for a mistake, and T5 has no pooler.
+            exclude_modules=left_out if any(re.fullmatch(left_out, name) for name in names) else None,
+            bias="none",
+        )
+    )
+
+
+def _set_dropout(model: SentenceTransformer, dropout: float) -> None:
+    import torch
+
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = dropout
+
+
+def _start_from(model: SentenceTransformer, initial: Path, lora: Lora | None) -> None:
+    """Initialise an adapter by another one, or by its best approximation of a lower rank."""
+    import torch
+
+    if lora is None:
+        raise TrainingError("an adapter to start from needs an adapter to train; take tuning=lora")
+    start, _ = merge([initial], shares=[1.0], rank=lora.rank)
+    ours = {name: module for name, module in model.named_modules() if hasattr(module, "lora_A")}
+    with torch.no_grad():
+        for told, (a, b) in start.items():
+            place = told.removeprefix("base_model.model.")
+            found = [module for name, module in ours.items() if name == place or name.endswith(f".{place}")]
+            if len(found) != 1:
+                raise TrainingError(
+                    f"{initial.name}: expected an adapter on linear layers of the base, found {place!r}"
+                )
+            (down,), (up,) = found[0].lora_A.values(), found[0].lora_B.values()
+            down.weight[: len(a)] = a
+            up.weight[:, : len(a)] = b * (lora.rank / lora.alpha)
+
+
+def _tidy_adapter(folder: Path, *, base: str) -> None:
+    """Reduce an adapter to fp16 weights and a configuration without paths of this machine."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    file = folder / "adapter_model.safetensors"
+    save_file({name: tensor.to(torch.float16) for name, tensor in load_file(file).items()}, file)
+    config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    config["base_model_name_or_path"] = base
+    config["revision"] = None
+    for name in ("target_modules", "exclude_modules"):
+        if isinstance(config.get(name), list):
+            config[name] = sorted(config[name])
+    (folder / "adapter_config.json").write_text(
+        json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
+    for path in folder.iterdir():
+        if path.name not in ("adapter_model.safetensors", "adapter_config.json"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def training_device(asked: str | None = None) -> str:
+    """Return the device of this process; of several by `torchrun`, each takes the GPU of its local rank.
+
+    Raises:
+        SettingsError: If the device is not there.
+    """
+    found = device_name(asked)
+    return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if found == "cuda" else found
+
+
+def cast_precision(asked: Literal["auto", "fp32", "bf16"], device: str) -> Precision:
+    """Return bf16 where it is faster: on GPUs, and on CPUs with AMX or AVX512-BF16."""
+    import torch
+
+    if asked != "auto":
+        return asked
+    if torch.device(device).type == "cuda":
+        return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
+    return "bf16" if _processor_has_bf16() else "fp32"
+
+
+def _processor_has_bf16() -> bool:
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return "amx_bf16" in flags or "avx512_bf16" in flags

@@ -1,0 +1,100 @@
+"""Figures of two direction encoders or scorers side by side, from their `entail.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from entail.encoders.weights import read_json
+from entail.errors import EncoderError
+from entail.training.cards.metrics import ChainMetrics, PairMetrics, read_stored
+
+OWN_DEV = "its own dev data"
+"""Name of the data that a checkpoint was selected on; it differs from model to model."""
+
+DECISIVE = ("direction", "MAP of chains")
+"""Measures that decide between two models of a role."""
+
+_OF_TRAINING = {
+    "direction": "direction",
+    "accuracy": "NLI accuracy",
+    "AUPRC": "NLI AUPRC",
+    "step MAP": "MAP of single steps",
+}
+
+Measurement = tuple[str, str]
+"""Measure and data."""
+
+
+@dataclass(frozen=True)
+class MetricPair:
+    """One measure of two models on the same kind of data; None where a model was not measured.
+
+    Attributes:
+        measure: Name of the measure.
+        data: Name and size of the data.
+        first: Figure of the first model, a share of 1.
+        second: Figure of the second model.
+    """
+
+    measure: str
+    data: str
+    first: float | None
+    second: float | None
+
+    @property
+    def same_data(self) -> bool:
+        """Whether the two figures can be compared."""
+        return self.data != OWN_DEV and self.first is not None and self.second is not None
+
+
+def compare_cards(first: Path | None, second: Path) -> list[MetricPair]:
+    """Return the figures of two models, a row a measure and data set; decisive rows come first.
+
+    Args:
+        first: Folder of the active model; None without one.
+        second: Folder of the candidate.
+    """
+    ours = _figures_of(first) if first is not None else {}
+    theirs = _figures_of(second)
+    rows = [MetricPair(*key, ours.get(key), theirs.get(key)) for key in dict.fromkeys([*ours, *theirs])]
+    return sorted(rows, key=lambda row: (not row.same_data, row.measure not in DECISIVE))
+
+
+def _figures_of(folder: Path) -> dict[Measurement, float]:
+    """Return the figures of a model; none where they cannot be read, such as those of another version."""
+    try:
+        record = read_json(folder / "entail.json")
+        figures = record.get("figures") or {} if isinstance(record, dict) else {}
+        found: dict[Measurement, float] = {}
+        for key, value in _figures(figures):
+            found.setdefault(key, value)
+        return found
+    except (EncoderError, TypeError, ValueError, KeyError, AttributeError):
+        return {}
+
+
+def _figures(figures: Mapping[str, Any]) -> Iterator[tuple[Measurement, float]]:
+    stored = read_stored(figures)
+    for result in (one for metrics in stored if isinstance(metrics, PairMetrics) for one in metrics.sets):
+        data = f"{result.data}, {result.n:,} pairs"
+        if result.question == "direction":
+            yield ("direction", data), result.accuracy
+            if result.longer:
+                yield ("direction, longer entailed", data), result.longer[0]
+            continue
+        yield ("NLI accuracy", data), result.accuracy
+        if result.auprc is not None:
+            yield ("NLI AUPRC", data), result.auprc
+    if chains := figures.get("chains"):
+        data = f"{chains['source']}, {chains['questions']:,} questions, k = {chains['k']}"
+        yield ("MAP of chains", data), float(chains["MAP"])
+    for metrics in stored:
+        if isinstance(metrics, ChainMetrics) and metrics.method == "arcf":  # not single facts
+            yield ("MAP of chains", metrics.conditions), metrics.map
+    for name, measure in _OF_TRAINING.items():
+        value = (figures.get("dev") or {}).get(name)
+        if isinstance(value, int | float):
+            yield (measure, OWN_DEV), float(value)

@@ -1,0 +1,84 @@
+"""Escaping and tables for Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
+
+
+def escaped(text: str) -> str:
+    r"""Return a text as one line that Markdown shows literally.
+
+    >>> escaped("a_b | <c>")
+    'a\\_b \\| \\<c\\>'
+    """
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def code(text: str) -> str:
+    """Return a text as a code span of one line, which is also valid in a table cell.
+
+    >>> code("x")
+    '`x`'
+    """
+    line = " ".join(text.split()).replace("|", "\\|")
+    longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if longest else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int = 1) -> str:
+    """Return a table of Markdown cells, right-aligned from column `numbers_from` on."""
+    rule = ["---" if at < numbers_from else "---:" for at in range(len(header))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))
+
+
+def number(value: object) -> str:
+    """Return a figure with three decimals, `-` for a missing one."""
+    return f"{value:.3f}" if isinstance(value, int | float) else "-"
+
+
+def shown(value: object) -> str:
+    """Return a setting as a cell; of an absolute path only the last name.
+
+    >>> shown(0.0005), shown(True), shown("/somewhere/models/x"), shown(None)
+    ('0.0005', 'yes', '`.../x`', 'default')
+    """
+    if value is None or value == "":
+        return "default"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(shown(part) for part in value)
+    text = str(value)
+    for kind in (PurePosixPath, PureWindowsPath):
+        if kind(text).is_absolute() or text.startswith("~"):
+            return code(f".../{kind(text).name}")
+    return code(text) if re.fullmatch(r"[\w./@:+-]+", text) else escaped(text)
+
+
+def settings(config: Mapping[str, object]) -> list[list[str]]:
+    """Return settings as rows of a table.
+
+    >>> settings({"batch_size": 128})
+    [['batch size', '128']]
+    """
+    return [[escaped(name.replace("_", " ")), shown(value)] for name, value in config.items()]
+
+
+def section(text: str, title: str) -> str:
+    r"""Return the text below a heading of the second order, empty without such a heading.
+
+    >>> section("# A\n\n## Licence\n\nmit\n\n## Next\n", "Licence")
+    'mit'
+    """
+    found = re.search(rf"^## {re.escape(title)}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found[1].strip() if found else ""

@@ -1,0 +1,90 @@
+"""Training data sets and bases of a model: licences, terms and citations."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+from entail.encoders.catalogue import EncoderEntry
+from entail.training.card_text import DataSource
+from entail.training.method import methods
+
+OTHER = "other"
+"""Licence id of the Hub for a licence that it does not list; here also for an undecided one."""
+
+_PERMISSIVE = ("apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "cc0-1.0", "unlicense")
+_STRICTER = (
+    "cc-by-4.0",
+    "cc-by-sa-3.0",
+    "cc-by-sa-4.0",
+    "cc-by-nc-4.0",
+    "cc-by-nc-sa-3.0",
+    "cc-by-nc-sa-4.0",
+)
+
+KNOWN = (*_PERMISSIVE, *_STRICTER)
+"""Licence ids of the Hub, from the most permissive to the strictest."""
+
+PACKAGED_HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
+"""Hub id of the packaged encoder."""
+
+TEAM = "team_decisions"
+"""Name of the decisions that a team made in the app."""
+
+
+def proposed_licence(licences: Sequence[str | None]) -> str:
+    """Return the strictest of some licences; `other` where one is unknown or there is none.
+
+    The proposal is cautious: whether weights are a work derived from their data is a legal question.
+
+    >>> proposed_licence(["apache-2.0", "mit"]), proposed_licence(["apache-2.0", "cc-by-sa-4.0"])
+    ('apache-2.0', 'cc-by-sa-4.0')
+    >>> proposed_licence(["apache-2.0", None])
+    'other'
+    """
+    known = [licence.lower() if licence else OTHER for licence in licences]
+    if not known or not set(known) <= set(KNOWN):
+        return OTHER
+    strict = [licence for licence in known if licence in _STRICTER]
+    return max(strict, key=_STRICTER.index) if strict else min(known, key=_PERMISSIVE.index)
+
+
+def data_source(name: str) -> DataSource:
+    """Return a data set by name: from `sources.toml`, else from the cards of the methods.
+
+    >>> data_source("entailment_bank").licence
+    'apache-2.0'
+    >>> data_source("mine").licence is None
+    True
+    """
+    if known := _listed().get(name):
+        return known
+    cards = (method.card for method in methods().values() if method.card is not None)
+    found = (source for card in cards for source in card.sources if source.name == name)
+    return next(found, DataSource(name=name, about=f"{name}: no description is available"))
+
+
+def hub_id(base: EncoderEntry) -> str | None:
+    """Return the Hub id of an encoder, None for one that is only on this machine.
+
+    >>> from entail.encoders.catalogue import resolve
+    >>> hub_id(resolve("minilm"))
+    'sentence-transformers/all-MiniLM-L6-v2'
+    """
+    if base.kind == "packaged":
+        return PACKAGED_HUB_ID
+    return base.name.partition("@")[0] if base.kind == "hub" else None
+
+
+def base_citation(base: EncoderEntry) -> str:
+    """Return BibTeX of a base, empty where it is unknown."""
+    known = _listed().get(hub_id(base) or "")
+    return known.citation if known else ""
+
+
+@cache
+def _listed() -> Mapping[str, DataSource]:
+    text = files(__package__).joinpath("sources.toml").read_text(encoding="utf-8")
+    return {name: DataSource(name=name, **fields) for name, fields in tomllib.loads(text).items()}

@@ -1,0 +1,294 @@
+"""Model cards and data set cards: `README.md` with a YAML header for the Hub.
+
+A model card depends on the model's folder alone, so the same folder gives the same bytes everywhere. The
+texts are in `card.md` and `data_card.md`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.training.cards import markdown
+from entail.training.cards.markdown import code, escaped, shown
+from entail.training.cards.metadata import ModelFacts, card_text, effective_config, read_facts, replace_text
+from entail.training.cards.sources import OTHER, TEAM, base_citation, hub_id, proposed_licence
+
+if TYPE_CHECKING:
+    import jinja2
+
+CARD = "README.md"
+
+_COUNTS = {
+    "queries": "queries",
+    "positives": "premises that explain a query",
+    "negatives": "hard negatives, named or rejected",
+    "triplets": "triplets of query, premise and hard negative",
+    "entailment_pairs": "entailment pairs",
+    "with_contradiction": "triplets with a contradicted hypothesis",
+    "unentailed": "neutral and contradictory pairs, of any premise",
+    "sentences": "further sentences, unlabelled",
+    "missing": "gold premises that the corpus lacks, left out",
+    "questions": "questions with a gold passage",
+    "passages": "passages of the pool",
+    "hard_negatives": "hard negatives of the questions, found by BM25 or given",
+    "pairs": "pairs of a premise and an entailed hypothesis",
+    "premises_cut": "pairs whose premise was truncated",
+    "too_long": "pairs whose hypothesis was too long, left out",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFacts:
+    """Facts of a data set card.
+
+    Attributes:
+        repo: Its Hub id.
+        corpus: Name of the corpus below the trees.
+        source: Origin of the corpus, as entered with it.
+        corpus_licence: Licence of the corpus, as entered with it.
+        licence: Decision of the publisher; None for a proposal.
+        trees: Number of trees with a proof.
+        pairs: Number of edges of all trees.
+        accepted: Number of accepted premises.
+        rejected: Number of rejected premises.
+        authors: Number of authors of judgements.
+        named: Whether their names are included.
+    """
+
+    repo: str
+    corpus: str
+    source: str = ""
+    corpus_licence: str = ""
+    licence: str | None = None
+    trees: int
+    pairs: int
+    accepted: int
+    rejected: int
+    authors: int
+    named: bool = False
+
+
+def model_card(
+    folder: Path,
+    *,
+    name: str | None = None,
+    repo: str | None = None,
+    location: str | None = None,
+    extra: str = "",
+) -> str:
+    """Return the card of a model as Markdown.
+
+    Args:
+        folder: Folder of an encoder or a cross-encoder, with its `entail.json`.
+        name: Name of the model; default: the folder's.
+        repo: Its Hub id, for the title and the examples; None for a local model.
+        location: Path of a local model in the examples; default: `models/NAME`.
+        extra: Paragraph below the examples, as Markdown.
+
+    Raises:
+        EncoderError: If the folder is no model of this project, or its `entail.json` is malformed.
+    """
+    facts = read_facts(folder, name=name)
+    record = facts.record
+    gaussian = facts.entry.gaussian if facts.entry else None
+    body = _render(
+        "card.md",
+        facts=facts,
+        text=facts.text,
+        entry=facts.entry,
+        cross=facts.cross,
+        gaussian=gaussian,
+        repo=repo,
+        location=repo or location or f"models/{facts.name}",
+        load_name=repo or location or facts.name,
+        extra=extra,
+        base=code(facts.base_name or "base"),
+        counts=_counts(facts),
+        settings=_settings(facts),
+        tuned_settings=markdown.settings(effective_config("tuning", record["tuned"].get("config") or {})),
+        averaged=record["averaged"],
+        dev=[
+            [escaped(key), markdown.number(value)]
+            for key, value in (record["figures"].get("dev") or {}).items()
+        ],
+        source_names=[source.name for source in facts.sources or ()],
+        licences=_licences(facts),
+        citations=_citations(facts),
+        measured_with=_measured_with,
+    )
+    return f"---\n{_header(facts)}\n---\n{body}"
+
+
+def write_card(folder: Path, *, name: str | None = None, repo: str | None = None) -> Path:
+    """Write a folder's card to its `README.md` atomically and return that file.
+
+    Raises:
+        EncoderError: If the folder is no model of this project or cannot be written.
+    """
+    replace_text(folder / CARD, model_card(folder, name=name, repo=repo))
+    return folder / CARD
+
+
+def route_card(card: Path, name: str, route: str) -> str:
+    """Return a short card of one route of an exported encoder, with the header of the encoder's card.
+
+    Args:
+        card: The encoder's card; without this file the short card has no header.
+        name: Name of the exported encoder.
+        route: `query` or `premise`.
+    """
+    text = card.read_text(encoding="utf-8") if card.is_file() else ""
+    header, end, _ = text.partition("\n---\n")
+    header = f"{header}{end}\n" if end and header.startswith("---\n") else ""
+    content = "claims (queries)" if route == "query" else "premises (documents)"
+    return (
+        f"{header}# {escaped(name)}, {route} route\n\nA plain model that encodes {content} like the {route} "
+        f"route of {code(name)}; see its card for training, figures and limitations. Compare its vectors "
+        "with those of the other route only. For servers without support for routes.\n"
+    )
+
+
+def data_card(facts: DataFacts) -> str:
+    """Return the card of a data set as Markdown."""
+    from huggingface_hub import DatasetCardData
+
+    licence = facts.licence or proposed_licence([facts.corpus_licence.strip() or None])
+    header = DatasetCardData(
+        language="en",
+        license=licence,
+        task_categories=["text-retrieval", "sentence-similarity"],
+        tags=["entailment", "explanation"],
+        configs=[
+            {"config_name": "trees", "data_files": "trees.jsonl"},
+            {"config_name": "pairs", "data_files": "pairs.csv"},
+            {"config_name": "judged", "data_files": "judged.csv", "default": True},
+        ],
+    )
+    body = _render("data_card.md", facts=facts, licence=licence)
+    return f"---\n{_yaml(header)}\n---\n{body}"
+
+
+def _header(facts: ModelFacts) -> str:
+    """Return the YAML header, without the rules around it."""
+    from huggingface_hub import ModelCardData
+
+    base = hub_id(facts.base) if facts.base else None
+    if facts.cross is not None:
+        library, pipeline, tags = "entail", facts.cross.pipeline_tag, ["cross-encoder", *facts.cross.tags]
+    else:
+        library = "peft" if facts.is_adapter else "sentence-transformers"
+        pipeline = "sentence-similarity"
+        tags = ["sentence-transformers", pipeline, "feature-extraction", "entailment"]
+    tuning = card_text("tuning").tags if facts.record["tuned"] else ()
+    tags += _valid_names([str(facts.record.get("method") or ""), *facts.text.tags, *tuning])
+    if facts.is_adapter:
+        tags.append("lora")
+    data = _valid_names(source.name for source in facts.sources or () if source.name != TEAM)
+    return _yaml(
+        ModelCardData(
+            language="en",
+            license=facts.licence if _valid_names([facts.licence]) else OTHER,
+            license_name="not-decided" if facts.licence == OTHER else None,
+            base_model=base,
+            base_model_relation=("adapter" if facts.is_adapter else "finetune") if base else None,
+            library_name=library,
+            pipeline_tag=pipeline,
+            tags=list(dict.fromkeys(tags)),
+            datasets=data or None,
+        )
+    )
+
+
+def _yaml(data: Any) -> str:  # noqa: ANN401 - the two kinds of CardData
+    text: str = data.to_yaml(line_break="\n")
+    return text.rstrip()
+
+
+def _valid_names(names: Iterable[str]) -> list[str]:
+    """Return the names that are valid tags: another text could end the header."""
+    return [name for name in names if re.fullmatch(r"[A-Za-z0-9][\w./-]*", name, re.ASCII)]
+
+
+def _counts(facts: ModelFacts) -> list[list[str]]:
+    trained = facts.record["trained_on"]
+    if facts.cross is not None:
+        return [[escaped(key), shown(value)] for key, value in trained.items() if key != "data"]
+    rows = [[words, shown(trained[key])] for key, words in _COUNTS.items() if trained.get(key)]
+    if trained.get("teachers"):
+        rows.append(["teachers of those sentences", shown(trained["teachers"])])
+    return rows
+
+
+def _settings(facts: ModelFacts) -> list[list[str]]:
+    config, rows = facts.config, []
+    if not config:
+        return []
+    if revision := facts.record.get("base_revision"):
+        rows.append(["base, revision", code(str(revision))])
+    if loss := facts.text.losses.get(str(config.get("loss"))):
+        rows.append(["loss function", code(loss)])
+    rows += markdown.settings(config)
+    epoch = facts.record["figures"].get("epoch")
+    if epoch is not None:
+        rows.append(["epoch of the checkpoint", shown(epoch)])
+    return rows
+
+
+def _licences(facts: ModelFacts) -> list[str]:
+    base = facts.base.licence if facts.base else facts.record.get("base_licence")
+    if facts.sources is None:
+        return [f"base: {base or 'unknown'}", "data: unknown"]
+    return [
+        f"base: {base or 'unknown'}",
+        *(f"{source.name}: {source.licence or 'unknown'}" for source in facts.sources),
+    ]
+
+
+def _citations(facts: ModelFacts) -> list[str]:
+    entries = [
+        facts.text.citation,
+        base_citation(facts.base) if facts.base else "",
+        *(source.citation for source in facts.sources or ()),
+    ]
+    return list(dict.fromkeys(entry for entry in entries if entry))
+
+
+def _measured_with(about: Mapping[str, Any]) -> str:
+    """Return commit, seed and hardware of a measurement, empty where none is known."""
+    hardware = about.get("hardware") or {}
+    parts = [
+        f"commit {code(str(about['commit']))}" if about.get("commit") else "",
+        f"seed {shown(about['seed'])}" if about.get("seed") is not None else "",
+        escaped(f"{hardware.get('cpu')}, {hardware.get('cores')} cores") if hardware else "",
+        escaped(f"GPU: {', '.join(hardware['gpus'])}") if hardware.get("gpus") else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _render(name: str, **values: object) -> str:
+    body = _environment().get_template(name).render(values)
+    parts = body.split("```")  # every second one is a program, which keeps its blank lines
+    parts[::2] = [re.sub(r"\n{3,}", "\n\n", part) for part in parts[::2]]
+    return "```".join(parts).strip() + "\n"
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    from jinja2 import Environment, FunctionLoader
+
+    folder = files(__package__)
+    environment = Environment(
+        loader=FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8")),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"escaped": escaped, "code": code, "shown": shown}
+    environment.globals |= {"table": markdown.table}
+    return environment

@@ -1,0 +1,1 @@
+"""Distillation of teachers over sentences that nobody judged."""

@@ -1,0 +1,110 @@
+r"""Distillation task: the loss of a method plus the distance to teachers on unlabelled sentences.
+
+.. math:: L = L_{method} + \lambda \, D(E_h(x), t(x))
+
+D is 1 - cosine to the teachers' vector or, for a `CrossEncoderTeacher`, the divergence of the rankings of all
+premises. A tower that fits its judgements closely stays near its teachers everywhere else (knowledge
+distillation, Hinton et al. 2015; of sentence vectors, Reimers and Gurevych 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from entail.errors import TrainingError
+from entail.index.protocol import Ints
+from entail.training.adapters.tower import Tower
+from entail.training.distillation.cross_encoder import CrossEncoderTeacher
+from entail.training.distillation.teachers import Teaching
+from entail.training.loop.batches import batches
+from entail.training.loop.task import Task
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_SEED_OFFSET = 7919  # the order of sentences must not depend on that of the method's batches
+
+
+class Distilling:
+    """Task of a method with teachers' sentences in each batch (`entail.training.loop.task.Task`).
+
+    Args:
+        task: Task of the method.
+        teaching: Sentences and their targets.
+        tower: Trained tower.
+        premises: Unit vectors of the corpus, shape (premises, d).
+        weight: lambda.
+        sentences: Sentences per step.
+        seed: Random seed of their order.
+
+    Raises:
+        TrainingError: If the teachers' vectors have another length than the tower's, or there is no sentence.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        teaching: Teaching | CrossEncoderTeacher,
+        tower: Tower,
+        *,
+        premises: Tensor,
+        weight: float,
+        sentences: int,
+        seed: int,
+    ) -> None:
+        if teaching.vectors.shape[1] != tower.dimension or not teaching.sentences:
+            raise TrainingError(
+                f"expected sentences with vectors of length {tower.dimension} from the teachers, found "
+                f"{len(teaching.sentences)} of length {teaching.vectors.shape[1]}"
+            )
+        self.task, self.teaching, self.tower = task, teaching, tower
+        self.weight, self._sentences, self._seed = weight, sentences, seed
+        self._lengths = tower.lengths(teaching.sentences)
+        self._distance = teaching.distance(premises)
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Prepare the method's epoch."""
+        self.task.begin_epoch(epoch)
+
+    def batches(self, epoch: int) -> Sequence[tuple[Any, Ints]]:
+        """Return the method's batches with sentences, which differ from epoch to epoch."""
+        own = self.task.batches(epoch)
+        seed, size = self._seed + _SEED_OFFSET, self._sentences
+        taught: list[Ints] = []
+        while len(taught) < len(own):
+            turn = len(own) * epoch + len(taught)
+            taught += batches(self._lengths, batch_size=size, seed=seed, epoch=turn)
+        return list(zip(own, taught[: len(own)], strict=True))
+
+    def steps(self, epochs: int) -> int:
+        """Return the method's steps."""
+        return self.task.steps(epochs)
+
+    def share(self, batch: tuple[Any, Ints], *, rank: int, size: int) -> tuple[Any, Ints]:
+        """Return the part of a batch for one process."""
+        own, taught = batch
+        some = taught[rank::size]
+        return self.task.share(own, rank=rank, size=size), some if len(some) else taught[:1]
+
+    def loss(self, batch: tuple[Any, Ints]) -> tuple[Tensor, Mapping[str, float]]:
+        """Return the loss of the method plus the weighted distance to the teachers."""
+        import torch
+
+        own, taught = batch
+        total, terms = self.task.loss(own)
+        vectors = self.tower.vectors([self.teaching.sentences[i] for i in taught])  # (sentences, d)
+        distance = self._distance(vectors, torch.from_numpy(taught).to(vectors.device))
+        return total + self.weight * distance, {**terms, "distil": float(distance.detach())}
+
+    def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
+        """Evaluate as the method does."""
+        return self.task.evaluate()
+
+    def state(self) -> Mapping[str, Any]:
+        """Return the method's state: the order of sentences depends only on seed and epoch."""
+        return self.task.state()
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore the method's state."""
+        self.task.restore(state)

@@ -1,0 +1,161 @@
+r"""Teachers' vectors of unlabelled sentences, as targets of distillation.
+
+.. math:: t(x) = \sum_i E_i(x) / |\sum_i E_i(x)|
+
+The teachers E_i are models of several trainings. Their mean ranks better than each, but costs an encoding per
+teacher.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from entail.data.text import fold
+from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.encoder import BiEncoder
+from entail.errors import TrainingError
+from entail.index.protocol import Floats
+from entail.progress import ProgressCallback
+
+if TYPE_CHECKING:
+    import torch
+
+    Distance = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+    """Trained vectors, shape (some, d), and indices of their sentences -> distance to the targets."""
+
+_AT_ONCE = 256
+_LEFT_OUT = 0.2  # share of words
+
+
+@dataclass(frozen=True)
+class Teaching:
+    """Sentences with the teachers' vectors.
+
+    Attributes:
+        sentences: Folded sentences, each once.
+        vectors: Unit vectors, shape (sentences, d).
+        teachers: Names of the teachers.
+    """
+
+    sentences: tuple[str, ...]
+    vectors: Floats
+    teachers: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """Identity of sentences and vectors."""
+        found = hashlib.sha256("\n".join(self.sentences).encode())
+        found.update(np.ascontiguousarray(self.vectors).tobytes())
+        return found.hexdigest()[:12]
+
+    def without(self, texts: Container[str]) -> Teaching:
+        """Return a copy without some sentences, such as the queries of dev."""
+        kept = [i for i, sentence in enumerate(self.sentences) if sentence not in texts]
+        return Teaching(tuple(self.sentences[i] for i in kept), self.vectors[kept], self.teachers)
+
+    def distance(self, premises: torch.Tensor) -> Distance:
+        """Return the mean of 1 - cosine between trained vectors and the teachers'.
+
+        Args:
+            premises: Unit vectors of the corpus, shape (premises, d), on the device to compute on.
+        """
+        import torch
+
+        targets = torch.from_numpy(self.vectors).to(premises.device)
+
+        def of(learning: torch.Tensor, which: torch.Tensor) -> torch.Tensor:
+            return 1 - (learning * targets[which]).sum(dim=1).mean()
+
+        return of
+
+    def apart(self, premises: Floats, *, weight: float, temperature: float = 0.05) -> Teaching:
+        r"""Return a copy whose vectors are moved away from crowded regions of premises.
+
+        .. math:: t' \propto t - w \sum_p \mathrm{softmax}_p(\cos(t, p) / \tau) \, p
+
+        The step follows the negative gradient of the density of premises: of two similar premises it favours
+        the one with fewer neighbours. It replaces hard negatives for sentences that have none.
+
+        Args:
+            premises: Unit vectors of the corpus, shape (premises, d).
+            weight: Length w of the step.
+            temperature: tau.
+        """
+        moved = np.empty_like(self.vectors)
+        for start in range(0, len(moved), _AT_ONCE):
+            t = self.vectors[start : start + _AT_ONCE]
+            shares = np.exp((t @ premises.T - 1) / temperature)
+            t = t - weight * (shares @ premises) / shares.sum(axis=1, keepdims=True)
+            moved[start : start + _AT_ONCE] = t / np.linalg.norm(t, axis=1, keepdims=True).clip(1e-12)
+        return Teaching(self.sentences, moved, self.teachers)
+
+
+def near(sentences: Sequence[str], *, count: int, seed: int) -> tuple[str, ...]:
+    """Return variations of sentences: words left out, or the end replaced by a part of another one.
+
+    Distilling them keeps a tower near its teachers right beside the sentences it memorises.
+
+    >>> near(["ice is cold"], count=2, seed=1)
+    ('ice is', 'ice is ice')
+
+    Args:
+        sentences: Training sentences.
+        count: Variations per sentence; duplicates are left out.
+        seed: Random seed.
+    """
+    rng = np.random.default_rng(seed)
+    words = [fold(sentence).split() for sentence in sentences]
+    made: dict[str, None] = {}
+    for _ in range(count):
+        for own in words:
+            if rng.random() < 0.5:
+                some = [word for word in own if rng.random() > _LEFT_OUT]
+            else:
+                other = words[rng.integers(len(words))]
+                begun = max(2, int(len(own) * rng.uniform(0.3, 0.9)))
+                rest = slice(int(len(other) * rng.uniform(0.1, 0.7)))
+                some = own[:begun] + other[rest]
+            made[" ".join(some)] = None
+    known = {"", *(" ".join(own) for own in words)}
+    return tuple(text for text in made if text not in known)
+
+
+def teach(
+    teachers: Sequence[str | Path | EncoderEntry],
+    sentences: Sequence[str],
+    *,
+    device: str | None = None,
+    progress: ProgressCallback | None = None,
+) -> Teaching:
+    """Encode sentences by the query towers of teachers.
+
+    Args:
+        teachers: Encoders of one base.
+        sentences: Sentences; they are folded and deduplicated.
+        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
+        progress: Callback for progress.
+
+    Raises:
+        TrainingError: If there is no teacher or no sentence, or the teachers' vectors differ in length.
+        EncoderError: If a teacher cannot be loaded.
+    """
+    folded = tuple(dict.fromkeys(map(fold, sentences)))
+    if not teachers or not folded:
+        raise TrainingError(
+            f"expected teachers and sentences to learn from them, found {len(teachers)} and {len(folded)}"
+        )
+    encoders = [BiEncoder(teacher, device=device) for teacher in teachers]
+    dimensions = {encoder.name: encoder.dimension for encoder in encoders}
+    if len(set(dimensions.values())) > 1:
+        raise TrainingError(f"expected teachers whose vectors are of one length, found {dimensions}")
+    total = np.zeros((len(folded), encoders[0].dimension), dtype=np.float32)
+    for encoder in encoders:
+        total += encoder.encode_queries(folded, progress=progress)
+    vectors: Floats = total / np.linalg.norm(total, axis=1, keepdims=True).clip(1e-12)
+    return Teaching(folded, vectors, tuple(encoder.name for encoder in encoders))

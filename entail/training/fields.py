@@ -1,0 +1,177 @@
+"""Fields of a configuration dataclass, for forms, command lines and stored jobs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from entail.errors import SettingsError
+
+C = TypeVar("C")
+V = TypeVar("V")
+
+Kind = Literal["flag", "whole", "number", "choice", "file", "text"]
+
+REQUIRED = dataclasses.MISSING
+"""The default of a field that has none."""
+
+RENAMED: Mapping[str, str] = {"longest": "max_length"}
+"""Field names of earlier versions -> today's."""
+
+REMOVED = frozenset({"alone", "frozen"})
+"""Fields of earlier versions whose values no longer change anything."""
+
+_KINDS: Mapping[Any, Kind] = {bool: "flag", int: "whole", float: "number", Path: "file", str: "text"}
+_WORDS: Mapping[Kind, str] = {
+    "flag": "yes or no (true, false)",
+    "whole": "a whole number",
+    "number": "a number",
+    "file": "a file's path",
+    "text": "a text",
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One setting.
+
+    Attributes:
+        name: Name in the dataclass.
+        kind: Kind of the value.
+        default: Default value, `REQUIRED` without one.
+        help: Description, may be empty.
+        choices: Values of a `choice`.
+        optional: Whether None is allowed.
+        type: Annotated type, without the help.
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    choices: tuple[str, ...]
+    optional: bool
+    type: Any
+
+    @property
+    def required(self) -> bool:
+        """Whether it has no default."""
+        return self.default is REQUIRED
+
+    def read(self, value: object) -> Any:  # noqa: ANN401 - of the field's type
+        """Return a value of the field's type from JSON, a form or an option.
+
+        Raises:
+            SettingsError: If it is of another kind; says what was expected.
+        """
+        if self.optional and (value is None or value == ""):
+            return None
+        if self.kind == "choice" and value in self.choices:
+            return value
+        if self.kind == "flag" and isinstance(value, bool):
+            return value
+        if self.kind == "whole" and isinstance(value, int) and not isinstance(value, bool):
+            return value
+        if self.kind == "number" and isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        if self.kind == "file" and isinstance(value, str | Path) and str(value):
+            return Path(value)
+        if self.kind == "text" and isinstance(value, str):
+            return value
+        expected = f"one of {', '.join(self.choices)}" if self.choices else _WORDS[self.kind]
+        raise SettingsError(
+            f"{self.name}: expected {expected}{' or nothing' if self.optional else ''}, found {value!r}"
+        )
+
+
+def fields_of(config_type: type[Any]) -> tuple[Field, ...]:
+    """Return the fields of a dataclass in order.
+
+    A field is declared as ``name: Annotated[type, "help"] = default``; types are `bool`, `int`, `float`,
+    `str`, `Path`, a `Literal` of texts, or one of these or None.
+
+    >>> @dataclass(frozen=True)
+    ... class Config:
+    ...     loss: Annotated[Literal["triplet", "softmax"], "loss function"] = "triplet"
+    >>> [(f.name, f.kind, f.choices, f.default, f.help) for f in fields_of(Config)]
+    [('loss', 'choice', ('triplet', 'softmax'), 'triplet', 'loss function')]
+
+    Raises:
+        TypeError: If it is no dataclass, or a field has another type.
+    """
+    hints = get_type_hints(config_type, include_extras=True)
+    return tuple(_field(field, hints[field.name]) for field in dataclasses.fields(config_type) if field.init)
+
+
+def current_names(values: Mapping[str, V], *, known: Iterable[str]) -> dict[str, V]:
+    """Return values under today's field names, without fields that were removed.
+
+    >>> current_names({"longest": 64, "alone": 2, "rank": 4}, known=["max_length", "rank"])
+    {'max_length': 64, 'rank': 4}
+
+    Args:
+        values: Values by name, as an earlier version may have stored them.
+        known: Names that stay as they are, even if a field of another class was called so.
+    """
+    kept = set(known)
+    return {
+        name if name in kept else RENAMED.get(name, name): value
+        for name, value in values.items()
+        if name in kept or name not in REMOVED
+    }
+
+
+def config_of(config_type: type[C], values: Mapping[str, object]) -> C:
+    """Build a configuration from values by name; the others keep their defaults.
+
+    Raises:
+        SettingsError: If a name is unknown, a value has another type, or a required one is missing.
+        EntailError: If the configuration itself refuses the values.
+    """
+    known = {field.name: field for field in fields_of(config_type)}
+    values = current_names(values, known=known)
+    if strange := sorted(set(values) - set(known)):
+        raise SettingsError(
+            f"{config_type.__name__} has no {', '.join(strange)}; its fields are: {', '.join(known)}"
+        )
+    if missing := [name for name, field in known.items() if field.required and name not in values]:
+        raise SettingsError(f"{config_type.__name__} needs {', '.join(missing)}; give a value")
+    return config_type(**{name: known[name].read(value) for name, value in values.items()})
+
+
+def values_of(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+    """Return a configuration as JSON values, the input of `config_of`."""
+    given = {field.name: getattr(config, field.name) for field in fields_of(type(config))}
+    return {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+
+
+def changed(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+    """Return the values that differ from the defaults."""
+    defaults = {field.name: field.default for field in fields_of(type(config))}
+    return {name: value for name, value in values_of(config).items() if value != defaults[name]}
+
+
+def _field(field: dataclasses.Field[Any], hint: Any) -> Field:  # noqa: ANN401 - an annotation
+    help_ = ""
+    if get_origin(hint) is Annotated:
+        hint, *extras = get_args(hint)
+        help_ = next((extra for extra in extras if isinstance(extra, str)), "")
+    bare, optional = hint, False
+    if get_origin(hint) in (Union, UnionType):
+        bare, *others = [part for part in get_args(hint) if part is not NoneType]
+        optional = NoneType in get_args(hint)
+        if others:
+            raise TypeError(f"{field.name}: expected one type or None, found {hint}")
+    default = field.default if field.default_factory is REQUIRED else field.default_factory()
+    if get_origin(bare) is Literal:
+        choices = get_args(bare)
+        return Field(field.name, "choice", default, help_, choices, optional, hint)
+    if bare not in _KINDS:
+        raise TypeError(
+            f"{field.name}: expected bool, int, float, str, Path or a Literal of texts, found {bare}"
+        )
+    return Field(field.name, _KINDS[bare], default, help_, (), optional, hint)

@@ -1,0 +1,1 @@
+"""Training loop: steps, schedule, checkpoints, several processes."""

@@ -1,0 +1,112 @@
+"""Checkpoints: tensors as safetensors, the rest as JSON in its header, no pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.data.writing import differences, replacing
+from entail.errors import CheckpointError
+from entail.training.fields import current_names
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_CONFIG = "config."
+"""Prefix of the configuration's fields in a fingerprint."""
+
+_FORMAT = "2"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """State of a training from which it continues as if it had never stopped.
+
+    Attributes:
+        fingerprint: Identity of the training, name -> value (base, data, configuration).
+        state: Progress of the training, as JSON values.
+        tensors: Weights and optimiser moments.
+    """
+
+    fingerprint: Mapping[str, str]
+    state: Mapping[str, Any]
+    tensors: Mapping[str, Tensor]
+
+
+def write_checkpoint(file: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint in one move: a killed process leaves the old one or the new one.
+
+    Raises:
+        CheckpointError: If it cannot be written; the old one stays.
+    """
+    from safetensors.torch import save_file
+
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(file, alone=True) as partial:
+            save_file(
+                {
+                    name: tensor.detach().cpu().contiguous().clone()
+                    for name, tensor in checkpoint.tensors.items()
+                },
+                str(partial),
+                metadata={
+                    "format": _FORMAT,
+                    "fingerprint": json.dumps(dict(checkpoint.fingerprint)),
+                    "state": json.dumps(dict(checkpoint.state)),
+                },
+            )
+            with partial.open("rb") as written:
+                os.fsync(written.fileno())
+    except Exception as error:
+        raise CheckpointError(
+            f"the checkpoint {file.name} could not be written: {error}; make room, then resume"
+        ) from error
+
+
+def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint:
+    """Read a checkpoint of the training with this fingerprint.
+
+    Raises:
+        CheckpointError: If it is damaged, or has another fingerprint; names the differences.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(file), framework="pt") as opened:
+            header = opened.metadata() or {}
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no mapping
+        format_, found = header["format"], json.loads(header["fingerprint"])
+        state = json.loads(header["state"])
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise CheckpointError(
+            f"{file.name}: expected a checkpoint, found a damaged file ({error}); remove it to begin anew"
+        ) from error
+    if format_ != _FORMAT:
+        raise CheckpointError(
+            f"{file.name}: expected a checkpoint of format {_FORMAT}, found format {format_}, of another "
+            "version of entail; go on with that version, or begin anew without resuming"
+        )
+    found = _current(found, fingerprint)
+    differing = differences(fingerprint, found)
+    if differing:
+        raise CheckpointError(
+            f"{file.name} is of another training ({differing}); train into another folder, or "
+            "begin anew without resuming"
+        )
+    return Checkpoint(found, state, tensors)
+
+
+def _current(found: Mapping[str, str], fingerprint: Mapping[str, str]) -> dict[str, str]:
+    """Return a fingerprint of an earlier version with today's names of the configuration's fields."""
+
+    def fields(some: Mapping[str, str]) -> dict[str, str]:
+        return {key.removeprefix(_CONFIG): told for key, told in some.items() if key.startswith(_CONFIG)}
+
+    others = {key: told for key, told in found.items() if not key.startswith(_CONFIG)}
+    config = current_names(fields(found), known=fields(fingerprint))
+    return others | {f"{_CONFIG}{name}": told for name, told in config.items()}

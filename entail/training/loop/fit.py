@@ -1,0 +1,361 @@
+"""Training loop of all methods: steps, schedule, checkpoints, best weights.
+
+A method supplies batches and loss (`Task`). A run that is killed at any moment and resumed ends with the
+weights of an uninterrupted one, bit for bit on a CPU: batches depend only on seed and epoch, dropout only on
+seed and step, and the checkpoint holds everything else.
+
+Each of several processes (`torchrun`) takes its share of a batch, and gradients are averaged; only the first
+evaluates, writes and reports.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from entail.errors import CheckpointError, DivergedError, TrainingError
+from entail.progress import Meter, ProgressCallback
+from entail.training.loop.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from entail.training.loop.distributed import average, from_first, world
+from entail.training.loop.task import Evaluated, Event, Task, Watch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import Parameter
+    from torch.optim import AdamW
+
+CHECKPOINT = "checkpoint.safetensors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """Schedule of AdamW: linear warm-up, linear decay to 0.
+
+    Attributes:
+        epochs: Number of epochs.
+        learning_rate: Highest learning rate.
+        warmup: Share of all steps in which it rises.
+        weight_decay: AdamW weight decay.
+        max_gradient_norm: Length to which longer gradients are cut.
+        evaluate_every: Epochs between two evaluations; the last epoch always ends with one.
+        evaluate_steps: Steps between two evaluations within an epoch; None for none.
+        checkpoint_seconds: Seconds between two checkpoints, 0 for one after every step; every epoch also
+            ends with one.
+        seed: Random seed of batches and dropout.
+    """
+
+    epochs: int
+    learning_rate: float
+    warmup: float = 0.05
+    weight_decay: float = 0.0
+    max_gradient_norm: float = 1.0
+    evaluate_every: int = 1
+    evaluate_steps: int | None = None
+    checkpoint_seconds: float = 30.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Result of the loop.
+
+    Attributes:
+        best: Evaluation of the kept weights; None without evaluations: the last weights are kept.
+        evaluations: All of them.
+        steps: Steps done, over all resumptions.
+        seconds: Wall time, over all resumptions.
+        resumed: Times it was resumed.
+    """
+
+    best: Evaluated | None
+    evaluations: tuple[Evaluated, ...]
+    steps: int
+    seconds: float
+    resumed: int
+
+
+def fit(
+    task: Task,
+    parameters: Mapping[str, Parameter],
+    schedule: Schedule,
+    *,
+    folder: Path | None = None,
+    fingerprint: Mapping[str, str] | None = None,
+    resume: bool = True,
+    patience: int | None = None,
+    progress: ProgressCallback | None = None,
+    watch: Watch | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Fitted:
+    """Train, and leave the best weights in `parameters`.
+
+    Args:
+        task: Task of the method.
+        parameters: Trained weights by name.
+        schedule: Schedule.
+        folder: Folder for checkpoints; None writes none.
+        fingerprint: Identity of the training; a checkpoint with another one is refused.
+        resume: Whether to continue from the checkpoint in `folder`.
+        patience: Evaluations without a better score before it stops; None never stops early.
+        progress: Callback for progress.
+        watch: Callback for every step.
+        stop: Called after every step; True writes a checkpoint and stops.
+
+    Raises:
+        DivergedError: If the loss or the gradient is not finite.
+        TrainingError: If there are no weights or batches, `stop` returned True, or another process trains
+            into this folder.
+        CheckpointError: If the checkpoint is of another training, damaged, or cannot be written.
+    """
+    with _locked(folder):
+        run = _Run(task, parameters, schedule, folder=folder, fingerprint=fingerprint or {})
+        if resume and folder is not None and (folder / CHECKPOINT).is_file():
+            run.resume()
+        if run.rank or watch is None:
+            watch = _ignore
+        return run.go(patience=patience, progress=None if run.rank else progress, watch=watch, stop=stop)
+
+
+class _Run:
+    """State of one training; see `fit`."""
+
+    def __init__(
+        self,
+        task: Task,
+        parameters: Mapping[str, Parameter],
+        schedule: Schedule,
+        *,
+        folder: Path | None,
+        fingerprint: Mapping[str, str],
+    ) -> None:
+        import torch
+
+        if not parameters:
+            raise TrainingError("expected weights to train, found none")
+        self.task, self.parameters, self.schedule = task, dict(parameters), schedule
+        self.file = None if folder is None else folder / CHECKPOINT
+        self.fingerprint = fingerprint
+        self.optimizer: AdamW = torch.optim.AdamW(
+            list(self.parameters.values()), lr=schedule.learning_rate, weight_decay=schedule.weight_decay
+        )
+        self.rank, self.size = world()
+        self.epoch = self.next_batch = self.step = self.resumed = 0
+        self.evaluations: list[Evaluated] = []
+        self.best: Evaluated | None = None
+        self.best_weights: dict[str, Tensor] = {}
+        self.total: int | None = None
+        self.before = 0.0
+        self.start = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return self.before + time.perf_counter() - self.start
+
+    def go(
+        self,
+        *,
+        patience: int | None,
+        progress: ProgressCallback | None,
+        watch: Watch,
+        stop: Callable[[], bool] | None,
+    ) -> Fitted:
+        import torch
+
+        schedule = self.schedule
+        if self.step == 0 and not self.evaluations:
+            self._evaluate(0, watch, steps=0)
+        meter: Meter | None = None
+        saved = time.perf_counter()
+        for epoch in range(self.epoch, schedule.epochs):
+            if self._impatient(patience):
+                break
+            if self.next_batch == 0:
+                self.task.begin_epoch(epoch)
+            dealt = self.task.batches(epoch)
+            if self.total is None:
+                self.total = self.task.steps(schedule.epochs)
+            if meter is None:
+                left = max(self.total - self.step, 1)
+                meter = Meter(left, "training", unit="steps", report=progress)
+            for at in range(self.next_batch, len(dealt)):
+                rate = schedule.learning_rate * _factor(self.step, self.total, schedule.warmup)
+                terms, stopped = self._step(dealt[at], rate, stop)
+                self.step, self.epoch, self.next_batch = self.step + 1, epoch, at + 1
+                watch(Event(self.step, self.total, epoch, terms, rate))
+                meter.add(1)
+                every = schedule.evaluate_steps
+                if every and self.step % every == 0 and at + 1 < len(dealt):
+                    self._evaluate(epoch, watch, steps=self.total)
+                if stopped:
+                    self._save()
+                    raise TrainingError(f"stopped on request after step {self.step}; resume to go on")
+                if time.perf_counter() - saved >= schedule.checkpoint_seconds:
+                    self._save()
+                    saved = time.perf_counter()
+            self.epoch, self.next_batch = epoch + 1, 0
+            if (epoch + 1) % schedule.evaluate_every == 0 or epoch + 1 == schedule.epochs:
+                self._evaluate(epoch + 1, watch, steps=self.total)
+            self._save()
+            saved = time.perf_counter()
+        if self.step == 0:
+            raise TrainingError("expected batches to train on, found none")
+        with torch.no_grad():
+            for name, weights in self.best_weights.items():
+                self.parameters[name].copy_(weights)
+        return Fitted(self.best, tuple(self.evaluations), self.step, self.seconds, self.resumed)
+
+    def _step(
+        self,
+        batch: Any,  # noqa: ANN401 - the task's own
+        rate: float,
+        stop: Callable[[], bool] | None,
+    ) -> tuple[dict[str, float], bool]:
+        """Make one step; return its loss terms, and whether to stop."""
+        import torch
+
+        # Dropout depends only on seed, step and process, not on other random draws in between.
+        draw = np.random.SeedSequence((self.schedule.seed, self.rank, self.step))
+        torch.manual_seed(int(draw.generate_state(1)[0]))
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.optimizer.zero_grad(set_to_none=True)
+        loss, terms = self.task.loss(self.task.share(batch, rank=self.rank, size=self.size))
+        if loss.requires_grad and bool(torch.isfinite(loss)):
+            loss.backward()  # type: ignore[no-untyped-call]  # not typed there
+        shared = torch.tensor([float(loss.detach()), float(stop is not None and stop())], device=loss.device)
+        if self.size > 1:
+            for parameter in self.parameters.values():
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+        gradients = [p.grad for p in self.parameters.values() if p.grad is not None]
+        # In one message, so that all processes continue, stop or fail together.
+        average([*gradients, shared], size=self.size)
+        value, wish = shared.tolist()
+        if not math.isfinite(value):
+            raise DivergedError(
+                f"the loss became {value} at step {self.step + 1} (learning rate {rate:g}); the last "
+                "checkpoint is from before it: lower the learning rate, or train in fp32"
+            )
+        norm = 0.0
+        if gradients:
+            limit = self.schedule.max_gradient_norm
+            norm = float(torch.nn.utils.clip_grad_norm_(list(self.parameters.values()), limit))
+        if not math.isfinite(norm):
+            raise DivergedError(
+                f"the gradient became {norm} at step {self.step + 1}; lower the learning rate or use fp32"
+            )
+        self.optimizer.step()
+        return {"loss": value, "gradient_norm": norm, **terms}, wish > 0
+
+    def _evaluate(self, epoch: int, watch: Watch, *, steps: int) -> None:
+        measured, seconds = from_first(lambda: (self.task.evaluate(), self.seconds))
+        if measured is None:
+            return
+        evaluated = Evaluated(epoch, measured[0], dict(measured[1]), seconds, self.step)
+        self.evaluations.append(evaluated)
+        # Untrained weights are no result, however well they score.
+        if self.step and (self.best is None or evaluated.score > self.best.score):
+            self.best = evaluated
+            self.best_weights = {name: p.detach().clone() for name, p in self.parameters.items()}
+        watch(Event(self.step, steps, epoch, evaluated=evaluated))
+
+    def _impatient(self, patience: int | None) -> bool:
+        if patience is None or self.best is None:
+            return False
+        return self.evaluations[-1].epoch - self.best.epoch >= patience * self.schedule.evaluate_every
+
+    def _save(self) -> None:
+        if self.file is None or self.rank:
+            return
+        import torch
+
+        tensors: dict[str, Tensor] = {f"weights.{name}": p for name, p in self.parameters.items()}
+        tensors |= {f"best.{name}": weights for name, weights in self.best_weights.items()}
+        for name, parameter in self.parameters.items():
+            for part, value in self.optimizer.state.get(parameter, {}).items():
+                tensors[f"adam.{part}.{name}"] = torch.as_tensor(value)
+        state = {
+            "epoch": self.epoch,
+            "next_batch": self.next_batch,
+            "step": self.step,
+            "total": self.total,
+            "resumed": self.resumed,
+            "seconds": self.seconds,
+            "evaluations": [asdict(e) for e in self.evaluations],
+            "best": self.evaluations.index(self.best) if self.best else None,
+            "task": dict(self.task.state()),
+        }
+        write_checkpoint(self.file, Checkpoint(self.fingerprint, state, tensors))
+
+    def resume(self) -> None:
+        import torch
+
+        assert self.file is not None
+        checkpoint = read_checkpoint(self.file, fingerprint=self.fingerprint)
+        state, tensors = checkpoint.state, checkpoint.tensors
+        with torch.no_grad():
+            for name, parameter in self.parameters.items():
+                parameter.copy_(tensors[f"weights.{name}"])
+                moments = {
+                    part: tensors[f"adam.{part}.{name}"].to(parameter.device if part != "step" else "cpu")
+                    for part in ("step", "exp_avg", "exp_avg_sq")
+                    if f"adam.{part}.{name}" in tensors
+                }
+                if moments:
+                    self.optimizer.state[parameter] = moments
+        self.best_weights = {
+            name: tensors[f"best.{name}"].to(p.device)
+            for name, p in self.parameters.items()
+            if f"best.{name}" in tensors
+        }
+        self.evaluations = [Evaluated(**e) for e in state["evaluations"]]
+        self.best = None if state["best"] is None else self.evaluations[state["best"]]
+        self.epoch, self.next_batch, self.step = state["epoch"], state["next_batch"], state["step"]
+        self.before, self.resumed = state["seconds"], state["resumed"] + 1
+        self.total = state["total"]
+        self.task.restore(state["task"])
+
+
+def _ignore(event: Event) -> None:
+    """Ignore an event."""
+
+
+@contextlib.contextmanager
+def _locked(folder: Path | None) -> Iterator[None]:
+    """Lock a folder against a second training; the system releases the lock of a killed process."""
+    if folder is None or world()[0]:
+        yield
+        return
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / ".lock")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise TrainingError(
+            f"another process is training into {folder.name!r}; wait for it, or use another folder"
+        ) from error
+    except OSError as error:
+        raise CheckpointError(
+            f"the folder {folder.name!r} for checkpoints cannot be written: {error}"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _factor(step: int, total: int, warmup: float) -> float:
+    """Return the share of the learning rate at a step: linear up, then linear down to 0."""
+    rising = max(1, round(total * warmup))
+    if step < rising:
+        return (step + 1) / rising
+    return max(0.0, (total - step) / max(1, total - rising))

@@ -1,0 +1,241 @@
+"""Records of training methods, and the registry of those that are installed.
+
+A `Method` record adds a method to the queue, the command line and the app. `_OWN` lists the methods of this
+project; another package adds one by an entry point of the group `entail.methods`::
+
+    [project.entry-points."entail.methods"]
+    mine = "my_package.my_module:METHOD"
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, get_args
+
+from entail.errors import JobError
+from entail.progress import ProgressCallback
+from entail.training.card_text import CardText
+from entail.training.fields import Field, changed, config_of, fields_of
+from entail.training.loop.task import Watch
+
+if TYPE_CHECKING:
+    from entail.evaluation.retrieval.paired import QueryFigures
+
+
+GROUP = "entail.methods"
+"""Group of entry points by which other packages add a `Method`."""
+
+_OWN = (
+    *("entail.aeenc.method:AEENC", "entail.gausscse.method:GAUSSCSE"),
+    *("entail.tuning.method:TUNING", "entail.tuning.method:DPR", "entail.arcf.method:ARCF"),
+    "entail.judge.method:JUDGE",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Output, device and callbacks of one training.
+
+    Attributes:
+        out: Folder for the model; None keeps nothing. It is written at the end, over nothing but a model of
+            the same method.
+        work: Folder for checkpoints; default: `out` with the suffix `.training`.
+        resume: Whether to continue from the checkpoint in `work`.
+        device: `auto`, `cpu`, `cuda`, `cuda:1` ...; default: `ENTAIL_DEVICE`.
+        checkpoint_seconds: Seconds between two checkpoints; every epoch also ends with one.
+        data: Names of the data sets, for the card (`entail.training.cards.sources`).
+        progress: Callback for progress.
+        watch: Callback for every step, evaluation and warning.
+        stop: Called after every step; True stops the training there, with a checkpoint.
+    """
+
+    out: Path | None = None
+    work: Path | None = None
+    resume: bool = True
+    device: str | None = None
+    checkpoint_seconds: float = 30.0
+    data: Sequence[str] = ()
+    progress: ProgressCallback | None = None
+    watch: Watch | None = None
+    stop: Callable[[], bool] | None = None
+
+    @property
+    def checkpoints(self) -> Path | None:
+        """Folder for checkpoints, None where none are written."""
+        return self.work or (self.out.with_name(f"{self.out.name}.training") if self.out else None)
+
+
+class RunOptions(TypedDict, total=False):
+    """Fields of `Run` as keywords of a training function."""
+
+    out: Path | None
+    work: Path | None
+    resume: bool
+    device: str | None
+    checkpoint_seconds: float
+    data: Sequence[str]
+    progress: ProgressCallback | None
+    watch: Watch | None
+    stop: Callable[[], bool] | None
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Preview of training data.
+
+    Attributes:
+        counts: Sizes by name, such as queries, positives, negatives.
+        left_out: Reason -> number of examples left out.
+        header: Column names of `rows`.
+        rows: First examples.
+    """
+
+    counts: Mapping[str, int]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A training method.
+
+    Attributes:
+        name: Name in commands, jobs and `entail.json`; letters, digits, hyphens.
+        config: Frozen dataclass of its settings, see `entail.training.fields`.
+        train: Trains on the source's data by a configuration, writes `run.out`, and resumes from `run.work`.
+            Returns its result as JSON values: `counts`, `fitted` and `warnings` are shown.
+        evaluate: Evaluates a model, by name or folder, on the dev part of the data; None without one.
+        source: Dataclass of the training data, see `Source`.
+        title: Title for people.
+        card: Description for model cards; None: the title alone.
+        preview: Returns a preview from the data and a configuration.
+        common: Names of the settings that a form shows first; default: all.
+        presets: Title -> configuration to start from; default: the defaults alone.
+        for_decisions: Title of the preset for training on a team's decisions.
+        encodes: Whether its models are encoders, which can rank.
+        makes: Name of its kind of model for people.
+        use: Clause on the use of a model that is no encoder; commands in backquotes.
+        role: Role of its models.
+        notes: Returns further lines of the command line's report, from a training's result and its folder.
+    """
+
+    name: str
+    config: type[Any]
+    train: Callable[[Any, Any, Run], Mapping[str, Any]]
+    evaluate: Callable[[str | Path, Any, ProgressCallback | None], QueryFigures | None]
+    source: type[Any]
+    title: str = ""
+    card: CardText | None = None
+    preview: Callable[[Any, Any], Preview] | None = None
+    common: tuple[str, ...] = ()
+    presets: Mapping[str, Any] = field(default_factory=dict)
+    for_decisions: str | None = None
+    encodes: bool = True
+    makes: str = "an encoder"
+    use: str = "its package says what for"
+    role: Role = "retriever"
+    notes: Callable[[Mapping[str, Any], Path], Sequence[str]] | None = None
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Fields of the settings."""
+        return fields_of(self.config)
+
+    @property
+    def source_fields(self) -> tuple[Field, ...]:
+        """Fields of the data source."""
+        return fields_of(self.source)
+
+    def configured(self, values: Mapping[str, object]) -> Any:  # noqa: ANN401 - the method's own
+        """Return a configuration from values by name; see `config_of`."""
+        return config_of(self.config, values)
+
+    def changed(self, values: Mapping[str, object]) -> dict[str, Any]:
+        """Return the values that differ from the defaults."""
+        return changed(self.configured(values))
+
+    def reading(self, values: Mapping[str, object]) -> Source:
+        """Return a source from values by name; see `config_of`."""
+        source: Source = config_of(self.source, values)
+        return source
+
+
+@cache
+def methods() -> Mapping[str, Method]:
+    """Return the installed methods by name: this project's, then those of other packages.
+
+    Methods that cannot be loaded, or whose name is taken, are left out; see `broken_methods`.
+    """
+    return _found()[0]
+
+
+def broken_methods() -> Mapping[str, str]:
+    """Return the entry points that cannot be loaded -> the reason."""
+    return _found()[1]
+
+
+def method(name: str) -> Method:
+    """Return a method by name.
+
+    Raises:
+        JobError: If there is no such method; lists the names.
+    """
+    if name in methods():
+        return methods()[name]
+    broken = broken_methods().get(name)
+    reason = f" ({name} cannot be loaded: {broken})" if broken else ""
+    raise JobError(f"no method is called {name!r}; the methods are: {', '.join(methods())}{reason}")
+
+
+@cache
+def _found() -> tuple[Mapping[str, Method], Mapping[str, str]]:
+    found: dict[str, Method] = {}
+    broken: dict[str, str] = {}
+    for place in _OWN:
+        module, _, attribute = place.partition(":")
+        own: Method = getattr(importlib.import_module(module), attribute)
+        found[own.name] = own
+    for entry in metadata.entry_points(group=GROUP):
+        try:
+            loaded = entry.load()
+            if not isinstance(loaded, Method):
+                raise TypeError(f"expected a Method, found {type(loaded).__name__}")
+            if loaded.name in found:
+                raise ValueError(f"there is a method called {loaded.name!r} already")
+            _ = loaded.fields, loaded.source_fields
+        except Exception as error:
+            broken[entry.name] = f"{type(error).__name__}: {error}"
+            continue
+        found[loaded.name] = loaded
+    return found, broken
+
+
+Role = Literal["retriever", "direction", "chains"]
+ROLES: tuple[Role, ...] = get_args(Role)
+"""Roles of models: premise retriever, encoder of Gaussians for directions, scorer of chains."""
+
+
+class Source(Protocol):
+    """Dataclass of training data; its fields are those of `entail.training.fields`.
+
+    A source that also takes names of data sets to download has two further methods. `is_elsewhere` tells
+    such a name from a file (see `entail.jobs.inputs`). `named` turns a name into a value of a field, or says
+    what is expected.
+    """
+
+    def read(self, *, keep: Path | None = None) -> Any:  # noqa: ANN401 - the method's own
+        """Return the training data.
+
+        `read` may also take `progress`, a callback, and `decisions`, a reader of a team's decisions.
+
+        Args:
+            keep: Folder of the job. Data that may change while the job waits is stored there at the first
+                read and read from there afterwards, so that a resumed training continues with the same data.
+        """
+        ...

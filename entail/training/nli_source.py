@@ -1,0 +1,204 @@
+"""Entailment pairs for training and dev, from files or data sets of the Hub."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from entail.errors import SettingsError
+
+if TYPE_CHECKING:
+    from entail.data.nli.pairs import NliPair, NliReading
+    from entail.data.nli.triplets import NliTriplets
+
+
+@dataclass(frozen=True)
+class NliData:
+    """Training data of triplets.
+
+    Attributes:
+        triplets: Training triplets.
+        dev: Pairs to choose the best weights on, may be empty.
+        skipped: Number of training rows with another label, or unreadable.
+        split: Name of the dev pairs.
+    """
+
+    triplets: NliTriplets
+    dev: tuple[NliPair, ...]
+    skipped: int
+    split: str
+
+
+@dataclass(frozen=True)
+class PairData:
+    """Training data of labelled pairs.
+
+    Attributes:
+        pairs: Training pairs in the order of the files.
+        dev: Pairs to choose the best weights on, may be empty.
+        skipped: Number of training rows with another label, or unreadable.
+        split: Name of the dev pairs.
+    """
+
+    pairs: tuple[NliPair, ...]
+    dev: tuple[NliPair, ...]
+    skipped: int
+    split: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairSource:
+    """Labelled pairs: SNLI, MultiNLI, SICK, or columns premise, hypothesis and label; by file or by name.
+
+    Names are those of data sets on the Hub, see `entail.evaluation.nli.sources`: `snli`,
+    `organisation/name@revision:configuration`. Without a revision, a resumed job reads the newest one.
+
+    Raises:
+        SettingsError: If no training pairs are given.
+    """
+
+    pairs: Annotated[
+        Path | None,
+        "Labelled pairs: SNLI, MultiNLI, SICK, CSV, TSV or JSONL, may be gzipped; or a Hub data set: snli, "
+        "multi_nli, organisation/name@revision:configuration",
+    ] = None
+    second: Annotated[Path | None, "Second file or data set of pairs"] = None
+    third: Annotated[Path | None, "Third file or data set of pairs"] = None
+    split: Annotated[
+        str | None,
+        "Training split; default: train of a Hub data set, all of a file",
+    ] = None
+    dev: Annotated[
+        Path | None,
+        "Dev pairs that select the weights and fit the threshold: a file, or a Hub data set",
+    ] = None
+    dev_split: Annotated[
+        str | None,
+        "Dev split, such as validation_matched or TRIAL; default: dev of a Hub data set",
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Check that training pairs are given."""
+        if not self.files:
+            raise SettingsError(
+                "expected --pairs FILE, or the name of a data set on the Hub; give entailment pairs to learn "
+                "from"
+            )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Training files."""
+        return tuple(file for file in (self.pairs, self.second, self.third) if file is not None)
+
+    def is_elsewhere(self, given: Path) -> bool:
+        """Return whether this is the name of a data set on the Hub, not a file."""
+        from entail.evaluation.nli.sources import is_on_hub
+
+        return is_on_hub(str(given))
+
+    @staticmethod
+    def named(name: str) -> Path:
+        """Return the name of a data set on the Hub as a value of a field, without a look at the Hub.
+
+        Raises:
+            SettingsError: If it is no such name, or the name of an existing file.
+        """
+        from entail.data.reading import shorten
+        from entail.evaluation.nli.sources import ALIASES, is_on_hub
+
+        try:
+            if is_on_hub(name):
+                return Path(name)
+            taken = Path(name).exists()
+        except OSError:  # longer than any name of a file may be
+            taken = False
+        if taken:
+            raise SettingsError(
+                f"a file or folder here is called {name!r} and would be read instead; take it as a file, or "
+                f"name the data set with its organisation: {ALIASES.get(name, f'organisation/{name}')}"
+            )
+        raise SettingsError(
+            f"expected the name of a data set on the Hub ({', '.join(ALIASES)}, or "
+            f"organisation/name@revision:configuration), found {shorten(name)!r}"
+        )
+
+    def read_pairs(self) -> PairData:
+        """Return the pairs of all labels.
+
+        Raises:
+            EntailError: If a file or a data set cannot be read, or has no such split.
+        """
+        readings = [self._reading(file, self.split, "train") for file in self.files]
+        return PairData(
+            pairs=tuple(pair for reading in readings for pair in reading.pairs),
+            dev=tuple(self._reading(self.dev, self.dev_split, "dev").pairs) if self.dev else (),
+            skipped=sum(reading.skipped for reading in readings),
+            split=self._called(self.dev, self.dev_split) if self.dev else "",
+        )
+
+    def _reading(self, given: Path, split: str | None, usual: str) -> NliReading:
+        from entail.evaluation.nli.sources import load_nli
+
+        on_hub = self.is_elsewhere(given)
+        return load_nli(str(given) if on_hub else given, split=split or (usual if on_hub else None))
+
+    def _called(self, given: Path, split: str | None) -> str:
+        name = str(given) if self.is_elsewhere(given) else given.name
+        return f"{name}, {split}" if split else name
+
+    def __str__(self) -> str:
+        return ", ".join(self._called(file, self.split) for file in self.files)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NliSource(PairSource):
+    """Entailment pairs, each with a contradicted hypothesis of its premise where there is one."""
+
+    limit: Annotated[int | None, "Maximum number of triplets"] = None
+
+    def __post_init__(self) -> None:
+        """Check that training pairs are given."""
+        PairSource.__post_init__(self)
+        require_some(self.limit)
+
+    def read(self, *, keep: Path | None = None) -> NliData:
+        """Return the data.
+
+        Raises:
+            EntailError: If a file or a data set cannot be read, or has no such split.
+        """
+        from dataclasses import replace
+
+        from entail.data.nli.triplets import nli_triplets
+
+        whole = self.read_pairs()
+        triplets = nli_triplets(whole.pairs)
+        if self.limit is not None:
+            triplets = replace(triplets, triplets=triplets.triplets[: self.limit])
+        return NliData(triplets=triplets, dev=whole.dev, skipped=whole.skipped, split=whole.split)
+
+    def __str__(self) -> str:
+        return (f"the first {self.limit:,} triplets of " if self.limit else "") + PairSource.__str__(self)
+
+
+def require_some(limit: int | None) -> None:
+    """Check a limit of training examples.
+
+    Raises:
+        SettingsError: If it is below 2.
+    """
+    if limit is not None and limit < 2:
+        raise SettingsError(f"limit: expected at least 2, found {limit}")
+
+
+def evenly(rows: Sequence[Any], count: int | None) -> tuple[Any, ...]:
+    """Return `count` rows, spread evenly: the first ones of a file come from few articles.
+
+    >>> evenly("abcdef", 3)
+    ('a', 'c', 'e')
+    """
+    if count is None or count >= len(rows):
+        return tuple(rows)
+    return tuple(rows[at * len(rows) // count] for at in range(count))

@@ -1,0 +1,172 @@
+"""Result of a training, and the fitting of its weights, shared by all methods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+
+import numpy as np
+
+from entail.encoders.catalogue import EncoderEntry
+from entail.index.protocol import Ints
+from entail.training.adapters.tower import Lora
+from entail.training.loop.distributed import world
+from entail.training.loop.fit import Fitted, Schedule, fit
+from entail.training.loop.task import Task
+from entail.training.method import Run
+
+if TYPE_CHECKING:
+    from torch.nn import Parameter
+
+
+class Settings(Protocol):
+    """Fields that the configuration of every method has."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def epochs(self) -> int:
+        """Number of epochs."""
+        ...
+
+    @property
+    def highest_rate(self) -> float:
+        """Highest learning rate."""
+        ...
+
+    @property
+    def weight_decay(self) -> float:
+        """AdamW weight decay."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Random seed."""
+        ...
+
+
+C = TypeVar("C", bound=Settings)
+
+
+class Adapted(Protocol):
+    """Fields of a configuration that choose the trained weights."""
+
+    @property
+    def tuning(self) -> Literal["lora", "full"]:
+        """`lora` for an adapter, `full` for every weight."""
+        ...
+
+    @property
+    def rank(self) -> int:
+        """Rank of the adapter."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(Generic[C]):
+    """Result of a training over all its resumptions; methods add fields.
+
+    Attributes:
+        config: Settings.
+        fitted: Evaluations and times.
+        counts: Sizes of the training data by name.
+        warnings: Warnings for people.
+        folder: Folder of the model; None if it was not written.
+        data: Names of the data sets, for the card.
+    """
+
+    config: C
+    fitted: Fitted
+    counts: Mapping[str, int]
+    warnings: tuple[str, ...]
+    folder: Path | None
+    data: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict, without the path of the folder."""
+        return {
+            "config": asdict(self.config),
+            "fitted": asdict(self.fitted),
+            "counts": dict(self.counts),
+            "warnings": list(self.warnings),
+            "name": self.folder.name if self.folder else None,
+        }
+
+
+def lora_of(config: Adapted) -> Lora | None:
+    """Return the form of the trained adapter; None where every weight is trained."""
+    return Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None
+
+
+def fit_method(
+    task: Task,
+    parameters: Mapping[str, Parameter],
+    config: Settings,
+    *,
+    base: EncoderEntry,
+    bound_to: Mapping[str, str],
+    run: Run,
+    epochs: int | None = None,
+    warmup: float = Schedule.warmup,
+    max_gradient_norm: float = Schedule.max_gradient_norm,
+    evaluate_steps: int | None = None,
+    patience: int | None = None,
+) -> Fitted:
+    """Fit weights to the task of a method.
+
+    Args:
+        task: Batches, loss and evaluation.
+        parameters: Trained weights by name.
+        config: Settings; a checkpoint is bound to every one of them.
+        base: Model that the weights start from; a checkpoint is bound to its revision.
+        bound_to: Further names and values that a checkpoint is bound to.
+        run: Output folder, device and callbacks.
+        epochs: Number of epochs; default: as the settings say.
+        warmup: Share of all steps in which the learning rate rises.
+        max_gradient_norm: Length to which longer gradients are cut.
+        evaluate_steps: Steps between two evaluations within an epoch; None or 0 for none.
+        patience: Evaluations without a better score before it stops; None never stops early.
+    """
+    rank, _ = world()
+    return fit(
+        task,
+        parameters,
+        Schedule(
+            epochs=config.epochs if epochs is None else epochs,
+            learning_rate=config.highest_rate,
+            warmup=warmup,
+            weight_decay=config.weight_decay,
+            max_gradient_norm=max_gradient_norm,
+            evaluate_steps=evaluate_steps or None,
+            checkpoint_seconds=run.checkpoint_seconds,
+            seed=config.seed,
+        ),
+        folder=run.checkpoints,
+        fingerprint={
+            "base": str(base.revision),
+            **bound_to,
+            **{f"config.{name}": str(value) for name, value in asdict(config).items()},
+        },
+        resume=run.resume,
+        patience=patience,
+        progress=None if rank else run.progress,
+        watch=run.watch,
+        stop=run.stop,
+    )
+
+
+def sample_indices(size: int, count: int) -> Ints:
+    """Sample dev examples for choosing the best weights: the same for every seed, so that seeds compare.
+
+    >>> sample_indices(3, 0).tolist()
+    [0, 1, 2]
+
+    Args:
+        size: Number of dev examples.
+        count: Size of the sample; 0 for all.
+    """
+    if not count or size <= count:
+        return np.arange(size)
+    return np.sort(np.random.default_rng(0).permutation(size)[:count])

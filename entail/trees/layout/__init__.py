@@ -1,0 +1,1 @@
+"""Positions and appearance of the nodes of a tree."""

@@ -1,0 +1,1 @@
+"""Event log of a tree: acts, checks, replay."""

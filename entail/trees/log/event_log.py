@@ -1,0 +1,378 @@
+"""Event logs of the trees in a database: append with optimistic concurrency, undo, redo, list."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from entail.errors import ActError, CorpusError, UnknownTreeError
+from entail.trees.log.acts import (
+    Act,
+    AnyAct,
+    Create,
+    Event,
+    Evidence,
+    Redo,
+    Undo,
+    act_from_json,
+    act_to_json,
+    evidence_from_json,
+    evidence_to_json,
+)
+from entail.trees.log.checks import check_create
+from entail.trees.log.replay import History, replay
+from entail.trees.log.tree import Tree
+from entail.trees.store import schema
+from entail.trees.store.authors import enter, vouched
+from entail.trees.store.database import Database
+
+CACHED_HISTORIES = 256
+"""Histories in the cache of a `TreeLog`, which evicts the least recently used."""
+
+_TREE_ID = re.compile(r"[0-9a-f]{8}")
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSummary:
+    """Summary of a tree for lists.
+
+    Attributes:
+        id: Eight hexadecimal digits.
+        corpus_id: Corpus of its premises, None for none.
+        hypothesis: Text of the root.
+        seq: Seq of the last event.
+        created_at: Time of creation, in UTC.
+        created_by: Author who created it.
+        changed_at: Time of the last event, in UTC.
+        changed_by: Author of the last event.
+        authors: All authors, in order of their first act.
+        premises: Number of leaves.
+        steps: Number of nodes with premises.
+        judgements: Number of judgements in force.
+        archived: Whether it is archived.
+        example: Whether it is bundled or imported.
+    """
+
+    id: str
+    corpus_id: str | None
+    hypothesis: str
+    seq: int
+    created_at: datetime
+    created_by: str
+    changed_at: datetime
+    changed_by: str
+    authors: tuple[str, ...]
+    premises: int
+    steps: int
+    judgements: int
+    archived: bool
+    example: bool
+
+
+def summarise(history: History) -> dict[str, Any]:
+    """Return the columns of the table `trees` that follow from the log."""
+    tree: Tree = history.tree
+    first, last = history.events[0], history.events[-1]
+    return {
+        "hypothesis": tree.root.text,
+        "seq": last.seq,
+        "created_at": first.at,
+        "created_by": first.author,
+        "changed_at": last.at,
+        "changed_by": last.author,
+        "authors": list(dict.fromkeys(event.author for event in history.events)),
+        "premises": sum(node.kind == "premise" for node in tree.nodes.values()),
+        "steps": sum(bool(node.children) for node in tree.nodes.values()),
+        "judgements": len(tree.judgements),
+    }
+
+
+def read_events(connection: sa.Connection, tree_id: str, *, after: int = 0) -> list[Event]:
+    """Return the events of a tree after a seq, in order, without their evidence."""
+    table = schema.events
+    rows = (
+        sa.select(table.c.seq, table.c.author, table.c.at, table.c.act, table.c.payload, table.c.verified)
+        .where(table.c.tree_id == tree_id, table.c.seq > after)
+        .order_by(table.c.seq)
+    )
+    return [
+        Event(seq=seq, author=author, at=at, act=act_from_json(kind, payload), verified=verified)
+        for seq, author, at, kind, payload, verified in connection.execute(rows)
+    ]
+
+
+def insert_trees(
+    connection: sa.Connection,
+    acts: Iterable[Create],
+    *,
+    author: str,
+    corpus_id: str | None,
+    example: bool = False,
+) -> list[str]:
+    """Create trees in the caller's transaction and return their ids, in order.
+
+    Raises:
+        ActError: If one of them is invalid.
+        CorpusError: If there is no such corpus.
+    """
+    at = datetime.now(UTC)
+    name = enter(connection, author)
+    if (
+        corpus_id is not None
+        and connection.scalar(sa.select(schema.corpora.c.id).where(schema.corpora.c.id == corpus_id)) is None
+    ):
+        raise CorpusError(f"there is no corpus {corpus_id!r}")
+    taken = set(connection.scalars(sa.select(schema.trees.c.id)))
+    trees: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
+    for act in acts:
+        check_create(act)
+        tree_id = secrets.token_hex(4)
+        while tree_id in taken:
+            tree_id = secrets.token_hex(4)
+        taken.add(tree_id)
+        event = Event(seq=1, author=name, at=at, act=act, verified=vouched(author))
+        trees.append(
+            {"id": tree_id, "corpus_id": corpus_id, "example": example, **summarise(replay([event]))}
+        )
+        events.append(_row(tree_id, event))
+    if trees:
+        connection.execute(sa.insert(schema.trees), trees)
+        connection.execute(sa.insert(schema.events), events)
+    return [tree["id"] for tree in trees]
+
+
+def _row(tree_id: str, event: Event, evidence: Evidence | None = None) -> dict[str, Any]:
+    return {
+        "tree_id": tree_id,
+        "seq": event.seq,
+        "author": event.author,
+        "at": event.at,
+        "act": event.act.kind,
+        "payload": act_to_json(event.act),
+        "evidence": evidence_to_json(evidence),
+        "verified": event.verified,
+    }
+
+
+class TreeLog:
+    """Trees of a database; one object can be shared by all threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._histories: OrderedDict[str, History] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def writable(self) -> bool:
+        """Whether trees can be created here."""
+        return not self._database.read_only
+
+    def takes_acts(self, tree_id: str) -> bool:
+        """Return whether this tree can be changed, as far as that is known beforehand."""
+        return self.writable
+
+    def create(self, act: Create, *, author: str, corpus_id: str | None = None, example: bool = False) -> str:
+        """Create a tree and return its id.
+
+        Raises:
+            ActError: If the act or the author's name is invalid.
+            CorpusError: If there is no such corpus.
+            DatabaseError: If the database cannot be written.
+        """
+        return self.create_all([act], author=author, corpus_id=corpus_id, example=example)[0]
+
+    def create_all(
+        self, acts: Iterable[Create], *, author: str, corpus_id: str | None = None, example: bool = False
+    ) -> list[str]:
+        """Create trees, all or none, and return their ids in order; raises as `create`."""
+        with self._database.writing() as connection:
+            return insert_trees(connection, acts, author=author, corpus_id=corpus_id, example=example)
+
+    def history(self, tree_id: str) -> History:
+        """Return a tree with its whole log; only new events are read from the database.
+
+        Raises:
+            UnknownTreeError: If there is no such tree.
+            DatabaseError: If the database cannot be read.
+        """
+        with self._database.reading() as connection:
+            history = self._current(connection, tree_id)
+        self._cache(tree_id, history)
+        return history
+
+    def act(
+        self, tree_id: str, act: Act, *, author: str, base: int, evidence: Evidence | None = None
+    ) -> History:
+        """Save an act that the author made on the tree at seq `base`; it is on disk on return.
+
+        Raises:
+            ConflictError: If a later event conflicts with the act; nothing is saved.
+            ActError: If the act is invalid on the current tree.
+            UnknownTreeError: If there is no such tree.
+            DatabaseError: If the database cannot be written.
+        """
+        if act.kind in (Undo.kind, Redo.kind):
+            raise ActError("use the methods undo and redo")
+
+        def decide(history: History, _author: str) -> AnyAct:
+            history.check_current(act, base=base)
+            return act
+
+        return self._append(tree_id, author, decide, evidence)
+
+    def undo(self, tree_id: str, *, author: str) -> History:
+        """Undo the author's last act.
+
+        Raises:
+            UndoError: If there is none, or a later act depends on it.
+            UnknownTreeError: If there is no such tree.
+            DatabaseError: If the database cannot be written.
+        """
+        return self._append(tree_id, author, History.plan_undo)
+
+    def redo(self, tree_id: str, *, author: str) -> History:
+        """Redo the act that the author undid last; raises as `undo`."""
+        return self._append(tree_id, author, History.plan_redo)
+
+    def evidence(self, tree_id: str, *, seqs: Collection[int] | None = None) -> Mapping[int, Evidence]:
+        """Return the evidence of the judgements, by seq; with `seqs`, of these acts only.
+
+        Raises:
+            UnknownTreeError: If there is no such tree.
+        """
+        table = schema.events
+        rows = (
+            sa.select(table.c.seq, table.c.evidence)
+            .where(table.c.tree_id == tree_id, table.c.evidence.is_not(None))
+            .order_by(table.c.seq)
+        )
+        if seqs is not None:
+            rows = rows.where(table.c.seq.in_(list(seqs)))
+        with self._database.reading() as connection:
+            self._tree_row(connection, tree_id)
+            found = {seq: evidence_from_json(payload) for seq, payload in connection.execute(rows)}
+        return {seq: evidence for seq, evidence in found.items() if evidence is not None}
+
+    def summary(self, tree_id: str) -> TreeSummary:
+        """Return the summary of a tree.
+
+        Raises:
+            UnknownTreeError: If there is no such tree.
+        """
+        with self._database.reading() as connection:
+            return _summary(self._tree_row(connection, tree_id))
+
+    def trees(self, *, corpus_id: str | None = None, archived: bool = False) -> list[TreeSummary]:
+        """Return the trees of one corpus or of all, the last changed first.
+
+        With `archived`, only archived ones.
+        """
+        table = schema.trees
+        query = sa.select(table).where(
+            table.c.archived_at.is_not(None) if archived else table.c.archived_at.is_(None)
+        )
+        if corpus_id is not None:
+            query = query.where(table.c.corpus_id == corpus_id)
+        query = query.order_by(table.c.changed_at.desc(), table.c.hypothesis, table.c.id)
+        with self._database.reading() as connection:
+            return [_summary(row) for row in connection.execute(query)]
+
+    def archive(self, tree_id: str, *, author: str, archived: bool = True) -> None:
+        """Archive or restore a tree; its log is unchanged.
+
+        Raises:
+            UnknownTreeError: If there is no such tree.
+        """
+        with self._database.writing() as connection:
+            self._tree_row(connection, tree_id)
+            connection.execute(
+                sa.update(schema.trees)
+                .where(schema.trees.c.id == tree_id)
+                .values(
+                    archived_at=datetime.now(UTC) if archived else None,
+                    archived_by=enter(connection, author) if archived else None,
+                )
+            )
+
+    def _append(
+        self,
+        tree_id: str,
+        author: str,
+        decide: Callable[[History, str], AnyAct],
+        evidence: Evidence | None = None,
+    ) -> History:
+        with self._database.writing() as connection:
+            self._tree_row(connection, tree_id, lock=True)
+            name = enter(connection, author)
+            history = self._current(connection, tree_id)
+            act = decide(history, name)
+            # Times are monotonic even if a clock was set back or another machine's differs.
+            at = max(datetime.now(UTC), history.events[-1].at)
+            event = Event(seq=history.seq + 1, author=name, at=at, act=act, verified=vouched(author))
+            after = history.extend([event])
+            connection.execute(sa.insert(schema.events).values(_row(tree_id, event, evidence)))
+            connection.execute(
+                sa.update(schema.trees).where(schema.trees.c.id == tree_id).values(summarise(after))
+            )
+        self._cache(tree_id, after)
+        return after
+
+    def _current(self, connection: sa.Connection, tree_id: str) -> History:
+        """Return the history in this transaction."""
+        with self._lock:
+            known = self._histories.get(tree_id)
+        if known is not None:
+            # The last known event is read again: another log may have been restored under the same id.
+            events = read_events(connection, tree_id, after=known.seq - 1)
+            if events and _same(events[0], known.events[-1]):
+                return known.extend(events[1:])
+        events = read_events(connection, tree_id) if _TREE_ID.fullmatch(tree_id) else []
+        if not events:
+            raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
+        return replay(events)
+
+    def _cache(self, tree_id: str, history: History) -> None:
+        with self._lock:
+            known = self._histories.get(tree_id)
+            if (
+                known is None
+                or known.seq <= history.seq
+                or not _same(known.event(history.seq), history.events[-1])
+            ):
+                self._histories[tree_id] = history
+            self._histories.move_to_end(tree_id)
+            while len(self._histories) > CACHED_HISTORIES:
+                self._histories.popitem(last=False)
+
+    @staticmethod
+    def _tree_row(connection: sa.Connection, tree_id: str, *, lock: bool = False) -> sa.Row[Any]:
+        query = sa.select(schema.trees).where(schema.trees.c.id == tree_id)
+        row = (
+            connection.execute(query.with_for_update() if lock else query).first()
+            if _TREE_ID.fullmatch(tree_id)
+            else None
+        )
+        if row is None:
+            raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
+        return row
+
+
+def _same(one: Event, other: Event) -> bool:
+    return (one.seq, one.author, one.at, one.act) == (other.seq, other.author, other.at, other.act)
+
+
+def _summary(row: sa.Row[Any]) -> TreeSummary:
+    values = row._mapping
+    shown: dict[str, Any] = {field.name: values.get(field.name) for field in fields(TreeSummary)}
+    return TreeSummary(
+        **{**shown, "authors": tuple(values["authors"]), "archived": values["archived_at"] is not None}
+    )

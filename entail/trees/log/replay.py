@@ -1,0 +1,301 @@
+"""Replay of a log: its acts in force, the resulting tree, undo and redo.
+
+Undo and redo are events like any other. An act is *in force* unless it is undone. The tree results from the
+acts in force in order of seq, so an undo and a redo restore the same tree, with the same ids and order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from entail.errors import ActError, ConflictError, TreeError, UndoError
+from entail.trees.log.acts import Accept, Act, Conclude, Create, Event, Redo, Undo, Write
+from entail.trees.log.checks import check
+from entail.trees.log.footprint import Footprint, footprint
+from entail.trees.log.tree import ROOT, Tree, TreeBuilder
+from entail.trees.log.wording import describe
+
+
+@dataclass(frozen=True)
+class History:
+    """Immutable log with the resulting tree; `extend` returns a longer one.
+
+    Attributes:
+        events: All events, seq 1, 2, 3 ...
+        tree: Tree that results from the acts in force.
+        footprints: Seq -> footprint of the acts in force.
+        out_of_force: Seqs of the undone acts.
+        texts: Node id -> original text, also of removed nodes; for descriptions.
+    """
+
+    events: tuple[Event, ...]
+    tree: Tree
+    footprints: dict[int, Footprint] = field(repr=False)
+    out_of_force: frozenset[int]
+    texts: dict[str, str] = field(repr=False)
+
+    @property
+    def seq(self) -> int:
+        """Seq of the last event."""
+        return self.events[-1].seq
+
+    def event(self, seq: int) -> Event:
+        """Return the event with this seq."""
+        return self.events[seq - 1]
+
+    def extend(self, events: Sequence[Event]) -> History:
+        """Return the history with these events after it.
+
+        Acts are applied on top; an undo or redo replays the log, for order matters.
+
+        Raises:
+            TreeError: If the events do not continue the log's seqs.
+        """
+        if not events:
+            return self
+        if any(isinstance(event.act, Undo | Redo) for event in events):
+            return replay((*self.events, *events))
+        _check_seqs(events, after=self.seq)
+        return _apply_all(self, events)
+
+    def undoable(self, author: str) -> Event | None:
+        """Return the author's last act that is in force, None without one; a tree's creation stays."""
+        own = (
+            e
+            for e in reversed(self.events)
+            if e.author == author and not isinstance(e.act, Undo | Redo | Create)
+        )
+        return next((e for e in own if e.seq not in self.out_of_force), None)
+
+    def redoable(self, author: str) -> Event | None:
+        """Return the act that the author undid last, None if they acted since or have redone it."""
+        undone: list[int] = []
+        for event in self.events:
+            if event.author != author:
+                continue
+            if isinstance(event.act, Undo):
+                undone.append(event.act.seq)
+            elif isinstance(event.act, Redo):
+                undone = [seq for seq in undone if seq != event.act.seq]
+            else:
+                undone.clear()
+        return self.event(undone[-1]) if undone else None
+
+    def plan_undo(self, author: str) -> Undo:
+        """Return the undo of the author's last act.
+
+        Raises:
+            UndoError: If there is none, or a later act in force depends on it; that act is named.
+        """
+        target = self.undoable(author)
+        if target is None:
+            raise UndoError("there is no act of yours to undo")
+        wrote = self.footprints[target.seq].writes
+        for later in self.events[target.seq :]:
+            if later.seq in self.footprints and self.footprints[later.seq].reads & wrote:
+                raise UndoError(
+                    f"cannot undo: you {self.describe(target)}, and a later act depends on it "
+                    f"({self.describe(later, with_author=True)})"
+                )
+        undo = Undo(seq=target.seq)
+        self._rehearse(undo, author, target, "undo")
+        return undo
+
+    def plan_redo(self, author: str) -> Redo:
+        """Return the redo of the act that the author undid last.
+
+        Raises:
+            UndoError: If there is nothing to redo, or a later event conflicts with it.
+        """
+        target = self.redoable(author)
+        if target is None:
+            raise UndoError("there is no act of yours to redo")
+        undone_at = max(e.seq for e in self.events if isinstance(e.act, Undo) and e.act.seq == target.seq)
+        then = self._footprint_before(undone_at, target.seq)
+        for later, print_ in self._changes(since=undone_at):
+            if print_.writes & then.reads or print_.reads & then.writes:
+                raise UndoError(
+                    f"cannot redo: you {self.describe(target)}, but the tree has changed since "
+                    f"({self.describe(later, with_author=True)})"
+                )
+        redo = Redo(seq=target.seq)
+        self._rehearse(redo, author, target, "redo")
+        return redo
+
+    def check_current(self, act: Act, *, base: int) -> None:
+        """Check that an act made on version `base` is valid on this version.
+
+        Raises:
+            ConflictError: If it was valid on `base`, but later events conflict with it; they are named.
+            ActError: If the act is invalid on this version.
+            TreeError: If there is no version `base`.
+        """
+        if not 1 <= base <= self.seq:
+            raise TreeError(f"the tree has the versions 1 to {self.seq}, found {base}; load it again")
+        changes = list(self._changes(since=base))
+        if not changes:
+            check(self.tree, act)
+            return
+        seen = replay(self.events[:base])
+        try:
+            reads = footprint(seen.tree, act, seq=self.seq + 1).reads
+        except ActError:  # it names something that its author had not seen
+            reads = frozenset()
+        self._refuse_if([event for event, print_ in changes if print_.writes & reads])
+        try:
+            check(self.tree, act)
+        except ActError as error:
+            self._refuse_if(self._spoilers(act, seen), cause=error)
+            raise
+
+    def _refuse_if(self, touched: Sequence[Event], *, cause: ActError | None = None) -> None:
+        if touched:
+            lines = tuple(self.describe(event, with_author=True) for event in touched)
+            raise ConflictError(
+                "not saved: " + "; ".join(lines) + (f" ({cause})" if cause else ""),
+                changes=lines,
+            ) from cause
+
+    def _spoilers(self, act: Act, seen: History) -> list[Event]:
+        """Return the event that made an act invalid; none if it never was valid."""
+        for event in (None, *self.events[seen.seq :]):
+            after = seen if event is None else seen.extend([event])
+            try:
+                check(after.tree, act)
+            except ActError:
+                return [] if event is None else [event]
+            seen = after
+        return []
+
+    def describe(self, event: Event, *, with_author: bool = False) -> str:
+        """Return a description of an event."""
+        act = event.act
+        words = (
+            describe(self.event(act.seq).act, self.texts)
+            if isinstance(act, Undo | Redo)
+            else describe(act, self.texts)
+        )
+        if isinstance(act, Undo | Redo):
+            words = f"{'undid' if isinstance(act, Undo) else 'redid'}: {words}"
+        return f"{event.author} {words} at {event.at:%H:%M:%S} UTC" if with_author else words
+
+    def _changes(self, *, since: int) -> Iterable[tuple[Event, Footprint]]:
+        """Yield the events after `since` that changed the tree; an act undone and redone did not."""
+        if since == self.seq:
+            return
+        out_then = _out_of_force(self.events[:since])
+        last_turn = {e.act.seq: e.seq for e in self.events[since:] if isinstance(e.act, Undo | Redo)}
+        for event in self.events[since:]:
+            if isinstance(event.act, Undo | Redo):
+                target = event.act.seq
+                turned = (target in out_then) != (target in self.out_of_force)
+                if target <= since and turned and last_turn[target] == event.seq:
+                    now = self.footprints.get(target)
+                    yield event, now or self._footprint_before(event.seq, target)
+            elif event.seq in self.footprints:
+                yield event, self.footprints[event.seq]
+
+    def _footprint_before(self, seq: int, target: int) -> Footprint:
+        """Return the footprint of an act in force just before the event `seq`."""
+        return replay(self.events[: seq - 1]).footprints[target]
+
+    def _rehearse(self, act: Undo | Redo, author: str, target: Event, verb: str) -> None:
+        event = Event(seq=self.seq + 1, author=author, at=target.at, act=act)
+        try:
+            replay((*self.events, event), strict_from=target.seq)
+        except ActError as error:
+            raise UndoError(
+                f"cannot {verb}: you {self.describe(target)}, and a later act would become invalid ({error})"
+            ) from error
+
+
+def replay(events: Sequence[Event], *, strict_from: int | None = None) -> History:
+    """Return what a log adds up to.
+
+    With `strict_from`, every act in force from that seq on is checked against the tree it meets.
+
+    Raises:
+        TreeError: If the log is empty, does not begin with `create`, or its seqs are not 1, 2, 3 ...
+        ActError: If an act does not fit the tree it meets.
+    """
+    if not events or not isinstance(events[0].act, Create):
+        raise TreeError("a log starts with the act that creates the tree")
+    _check_seqs(events, after=0)
+    empty = History((), Tree({}), {}, _out_of_force(events), {})
+    return _apply_all(empty, events, strict_from=strict_from)
+
+
+def _out_of_force(events: Sequence[Event]) -> frozenset[int]:
+    """Return the seqs of the acts that are undone after these events.
+
+    Raises:
+        TreeError: If an undo or redo is not of an earlier act of its author that it can turn.
+    """
+    out: set[int] = set()
+    for event in events:
+        act = event.act
+        if not isinstance(act, Undo | Redo):
+            continue
+        target = events[act.seq - 1] if 1 < act.seq < event.seq else None
+        undone = act.seq in out
+        if (
+            target is None
+            or isinstance(target.act, Undo | Redo)
+            or target.author != event.author
+            or undone == isinstance(act, Undo)
+        ):
+            raise TreeError(
+                f"event {event.seq} of the log cannot {act.kind} act {act.seq}; the log is damaged"
+            )
+        (out.add if isinstance(act, Undo) else out.discard)(act.seq)
+    return frozenset(out)
+
+
+def _check_seqs(events: Sequence[Event], *, after: int) -> None:
+    found = [event.seq for event in events]
+    expected = list(range(after + 1, after + 1 + len(events)))
+    if found != expected:
+        raise TreeError(
+            f"the log should go on with seq {expected[0]} to {expected[-1]}, found {found[0]} to {found[-1]}"
+        )
+
+
+def _apply_all(history: History, events: Sequence[Event], *, strict_from: int | None = None) -> History:
+    builder = TreeBuilder(history.tree)
+    footprints, texts = dict(history.footprints), dict(history.texts)
+    for event in events:
+        act = event.act
+        if isinstance(act, Undo | Redo):
+            continue
+        texts.update(_said(act, event.seq))
+        if event.seq in history.out_of_force:
+            continue
+        before = builder.peek()
+        if strict_from is not None and event.seq >= strict_from and not isinstance(act, Create):
+            check(before, act)
+        try:
+            footprints[event.seq] = footprint(before, act, seq=event.seq)
+            builder.apply(act, seq=event.seq, author=event.author)
+        except (LookupError, TypeError, ValueError) as error:
+            raise TreeError(f"event {event.seq} does not fit its tree; the log is damaged") from error
+    return History(
+        events=(*history.events, *events),
+        tree=builder.freeze(seq=events[-1].seq),
+        footprints=footprints,
+        out_of_force=history.out_of_force,
+        texts=texts,
+    )
+
+
+def _said(act: Act, seq: int) -> dict[str, str]:
+    """Return the sentences that an act puts into nodes, by node id."""
+    match act:
+        case Create(hypothesis=hypothesis, nodes=nodes):
+            return {ROOT: hypothesis, **{f"{ROOT}.{i + 1}": given.text for i, given in enumerate(nodes)}}
+        case Accept(premise=premise):
+            return {f"n{seq}": premise.text}
+        case Write(text=text) | Conclude(text=text):
+            return {f"n{seq}": text}
+        case _:
+            return {}

@@ -1,0 +1,294 @@
+"""State of a tree: nodes, judgements, and the effect of each act on them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Literal
+
+from entail.data.records import Premise
+from entail.data.text import fold
+from entail.errors import ActError
+from entail.trees.log.acts import (
+    Accept,
+    Act,
+    Conclude,
+    Create,
+    Edit,
+    Finish,
+    Move,
+    Reject,
+    Remove,
+    Reorder,
+    Write,
+)
+
+ROOT = "n1"
+"""Id of the hypothesis, which the first act makes."""
+
+Kind = Literal["hypothesis", "intermediate", "premise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Node of a tree.
+
+    Attributes:
+        id: `n12` for the node made by the act with seq 12; `n1.3` for the third node of an imported tree.
+        text: Current sentence.
+        parent: Id of the node that it explains; None for the hypothesis and for loose nodes.
+        children: Ids of the premises, in order.
+        origin: Kind of the act that made it: `create`, `accept`, `write` or `conclude`.
+        author: Author of that act.
+        seq: Seq of that act.
+        key: Key of the corpus premise; None for own statements, also after an edit.
+        label: Id in the imported file.
+    """
+
+    id: str
+    text: str
+    parent: str | None
+    children: tuple[str, ...]
+    origin: str
+    author: str
+    seq: int
+    key: str | None = None
+    label: str | None = None
+
+    @property
+    def folded(self) -> str:
+        """Sentence folded for comparison, see `fold`."""
+        return fold(self.text)
+
+    @property
+    def kind(self) -> Kind:
+        """Hypothesis (root), intermediate conclusion or premise (leaf)."""
+        if self.id == ROOT:
+            return "hypothesis"
+        return "intermediate" if self.children or self.origin == "conclude" else "premise"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Judgement of an author on a premise for a node.
+
+    Attributes:
+        premise: Judged premise.
+        accepted: True if accepted, False if rejected.
+        author: Author.
+        seq: Seq of the act.
+        query: Text of the node at that time.
+    """
+
+    premise: Premise
+    accepted: bool
+    author: str
+    seq: int
+    query: str
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Immutable state that results from a log.
+
+    Attributes:
+        nodes: Id -> node, the hypothesis first.
+        judgements: (node id, premise key) -> current judgement.
+        finished: Finished nodes, with the seq of the act.
+        source: Other fields of an imported row.
+        seq: Seq of the last event, undone or not.
+    """
+
+    nodes: Mapping[str, Node]
+    judgements: Mapping[tuple[str, str], Judgement] = field(default_factory=dict)
+    finished: Mapping[str, int] = field(default_factory=dict)
+    source: Mapping[str, Any] = field(default_factory=dict)
+    seq: int = 0
+
+    @property
+    def root(self) -> Node:
+        """Hypothesis."""
+        return self.nodes[ROOT]
+
+    def node(self, node_id: str) -> Node:
+        """Return a node.
+
+        Raises:
+            ActError: If the tree has no such node.
+        """
+        if node_id not in self.nodes:
+            raise ActError(f"the tree has no node {node_id}; it may have been removed")
+        return self.nodes[node_id]
+
+    def walk(self, start: str = ROOT) -> Iterator[Node]:
+        """Yield a node and all below it, depth first, each before its premises."""
+        stack = [start]
+        while stack:
+            node = self.node(stack.pop())
+            yield node
+            stack.extend(reversed(node.children))
+
+    def ancestors(self, node_id: str) -> tuple[Node, ...]:
+        """Return the nodes above, nearest first."""
+        above: list[Node] = []
+        parent = self.node(node_id).parent
+        while parent is not None:
+            above.append(self.nodes[parent])
+            parent = self.nodes[parent].parent
+        return tuple(above)
+
+    @cached_property
+    def loose(self) -> tuple[str, ...]:
+        """Ids of the nodes without a parent, except the hypothesis."""
+        return tuple(node.id for node in self.nodes.values() if node.parent is None and node.id != ROOT)
+
+    @cached_property
+    def folded(self) -> Mapping[str, str]:
+        """Folded text -> id of the first node with it."""
+        texts: dict[str, str] = {}
+        for node in self.nodes.values():
+            texts.setdefault(fold(node.text), node.id)
+        return MappingProxyType(texts)
+
+    def judged_on(self, nodes: Collection[Node]) -> list[tuple[str, str]]:
+        """Return the keys of the judgements for these nodes."""
+        ids = {node.id for node in nodes}
+        return [place for place in self.judgements if place[0] in ids]
+
+    def accepted_by(self, nodes: Collection[Node]) -> list[tuple[str, str]]:
+        """Return the keys of the acceptances that made these nodes, wherever they are now."""
+        seqs = {node.seq for node in nodes if node.origin == Accept.kind}
+        return [place for place, j in self.judgements.items() if j.accepted and j.seq in seqs]
+
+    def rejected(self, node_id: str) -> tuple[Premise, ...]:
+        """Return the premises rejected for a node, in order of judgement."""
+        found = (j for (node, _), j in self.judgements.items() if node == node_id and not j.accepted)
+        return tuple(j.premise for j in sorted(found, key=lambda j: j.seq))
+
+
+class TreeBuilder:
+    """Mutable tree: `apply` changes it in place, `freeze` returns a `Tree`.
+
+    `apply` expects acts that `checks.check` accepts on the same state.
+    """
+
+    def __init__(self, tree: Tree | None = None) -> None:
+        self._nodes: dict[str, Node] = dict(tree.nodes) if tree else {}
+        self._judgements = dict(tree.judgements) if tree else {}
+        self._finished = dict(tree.finished) if tree else {}
+        self._source: Mapping[str, Any] = tree.source if tree else {}
+
+    def freeze(self, *, seq: int) -> Tree:
+        """Return the current tree, with `seq` as its last event."""
+        return Tree(
+            nodes=MappingProxyType(dict(self._nodes)),
+            judgements=MappingProxyType(dict(self._judgements)),
+            finished=MappingProxyType(dict(self._finished)),
+            source=self._source,
+            seq=seq,
+        )
+
+    def peek(self) -> Tree:
+        """Return a view of the tree, which changes with the next `apply`."""
+        return Tree(self._nodes, self._judgements, self._finished, self._source)
+
+    def apply(self, act: Act, *, seq: int, author: str) -> None:
+        """Change the tree by one act; new nodes get their id from `seq`."""
+        new_id = f"n{seq}"
+        match act:
+            case Create():
+                self._create(act, seq, author)
+            case Accept(node=node, premise=premise):
+                self._attach(Node(new_id, premise.text, node, (), act.kind, author, seq, key=premise.key))
+                self._judge(node, premise, True, author, seq)
+            case Reject(node=node, premise=premise):
+                self._judge(node, premise, False, author, seq)
+            case Finish(node=node, premises=premises):
+                for premise in premises:
+                    if (node, premise.key) not in self._judgements:
+                        self._judge(node, premise, False, author, seq)
+                self._finished[node] = seq
+            case Write(node=node, text=text):
+                self._attach(Node(new_id, text, node, (), act.kind, author, seq))
+            case Conclude(node=node, premises=premises, text=text):
+                children = self._nodes[node].children
+                chosen = tuple(child for child in children if child in premises)
+                self._nodes[new_id] = Node(new_id, text, node, chosen, act.kind, author, seq)
+                for child in chosen:
+                    self._nodes[child] = replace(self._nodes[child], parent=new_id)
+                self._replace_children(
+                    node,
+                    [new_id if c == chosen[0] else c for c in children if c == chosen[0] or c not in chosen],
+                )
+            case Edit(node=node, text=text):
+                key = self._nodes[node].key if fold(text) == fold(self._nodes[node].text) else None
+                self._nodes[node] = replace(self._nodes[node], text=text, key=key)
+            case Remove(node=node, keep_premises=keep):
+                self._remove(node, keep=keep)
+            case Reorder(node=node, order=order):
+                self._replace_children(node, list(order))
+            case Move(node=node, parent=parent):
+                old = self._nodes[node].parent
+                if old is not None:
+                    self._replace_children(old, [c for c in self._nodes[old].children if c != node])
+                self._attach(replace(self._nodes[node], parent=parent))
+                self._withdraw_rejection(parent, node)
+
+    def _create(self, act: Create, seq: int, author: str) -> None:
+        self._source = act.source
+        self._nodes[ROOT] = Node(ROOT, act.hypothesis, None, (), act.kind, author, seq)
+        for i, given in enumerate(act.nodes):
+            parent = (
+                None if given.parent is None else ROOT if given.parent < 0 else f"{ROOT}.{given.parent + 1}"
+            )
+            self._attach(
+                Node(
+                    f"{ROOT}.{i + 1}",
+                    given.text,
+                    parent,
+                    (),
+                    act.kind,
+                    author,
+                    seq,
+                    key=given.key,
+                    label=given.label,
+                )
+            )
+
+    def _attach(self, node: Node) -> None:
+        self._nodes[node.id] = node
+        if node.parent is not None:
+            self._replace_children(node.parent, [*self._nodes[node.parent].children, node.id])
+
+    def _replace_children(self, node_id: str, children: list[str]) -> None:
+        self._nodes[node_id] = replace(self._nodes[node_id], children=tuple(children))
+
+    def _judge(self, node: str, premise: Premise, accepted: bool, author: str, seq: int) -> None:
+        query = self._nodes[node].text
+        self._judgements[node, premise.key] = Judgement(premise, accepted, author, seq, query)
+
+    def _withdraw_rejection(self, parent: str, child: str) -> None:
+        place = (parent, self._nodes[child].key or "")
+        if place in self._judgements and not self._judgements[place].accepted:
+            del self._judgements[place]
+
+    def _remove(self, node_id: str, *, keep: bool) -> None:
+        node, tree = self._nodes[node_id], self.peek()
+        gone = [node] if keep else list(tree.walk(node_id))
+        for place in [*tree.judged_on(gone), *tree.accepted_by(gone)]:
+            self._judgements.pop(place, None)
+        if node.parent is not None:
+            siblings = list(self._nodes[node.parent].children)
+            at = siblings.index(node_id)
+            siblings[at : at + 1] = node.children if keep else ()
+            self._replace_children(node.parent, siblings)
+        for below in gone:
+            del self._nodes[below.id]
+            self._finished.pop(below.id, None)
+        if keep:
+            for child in node.children:
+                self._nodes[child] = replace(self._nodes[child], parent=node.parent)
+                if node.parent is not None:
+                    self._withdraw_rejection(node.parent, child)

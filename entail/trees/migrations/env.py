@@ -1,9 +1,0 @@
-"""Runs the migrations on the connection that `entail.trees.database.migrate` hands over."""
-
-from alembic import context
-
-from entail.trees.schema import metadata
-
-if hasattr(context, "config"):  # only while Alembic runs this file, not when somebody imports it
-    context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
-    context.run_migrations()

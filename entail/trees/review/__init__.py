@@ -1,0 +1,1 @@
+"""Candidates, decisions and their provenance."""

@@ -1,0 +1,136 @@
+"""Commands of the authoring screen and their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from entail.trees.log.tree import ROOT, Tree
+from entail.trees.review.suggestions import Candidate
+
+PAGE = 10
+"""Candidates on the screen, which the digits 1 to 9 and 0 select."""
+
+KEYS: tuple[tuple[str, str], ...] = (
+    ("1 … 9, 0", "accept the candidate"),
+    ("Shift + digit", "reject the candidate"),
+    ("n / p", "next / previous candidates"),
+    ("f", "reject the remaining candidates shown so far"),
+    ("u / r", "undo / redo your last act"),
+    ("↑ ↓", "previous / next node"),
+    ("← →", "parent / first child; in the outline, collapse / expand first"),
+    ("w", "write your own premise"),
+    ("c", "combine premises into an intermediate conclusion"),
+    ("e", "edit the sentence"),
+    ("m", "move the node under another"),
+    ("[ ]", "move the node up / down among its siblings"),
+    ("x", "remove the node"),
+    ("s", "search with your own words"),
+    ("l", "next list: retrieved, next premise, chain (with a chain scorer)"),
+    ("d", "draft a chain of premises (with a chain scorer)"),
+    ("v", "show or hide rejected premises"),
+    ("?", "show the keys"),
+)
+"""Keys and their effect, as the dialog shows them."""
+
+LISTENED: tuple[str, ...] = (
+    *"1234567890",
+    *(f"shift+{digit}" for digit in "1234567890"),
+    *"nfpurwcemxsvld[]?",
+    "up",
+    "down",
+    "left",
+    "right",
+)
+"""Keys that the screen listens to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Verb, with the node or candidate that it applies to.
+
+    Attributes:
+        verb: `accept`, `reject`, `finish`, `undo`, `redo`, `select`, `page`, `reorder`, `dialog`, `toggle`,
+            `list` or `draft`.
+        target: Premise key, node id, or name of a dialog, switch or list; empty for the next list.
+        step: For `page` and `reorder`: +1 or -1.
+    """
+
+    verb: str
+    target: str = ""
+    step: int = 0
+
+
+_DIALOGS = {
+    "w": "write",
+    "c": "conclude",
+    "e": "edit",
+    "m": "move",
+    "x": "remove",
+    "s": "search",
+    "?": "keys",
+}
+
+
+def command_for(
+    key: str,
+    *,
+    tree: Tree,
+    selected: str,
+    shown: Sequence[Candidate],
+    collapsed: Collection[str] = frozenset(),
+) -> Command | None:
+    """Return the command of a key, None if it has none, such as a digit without a candidate."""
+    digit = key.removeprefix("shift+")
+    if digit.isdigit():
+        at = (int(digit) - 1) % 10
+        if at >= len(shown):
+            return None
+        return Command("reject" if key.startswith("shift+") else "accept", shown[at].premise.key)
+    if key in _DIALOGS:
+        return Command("dialog", _DIALOGS[key])
+    if key in ("up", "down", "left", "right"):
+        node = neighbour(tree, selected, key, collapsed=collapsed)
+        return Command("select", node) if node != selected else None
+    simple = {
+        "u": Command("undo"),
+        "r": Command("redo"),
+        "f": Command("finish"),
+        "n": Command("page", step=1),
+        "p": Command("page", step=-1),
+        "v": Command("toggle", "rejected"),
+        "l": Command("list"),
+        "d": Command("draft"),
+        "[": Command("reorder", selected, -1),
+        "]": Command("reorder", selected, 1),
+    }
+    return simple.get(key)
+
+
+def neighbour(tree: Tree, selected: str, key: str, *, collapsed: Collection[str] = frozenset()) -> str:
+    """Return the node that an arrow key selects; the selected one at an edge.
+
+    Up and down skip the nodes below a collapsed one. Right enters it.
+    """
+    if key == "left":
+        return tree.node(selected).parent or selected
+    if key == "right":
+        return next(iter(tree.node(selected).children), selected)
+    folded = {node.id for id in collapsed if id in tree.nodes for node in tree.walk(id) if node.id != id}
+    walk = (node.id for start in (ROOT, *tree.loose) for node in tree.walk(start))
+    order = [id for id in walk if id == selected or id not in folded]
+    at = order.index(selected) + (1 if key == "down" else -1)
+    return order[min(max(at, 0), len(order) - 1)]
+
+
+def moved(tree: Tree, node_id: str, step: int) -> tuple[str, ...] | None:
+    """Return the siblings with this node moved by one position; None at the edge."""
+    parent = tree.node(node_id).parent
+    if parent is None:
+        return None
+    order = list(tree.node(parent).children)
+    at = order.index(node_id)
+    if not 0 <= at + step < len(order):
+        return None
+    order[at], order[at + step] = order[at + step], order[at]
+    return tuple(order)

@@ -1,0 +1,231 @@
+"""Decisions of a team, read from its logs, and the training data made from them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from entail.aeenc.pairs import TrainingPairs, judged_pairs, training_corpus
+from entail.data.judgements import JudgedPair, Judgements
+from entail.data.records import Corpus
+from entail.data.text import fold
+from entail.encoders.catalogue import PACKAGED
+from entail.errors import CorpusError, TrainingError
+from entail.index.factory import LEXICAL
+from entail.progress import ProgressCallback
+from entail.training.method import Source
+from entail.trees.log.event_log import TreeLog
+from entail.trees.log.tree import ROOT, Tree
+from entail.trees.store.corpora import CorpusStore
+from entail.trees.store.database import open_database
+
+
+def read_decisions(name: str) -> tuple[Corpus, Judgements]:
+    """Return a corpus of the app, by name or id, with the judgements of all trees over it.
+
+    Raises:
+        CorpusError: If no corpus has this name; lists the existing ones.
+    """
+    database = open_database()
+    store = CorpusStore(database)
+    info = next((info for info in store.corpora() if name in (info.name, info.id)), None)
+    if info is None:
+        known = ", ".join(info.name for info in store.corpora()) or "none"
+        raise CorpusError(f"there is no corpus {name!r}; known: {known}")
+    return store.corpus(info.id), judgements_of(TreeLog(database), corpus_id=info.id)
+
+
+def read_source(source: Source, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> Any:  # noqa: ANN401 - the method's own
+    """Return the data of a training's source; decisions come from the database.
+
+    Args:
+        source: Source of any method.
+        keep: Folder of the job, see `entail.training.method.Source`.
+        progress: Progress of the reading, where the source's `read` takes it.
+
+    Raises:
+        EntailError: If a file or the database cannot be read.
+    """
+    offered = {"progress": progress, "decisions": read_decisions}
+    accepted = inspect.signature(source.read).parameters
+    return source.read(keep=keep, **{name: value for name, value in offered.items() if name in accepted})
+
+
+def judgements_of(log: TreeLog, *, corpus_id: str | None = None) -> Judgements:
+    """Return the judgements of all own trees, archived ones included; example trees are left out.
+
+    All texts below a node count as accepted: premises, own statements and conclusions. Rejections are single
+    ones and those of `finish`. Unseen candidates count as neither, nor do pairs that are judged both ways.
+
+    Args:
+        log: Log of the trees.
+        corpus_id: Corpus of the trees; all by default.
+    """
+    trees = [
+        log.history(summary.id).tree
+        for archived in (False, True)
+        for summary in log.trees(corpus_id=corpus_id, archived=archived)
+        if not summary.example
+    ]
+    pairs = (pair for tree in trees for pair in pairs_of(tree))
+    return Judgements.of_pairs(pairs, roots=(tree.nodes[ROOT].text for tree in trees))
+
+
+def pairs_of(tree: Tree) -> Iterator[JudgedPair]:
+    """Yield the judged pairs of a tree: its edges, then its rejections, contradictions included."""
+    for node in tree.nodes.values():
+        for child in node.children:
+            yield JudgedPair(node.text, tree.nodes[child].text, True)
+    for judgement in tree.judgements.values():
+        if not judgement.accepted:
+            yield JudgedPair(judgement.query, judgement.premise.text, False)
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_LONGEST_SLUG = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Counts of decisions for training.
+
+    Attributes:
+        accepted: Accepted premises.
+        rejected: Rejected premises of nodes that have accepted ones.
+        nodes: Nodes with accepted premises.
+    """
+
+    accepted: int = 0
+    rejected: int = 0
+    nodes: int = 0
+
+    def __add__(self, other: Decided) -> Decided:
+        """Add the counts."""
+        return Decided(
+            self.accepted + other.accepted, self.rejected + other.rejected, self.nodes + other.nodes
+        )
+
+    def missing(self, enough: Decided) -> Decided:
+        """Return the missing counts, 0 where there are enough."""
+        return Decided(
+            max(0, enough.accepted - self.accepted),
+            max(0, enough.rejected - self.rejected),
+            max(0, enough.nodes - self.nodes),
+        )
+
+
+ENOUGH = Decided(accepted=10, rejected=10, nodes=3)
+"""Least decisions for a training; with fewer, an encoder memorises them."""
+
+
+def decided(tree: Tree) -> Decided:
+    """Count the decisions of a tree; pairs judged both ways do not count."""
+    return _counted(Judgements.of_pairs(pairs_of(tree)))
+
+
+def _counted(said: Judgements) -> Decided:
+    return Decided(
+        accepted=sum(map(len, said.accepted.values())),
+        rejected=sum(len(premises) for query, premises in said.rejected.items() if query in said.accepted),
+        nodes=len(said.accepted),
+    )
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Training data from the decisions on a corpus.
+
+    Attributes:
+        trees: Number of trees with decisions.
+        judgements: Judgements of their authors.
+        pairs: Pairs to train on.
+        outside: Judged texts that are not in the corpus, which are trained on, too: conclusions, own
+            statements,
+            retired premises.
+    """
+
+    trees: int
+    judgements: Judgements
+    pairs: TrainingPairs
+    outside: tuple[str, ...]
+
+    @property
+    def decided(self) -> Decided:
+        """Counts of the decisions, each pair once over all trees."""
+        return _counted(self.judgements)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Reason -> number of decisions left out for it."""
+        reasons = {
+            "accepted and also rejected for the same sentence": len(self.judgements.contradictions),
+            "rejected for sentences of which nothing is accepted": self.pairs.dropped.get(
+                "without_positive", 0
+            ),
+        }
+        return {reason: count for reason, count in reasons.items() if count}
+
+    def rows(self) -> Iterator[tuple[str, str, str, bool]]:
+        """Yield sentence, premise, use of the pair, and whether the premise is in the corpus."""
+        outside, said = frozenset(self.outside), self.judgements
+        for pair in said.pairs():
+            if pair.accepted:
+                what = "explains it"
+            else:
+                what = "does not" if pair.query in said.accepted else "left out: nothing is accepted for it"
+            yield pair.query, pair.premise, what, pair.premise not in outside
+        for query, premise in said.contradictions:
+            yield query, premise, "left out: judged both ways", premise not in outside
+
+
+def lesson_of(log: TreeLog, corpus: Corpus, *, corpus_id: str) -> Lesson:
+    """Return the training data from the decisions on a corpus.
+
+    Raises:
+        TrainingError: If nothing is accepted.
+    """
+    said = judgements_of(log, corpus_id=corpus_id)
+    summaries = [s for archived in (False, True) for s in log.trees(corpus_id=corpus_id, archived=archived)]
+    trees = sum(bool(s.steps or s.judgements) for s in summaries if not s.example)
+    judged = dict.fromkeys(fold(pair.premise) for pair in said.pairs())
+    return Lesson(
+        trees=trees,
+        judgements=said,
+        pairs=judged_pairs(training_corpus(corpus, judgements=said), said),
+        outside=tuple(text for text in judged if corpus.position(text) is None),
+    )
+
+
+def name_for(corpus_name: str, taken: Collection[str]) -> str:
+    """Return the first free name of the form `team-<corpus>-<n>` for a trained encoder.
+
+    >>> name_for("Sky & Sun (2024)", {"team-sky-sun-2024-1"})
+    'team-sky-sun-2024-2'
+    """
+    plain = unicodedata.normalize("NFKD", corpus_name).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain)[:_LONGEST_SLUG].strip("-") or "corpus"
+    used = {name.lower() for name in taken}
+    number = 1
+    while f"team-{slug}-{number}" in used:
+        number += 1
+    return f"team-{slug}-{number}"
+
+
+def check_name(name: str, taken: Collection[str]) -> None:
+    """Check that a name is valid and free for an encoder, for which it is a folder under `models/`.
+
+    Raises:
+        TrainingError: If the name is invalid or taken.
+    """
+    if not _NAME.fullmatch(name) or name.endswith((".", ".training")):
+        raise TrainingError(
+            "expected a name of letters a to z, digits, '.', '-' and '_' that begins with a letter or a "
+            f"digit, 80 characters at most, found {name!r}"
+        )
+    if name.lower() in {PACKAGED, *LEXICAL, *(other.lower() for other in taken)}:
+        raise TrainingError(f"an encoder {name!r} exists already; choose another name")

@@ -1,0 +1,1 @@
+"""Database of trees, corpora and authors; backup and restore."""

@@ -1,0 +1,222 @@
+"""File of a backup: named parts in a ZIP, with a manifest of their lengths and digests.
+
+The whole file is verified before a part is read, so a truncated, altered or foreign file is refused before
+anything changes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from entail.errors import DataError, FormatError
+from entail.version import __version__
+
+FORMAT = "entail backup"
+FORMAT_VERSION = 1
+
+_MANIFEST = "manifest.json"
+_LONGEST_MANIFEST = 64 * 2**20
+_LONGEST_ROW = 256 * 2**20
+_CHUNK = 2**20
+_TABLE = re.compile(r"tables/[a-z_]+\.jsonl")
+_MODEL = re.compile(r"models(/(?!\.{1,2}(/|$))[^/\\:\0]+)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Manifest entry of a part: its bytes, its lines and the SHA-256 of its content."""
+
+    size: int
+    lines: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Verified archive.
+
+    Attributes:
+        name: Name of the file, for messages.
+        revision: Revision of its tables.
+        parts: Name -> manifest entry.
+    """
+
+    name: str
+    revision: str
+    parts: Mapping[str, Part]
+    _zip: zipfile.ZipFile
+
+    def content(self, part: str) -> Generator[bytes]:
+        """Yield a part's bytes in chunks."""
+        with self._zip.open(part) as stream:
+            while piece := stream.read(_CHUNK):
+                yield piece
+
+    def rows(self, part: str) -> Generator[dict[str, Any]]:
+        """Yield the rows of a table.
+
+        Raises:
+            FormatError: If a line is not a JSON object, or longer than any row can be.
+        """
+        unpacked: Any = self._zip.open(part)  # its own `readline` is eight times slower once it has a limit
+        with io.BufferedReader(unpacked, _CHUNK) as stream:
+            for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_ROW + 1), b""), 1):
+                if len(line) > _LONGEST_ROW:
+                    raise FormatError(
+                        f"expected a row of at most {_LONGEST_ROW:,} bytes, found a longer one",
+                        source=f"{self.name}: {part}",
+                        line=number,
+                    )
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise FormatError(
+                        f"expected a JSON object ({error})", source=f"{self.name}: {part}", line=number
+                    ) from error
+                if not isinstance(row, dict):
+                    raise FormatError("expected a JSON object", source=f"{self.name}: {part}", line=number)
+                yield row
+
+
+def write_archive(
+    file: Path, parts: Iterable[tuple[str, Iterable[bytes]]], *, revision: str, overwrite: bool = False
+) -> Mapping[str, Part]:
+    """Write parts into a file, atomically.
+
+    Args:
+        file: Target file; its folder is created.
+        parts: (name, chunks of its content), consumed in order.
+        revision: Revision of the tables.
+        overwrite: Whether to replace an existing file.
+
+    Raises:
+        DataError: If the file exists or cannot be written.
+    """
+    if file.exists() and not overwrite:
+        raise DataError(f"{file} exists; choose another name, or use --overwrite")
+    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as raw:
+            with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+                written = {name: _write_part(archive, name, pieces) for name, pieces in parts}
+                manifest = {
+                    "format": FORMAT,
+                    "format_version": FORMAT_VERSION,
+                    "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                    "made_by": f"entail {__version__}",
+                    "revision": revision,
+                    "parts": {name: asdict(part) for name, part in written.items()},
+                }
+                archive.writestr(_MANIFEST, json.dumps(manifest, indent=2) + "\n")
+            raw.flush()
+            os.fsync(raw.fileno())
+        partial.replace(file)
+    except OSError as error:
+        raise DataError(
+            f"the backup cannot be written to {file} ({error.strerror}); choose another place"
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+    return written
+
+
+def _write_part(archive: zipfile.ZipFile, name: str, pieces: Iterable[bytes]) -> Part:
+    digest, size, lines = sha256(), 0, 0
+    with archive.open(name, "w", force_zip64=True) as stream:
+        for piece in pieces:
+            digest.update(piece)
+            size += len(piece)
+            lines += piece.count(b"\n")
+            stream.write(piece)
+    return Part(size=size, lines=lines, sha256=digest.hexdigest())
+
+
+@contextmanager
+def open_archive(file: Path) -> Iterator[Archive]:
+    """Verify and open an archive.
+
+    Raises:
+        FormatError: If it is no backup of entail, truncated, altered, of a newer format, or contains an
+            unexpected part.
+        DataError: If it cannot be read.
+    """
+    name = file.name
+    with contextlib.ExitStack() as open_files:
+        try:
+            archive = open_files.enter_context(zipfile.ZipFile(file))
+            manifest = _read_manifest(archive, name)
+            parts = {part: Part(**said) for part, said in manifest["parts"].items()}
+            _check_names(archive, parts, name)
+            for part, expected in parts.items():
+                _check_part(archive, part, expected, name)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            raise FormatError(
+                f"this is no backup of entail, or it is cut off ({error})", source=name
+            ) from error
+        except OSError as error:
+            raise DataError(f"{file} cannot be read: {error.strerror}") from error
+        # Outside the `try`: what goes wrong while it is used is not the file's fault.
+        yield Archive(name, manifest["revision"], parts, archive)
+
+
+def _read_manifest(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
+    try:
+        with archive.open(_MANIFEST) as stream:
+            manifest = json.loads(stream.read(_LONGEST_MANIFEST))
+        if manifest["format"] != FORMAT:
+            raise FormatError(f"expected the format {FORMAT!r}, found {manifest['format']!r}", source=name)
+        if manifest["format_version"] > FORMAT_VERSION:
+            raise FormatError(
+                f"the backup is of format {manifest['format_version']} ({manifest.get('made_by')}), expected "
+                f"one up to {FORMAT_VERSION}; update entail",
+                source=name,
+            )
+        for said in manifest["parts"].values():
+            Part(**said)
+        if not isinstance(manifest["revision"], str):
+            raise TypeError("the revision is no text")
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise FormatError(
+            f"this is no backup of entail: its manifest is missing or broken ({error})", source=name
+        ) from error
+    return dict(manifest)
+
+
+def _check_names(archive: zipfile.ZipFile, parts: Mapping[str, Part], name: str) -> None:
+    found = sorted(info.filename for info in archive.infolist())
+    if found != sorted([_MANIFEST, *parts]):
+        odd = sorted(set(found) ^ {_MANIFEST, *parts}) or "a part twice"
+        raise FormatError(f"its manifest does not fit what is in it: {odd}", source=name)
+    for part in parts:
+        if not _TABLE.fullmatch(part) and not _MODEL.fullmatch(part):
+            raise FormatError(f"a backup has no part called {part!r}; nothing was taken from it", source=name)
+
+
+def _check_part(archive: zipfile.ZipFile, part: str, expected: Part, name: str) -> None:
+    digest, size, lines = sha256(), 0, 0
+    with archive.open(part) as stream:
+        while size <= expected.size and (piece := stream.read(_CHUNK)):
+            digest.update(piece)
+            size += len(piece)
+            lines += piece.count(b"\n")
+    if Part(size, lines, digest.hexdigest()) != expected:
+        raise FormatError(
+            f"{part} is not what was written (expected {expected.size:,} bytes with the digest "
+            f"{expected.sha256[:12]}, found {size:,} with {digest.hexdigest()[:12]}); take another backup",
+            source=name,
+        )

@@ -1,0 +1,350 @@
+"""Backup and restore of an installation: a ZIP of JSON lines for any database of entail.
+
+::
+
+    manifest.json         format, revision of the tables, length and SHA-256 of each part
+    tables/<name>.jsonl   one row a line
+    models/...            models in the data folder
+
+Cached vectors are left out, since they can be regenerated. A backup of SQLite restores into PostgreSQL and
+back.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from entail.errors import DamagedDatabaseError, DatabaseError, DataError, FormatError
+from entail.progress import Meter, ProgressCallback
+from entail.settings import load_settings, refuse_in_demo
+from entail.trees.store import schema
+from entail.trees.store.archive import Archive, open_archive, write_archive
+from entail.trees.store.database import Database, migrate, open_database, sqlite_file
+from entail.trees.store.health import corpus_problems, tree_problems
+
+_BATCH = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """Written backup.
+
+    Attributes:
+        file: Its file.
+        size: Bytes.
+        rows: Table -> rows.
+        models: Number of model files.
+    """
+
+    file: Path
+    size: int
+    rows: Mapping[str, int]
+    models: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """Result of a restore.
+
+    Attributes:
+        rows: Table -> rows.
+        models: Number of model files.
+        before: Backup of the replaced data, None without any.
+        damaged: New path of a damaged database file, None without one.
+    """
+
+    rows: Mapping[str, int]
+    models: int
+    before: Path | None = None
+    damaged: Path | None = None
+
+
+def backup(
+    file: Path, *, url: str | None = None, overwrite: bool = False, progress: ProgressCallback | None = None
+) -> Backup:
+    """Write all trees, corpora and authors, and the models in the data folder, into one file.
+
+    The copy is consistent while others work.
+
+    Args:
+        file: Target file.
+        url: URL of the database; default: the settings'.
+        overwrite: Whether to replace an existing file.
+        progress: Receives the number of rows written.
+
+    Raises:
+        DataError: If the file exists or cannot be written.
+        DatabaseError: If the database cannot be read.
+    """
+    path = sqlite_file(url)
+    if path is not None and not path.exists():
+        raise DatabaseError(f"there is no database at {path} yet, so nothing to back up; see `entail doctor`")
+    database = open_database(url)
+    try:
+        return _write(database, file, overwrite=overwrite, progress=progress)
+    finally:
+        database.close()
+
+
+def restore(
+    file: Path, *, url: str | None = None, replace: bool = False, progress: ProgressCallback | None = None
+) -> Restored:
+    """Restore a backup into an empty database and the data folder, atomically.
+
+    The models go to a staging folder, the database is filled in one transaction, and the folders are swapped
+    just before its commit. If a step fails, both are unchanged.
+
+    `replace` allows existing data. It is backed up first, and a damaged database file is renamed.
+
+    Args:
+        file: Backup of this version or an older one.
+        url: URL of the database; default: the settings'.
+        replace: Whether to replace existing data.
+        progress: Receives the number of rows read.
+
+    Raises:
+        FormatError: If the file is no backup, truncated, altered or of a newer version.
+        DatabaseError: If the database is not empty without `replace`, or cannot be written.
+        DataError: If the backup cannot be read, or its models cannot be written.
+    """
+    refuse_in_demo("a backup cannot be restored")
+    models = _models_dir()
+    damaged = before = None
+    with open_archive(file) as archive:
+        try:
+            database = open_database(url)
+        except DamagedDatabaseError:
+            if not replace:
+                raise
+            damaged = _move_aside(url)
+            database = open_database(url)
+        try:
+            if _filled(database) or _has_files(models):
+                if not replace:
+                    raise DatabaseError(
+                        f"nothing was restored, for {database.url} or {models} is not empty; say --replace "
+                        "to have it replaced (a backup of it is written first)"
+                    )
+                try:
+                    before = _keep(database)
+                except DamagedDatabaseError:
+                    database.close()
+                    damaged = _move_aside(url)
+                    database = open_database(url)
+            with (
+                _staged_models(archive, models) as staged,
+                _swap(staged, models, keep=before is None) as put_in_place,
+            ):
+                rows = _fill(database, archive, progress, last=put_in_place)
+        finally:
+            database.close()
+    return Restored(rows, sum(name.startswith("models/") for name in archive.parts), before, damaged)
+
+
+def _write(
+    database: Database, file: Path, *, overwrite: bool = False, progress: ProgressCallback | None = None
+) -> Backup:
+    models = _models_dir()
+    files = sorted(path for path in models.rglob("*") if path.is_file() and not path.is_symlink())
+    with database.reading() as connection:
+        tables = schema.metadata.sorted_tables
+        counts = [connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables]
+        meter = Meter(sum(counts), "writing the backup", unit="rows", report=progress)
+
+        def parts() -> Iterator[tuple[str, Iterator[bytes]]]:
+            for table in tables:
+                yield f"tables/{table.name}.jsonl", _lines(connection, table, meter)
+            for path in files:
+                yield f"models/{path.relative_to(models).as_posix()}", _pieces(path)
+
+        written = write_archive(file, parts(), revision=schema.REVISION, overwrite=overwrite)
+    rows = {table.name: written[f"tables/{table.name}.jsonl"].lines for table in tables}
+    return Backup(file=file, size=file.stat().st_size, rows=rows, models=len(files))
+
+
+def _lines(connection: sa.Connection, table: sa.Table, meter: Meter) -> Iterator[bytes]:
+    query = sa.select(table).order_by(*table.primary_key.columns).execution_options(yield_per=_BATCH)
+    for batch in connection.execute(query).mappings().partitions():
+        lines = [json.dumps(dict(row), default=datetime.isoformat, allow_nan=False) + "\n" for row in batch]
+        yield "".join(lines).encode()
+        meter.add(len(batch))
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        while piece := stream.read(2**20):
+            yield piece
+
+
+def _filled(database: Database) -> bool:
+    with database.reading() as connection:
+        return any(
+            connection.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first()
+            for table in schema.metadata.sorted_tables
+        )
+
+
+def _has_files(folder: Path) -> bool:
+    return any(path.is_file() for path in folder.rglob("*"))
+
+
+def _models_dir() -> Path:
+    return load_settings().data_dir / "models"
+
+
+def _stamp() -> str:
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+
+
+def _keep(database: Database) -> Path:
+    folder = database.file.parent if database.file else load_settings().data_dir
+    return _write(database, folder / f"before-restore-{_stamp()}.zip").file
+
+
+def _move_aside(url: str | None) -> Path:
+    """Rename a damaged database file and the journal files of SQLite."""
+    path = sqlite_file(url)
+    assert path is not None, "only a file can be damaged"
+    moved = path.with_name(f"{path.name}.damaged-{_stamp()}")
+    for end in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + end)
+        if part.exists():
+            part.rename(moved.with_name(moved.name + end))
+    return moved
+
+
+@contextmanager
+def _staged_models(archive: Archive, models: Path) -> Iterator[Path | None]:
+    """Yield a staging folder with the models of the archive, None without any."""
+    names = [name for name in archive.parts if name.startswith("models/")]
+    if not names:
+        yield None
+        return
+    staged = models.with_name(f".models-{_stamp()}")
+    try:
+        try:
+            for name in names:
+                path = staged / name.removeprefix("models/")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("wb") as stream, closing(archive.content(name)) as pieces:
+                    stream.writelines(pieces)
+        except OSError as error:
+            raise DataError(
+                f"nothing was restored: the models cannot be written beside {models} ({error.strerror}); "
+                "make room there, and let this user write"
+            ) from error
+        yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+@contextmanager
+def _swap(staged: Path | None, models: Path, *, keep: bool) -> Iterator[Callable[[], None]]:
+    """Yield a function that swaps in the staged models; an error restores the old ones.
+
+    With `keep` the old models stay beside the new ones afterwards.
+    """
+    old = models.with_name(f"models.before-restore-{_stamp()}")
+
+    def put_in_place() -> None:
+        try:
+            if models.exists():
+                models.rename(old)
+            if staged is not None:
+                staged.rename(models)
+        except OSError as error:
+            raise DataError(
+                f"nothing was restored: the models cannot be put into {models} ({error.strerror}); let this "
+                "user write there and try again"
+            ) from error
+
+    try:
+        yield put_in_place
+    except BaseException as error:
+        _put_back(old, staged, models, error)
+        raise
+    if not keep:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _put_back(old: Path, staged: Path | None, models: Path, why: BaseException) -> None:
+    try:
+        if staged is not None and not staged.exists() and models.exists():
+            models.rename(staged)
+        if old.exists():
+            old.rename(models)
+    except OSError as error:
+        raise DataError(
+            f"the database was not restored ({why}), and the models that belong to it could not be put back "
+            f"({error.strerror}); they are whole in {old}: rename that folder to {models.name}"
+        ) from why
+
+
+def _fill(
+    database: Database, archive: Archive, progress: ProgressCallback | None, *, last: Callable[[], None]
+) -> dict[str, int]:
+    """Create the tables at the backup's revision, fill them and migrate them.
+
+    `last` is called when nothing but the commit is left to do; if it fails, nothing is committed.
+    """
+    with database.writing(wait_seconds=database.wait_seconds) as connection:
+        schema.metadata.drop_all(connection)
+        sa.Table("alembic_version", sa.MetaData()).drop(connection)
+        migrate(connection, archive.revision)
+        tables = sa.MetaData()
+        tables.reflect(connection)
+        for column in (column for table in tables.tables.values() for column in table.columns):
+            if isinstance(column.type, sa.JSON):
+                column.type = sa.JSON(none_as_null=True)
+        names = [table.name for table in tables.sorted_tables if table.name != "alembic_version"]
+        parts = {f"tables/{name}.jsonl": tables.tables[name] for name in names}
+        if set(parts) != {part for part in archive.parts if part.startswith("tables/")}:
+            raise FormatError(f"expected the tables {names}, found others", source=archive.name)
+        meter = Meter(
+            sum(archive.parts[part].lines for part in parts), "restoring", unit="rows", report=progress
+        )
+        for part, table in parts.items():
+            try:
+                with closing(archive.rows(part)) as rows:
+                    while batch := [_row(row, table) for row in islice(rows, _BATCH)]:
+                        connection.execute(sa.insert(table), batch)
+                        meter.add(len(batch))
+            except (KeyError, TypeError, ValueError, sa.exc.StatementError) as error:
+                if isinstance(error, sa.exc.OperationalError):
+                    raise
+                reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+                raise FormatError(
+                    f"its rows do not fit the table {table.name} ({reason})", source=archive.name
+                ) from error
+        migrate(connection)
+        wrong = [*corpus_problems(connection), *tree_problems(connection)]
+        if wrong:
+            raise FormatError(
+                f"what it holds is damaged, so nothing was restored: {wrong[0]}", source=archive.name
+            )
+        last()
+    return {table.name: archive.parts[part].lines for part, table in parts.items()}
+
+
+def _row(said: Mapping[str, Any], table: sa.Table) -> dict[str, Any]:
+    """Return a row with the types of the reflected table."""
+    row: dict[str, Any] = {}
+    for name, value in said.items():
+        kind = table.c[name].type
+        if isinstance(kind, sa.DateTime) and value is not None:
+            moment = datetime.fromisoformat(value).astimezone(UTC)
+            # PostgreSQL keeps the zone; SQLite, whose tables know none, takes UTC for granted.
+            row[name] = moment if kind.timezone else moment.replace(tzinfo=None)
+        else:
+            row[name] = value
+    return row

@@ -1,0 +1,226 @@
+"""Versioned corpora: every change makes a version, and every version can be read."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from entail.data.records import Corpus, Premise
+from entail.errors import CorpusError
+from entail.trees.log.wording import quote
+from entail.trees.store import schema
+from entail.trees.store.corpus_versions import (
+    INFO,
+    CorpusInfo,
+    check_premises,
+    insert_corpus,
+    insert_version,
+    live_keys,
+    live_premises,
+    read_info,
+)
+from entail.trees.store.database import Database
+
+QUOTED = 5
+"""Most premises that a `CorpusChange` quotes as added or retired."""
+
+CACHED_CORPORA = 8
+"""Corpora in the cache of a `CorpusStore`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusChange:
+    """Change that made a version of a corpus.
+
+    Attributes:
+        version: Version.
+        change: `create`, `add`, `correct` or `retire`.
+        author: Author.
+        at: Time, in UTC.
+        added: Number of added premises.
+        retired: Number of retired premises.
+        added_texts: First added premises.
+        retired_texts: First retired premises; the old text of a correction.
+        verified: Whether the author was signed in.
+    """
+
+    version: int
+    change: str
+    author: str
+    at: datetime
+    added: int
+    retired: int
+    added_texts: tuple[str, ...]
+    retired_texts: tuple[str, ...]
+    verified: bool = False
+
+
+class CorpusStore:
+    """Corpora of a database; one object can be shared by all threads."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._corpora: OrderedDict[tuple[str, int, datetime], Corpus] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add_corpus(self, corpus: Corpus, *, author: str, licence: str = "", source: str = "") -> CorpusInfo:
+        """Add a corpus, in its order, as version 1.
+
+        Raises:
+            CorpusError: If it is empty, a premise is invalid, or the name is invalid or taken.
+            DatabaseError: If the database cannot be written.
+        """
+        with self._database.writing() as connection:
+            corpus_id = insert_corpus(connection, corpus, author=author, licence=licence, source=source)
+            return read_info(connection, corpus_id)
+
+    def corpora(self) -> list[CorpusInfo]:
+        """Return all corpora, by name."""
+        with self._database.reading() as connection:
+            return [CorpusInfo(*row) for row in connection.execute(INFO.order_by(schema.corpora.c.folded))]
+
+    def info(self, corpus_id: str) -> CorpusInfo:
+        """Return the summary of a corpus.
+
+        Raises:
+            CorpusError: If there is no such corpus.
+        """
+        with self._database.reading() as connection:
+            return read_info(connection, corpus_id)
+
+    def corpus(self, corpus_id: str, *, version: int | None = None) -> Corpus:
+        """Return the premises of a version, the newest by default; later versions append at the end.
+
+        Raises:
+            CorpusError: If there is no such corpus or version.
+        """
+        with self._database.reading() as connection:
+            info = read_info(connection, corpus_id)
+            wanted = info.version if version is None else version
+            if not 1 <= wanted <= info.version:
+                raise CorpusError(f"{info.name!r} has the versions 1 to {info.version}, found {wanted}")
+            changes = schema.corpus_changes
+            at = connection.scalar(
+                sa.select(changes.c.at).where(changes.c.corpus_id == corpus_id, changes.c.version == wanted)
+            )
+            assert at is not None
+            slot = (corpus_id, wanted, at)  # with the time: another corpus may be restored under the same id
+            with self._lock:
+                if slot in self._corpora:
+                    self._corpora.move_to_end(slot)
+                    return self._corpora[slot]
+            corpus = Corpus(info.name, live_premises(connection, corpus_id, wanted))
+        with self._lock:
+            self._corpora[slot] = corpus
+            while len(self._corpora) > CACHED_CORPORA:
+                self._corpora.popitem(last=False)
+        return corpus
+
+    def add(
+        self, corpus_id: str, texts: Iterable[str | Premise], *, author: str, skip_known: bool = False
+    ) -> CorpusInfo:
+        """Append premises; repeated ones are added once.
+
+        Args:
+            corpus_id: Corpus.
+            texts: Premises.
+            author: Author.
+            skip_known: Skip premises that the corpus already has, instead of raising.
+
+        Raises:
+            CorpusError: If a text is invalid or already in the corpus, or nothing is left to add.
+        """
+        given = [texts] if isinstance(texts, str) else texts
+        premises = [text if isinstance(text, Premise) else Premise(text) for text in given]
+        check_premises(premises)
+        added = Corpus.of("added", premises)
+        with self._database.writing() as connection:
+            info = read_info(connection, corpus_id, lock=True)
+            live = live_keys(connection, corpus_id, info.version)
+            new = Corpus("added", tuple(p for p in added.premises if p.key not in live))
+            known = [p for p in added.premises if p.key in live]
+            if known and not (skip_known and new):
+                raise CorpusError(
+                    f"{len(known)} of {len(added)} are in {info.name!r} already (the first: "
+                    f"{quote(known[0].text)}); nothing was added"
+                )
+            if not new:
+                raise CorpusError("there is nothing to add; expected at least one premise")
+            return insert_version(connection, info, "add", author, added=new)
+
+    def correct(self, corpus_id: str, key: str, text: str, *, author: str) -> CorpusInfo:
+        """Retire the premise with this key and add the corrected text at the end, in one version.
+
+        Raises:
+            CorpusError: If there is no such premise, or the text is invalid or already in the corpus.
+        """
+        check_premises([Premise(text)])
+        with self._database.writing() as connection:
+            info = read_info(connection, corpus_id, lock=True)
+            live = live_keys(connection, corpus_id, info.version)
+            if key not in live:
+                raise CorpusError(f"{info.name!r} has no premise {key!r}; it may have been retired")
+            premise = Premise(text, source_id=live[key])
+            if premise.key == key:
+                raise CorpusError("the corrected text is the same as before, white space aside")
+            if premise.key in live:
+                raise CorpusError(f"{quote(text)} is in {info.name!r} already; retire the other one instead")
+            new = Corpus("corrected", (premise,))
+            return insert_version(connection, info, "correct", author, added=new, retired=[key], corrects=key)
+
+    def retire(self, corpus_id: str, keys: Iterable[str], *, author: str) -> CorpusInfo:
+        """Retire premises; older versions and trees keep them.
+
+        Raises:
+            CorpusError: If one is missing, or none would be left.
+        """
+        retired = list(dict.fromkeys(keys))
+        with self._database.writing() as connection:
+            info = read_info(connection, corpus_id, lock=True)
+            live = live_keys(connection, corpus_id, info.version)
+            missing = [key for key in retired if key not in live]
+            if missing or not retired:
+                raise CorpusError(
+                    f"{info.name!r} has no premise {missing[0]!r}; it may have been retired"
+                    if missing
+                    else "there is nothing to retire; expected at least one key"
+                )
+            if len(retired) == len(live):
+                raise CorpusError(f"{info.name!r} would be left without a premise; nothing was retired")
+            return insert_version(connection, info, "retire", author, retired=retired)
+
+    def changes(self, corpus_id: str) -> list[CorpusChange]:
+        """Return the versions of a corpus, the newest first.
+
+        Raises:
+            CorpusError: If there is no such corpus.
+        """
+        changes, premises = schema.corpus_changes, schema.premises
+        columns = ("version", "change", "author", "at", "added", "retired", "verified")
+        query = (
+            sa.select(*(changes.c[name] for name in columns))
+            .where(changes.c.corpus_id == corpus_id)
+            .order_by(changes.c.version.desc())
+        )
+        with self._database.reading() as connection:
+            read_info(connection, corpus_id)
+            found = []
+            for row in connection.execute(query).all():
+                quoted = {
+                    f"{what}_texts": tuple(
+                        connection.scalars(
+                            sa.select(premises.c.text)
+                            .where(premises.c.corpus_id == corpus_id, premises.c[what] == row.version)
+                            .order_by(premises.c.position)
+                            .limit(QUOTED)
+                        )
+                    )
+                    for what in ("added", "retired")
+                }
+                found.append(CorpusChange(**{**row._mapping, **quoted}))
+        return found

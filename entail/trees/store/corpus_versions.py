@@ -1,0 +1,282 @@
+"""One corpus in the database: its rows by versions, read and written in the caller's transaction."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from entail.data.records import Corpus, Premise
+from entail.data.text import fold
+from entail.errors import CorpusError
+from entail.settings import load_settings
+from entail.trees.log.checks import HALF_CHARACTER
+from entail.trees.log.wording import quote
+from entail.trees.store import schema
+from entail.trees.store.authors import enter, fold_name, vouched
+
+LONGEST_NAME = 100
+"""Characters of a corpus's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusInfo:
+    """What a list of corpora shows of one.
+
+    Attributes:
+        id: Eight hexadecimal digits.
+        name: Its name, unique in the database.
+        version: 1 when it came, one more with each change.
+        count: Premises in force.
+        licence: Under which it may be used, as its bringer said.
+        source: Where it comes from, as its bringer said.
+        created_at: When it came, in UTC.
+        created_by: Who brought it.
+    """
+
+    id: str
+    name: str
+    version: int
+    count: int
+    licence: str
+    source: str
+    created_at: datetime
+    created_by: str
+
+
+def check_premises(premises: Iterable[Premise]) -> None:
+    """See whether these can be premises of a corpus.
+
+    Raises:
+        CorpusError: If one is empty, too long, or holds what no text holds.
+    """
+    longest = load_settings().max_premise_chars
+    for premise in premises:
+        _check_premise(premise, longest)
+
+
+def _check_premise(premise: Premise, longest: int) -> None:
+    text = premise.text
+    if len(text) > longest:
+        raise CorpusError(
+            f"a premise has at most {longest:,} characters, found {len(text):,} in {quote(text)}; "
+            "split it, or set ENTAIL_MAX_PREMISE_CHARS"
+        )
+    if not fold(text):
+        raise CorpusError("the premise is empty")
+    for said in (text, premise.source_id or ""):
+        _check_storable(said, "a premise")
+
+
+def _check_storable(text: str, what: str) -> None:
+    if "\0" in text:
+        raise CorpusError(f"{what} cannot hold a NUL character: {quote(text.replace(chr(0), '␀'))}")
+    if HALF_CHARACTER.search(text):
+        raise CorpusError(f"{what} holds half a character (a lone surrogate); see how its file was encoded")
+
+
+def clean_corpus_name(name: str) -> str:
+    """Return a corpus's name with single spaces and none around.
+
+    Raises:
+        CorpusError: If nothing is left, it is too long, or it could be taken for a path.
+
+    >>> clean_corpus_name(" my  facts ")
+    'my facts'
+    """
+    clean = " ".join(name.split())
+    if not 1 <= len(clean) <= LONGEST_NAME:
+        raise CorpusError(f"a corpus's name has 1 to {LONGEST_NAME} characters, found {len(clean)}")
+    if not all(char.isprintable() for char in clean):
+        raise CorpusError("a corpus's name cannot hold characters that are not seen")
+    if "/" in clean or "\\" in clean or clean.startswith("."):
+        raise CorpusError(f"a corpus's name cannot hold / or \\ or begin with a dot, found {clean!r}")
+    return clean
+
+
+def insert_corpus(
+    connection: sa.Connection,
+    corpus: Corpus,
+    *,
+    author: str,
+    licence: str = "",
+    source: str = "",
+    corpus_id: str | None = None,
+) -> str:
+    """Add a corpus in the caller's transaction and return its id; raises as `CorpusStore.add_corpus`."""
+    name = clean_corpus_name(corpus.name)
+    if not corpus.premises:
+        raise CorpusError(f"the corpus {name!r} has no premise; expected at least one")
+    check_premises(corpus.premises)
+    for said in (licence, source):
+        _check_storable(said, "the licence or source of a corpus")
+    table = schema.corpora
+    if connection.scalar(sa.select(table.c.id).where(table.c.folded == fold_name(name))) is not None:
+        raise CorpusError(f"a corpus called {name!r} is there already; choose another name or add to it")
+    corpus_id = corpus_id or secrets.token_hex(4)
+    connection.execute(
+        sa.insert(table).values(
+            id=corpus_id,
+            name=name,
+            folded=fold_name(name),
+            version=1,
+            count=len(corpus),
+            licence=licence.strip(),
+            source=source.strip(),
+        )
+    )
+    _insert_change(connection, corpus_id, 1, "create", author, added=len(corpus), retired=0)
+    _insert_premises(connection, corpus_id, corpus, version=1, position=0)
+    return corpus_id
+
+
+def _insert_change(
+    connection: sa.Connection,
+    corpus_id: str,
+    version: int,
+    change: str,
+    author: str,
+    *,
+    added: int,
+    retired: int,
+) -> None:
+    connection.execute(
+        sa.insert(schema.corpus_changes).values(
+            corpus_id=corpus_id,
+            version=version,
+            change=change,
+            author=enter(connection, author),
+            at=datetime.now(UTC),
+            added=added,
+            retired=retired,
+            verified=vouched(author),
+        )
+    )
+
+
+def _insert_premises(
+    connection: sa.Connection,
+    corpus_id: str,
+    added: Corpus,
+    *,
+    version: int,
+    position: int,
+    corrects: str | None = None,
+) -> None:
+    connection.execute(
+        sa.insert(schema.premises),
+        [
+            {
+                "corpus_id": corpus_id,
+                "position": position + i,
+                "key": key,
+                "text": premise.text,
+                "source_id": premise.source_id,
+                "added": version,
+                "corrects": corrects,
+            }
+            for i, (premise, key) in enumerate(zip(added.premises, added.keys, strict=True))
+        ],
+    )
+
+
+def _info_query() -> sa.Select[Any]:
+    corpora, changes = schema.corpora, schema.corpus_changes
+    first = sa.and_(changes.c.corpus_id == corpora.c.id, changes.c.version == 1)
+    return sa.select(
+        *(corpora.c[name] for name in ("id", "name", "version", "count", "licence", "source")),
+        changes.c.at,
+        changes.c.author,
+    ).join(changes, first)
+
+
+INFO = _info_query()
+"""Selects the fields of `CorpusInfo`, of all corpora."""
+
+
+def read_info(connection: sa.Connection, corpus_id: str, *, lock: bool = False) -> CorpusInfo:
+    """Return what the list of corpora shows of one; with `lock`, nobody else changes it meanwhile.
+
+    Raises:
+        CorpusError: If there is no such corpus.
+    """
+    query = INFO.where(schema.corpora.c.id == corpus_id)
+    if lock:
+        query = query.with_for_update(of=schema.corpora)
+    row = connection.execute(query).first() if corpus_id.isascii() else None
+    if row is None:
+        raise CorpusError(f"there is no corpus {corpus_id!r}; it may be in another database")
+    return CorpusInfo(*row)
+
+
+def _in_version(corpus_id: str, version: int) -> sa.ColumnElement[bool]:
+    table = schema.premises
+    return sa.and_(
+        table.c.corpus_id == corpus_id,
+        table.c.added <= version,
+        sa.or_(table.c.retired.is_(None), table.c.retired > version),
+    )
+
+
+def live_premises(connection: sa.Connection, corpus_id: str, version: int) -> tuple[Premise, ...]:
+    """Return the premises of a version, in order."""
+    table = schema.premises
+    rows = (
+        sa.select(table.c.text, table.c.source_id)
+        .where(_in_version(corpus_id, version))
+        .order_by(table.c.position)
+    )
+    return tuple(Premise(text, source_id) for text, source_id in connection.execute(rows))
+
+
+def live_keys(connection: sa.Connection, corpus_id: str, version: int) -> Mapping[str, str | None]:
+    """Return key -> source id of the premises of a version."""
+    table = schema.premises
+    rows = sa.select(table.c.key, table.c.source_id).where(_in_version(corpus_id, version))
+    return {row.key: row.source_id for row in connection.execute(rows)}
+
+
+def insert_version(
+    connection: sa.Connection,
+    info: CorpusInfo,
+    change: str,
+    author: str,
+    *,
+    added: Corpus | None = None,
+    retired: Sequence[str] = (),
+    corrects: str | None = None,
+) -> CorpusInfo:
+    """Make the next version of a corpus: retire some keys, add some premises at the end."""
+    version, table = info.version + 1, schema.premises
+    _insert_change(
+        connection,
+        info.id,
+        version,
+        change,
+        author,
+        added=len(added or ()),
+        retired=len(retired),
+    )
+    if retired:
+        connection.execute(
+            sa.update(table)
+            .where(
+                table.c.corpus_id == info.id, table.c.key == sa.bindparam("gone"), table.c.retired.is_(None)
+            )
+            .values(retired=version),
+            [{"gone": key} for key in retired],
+        )
+    if added:
+        last = connection.scalar(sa.select(sa.func.max(table.c.position)).where(table.c.corpus_id == info.id))
+        assert last is not None
+        _insert_premises(connection, info.id, added, version=version, position=last + 1, corrects=corrects)
+    connection.execute(
+        sa.update(schema.corpora)
+        .where(schema.corpora.c.id == info.id)
+        .values(version=version, count=info.count + len(added or ()) - len(retired))
+    )
+    return read_info(connection, info.id)

@@ -1,0 +1,129 @@
+"""Health of the database: its content and its problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from entail.errors import EntailError
+from entail.progress import Meter, ProgressCallback
+from entail.trees.log.event_log import read_events, summarise
+from entail.trees.log.replay import replay
+from entail.trees.store import schema
+from entail.trees.store.database import Database, schema_revision
+
+_BRING_BACK = "restore a backup with `entail restore FILE --replace`"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Findings on a database.
+
+    Attributes:
+        revision: Revision of the tables.
+        size: Bytes on the disk.
+        rows: Table -> rows.
+        problems: A line a problem, with its remedy.
+    """
+
+    revision: str | None
+    size: int
+    rows: Mapping[str, int]
+    problems: tuple[str, ...]
+
+
+def examine(database: Database, *, progress: ProgressCallback | None = None) -> Health:
+    """Examine a whole database without changing it.
+
+    Raises:
+        DatabaseError: If it cannot be read.
+    """
+    with database.reading() as connection:
+        return Health(
+            revision=schema_revision(connection),
+            size=_size(connection, database),
+            rows=_rows(connection),
+            problems=(
+                *_file_problems(connection),
+                *corpus_problems(connection),
+                *tree_problems(connection, progress=progress),
+            ),
+        )
+
+
+def counts(database: Database) -> tuple[Mapping[str, int], int, str | None]:
+    """Return the rows of each table, the bytes on the disk and the tables' revision, without examining them.
+
+    Raises:
+        DatabaseError: If it cannot be read.
+    """
+    with database.reading() as connection:
+        return _rows(connection), _size(connection, database), schema_revision(connection)
+
+
+def _rows(connection: sa.Connection) -> dict[str, int]:
+    return {
+        table.name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+        for table in schema.metadata.sorted_tables
+    }
+
+
+def tree_problems(connection: sa.Connection, *, progress: ProgressCallback | None = None) -> Iterator[str]:
+    """Yield problems of logs: replay errors and summaries that differ from the replay."""
+    rows = connection.execute(sa.select(schema.trees).order_by(schema.trees.c.id)).all()
+    meter = Meter(len(rows), "replaying logs", unit="trees", report=progress)
+    for row in rows:
+        said: Mapping[str, Any] = dict(row._mapping)
+        try:
+            found = summarise(replay(read_events(connection, row.id)))
+        except EntailError as error:
+            yield f"the log of tree {row.id} is damaged ({error}): {_BRING_BACK}"
+        else:
+            odd = [
+                f"{name}: {said[name]!r}, by its log {found[name]!r}"
+                for name in found
+                if said[name] != found[name]
+            ]
+            if odd:
+                yield (
+                    f"tree {row.id} is listed as what it is not ({'; '.join(odd)}): "
+                    "its next act puts that right, nothing is lost"
+                )
+        meter.add(1)
+
+
+def corpus_problems(connection: sa.Connection) -> Iterator[str]:
+    """Yield problems of corpora: counts and versions that differ from the rows."""
+    corpora, changes, premises = schema.corpora, schema.corpus_changes, schema.premises
+    for row in connection.execute(sa.select(corpora).order_by(corpora.c.id)).all():
+        live = connection.scalar(
+            sa.select(sa.func.count()).where(premises.c.corpus_id == row.id, premises.c.retired.is_(None))
+        )
+        versions = connection.execute(
+            sa.select(sa.func.count(), sa.func.max(changes.c.version)).where(changes.c.corpus_id == row.id)
+        ).one()
+        if (live, *versions) != (row.count, row.version, row.version):
+            yield (
+                f"the corpus {row.name!r} should have {row.count} premises and {row.version} versions, found "
+                f"{live} and {versions[0]}: {_BRING_BACK}"
+            )
+
+
+def _file_problems(connection: sa.Connection) -> Iterator[str]:
+    if connection.dialect.name != "sqlite":
+        return
+    found = list(connection.exec_driver_sql("PRAGMA integrity_check(5)").scalars())
+    if found != ["ok"]:
+        yield f"the file is damaged ({'; '.join(found)}): {_BRING_BACK}"
+    for table, _row, parent, _key in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(5):
+        yield f"a row of {table} names one of {parent} that is not there: {_BRING_BACK}"
+
+
+def _size(connection: sa.Connection, database: Database) -> int:
+    if database.file is None:
+        return int(connection.scalar(sa.select(sa.func.pg_database_size(sa.func.current_database()))) or 0)
+    parts = (database.file.with_name(database.file.name + end) for end in ("", "-wal"))
+    return sum(part.stat().st_size for part in parts if part.exists())

@@ -1,0 +1,9 @@
+"""Runs the migrations on the connection that `entail.trees.store.database.migrate` hands over."""
+
+from alembic import context
+
+from entail.trees.store.schema import metadata
+
+if hasattr(context, "config"):  # only while Alembic runs this file, not when somebody imports it
+    context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+    context.run_migrations()

@@ -1,0 +1,181 @@
+"""Entailment tuning and the contrastive stage after it (DPR) as methods of the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.progress import ProgressCallback
+from entail.training.card_text import CardText
+from entail.training.method import Method, Preview, Run
+from entail.tuning.config import DprConfig, TuningConfig
+from entail.tuning.source import PassageData, PassageSource, with_mined
+
+if TYPE_CHECKING:
+    from entail.evaluation.retrieval.paired import QueryFigures
+
+ROWS = 500
+"""Questions that a preview shows at most."""
+
+
+def train_masked(data: PassageData, config: TuningConfig, run: Run) -> Mapping[str, Any]:
+    """Tune; see `train_tuning`."""
+    from entail.tuning.examples import entailed_pairs
+    from entail.tuning.training import train_tuning
+
+    return train_tuning(
+        entailed_pairs(data.examples, data.nli, words=config.words),
+        config,
+        dev=entailed_pairs(data.dev, words=config.words) if data.dev else (),
+        run=run,
+    ).to_json()
+
+
+def train_contrast(data: PassageData, config: DprConfig, run: Run) -> Mapping[str, Any]:
+    """Mine hard negatives and train; see `train_dpr`."""
+    from entail.tuning.dpr import train_dpr
+
+    mined = with_mined(data, depth=config.depth, progress=run.progress) if config.negatives else data
+    return train_dpr(
+        mined.examples,
+        config,
+        dev=mined.dev,
+        run=run,
+    ).to_json()
+
+
+def evaluate(
+    encoder: str | Path, data: PassageData, progress: ProgressCallback | None
+) -> QueryFigures | None:
+    """Measure how well an encoder finds the gold passages of the dev questions in the whole pool.
+
+    None without dev questions.
+    """
+    import numpy as np
+
+    from entail.evaluation.passages.retrieval import Judged, evaluate_passages
+    from entail.evaluation.retrieval.paired import QueryFigures
+
+    asked = tuple(one for one in data.dev_questions if one.gold)
+    if not asked:
+        return None
+    found = evaluate_passages(data.examples.store, Judged(asked), encoder=str(encoder), progress=progress)
+    ranks = np.array(found.first_hits, dtype=np.float64)
+    weight = np.ones(len(ranks))
+    reciprocal = np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=ranks > 0)
+    hits = {f"R@{k}": ((ranks > 0) & (ranks <= k)).astype(np.float64) for k in (1, 5, 20, 100)}
+    return QueryFigures(
+        encoder=found.retriever,
+        revision=found.revision,
+        split=f"{len(asked):,} questions of {data.split}, {found.passages:,} passages",
+        queries=tuple(one.text for one in asked),
+        primary="MRR",
+        values={"MRR": (reciprocal, weight), **{name: (hit, weight) for name, hit in hits.items()}},
+    )
+
+
+def preview(data: PassageData, config: TuningConfig | DprConfig) -> Preview:
+    """Count questions and passages, and show what is claimed."""
+    from entail.claims import existence_claim
+    from entail.tuning.examples import excerpt
+
+    examples = data.examples
+    counts = {
+        "questions": len(examples),
+        "passages": len(examples.store),
+        "dev questions": len(data.dev or ()),
+    }
+    if isinstance(config, TuningConfig):
+        counts["entailments of other pairs"] = len(data.nli)
+    left_out = {
+        "questions without a gold passage in the pool": examples.without_gold,
+        "dev questions without one": data.dev.without_gold if data.dev else 0,
+    }
+    return Preview(
+        counts=counts,
+        left_out={reason: count for reason, count in left_out.items() if count},
+        header=("question", "claim", "passage"),
+        rows=tuple(
+            (
+                one.question,
+                existence_claim(one.question).text,
+                excerpt(examples.store[one.gold[0]].whole, words=config.words, answers=one.answers),
+            )
+            for one in examples.examples[:ROWS]
+        ),
+    )
+
+
+def masked_notes(result: Mapping[str, Any], folder: Path) -> list[str]:
+    """Return which head was used, and the command of the next stage."""
+    head = "a new masked-LM head" if result["new_head"] else "the masked-LM head of the base"
+    start = "--initial" if result["config"]["tuning"] == "lora" else "--base"
+    return [f"used {head}", f"continue with: entail train dpr {start} {folder}"]
+
+
+_DAI = r"""@inproceedings{dai2024improve,
+  title     = {Improve Dense Passage Retrieval with Entailment Tuning},
+  author    = {Dai, Lu and Liu, Hao and Xiong, Hui},
+  booktitle = {Proceedings of EMNLP},
+  year      = {2024}
+}"""
+
+_KARPUKHIN = r"""@inproceedings{karpukhin2020dense,
+  title     = {Dense Passage Retrieval for Open-Domain Question Answering},
+  author    = {Karpukhin, Vladimir and Oguz, Barlas and Min, Sewon and Lewis, Patrick and Wu, Ledell and
+               Edunov, Sergey and Chen, Danqi and Yih, Wen-tau},
+  booktitle = {Proceedings of EMNLP},
+  year      = {2020}
+}"""
+
+TUNING_CARD = CardText(
+    title="Entailment tuning",
+    idea="predicts the claim that a passage entails, as a start for training a passage retriever",
+    citation=_DAI,
+    tags=("entailment-tuning",),
+    dev_data="pairs",
+    effective={"learning_rate": "highest_rate", "beta": "share"},
+)
+
+DPR_CARD = CardText(
+    title="Dense passage retrieval (DPR)",
+    idea="ranks the passages that answer a question above the others",
+    citation=f"{_KARPUKHIN}\n\n{_DAI}",
+    tags=(
+        "passage-retrieval",
+        "hard-negatives",
+    ),
+    dev_data="questions",
+)
+
+TUNING = Method(
+    name="tuning",
+    title="Entailment tuning: learn to predict what passages entail, as a start for DPR",
+    card=TUNING_CARD,
+    config=TuningConfig,
+    train=train_masked,
+    evaluate=evaluate,
+    source=PassageSource,
+    preview=preview,
+    notes=masked_notes,
+    common=(
+        *("base", "prompt", "beta", "tuning", "rank", "words"),
+        *("epochs", "batch_size", "learning_rate", "max_length"),
+    ),
+)
+
+DPR = Method(
+    name="dpr",
+    title="DPR: learn which passages answer a question",
+    card=DPR_CARD,
+    config=DprConfig,
+    train=train_contrast,
+    evaluate=evaluate,
+    source=PassageSource,
+    preview=preview,
+    common=(
+        *("base", "initial", "tuning", "rank", "negatives", "temperature", "words"),
+        *("epochs", "batch_size", "learning_rate", "max_length"),
+    ),
+)

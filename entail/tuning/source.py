@@ -1,0 +1,160 @@
+"""Sources of both stages of entailment tuning: questions, passages, entailment pairs to mix in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from entail.errors import SettingsError
+from entail.training.nli_source import evenly
+
+if TYPE_CHECKING:
+    from entail.data.nli.pairs import NliPair
+    from entail.data.passages.files import Question
+    from entail.progress import ProgressCallback
+    from entail.tuning.examples import Examples
+
+
+@dataclass(frozen=True)
+class PassageData:
+    """Data of trainers of passage retrieval.
+
+    Attributes:
+        examples: Questions to learn from, over the pool.
+        dev: Questions to choose the best weights on, over the same pool; None where none were given.
+        dev_questions: The same as the file has them, to measure on.
+        nli: Entailments to mix in.
+        split: The dev questions in words.
+    """
+
+    examples: Examples
+    dev: Examples | None
+    dev_questions: tuple[Question, ...]
+    nli: tuple[NliPair, ...]
+    split: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassageSource:
+    """Questions with the passages that answer them, as retrieval data sets are released.
+
+    Raises:
+        SettingsError: If nothing to learn from is given.
+    """
+
+    questions: Annotated[
+        Path | None,
+        "Questions with gold passages: SQuAD or DPR JSON, NQ-open, or a BEIR folder",
+    ] = None
+    passages: Annotated[
+        Path | None,
+        "Pool of passages, such as psgs_w100.tsv or collection.tsv; default: those of questions and dev",
+    ] = None
+    more: Annotated[Path | None, "Second file of passages"] = None
+    qrels: Annotated[Path | None, "Relevance judgements of MS MARCO or TREC, for questions without any"] = (
+        None
+    )
+    dev: Annotated[
+        Path | None, "Dev questions that select the weights and compare with the active encoder"
+    ] = None
+    nli: Annotated[
+        Path | None,
+        "Entailment pairs to mix in: a file, or a Hub data set such as snli",
+    ] = None
+    nli_second: Annotated[Path | None, "Second file or data set of pairs"] = None
+    nli_third: Annotated[Path | None, "Third file or data set of pairs"] = None
+    nli_limit: Annotated[int | None, "Number of these pairs, taken evenly from all; default: all"] = None
+    split: Annotated[str, "Training split of a BEIR folder: qrels/SPLIT.tsv"] = "train"
+    dev_split: Annotated[str, "Dev split of a BEIR folder"] = "dev"
+    limit: Annotated[int | None, "Number of questions, taken evenly from all; default: all"] = None
+
+    def __post_init__(self) -> None:
+        """Check that something is learnt from."""
+        if self.questions is None:
+            raise SettingsError("expected --questions FILE; give questions with gold passages to learn from")
+        if self.more is not None and self.passages is None:
+            raise SettingsError("expected --passages FILE before --more; give the pool")
+        if self.nli is None and self.nli_files:
+            raise SettingsError("expected --nli FILE before --nli-second and --nli-third; give the first")
+        for name in ("limit", "nli_limit"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise SettingsError(f"{name}: expected at least 1, found {value}")
+
+    @property
+    def pool(self) -> tuple[Path, ...]:
+        """The files whose passages are searched."""
+        given = (self.passages, self.more) if self.passages is not None else (self.questions, self.dev)
+        return tuple(dict.fromkeys(file for file in given if file is not None))
+
+    @property
+    def nli_files(self) -> tuple[Path, ...]:
+        """The files and data sets of entailments."""
+        return tuple(one for one in (self.nli, self.nli_second, self.nli_third) if one is not None)
+
+    def is_elsewhere(self, given: Path) -> bool:
+        """Return whether this is the name of a data set on the Hub instead of a file."""
+        from entail.evaluation.nli.sources import is_on_hub
+
+        return given in self.nli_files and is_on_hub(str(given))
+
+    def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
+        """Return the data; passages are kept in the data folder, files are taken as they are.
+
+        Raises:
+            EntailError: If a file or a data set cannot be read, or no passage is in the pool.
+        """
+        from entail.evaluation.passages.retrieval import judged_questions
+        from entail.evaluation.passages.store import store_name, store_passages
+        from entail.settings import load_settings
+        from entail.tuning.examples import examples_of
+
+        assert self.questions is not None
+        place = load_settings().data_dir / "passages" / store_name(self.pool)
+        store = store_passages(self.pool, place, progress=progress)
+        asked = judged_questions(self.questions, qrels=self.qrels, split=self.split).questions
+        dev = judged_questions(self.dev, split=self.dev_split).questions if self.dev else ()
+        return PassageData(
+            examples=examples_of(store, evenly(asked, self.limit)),
+            dev=examples_of(store, dev) if dev else None,
+            dev_questions=dev,
+            nli=self._entailments(),
+            split=self.dev.name if self.dev else "",
+        )
+
+    def _entailments(self) -> tuple[NliPair, ...]:
+        if self.nli is None:
+            return ()
+        from entail.evaluation.nli.sources import load_nli
+
+        found: list[NliPair] = []
+        for one in self.nli_files:
+            on_hub = self.is_elsewhere(one)
+            pairs = load_nli(str(one) if on_hub else one, split="train" if on_hub else None).pairs
+            found += (pair for pair in pairs if pair.label == "entailment")
+        return evenly(found, self.nli_limit)
+
+    def __str__(self) -> str:
+        assert self.questions is not None
+        some = f"{self.limit:,} questions of " if self.limit else ""
+        nli = ", ".join(one.name for one in self.nli_files)
+        return f"{some}{self.questions.name}" + (f", and entailments of {nli}" if nli else "")
+
+
+def with_mined(data: PassageData, *, depth: int, progress: ProgressCallback | None = None) -> PassageData:
+    """Add hard negatives to questions that have none, those of dev too: their pool is otherwise an easy one.
+
+    Raises:
+        EvaluationError: If some have none, and the pool is too large for BM25 in memory.
+    """
+    from entail.tuning.examples import with_missing_negatives
+
+    learnt, dev = data.examples.examples, data.dev.examples if data.dev else ()
+    every = replace(data.examples, examples=(*learnt, *dev))  # over one pool: its words are indexed once
+    found = with_missing_negatives(every, depth=depth, progress=progress).examples
+    return replace(
+        data,
+        examples=replace(data.examples, examples=found[: len(learnt)]),
+        dev=data.dev and replace(data.dev, examples=found[len(learnt) :]),
+    )

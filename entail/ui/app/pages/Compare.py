@@ -1,0 +1,60 @@
+"""Compare: two retrievers side by side, over a claim, a tree or many of them."""
+
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.ui.compare.bias import draw_similarity_bias
+from entail.ui.compare.choice import BIAS, LINK, QUERY, SPLIT, TREE, draw_fields, save_link
+from entail.ui.compare.pair import take_pair
+from entail.ui.compare.query import draw_query, pick_query
+from entail.ui.compare.split import draw_split
+from entail.ui.compare.tour import draw_tour
+from entail.ui.compare.tree import draw_tree, pick_tree
+from entail.ui.frame.shell import page
+from entail.ui.shared.gold_trees import Source, pick_source
+from entail.ui.shared.resources import model_cache, reference_premises
+from entail.ui.shared.text import label
+
+with page("Compare") as (shared, author):
+    st.title("Compare retrievers")
+    corpora = shared.corpora.corpora()
+    if not corpora:
+        st.info("No corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")
+        st.stop()
+    LINK.load_from_url()
+    choice = draw_fields(corpora)
+    info, query, tree, source = choice.corpus, "", None, None
+    try:
+        if choice.mode == QUERY:
+            query = pick_query(shared, info.id, reference_premises(info.id))
+        elif choice.mode == TREE:
+            tree = pick_tree(shared, info.id)
+        else:
+            source = pick_source(shared, info)
+        save_link(choice.mode)
+        if choice.mode == QUERY and not query:
+            st.info("Enter a claim.", icon=":material/edit:")
+        elif query or tree or source:
+            corpus = (
+                source.corpus
+                if isinstance(source, Source)
+                else shared.corpora.corpus(info.id, version=info.version)
+            )
+            pair = take_pair(shared, corpus, info, choice.left, choice.right)
+            if pair is None:
+                st.stop()
+            if query:
+                draw_query(pair, query, k=choice.depth)
+            elif tree:
+                draw_tree(pair, tree, k=choice.depth)
+            elif source and choice.mode == SPLIT:
+                draw_split(pair, source, k=choice.depth)
+            elif source and choice.mode == BIAS:
+                draw_similarity_bias(pair, source)
+            elif source:
+                draw_tour(pair, source, k=choice.depth)
+                save_link(choice.mode)
+    except EntailError as error:
+        st.error(label(str(error)))
+    model_cache().warm()
+    LINK.mark_drawn()

@@ -1,0 +1,32 @@
+"""Corpora: upload, search, correct and retire premises."""
+
+import streamlit as st
+
+from entail.ui.corpora.premises import draw_changes, draw_facts, draw_growth, draw_upload
+from entail.ui.frame.shell import page
+from entail.ui.shared.text import label
+
+with page("Corpora") as (shared, author):
+    st.title("Corpora")
+    corpora = shared.corpora.corpora()
+    left, right = st.columns([7, 4], gap="large")
+    with right:
+        draw_upload(shared, author)
+    with left:
+        if not corpora:
+            st.info(
+                "No corpus yet. Upload one: a text file with one premise a line is enough.",
+                icon=":material/library_add:",
+            )
+            st.stop()
+        corpus = st.selectbox(
+            "Corpus", corpora, format_func=lambda c: f"{c.name} ({c.count:,} premises)", key="corpus"
+        )
+        st.caption(
+            f"Version {corpus.version} · by {label(corpus.created_by)}"
+            + (f" · {label(corpus.licence)}" if corpus.licence else "")
+            + (f" · from {label(corpus.source)}" if corpus.source else "")
+        )
+        draw_facts(shared, author, corpus)
+        draw_growth(shared, author, corpus)
+        draw_changes(shared, corpus)

@@ -1,0 +1,96 @@
+"""Trees: the authoring screen, with candidates on the left and the tree on the right."""
+
+import streamlit as st
+
+from entail.errors import UnknownTreeError
+from entail.ui.frame.shell import page
+from entail.ui.shared.resources import model_cache, reference_premises
+from entail.ui.shared.start_question import asks_to_start
+from entail.ui.shared.text import label
+from entail.ui.trees import authoring
+from entail.ui.trees.candidates import draw_candidates
+from entail.ui.trees.chooser import draw_chooser, draw_demo_notice, leave_tree
+from entail.ui.trees.dialogs import open_dialog
+from entail.ui.trees.direction_panel import draw_hints, draw_nothing_left
+from entail.ui.trees.learning import draw_learning, draw_learning_dialog, draw_learnt_encoder
+from entail.ui.trees.proposals import draw_lists, draw_proposed
+from entail.ui.trees.ranked_by import draw_ranked_by, includes_keywords, selected_retriever
+from entail.ui.trees.toolbar import draw_notice, draw_toolbar
+from entail.ui.trees.views import draw_export, draw_view, panes
+from entail.ui.trees.watch import draw_watch
+
+with page("Trees") as (shared, author):
+    tree_id = st.query_params.get("tree") or (None if asks_to_start() else st.session_state.get("tree"))
+    if tree_id is None:
+        draw_chooser(shared, author)
+        st.stop()
+    try:
+        shared.log.summary(tree_id)
+    except UnknownTreeError as error:
+        st.error(label(str(error), longest=300))
+        draw_chooser(shared, author)
+        st.stop()
+    st.session_state["tree"] = st.query_params["tree"] = tree_id
+
+    context = authoring.open_tree(shared, tree_id, selected_retriever(), keywords=includes_keywords())
+    session = authoring.start_session(context)
+    tree, screen = session.history.tree, session.screen
+    screen.version = session.history.seq
+
+    title, side = st.columns([5, 2])
+    title.markdown(f"#### {label(tree.root.text, longest=240)}")
+    with side:
+        draw_watch(shared, session, context.ranking)
+        st.button("All trees", icon=":material/list:", on_click=leave_tree, type="tertiary", key="all_trees")
+    draw_notice(session)
+    draw_demo_notice(session)
+    with panes():
+        left, right = st.columns([5, 8], gap="medium")
+    with left, st.container(key="candidates"):
+        node = tree.node(screen.selected)
+        words = screen.query or node.text
+        st.caption(("Your search for this " if screen.query else "Premises for this ") + node.kind)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{label(words, longest=600)}**")
+            if screen.query:
+                st.button("Clear search", on_click=screen.search, args=(None,), type="tertiary", key="own")
+        draw_ranked_by(context.ranking)
+        draw_learnt_encoder(context)
+        draw_lists(context.suggester, session)
+        if context.index is None and session.offer is None:
+            authoring.draw_building(context)
+        elif draw_proposed(context, session):
+            verdicts = draw_hints(context.hints, session)
+            if context.hints and session.offer is None and session.offered == 0:
+                draw_nothing_left(context.hints)
+            draw_candidates(
+                session,
+                total=len(context.corpus),
+                gold=reference_premises(context.summary.corpus_id).get(node.folded, {}),
+                revision=context.corpus.hash[:8],
+                verdicts=verdicts,
+            )
+        draw_learning(context, session)
+    with right:
+        with st.container(key="tree-head", horizontal=True, horizontal_alignment="distribute"):
+            view = st.segmented_control(
+                "View",
+                ("Graph", "Outline", "History"),
+                default="Graph",
+                label_visibility="collapsed",
+                key="view",
+            )
+            draw_export(shared, session, context.corpus)
+        with st.container(key="tools"):
+            draw_toolbar(session)
+        with st.container(key="tree-body"):
+            draw_view(view or "Graph", shared, session)
+    if screen.dialog == "learn":
+        draw_learning_dialog(context, session)
+    elif screen.dialog:
+        open_dialog(screen.dialog, session)
+    model_cache().warm(context.ranking.encoder)
+    if context.hints:
+        context.hints.start_loading()
+    if context.suggester:
+        context.suggester.start_loading()

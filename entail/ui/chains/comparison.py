@@ -1,0 +1,128 @@
+"""Known explanation of a question against the chain, and the rankings of other methods."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from entail.arcf.chains.explained import (
+    GREEDY,
+    SCORED_ALONE,
+    WORDS,
+    GoldCoverage,
+    MethodComparison,
+    compare_methods,
+    gold_roles,
+    locate_gold,
+    precision_of,
+)
+from entail.ui.chains.steps import Scene, role_badge, role_name
+from entail.ui.chains.tasks import RANKINGS, SCORING, take_builder, take_scorer
+from entail.ui.shared.tasks import finish
+from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_progress
+
+if TYPE_CHECKING:
+    from entail.arcf.scoring.listing import ListedScorer
+    from entail.data.worldtree.questions import Question
+    from entail.data.worldtree.tables import FactTables
+    from entail.progress import ProgressCallback
+
+FIRST = 10
+"""Premises shown of each ranking."""
+
+
+def draw_gold(scene: Scene) -> None:
+    """Draw where the chain has the premises of a known explanation; nothing while the chain grows."""
+    if scene.making is not None or not scene.roles:
+        return
+    ranking = scene.walk.ranking(scene.question, scene.builder.around)
+    coverage = locate_gold(scene.question, scene.facts, scene.walk, ranking)
+    assert coverage is not None
+    st.markdown(f"##### Known explanation: {coverage}")
+    st.caption(
+        f"Average precision {coverage.precision:.3f} of the ranking: chain, then scored premises by last "
+        "score, then all others by nearness."
+    )
+    st.html(gold_table(coverage, scene.facts))
+
+
+def gold_table(coverage: GoldCoverage, facts: FactTables) -> str:
+    """Return the gold premises as an HTML table."""
+    rows = "".join(
+        f"<tr><td>{html.escape(facts.texts[row.position])} {role_badge(row.role)}</td>"
+        f"<td>{'no' if row.step is None else row.step}</td><td>{row.rank:,}</td>"
+        f"<td>{'never' if row.visible is None else row.visible}</td></tr>"
+        for row in coverage.rows
+    )
+    titles = ("Gold premise", "In the chain", "Rank", "Visible from step")
+    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
+    return f'<table class="chain-gold"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
+    """Draw the switch, and how each method ranks the premises of this question."""
+    if not st.toggle("Compare methods", key="chains_compare"):
+        return
+    schemes = {one.form.scheme for one in scorers}
+    if lacking := [name for name in ("single-fact", "arcf") if name not in schemes]:
+        st.caption(
+            f":material/info: No scorer of scheme {' or '.join(lacking)}. Train one with `entail train arcf`."
+        )
+    words = take_builder(scene.facts, None, k=scene.builder.around.k)
+    if words.value is None:
+        draw_progress(words, waiting="Preparing the premises …")
+        return
+    near, k, length = words.value.around.similarities, scene.builder.around.k, scene.length
+
+    def make(report: ProgressCallback) -> MethodComparison:
+        with SCORING:
+            return compare_methods(
+                scene.question,
+                scene.facts,
+                scorers,
+                near,
+                load=lambda listed: finish(take_scorer(listed, wait=0)),
+                k=k,
+                length=length,
+                progress=report,
+            )
+
+    stamps = tuple((one.name, one.stamp) for one in scorers)
+    key = (scene.facts.digest, scene.question.stem, scene.question.answer, stamps, k, length)
+    task = RANKINGS.get_or_start(key, make)
+    if task.value is None:
+        draw_progress(task, waiting="Ranking by each method …")
+        return
+    _draw_compared(scene.question, scene.facts, task.value)
+
+
+def _draw_compared(question: Question, facts: FactTables, compared: MethodComparison) -> None:
+    import pandas as pd
+
+    roles = gold_roles(question, facts)
+    if roles:
+        cells = st.columns(len(compared.rankings))
+        for cell, (name, ranking) in zip(cells, compared.rankings.items(), strict=True):
+            cell.metric(label(name), f"{precision_of(question, facts, ranking):.3f}", border=True)
+        st.caption("Average precision on this question; `entail evaluate chains` measures many.")
+    rows = compared.rows(first=FIRST, gold=tuple(roles))
+    columns: dict[str, list[object]] = {"fact": [facts.texts[fact] for fact, _ in rows]}
+    if roles:
+        columns["gold"] = [role_name(roles[fact]) if fact in roles else "" for fact, _ in rows]
+    for name in compared.rankings:
+        columns[name] = [ranks[name] for _, ranks in rows]
+        if name in compared.chains:
+            columns[f"in {name}"] = [fact in compared.chains[name] for fact, _ in rows]
+    config: dict[str, Any] = {
+        "fact": st.column_config.TextColumn("Premise", width="large"),
+        "gold": st.column_config.TextColumn("Gold"),
+        **{name: st.column_config.NumberColumn(f"Rank, {name}") for name in compared.rankings},
+        **{f"in {name}": st.column_config.CheckboxColumn("In its chain") for name in compared.chains},
+    }
+    st.dataframe(pd.DataFrame(columns), hide_index=True, column_config=config)
+    if any(name not in (WORDS, GREEDY) and name not in compared.chains for name in compared.rankings):
+        st.caption(f"Single-premise scorers rank the {SCORED_ALONE} nearest; `entail rank` scores all.")

@@ -1,0 +1,150 @@
+"""Background tasks of chains, shared by all sessions: releases, scorers, builders, steps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from entail.ui.shared.tasks import Task, TaskGroup
+
+if TYPE_CHECKING:
+    from entail.arcf.chains.neighbourhoods import Neighbourhoods
+    from entail.arcf.chains.stepwise import Step, StepScorer
+    from entail.arcf.scoring.listing import ListedScorer
+    from entail.arcf.scoring.scorer import Scorer
+    from entail.data.worldtree.questions import Question
+    from entail.data.worldtree.tables import FactTables
+    from entail.evaluation.chains import Similarities
+    from entail.progress import ProgressCallback
+
+TFIDF = "tfidf"
+"""Name of the TF-IDF baseline in the list of scorers."""
+
+SCORING = threading.Lock()
+"""Lock of scoring: two runs at once would take twice the memory and save no time."""
+
+
+RELEASES = TaskGroup("WorldTree releases", failure="the release could not be read")
+"""WorldTree releases."""
+
+
+SCORERS = TaskGroup("scorers", failure="the scorer could not be loaded")
+"""Loaded scorers."""
+
+
+GROUNDS = TaskGroup("facts", failure="the facts could not be prepared")
+"""Similarities of premises, and the chain builders over them."""
+
+
+_STEPS = TaskGroup("steps", failure="the step could not be scored")
+
+
+RANKINGS = TaskGroup("rankings", failure="the methods could not be compared")
+"""Rankings of one question by several methods."""
+
+
+def take_scorer(listed: ListedScorer, *, wait: float = 2.5) -> Task[Scorer]:
+    """Return the task that loads a scorer.
+
+    Args:
+        listed: The scorer.
+        wait: Seconds to wait.
+    """
+
+    def make(report: ProgressCallback) -> Scorer:
+        from entail.arcf.scoring.scorer import load_scorer
+
+        return load_scorer(listed.name, precision="auto")
+
+    return SCORERS.get_or_start((listed.name, listed.stamp), make, wait=wait)
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builder of chains over some premises.
+
+    Attributes:
+        by: Name of the scorer, or `tfidf`.
+        revision: Revision of its weights; empty for `tfidf`.
+        scheme: `arcf`, `single-fact` or `tfidf`.
+        around: Neighbourhoods: the visible premises.
+        steps: Scorer of steps.
+    """
+
+    by: str
+    revision: str
+    scheme: str
+    around: Neighbourhoods
+    steps: StepScorer
+
+    @property
+    def place(self) -> tuple[str, str, str, int]:
+        """Cache key of its steps, without the question."""
+        return (self.by, self.revision, self.around.facts.digest, self.around.k)
+
+
+def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int, wait: float = 2.5) -> Task[Builder]:
+    """Return the task that prepares a builder.
+
+    Args:
+        facts: All premises.
+        scorer: The scorer, None for TF-IDF.
+        k: Neighbours of each premise.
+        wait: Seconds to wait for each of two parts.
+    """
+    from entail.evaluation.chains import TFIDF as WORDS
+
+    metric = scorer.form.metric if scorer is not None else WORDS
+
+    def ground(report: ProgressCallback) -> Similarities:
+        from entail.evaluation.chains import fact_similarities
+
+        return fact_similarities(facts, metric, progress=report)
+
+    near = GROUNDS.get_or_start((facts.digest, metric), ground, wait=wait)
+    if near.value is None:
+        return Task(progress=near.progress, error=near.error, done=near.done)
+    similarities = near.value
+
+    def make(report: ProgressCallback) -> Builder:
+        from entail.arcf.chains.neighbourhoods import Neighbourhoods
+        from entail.arcf.chains.stepwise import NearestSteps, ScoredSteps
+
+        around = Neighbourhoods(facts, k=k, metric=metric, similarities=similarities)
+        if scorer is None:
+            return Builder(TFIDF, "", TFIDF, around, NearestSteps(around))
+        return Builder(scorer.name, scorer.revision, scorer.form.scheme, around, ScoredSteps(scorer, facts))
+
+    name = scorer.revision if scorer is not None else TFIDF
+    return GROUNDS.get_or_start((facts.digest, name, k), make, wait=wait)
+
+
+def make_builder(facts: FactTables, scorer: Scorer, *, k: int) -> Builder:
+    """Return the builder of a scorer and wait for it; for threads that run no page.
+
+    Raises:
+        EntailError: If the premises cannot be prepared.
+    """
+    while True:
+        work = take_builder(facts, scorer, k=k, wait=0)
+        work.done.wait()
+        if work.error is not None:
+            raise work.error
+        if work.value is not None:
+            return work.value
+
+
+def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, wait: float) -> Task[Step]:
+    """Return the task that scores the next step after the chosen premises."""
+
+    def make(report: ProgressCallback) -> Step:
+        from entail.arcf.chains.stepwise import step
+
+        with SCORING:
+            near = builder.steps.near(question, builder.around)
+            return step(question, near, chosen, builder.steps, builder.around)
+
+    place: Hashable = (*builder.place, question.stem, question.answer, chosen)
+    return _STEPS.get_or_start(place, make, wait=wait)

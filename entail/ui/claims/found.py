@@ -1,0 +1,205 @@
+"""Four passage lists, two side by side, with verdicts of the judges and rank changes."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from entail.evaluation.passages.pool import Pool
+from entail.evaluation.passages.wordings import (
+    LIST_KEYS,
+    ListedPassage,
+    ListKey,
+    PassageLists,
+    PassageScore,
+    Scores,
+    search_wordings,
+)
+from entail.ui.claims.judges import take_scores
+from entail.ui.claims.link import LINK
+from entail.ui.claims.question import ClaimedQuestion
+from entail.ui.components.ranked_list import draw_ranked_list, moved_mark
+from entail.ui.shared.downloads import CSV, draw_download, rows_csv
+from entail.ui.shared.resources import model_cache, retriever_name
+from entail.ui.shared.tasks import TaskGroup
+from entail.ui.shared.text import label, marked, words_of
+from entail.ui.shared.waiting import draw_progress
+
+RETRIEVERS, WORDED = "retrievers", "wordings"
+COLUMNS = {RETRIEVERS: "Retrievers", WORDED: "Question and claim"}
+DEPTHS = (5, 10, 20, 50)
+_SHOWN = 320
+_SEARCHES = TaskGroup("claim searches", failure="the passages could not be searched")
+
+
+@dataclass(frozen=True)
+class View:
+    """Values of the fields above the lists.
+
+    Attributes:
+        k: Passages of each list.
+        columns: One of `COLUMNS`.
+        only_moved: Whether rows of the same rank in both lists are hidden.
+    """
+
+    k: int
+    columns: str
+    only_moved: bool
+
+    def pairs(self) -> tuple[tuple[ListKey, ListKey], tuple[ListKey, ListKey]]:
+        """Return the lists that are drawn side by side.
+
+        >>> View(10, "retrievers", False).pairs()[0]
+        ((0, 'question'), (1, 'question'))
+        """
+        if self.columns == WORDED:
+            return ((0, "question"), (0, "claim")), ((1, "question"), (1, "claim"))
+        return ((0, "question"), (1, "question")), ((0, "claim"), (1, "claim"))
+
+
+def _pick_view() -> View:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        columns = st.segmented_control(
+            "Side by side",
+            list(COLUMNS),
+            format_func=COLUMNS.__getitem__,
+            key=LINK.init_widget("beside", list(COLUMNS), RETRIEVERS),
+            required=True,
+        )
+        k = st.selectbox("Passages", DEPTHS, key=LINK.init_widget("k", DEPTHS, 5), width=110)
+        only_moved = st.toggle("Only differences", key="claims_differing")
+    return View(k, columns or RETRIEVERS, only_moved)
+
+
+def draw_found(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], judges: Sequence[str]) -> None:
+    """Draw the passages that both retrievers find for question and claim."""
+    first, second = (model_cache().get_or_start(name, pool.corpus) for name in names)
+    if first.value is None or second.value is None:
+        draw_progress(first if first.value is None else second, waiting="Preparing the passages …")
+        st.caption("Passage vectors are computed once and cached.")
+        return
+    indexes = first.value, second.value
+    view = _pick_view()
+    known = pool.known(asked.question)
+    gold = known.gold if known else frozenset()
+    revisions = tuple((index.name, index.manifest.revision) for index in indexes)
+    search = _SEARCHES.get_or_start(
+        (revisions, pool.corpus.hash, asked.question, asked.claim, view.k, gold),
+        lambda report: search_wordings(indexes, asked.question, asked.claim, k=view.k, gold=gold),
+    )
+    if search.value is None:
+        draw_progress(search, waiting="Searching …")
+        return
+    lists = search.value
+    if not lists.all_positions:
+        st.info("No passage shares a word with the query.", icon=":material/search_off:")
+        return
+    scores = _judge(pool, lists, asked.claim, judges)
+    _draw_overview(lists, scores)
+    texts = {"question": asked.question, "claim": asked.claim}
+    words = {wording: words_of(text) for wording, text in texts.items()}
+    for pair in view.pairs():
+        _draw_pair(pool, lists, pair, view, words, scores)
+    st.caption(
+        "Highlighted: words of the query."
+        + (" ★ known to answer." if gold else "")
+        + " ▲ ▼ ranks against the other list; “new”: not in it."
+    )
+    rows = lists.to_rows(pool.corpus, {"question": asked.question, "claim": asked.claim}, scores)
+    draw_download("Lists (CSV)", rows_csv(rows), name="claims_passages.csv", kind=CSV)
+
+
+def _judge(pool: Pool, lists: PassageLists, claim: str, judges: Sequence[str]) -> Scores:
+    passages = [pool.corpus.texts[position] for position in lists.all_positions]
+    scores: dict[str, Mapping[int, PassageScore]] = {}
+    for judge in judges:
+        task = take_scores(judge, passages, claim)
+        if task.value is None:
+            draw_progress(task, waiting=f"{label(judge)}: judging …", key=f"claims_again-{judge}")
+        else:
+            scores[judge] = dict(zip(lists.all_positions, task.value, strict=True))
+    return scores
+
+
+def _list_name(lists: PassageLists, key: ListKey) -> str:
+    return f"{retriever_name(lists.names[key[0]])}, {key[1]}"
+
+
+def overview(lists: PassageLists, scores: Scores) -> list[dict[str, str]]:
+    """Return a row for each list: the rank of the first gold passage, and the passages that entail."""
+    rows = []
+    for key in LIST_KEYS:
+        first = lists.first_gold(key)
+        row = {"list": _list_name(lists, key)}
+        if first is not None:
+            row["answer at"] = f"{first:,}" if first else "not found"
+        found = lists.positions[key]
+        for judge, verdicts in scores.items():
+            entail = sum(verdicts[position].entails for position in found)
+            row[f"entail, by {judge}"] = f"{entail} of {len(found)}"
+        rows.append(row)
+    return rows
+
+
+def _draw_overview(lists: PassageLists, scores: Scores) -> None:
+    import pandas as pd
+
+    rows = overview(lists, scores)
+    if len(rows[0]) > 1:
+        st.table(pd.DataFrame(rows).set_index("list"), border="horizontal", width="content")
+
+
+def _draw_pair(
+    pool: Pool,
+    lists: PassageLists,
+    keys: tuple[ListKey, ListKey],
+    view: View,
+    words: Mapping[str, frozenset[str]],
+    scores: Scores,
+) -> None:
+    one, other = keys
+    title = one[1].capitalize() if one[1] == other[1] else retriever_name(lists.names[one[0]])
+    st.markdown(f"##### {label(title)} :gray[· {lists.shared(one, other)} of {view.k} in both]")
+    for key, beside, column in zip(keys, keys[::-1], st.columns(2, gap="medium"), strict=True):
+        rows = lists.rows(key, beside)
+        shown = [row for row in rows if row.is_moved or not view.only_moved]
+        with column:
+            st.markdown(f"**{label(_list_name(lists, key))}**")
+            if not shown:
+                st.caption("No differences." if rows else "No passage shares a word with the query.")
+            draw_ranked_list(
+                (
+                    row.rank,
+                    _passage_html(pool, lists, row, words[key[1]], scores),
+                    row.score,
+                    moved_mark(row.rank, row.other, k=view.k),
+                    row.position in lists.gold,
+                )
+                for row in shown
+            )
+
+
+def _passage_html(
+    pool: Pool, lists: PassageLists, row: ListedPassage, words: frozenset[str], scores: Scores
+) -> str:
+    star = '<span title="known to answer">★</span> ' if row.position in lists.gold else ""
+    verdicts = "".join(
+        f'<span class="says{" yes" if of[row.position].entails else ""}">'
+        f"{html.escape(judge)}: {html.escape(of[row.position].words)}</span>"
+        for judge, of in scores.items()
+    )
+    return f"{star}{_fold(pool.corpus.texts[row.position], words)}{verdicts}"
+
+
+def _fold(text: str, words: frozenset[str]) -> str:
+    """Return a passage as HTML; the rest of a long one is folded."""
+    if len(text) <= _SHOWN:
+        return marked(text, words)
+    cut = text.rfind(" ", _SHOWN // 2, _SHOWN)
+    cut = cut if cut > 0 else _SHOWN
+    return (
+        f"{marked(text[:cut], words)} …<details><summary>more</summary>{marked(text[cut:], words)}</details>"
+    )

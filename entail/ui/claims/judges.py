@@ -1,0 +1,185 @@
+"""Judges of whether a passage entails a claim: NLI cross-encoders and Gaussian encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from entail.evaluation.passages.wordings import PassageScore
+from entail.settings import is_demo
+from entail.ui.claims.link import LINK, LONGEST
+from entail.ui.direction.encoder import gaussian_names, take_encoder
+from entail.ui.shared.tasks import Task, TaskGroup, finish
+from entail.ui.shared.text import certainty
+
+if TYPE_CHECKING:
+    from entail.judge.judges import NliJudge
+    from entail.progress import ProgressCallback
+
+BY_KEY, ONE_KEY, OTHER_KEY = "claims_judges", "claims_judge", "claims_other"
+"""Keys of the fields."""
+
+NOBODY = "nobody"
+_BETWEEN = "|"
+_SAID = {
+    "entails": "entails it",
+    "is entailed by": "follows from it",
+    "both ways": "says the same",
+    "neither": "no entailment",
+}
+_READ = 2000
+"""Characters of a passage that are judged."""
+
+
+def pick_judges() -> list[str]:
+    """Draw the field for judges and return the selected ones."""
+    from entail.judge.judges import list_judges
+
+    cross, gaussians = list_judges(), list(gaussian_names())
+    names = list(dict.fromkeys([*cross, *gaussians, *_other()]))
+    if BY_KEY not in st.session_state:
+        requested = LINK.requested("by")
+        first = requested.split(_BETWEEN) if requested is not None else names[:1]
+        st.session_state[BY_KEY] = [name for name in first if name in names]
+    st.session_state[BY_KEY] = [name for name in st.session_state[BY_KEY] if name in names]
+    chosen = st.multiselect(
+        "Judges",
+        names,
+        key=BY_KEY,
+        format_func=lambda name: f"{name} (direction)" if name in gaussians else name,
+        placeholder="Nobody",
+        help="Cross-encoders give P(passage entails claim), Gaussian encoders the direction.",
+    )
+    _draw_other(missing=not cross, take=_take_other)
+    return list(chosen)
+
+
+def pick_judge() -> str | None:
+    """Draw the field for a cross-encoder, which alone gives P(entailment); return None if there is none."""
+    from entail.judge.judges import list_judges
+
+    cross = list_judges()
+    names = list(dict.fromkeys([*cross, *_other()]))
+    chosen = None
+    if names:
+        chosen = st.selectbox(
+            "Judges",
+            names,
+            key=LINK.init_widget("judge", names, names[0]),
+            help="NLI cross-encoders only: Gaussian encoders give no probability.",
+        )
+    _draw_other(missing=not cross, take=_take_one)
+    return chosen
+
+
+def _other() -> list[str]:
+    """Return the judge that the user entered, if any."""
+    name = "" if is_demo() else str(st.session_state.get(OTHER_KEY, "")).strip()
+    return [name] if name else []
+
+
+def _draw_other(*, missing: bool, take: Callable[[], None]) -> None:
+    """Draw the field for a judge that is not listed; if none is listed, also how to get one."""
+    if missing:
+        st.caption(
+            ":material/info: No NLI cross-encoder yet. Train one with `entail train judge`, or enter one."
+        )
+    if not is_demo():  # visitors load no models
+        with st.expander("Another cross-encoder"):
+            st.text_input(
+                "Folder or Hub id",
+                key=OTHER_KEY,
+                max_chars=300,
+                placeholder="cross-encoder/nli-MiniLM2-L6-H768",
+                on_change=take,
+                help="Downloaded from the Hub at its first use if it is not installed.",
+            )
+
+
+def _take_other() -> None:
+    """Add the entered judge to the selection; called before a run."""
+    chosen = st.session_state.get(BY_KEY, [])
+    st.session_state[BY_KEY] = list(dict.fromkeys([*chosen, *_other()]))
+
+
+def _take_one() -> None:
+    """Select the entered judge; called before a run."""
+    for name in _other():
+        st.session_state[ONE_KEY] = name
+
+
+def to_address(chosen: Sequence[str]) -> dict[str, str]:
+    """Return the selection as a part of a link."""
+    return {"by": _BETWEEN.join(chosen) or NOBODY}
+
+
+_JUDGES = TaskGroup("judges", failure="the judge could not be loaded")
+
+
+def load_judge(name: str) -> NliJudge:
+    """Return the process's copy of a cross-encoder, loaded at the first call.
+
+    Args:
+        name: A name under `models/`, a folder or a Hub id.
+
+    Raises:
+        EncoderError: If it cannot be loaded.
+    """
+    from entail.judge.judges import NliJudge
+
+    return finish(_JUDGES.get_or_start((name, judge_stamp(name)), lambda _: NliJudge(name), wait=0))
+
+
+_SCORES = TaskGroup("claim scores", failure="the passages could not be judged")
+
+
+def take_scores(name: str, passages: Sequence[str], claim: str) -> Task[list[PassageScore]]:
+    """Return the task that judges each passage and the claim."""
+    gaussians = gaussian_names()
+    texts = [passage[:_READ] for passage in passages]
+
+    def make(report: ProgressCallback) -> list[PassageScore]:
+        if name in gaussians:
+            return _by_gaussians(name, gaussians[name], texts, claim)
+        return _by_cross_encoder(name, texts, claim, report)
+
+    place = (name, gaussians.get(name) or judge_stamp(name), claim[:LONGEST], tuple(texts))
+    return _SCORES.get_or_start(place, make)
+
+
+def _by_gaussians(name: str, revision: str | None, texts: Sequence[str], claim: str) -> list[PassageScore]:
+    from entail.gausscse.verdict import judge
+
+    encoder = finish(take_encoder(name, revision, wait=0))
+    verdicts = judge(encoder, texts, [claim] * len(texts))
+    found = []
+    for verdict in verdicts:
+        entails = verdict.says in {"entails", "both ways"}
+        sure = f", {certainty(verdict.sure)} confidence" if verdict.sure is not None else ""
+        found.append(PassageScore(verdict.forward, entails, f"{_SAID[verdict.says]}{sure}"))
+    return found
+
+
+def _by_cross_encoder(
+    name: str, texts: Sequence[str], claim: str, report: ProgressCallback
+) -> list[PassageScore]:
+    values = load_judge(name).entailment(texts, [claim] * len(texts), progress=report)
+    return [
+        PassageScore(float(value), bool(value >= 0.5), f"{'entails' if value >= 0.5 else 'does not entail'}, "
+              f"P = {certainty(float(value))}")
+        for value in values
+    ]  # fmt: skip
+
+
+def judge_stamp(name: str) -> int:
+    """Return a stamp that changes when a judge under `models/` is replaced; 0 for others."""
+    from pathlib import Path
+
+    from entail.encoders.catalogue import model_folder
+
+    try:
+        return ((model_folder(name) or Path(name)) / "entail.json").stat().st_mtime_ns
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,145 @@
+"""A question, its claim to edit, and the statement with the answer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+import streamlit as st
+
+from entail.claims import RULES, Claim, Statement, existence_claim, state_answer
+from entail.evaluation.passages.pool import KnownQuestion
+from entail.ui.claims.link import LINK, LONGEST, edited_claim, store_edit
+from entail.ui.shared.start_question import open_start
+from entail.ui.shared.text import label
+
+QUESTION, ANSWER, PICK = "claims_question", "claims_answer", "claims_pick"
+_CAME = "claims_came"
+"""Key of the question and answer that were filled in together."""
+
+_LISTED = 200
+_OWN = ""
+
+HOW = {
+    "inserted": "answer inserted into the claim",
+    "identified": "answer identified with the unknown",
+    "beside": "answer appended to the claim",
+    "answer": "answer alone, already a statement",
+    "claim": "claim",
+}
+"""Ways to combine claim and answer, in words."""
+
+
+@dataclass(frozen=True)
+class ClaimedQuestion:
+    """A question with its claim.
+
+    Attributes:
+        question: The question.
+        claim: Its current claim.
+        edited: Whether the user changed it.
+    """
+
+    question: str
+    claim: str
+    edited: bool
+
+
+def draw_question(examples: Iterable[KnownQuestion]) -> ClaimedQuestion | None:
+    """Draw the fields; return None without a question or claim."""
+    known = list(islice(examples, _LISTED))
+    first = known[0] if known else KnownQuestion("When did the first person walk on the Moon?", ("1969",))
+    if QUESTION not in st.session_state and LINK.requested("question") is None:
+        st.session_state[_CAME] = (first.question, first.answer)
+    key = LINK.init_text("question", first.question, longest=LONGEST)
+    answer_key = LINK.init_text(
+        "answer", first.answer if LINK.requested("question") is None else "", longest=LONGEST
+    )
+    left, right = st.columns(2, gap="large")
+    with left:
+        if known:
+            _pick(known)
+        typed = st.text_area("Question", key=key, max_chars=LONGEST, height=80, on_change=_forget)
+        question = " ".join(typed.split())
+        answer = st.text_input(
+            "Answer (optional)",
+            key=answer_key,
+            max_chars=LONGEST,
+            help="Turns the claim into a statement.",
+        )
+    if not question:
+        right.info("Enter a question.", icon=":material/edit:")
+        return None
+    with right:
+        asked = _draw_claim(existence_claim(question))
+        if asked is not None:
+            _draw_start(asked, state_answer(question, answer))
+    return asked
+
+
+def _forget() -> None:
+    """Clear an answer that was filled in with another question; an entered one stays."""
+    question, answer = st.session_state.get(_CAME, ("", ""))
+    if st.session_state[QUESTION].strip() != question and st.session_state.get(ANSWER) == answer:
+        st.session_state[ANSWER] = ""
+
+
+def _pick(known: list[KnownQuestion]) -> None:
+    by_question = {one.question: one for one in known}
+
+    def take() -> None:
+        picked = by_question.get(str(st.session_state.get(PICK)))
+        if picked is not None:
+            st.session_state[QUESTION], st.session_state[ANSWER] = picked.question, picked.answer
+            st.session_state[_CAME] = (picked.question, picked.answer)
+
+    # The list follows the question field.
+    now = str(st.session_state.get(QUESTION, "")).strip()
+    st.session_state[PICK] = now if now in by_question else _OWN
+    st.selectbox(
+        "Known questions",
+        [_OWN, *by_question],
+        format_func=lambda text: text or "My own question",
+        key=PICK,
+        on_change=take,
+        help=f"Lists the first {_LISTED}; enter any other below.",
+    )
+
+
+def _draw_claim(found: Claim) -> ClaimedQuestion | None:
+    rule = RULES[found.rule]
+    digest = hashlib.sha256(found.question.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    key = f"claims_said-{digest}"
+    st.session_state.setdefault(key, edited_claim(found.question) or found.text)
+
+    def back() -> None:
+        st.session_state[key] = found.text
+        store_edit(found.question, None)
+
+    said = " ".join(st.text_area("Claim", key=key, max_chars=LONGEST + 200, height=80).split())
+    edited = said != found.text
+    store_edit(found.question, said if edited else None)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        mark = ":material/help:" if found.fallback else ":material/rule:"
+        st.caption(
+            f"{mark} Rule **{label(rule.name)}**: {label(rule.question)} → {label(rule.claim)}"
+            + (" (fallback: no question rule fits)" if found.fallback else "")
+            + (" · edited" if edited else "")
+        )
+        if edited:
+            st.button("Reset claim", key="claims_back", type="tertiary", on_click=back)
+    if not said:
+        st.info("The claim is empty. Enter one.", icon=":material/edit:")
+        return None
+    return ClaimedQuestion(found.question, said, edited)
+
+
+def _draw_start(asked: ClaimedQuestion, stated: Statement) -> None:
+    hypothesis = stated.text if stated.how != "claim" else asked.claim
+    if stated.how != "claim":
+        st.markdown(f"**With the answer:** {label(stated.text, longest=600)}")
+        st.caption(f"{HOW[stated.how].capitalize()}.")
+    if st.button("Start tree", icon=":material/park:", key="claims_start"):
+        open_start(asked.question, stated.answer, hypothesis)

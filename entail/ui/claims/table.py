@@ -1,0 +1,197 @@
+"""Claims of many questions: counts by rule, a table to edit, CSV."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from entail.claims.question_table import (
+    Claimed,
+    QuestionTable,
+    claim_rows,
+    claim_table,
+    merged,
+    read_pasted,
+    read_table,
+)
+from entail.ui.components.inbox import widget_value
+from entail.ui.shared.downloads import CSV, draw_download, table_csv
+from entail.ui.shared.tasks import COMPARISONS
+from entail.ui.shared.text import label
+from entail.ui.shared.uploads import upload_limit
+from entail.ui.shared.waiting import draw_progress
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+    from entail.progress import ProgressCallback
+
+_PASTED, _KEPT = "claims_pasted", "claims_pasted_kept"
+_EDITS = "claims_table_edits"
+_LONGEST = 2_000_000
+_EXAMPLE = "When did the first person walk on the Moon?\t1969\nWhich gas do plants take in?\tcarbon dioxide"
+
+
+def draw_table() -> None:
+    """Draw the fields for questions, and their claims."""
+    left, right = st.columns(2, gap="large")
+    if _PASTED not in st.session_state:  # back from another page or mode
+        st.session_state[_PASTED] = st.session_state.get(_KEPT, "")
+    pasted = left.text_area(
+        "Questions, a line each",
+        key=_PASTED,
+        max_chars=_LONGEST,
+        height=150,
+        placeholder=_EXAMPLE,
+        help="An answer can follow after a tab.",
+    )
+    file = right.file_uploader(
+        "Or a file: CSV or TSV with a column question, text, JSONL, SQuAD or DPR JSON; also gzipped",
+        key="claims_file",
+        max_upload_size=upload_limit(),
+    )
+    st.session_state[_KEPT] = pasted
+    if file is None and not pasted.strip():
+        st.info("Paste or upload questions.", icon=":material/edit_note:")
+        return
+    content, name = (file.getvalue(), file.name) if file is not None else (pasted.encode(), "")
+    digest = hashlib.sha256(name.encode() + b"\n" + content).hexdigest()[:16]
+
+    def make(report: ProgressCallback) -> tuple[QuestionTable, Claimed]:
+        table = read_table(content, name=name) if name else read_pasted(content.decode())
+        return table, claim_table(table, progress=report)
+
+    work = COMPARISONS.get_or_start(("claims", digest), make)
+    if work.value is None:
+        draw_progress(work, waiting="Reading the questions …")
+        return
+    table, claimed = work.value
+    draw_claims(digest, table, claimed)
+
+
+def draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
+    """Draw counts, the table to edit, and the download."""
+    count = len(claimed.claims)
+    st.markdown(
+        f"**{count:,} question{'s' if count != 1 else ''}:** {claimed.fallback:,} by a fallback rule "
+        f"({claimed.fallback / count:.1%})"
+    )
+    st.altair_chart(counts_chart(claimed), width="stretch", key=f"claims-chart-{digest}")
+    st.caption(
+        f"By rule: {label(counts_in_words(claimed))}."
+        + (" Orange: fallback rules." if claimed.fallback else "")
+    )
+    rules = [rule for rule, _ in claimed.counts()]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.multiselect("Rules", rules, key=f"claims-rules-{digest}", placeholder="All rules")
+        fallback = st.toggle("Only fallbacks", key=f"claims-fallback-{digest}")
+    rows = [
+        number
+        for number, one in enumerate(claimed.claims)
+        if (not chosen or one.rule in chosen) and (one.fallback or not fallback)
+    ]
+    note = st.empty()  # above the table, whose buttons would cover the fields
+    edits = _draw_editor(digest, table, claimed, rows)
+    kept = f"{len(edits):,} edited, for this session" if edits else "double-click a claim to edit it"
+    note.caption(f"{len(rows):,} shown · :material/edit: {kept}")
+    draw_download(
+        "Claims (CSV)", lambda: table_csv(claim_rows(table, claimed, edits)), name="claims.csv", kind=CSV
+    )
+
+
+def _draw_editor(digest: str, table: QuestionTable, claimed: Claimed, rows: list[int]) -> dict[int, str]:
+    """Draw some rows with editable claims; return all edits of the table."""
+    written: dict[str, dict[int, str]] = st.session_state.setdefault(_EDITS, {})
+    which = hashlib.sha256(repr(rows).encode()).hexdigest()[:12] if len(rows) < len(table.rows) else "all"
+    key, base = f"claims-editor-{digest}-{which}", f"claims-base-{digest}-{which}"
+    # The editor forgets its edits when its first data change while it is on screen.
+    if key not in st.session_state or base not in st.session_state:
+        st.session_state[base] = dict(written.get(digest, {}))
+    begun: dict[int, str] = st.session_state[base]
+
+    def changed() -> None:
+        told: dict[int, dict[str, Any]] = widget_value(key)["edited_rows"]
+        written[digest] = merged(written.get(digest, {}), told, rows, claimed)
+
+    if not rows:
+        st.info("No questions.", icon=":material/filter_alt_off:")
+        return written.get(digest, {})
+    columns = st.column_config
+    st.data_editor(
+        editor_frame(table, claimed, rows, begun),
+        key=key,
+        on_change=changed,
+        hide_index=True,
+        height=min(420, 38 + 36 * len(rows)),
+        disabled=["question", "answer", "rule", "no rule", "statement"],
+        column_config={
+            "question": columns.TextColumn("Question", width="medium"),
+            "claim": columns.TextColumn("Claim", width="large", help="Double-click to edit.", max_chars=5000),
+            "rule": columns.TextColumn("Rule", width="small"),
+            "no rule": columns.CheckboxColumn("Fallback", width="small", help="No question rule fits."),
+            "answer": columns.TextColumn("Answer", width="medium"),
+            "statement": columns.TextColumn("With the answer", width="large"),
+        },
+    )
+    return written.get(digest, {})
+
+
+def editor_frame(
+    table: QuestionTable, claimed: Claimed, rows: list[int], edits: dict[int, str]
+) -> pd.DataFrame:
+    """Return some rows for the editor."""
+    import pandas as pd
+
+    claims = claimed.claims
+    frame = {
+        "question": _pick(table.questions, rows),
+        "claim": [edits.get(row, claims[row].text) for row in rows],
+        "rule": [claims[row].rule for row in rows],
+        "no rule": [claims[row].fallback for row in rows],
+    }
+    if any(claimed.statements):
+        frame["answer"] = _pick(table.answers, rows)
+        frame["statement"] = [said.text if (said := claimed.statements[row]) else "" for row in rows]
+    return pd.DataFrame(frame)
+
+
+def _pick(values: list[str], rows: list[int]) -> list[str]:
+    return [values[row] for row in rows]
+
+
+def counts_chart(claimed: Claimed) -> alt.Chart:
+    """Return the uses of each rule as bars, fallback rules in another colour."""
+    import altair as alt
+    import pandas as pd
+
+    from entail.claims import FALLBACK
+
+    counts = claimed.counts()
+    frame = pd.DataFrame(
+        {
+            "rule": [rule for rule, _ in counts],
+            "questions": [count for _, count in counts],
+            "kind": ["fallback" if rule in FALLBACK else "a rule" for rule, _ in counts],
+        }
+    )
+    kinds = ["a rule", "fallback"]
+    bars = alt.Chart(frame).encode(
+        x=alt.X("questions:Q", title=None, axis=alt.Axis(tickMinStep=1, format=",d", tickCount=5)),
+        y=alt.Y("rule:N", title=None, sort=None, axis=alt.Axis(labelLimit=160, labelOverlap=False)),
+        tooltip=["rule:N", alt.Tooltip("questions:Q", format=",d")],
+    )
+    marks = bars.mark_bar().encode(
+        color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=["#0072b2", "#d55e00"]), legend=None)
+    )
+    chart: alt.Chart = marks.properties(
+        height=24 * len(counts) + 24, description=f"Questions by rule: {counts_in_words(claimed)}"
+    )
+    return chart
+
+
+def counts_in_words(claimed: Claimed) -> str:
+    """Return the uses of each rule in words."""
+    return ", ".join(f"{rule} {count:,}" for rule, count in claimed.counts())

@@ -1,0 +1,212 @@
+"""Similarity bias of two encoders: Figure 3 of the AE-Enc paper as linked charts, with verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from entail.aeenc.bias import RULES, SimilarityBias, bias
+from entail.index.protocol import PremiseIndex
+from entail.progress import ProgressCallback
+from entail.ui.compare.pair import Pair
+from entail.ui.shared.chart_marks import GROUPS, OTHER, scales
+from entail.ui.shared.downloads import CSV, JSON, draw_download, rows_csv, to_json
+from entail.ui.shared.gold_trees import Source
+from entail.ui.shared.resources import retriever_label
+from entail.ui.shared.tasks import COMPARISONS
+from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_progress
+
+if TYPE_CHECKING:
+    import altair as alt
+
+MOST = 1000
+"""Most pairs drawn of each group; the download has all."""
+
+RULE_NAMES = {
+    "all": "All retrieved non-gold premises",
+    "outside_tree": "Only those outside the claim's trees",
+}
+
+
+def encoders_of(indexes: Sequence[PremiseIndex]) -> list[PremiseIndex]:
+    """Return the indexes with a cosine, each once; the first, a base encoder if possible, labels."""
+    found = {index.manifest.revision: index for index in indexes if index.manifest.metric == "inner_product"}
+    return sorted(
+        found.values(),
+        key=lambda index: (
+            index.name != "minilm",
+            index.manifest.revision != index.manifest.premise_revision,
+        ),
+    )
+
+
+def draw_similarity_bias(pair: Pair, source: Source) -> None:
+    """Draw the figure over all trees of a source."""
+    encoders = encoders_of(pair.indexes)
+    if not encoders:
+        st.info(
+            "TF-IDF and BM25 have no cosine. Choose an encoder on one side.",
+            icon=":material/scatter_plot:",
+        )
+        return
+
+    def make(report: ProgressCallback) -> SimilarityBias:
+        found = bias(source.corpus, source.trees, encoders, progress=report)
+        _ = found.verdicts
+        return found
+
+    key = tuple(index.manifest.revision for index in encoders), source.corpus.hash, source.stamp
+    work = COMPARISONS.get_or_start(("bias", *key), make)
+    if work.value is None:
+        draw_progress(work)
+        return
+    found = work.value
+    if len(encoders) < len(pair.indexes):
+        st.caption("Only encoders have a cosine: one panel.")
+    _draw(found)
+
+
+def _draw(found: SimilarityBias) -> None:
+    st.markdown(
+        f"Labels are those of **{label(retriever_label(found.retrievers[0]))}**: gold premises in its top "
+        f"{found.k} are true positives (**TP**), the others false positives (**FP**), gold premises below "
+        "false negatives (**FN**)."
+    )
+    rule = st.segmented_control(
+        "False positives",
+        RULES,
+        format_func=RULE_NAMES.__getitem__,
+        default=RULES[0],
+        required=True,
+        key="compare_rule",
+    )
+    rule = rule or RULES[0]
+    counts = found.counts(rule)
+    for cell, (name, what) in zip(
+        st.columns(3),
+        (("TP", "true positives"), ("FN", "false negatives"), ("FP", "false positives")),
+        strict=True,
+    ):
+        cell.metric(f"{name}, {what}", f"{counts[name]:,}", border=True)
+    names = [retriever_label(name).partition(" (")[0] for name in found.retrievers]
+    st.altair_chart(
+        draw_bias(pairs_table(found, rule), names),
+        width="stretch",
+        alt="Token overlap and cosine of true positives, false negatives and false positives. "
+        + " ".join(verdict.words for verdict in found.verdicts[rule]),
+    )
+    drawn = len(found.sample(rule, most=MOST))
+    st.caption(
+        "Drag over a panel to select pairs in all of them; click outside to reset. "
+        + (
+            f"Drawn: {drawn:,} of {sum(counts.values()):,} pairs, a random sample of at most {MOST:,} a "
+            "group. The download has all."
+            if drawn < sum(counts.values())
+            else f"All {drawn:,} pairs."
+        )
+    )
+    st.markdown("**Does the paper's claim hold?**")
+    for verdict in found.verdicts[rule]:
+        icon = {True: ":material/check_circle:", False: ":material/cancel:", None: ":material/help:"}
+        st.markdown(f"{icon[verdict.holds]} {label(verdict.words)}")
+    with st.container(horizontal=True):
+        draw_download("All pairs (CSV)", lambda: rows_csv(found.rows()), name="bias.csv", kind=CSV)
+        draw_download("Figures (JSON)", lambda: to_json(found.to_json()), name="bias.json", kind=JSON)
+
+
+def pairs_table(found: SimilarityBias, rule: str, *, most: int = MOST) -> pd.DataFrame:
+    """Return a row for each drawn pair: texts, group, overlap and the cosine under each encoder.
+
+    Rows are shuffled, so that no group covers another.
+    """
+    import pandas as pd
+
+    pairs = np.random.default_rng(0).permutation(found.sample(rule, most=most))
+    names = np.array([mark.name for mark in GROUPS])
+    columns = {
+        "group": names[found.group[rule][pairs]],
+        "overlap": found.overlap[pairs].round(4),
+        "query": [found.queries[query] for query in found.query[pairs]],
+        "premise": [found.corpus.texts[premise] for premise in found.premise[pairs]],
+    }
+    columns |= {f"cosine{i}": row[pairs].round(4) for i, row in enumerate(found.cosine)}
+    return pd.DataFrame(columns)
+
+
+def draw_bias(table: pd.DataFrame, names: list[str]) -> alt.VConcatChart:
+    """Return the panels: (a) overlap by group; for each encoder, cosine against overlap.
+
+    Pairs brushed in one panel stay lit in the others, and the boxes count only these.
+    """
+    import altair as alt
+
+    scale = scales(GROUPS)
+    brush = alt.selection_interval(name="brush", resolve="global")
+    order = [mark.name for mark in GROUPS]
+    legend = alt.Legend(title=None, orient="top")
+    colour = alt.Color("group:N", scale=scale["color"], legend=legend)
+    ticks = alt.Axis(tickCount=10, labelFlush=True, format=".1f")
+    overlap = alt.X("overlap:Q", title="token overlap", scale=alt.Scale(domain=[0, 1]), axis=ticks)
+    base = alt.Chart(table)
+
+    def boxes(x: alt.X, title: str) -> alt.Chart:
+        chart: alt.Chart = (
+            base.transform_filter(brush)
+            .mark_boxplot(
+                extent="min-max",
+                size=16,
+                median={"color": "#ffffff", "strokeWidth": 2},
+                rule={"color": OTHER.colour, "strokeWidth": 2},
+            )
+            .encode(x=x, y=alt.Y("group:N", sort=order, title=None), color=colour)
+            .properties(height=96, width="container", title=title)
+        )
+        return chart
+
+    views: list[alt.Chart] = [boxes(overlap, "(a) token overlap")]
+    values = table[[c for c in table.columns if c.startswith("cosine")]].to_numpy()
+    low = float(np.floor(min(0.0, float(values.min()) if values.size else 0.0) * 10) / 10)
+    for i, name in enumerate(names):
+        letter = chr(ord("b") + i)
+        title = f"({letter}) cosine, {name}"
+        field, span = f"cosine{i}:Q", alt.Scale(domain=[low, 1])
+        tip = [
+            alt.Tooltip("group:N", title="Group"),
+            alt.Tooltip("query:N", title="Claim"),
+            alt.Tooltip("premise:N", title="Premise"),
+            alt.Tooltip("overlap:Q", title="Token overlap", format=".3f"),
+            *(alt.Tooltip(f"cosine{j}:Q", title=f"Cosine, {n}", format=".3f") for j, n in enumerate(names)),
+        ]
+        views.append(
+            base.mark_point(filled=True, size=26)
+            .encode(
+                x=overlap,
+                y=alt.Y(field, title="cosine", scale=span),
+                color=colour,
+                shape=alt.Shape("group:N", scale=scale["shape"], legend=legend),
+                opacity=alt.when(brush).then(alt.value(0.85)).otherwise(alt.value(0.04)),
+                tooltip=tip,
+            )
+            .properties(
+                name=f"scatter{i}",
+                height=260,
+                width="container",
+                title=f"({letter}) cosine against overlap, {name}",
+            )
+        )
+        views.append(boxes(alt.X(field, title="cosine", scale=span, axis=ticks), title))
+    # One brush for all panels; adding it to each would make altair warn that it merges them.
+    linked = alt.TopLevelSelectionParameter(
+        name="brush",
+        select=alt.IntervalSelectionConfig(type="interval", resolve="global"),
+        views=[f"scatter{i}" for i in range(len(names))],
+    )
+    chart: alt.VConcatChart = alt.vconcat(
+        *views, spacing=18, params=[linked], padding={"left": 2, "top": 4, "bottom": 4, "right": 16}
+    ).resolve_scale(color="shared")
+    return chart

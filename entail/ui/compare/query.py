@@ -1,0 +1,207 @@
+"""One query under both retrievers: as slopes, side by side or as rows; and the table of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from entail.data.text import fold
+from entail.evaluation.retrieval.comparison import ComparedPremise, Comparison
+from entail.evaluation.retrieval.exchange import comparison_json, comparison_rows
+from entail.evaluation.retrieval.split_comparison import FOUND_AT, QueryChange
+from entail.trees.log.wording import quote
+from entail.ui.compare.choice import LINK
+from entail.ui.compare.pair import Pair, draw_training_notice
+from entail.ui.compare.slopes import show_slopes, slopes_of
+from entail.ui.components.ranked_list import draw_ranked_list, moved_mark
+from entail.ui.shared.chart_marks import words_of as decisions_of
+from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json
+from entail.ui.shared.resources import Workspace, retriever_label
+from entail.ui.shared.text import label, marked, words_of
+
+VIEWS = ("Slopes", "Side by side", "Rows")
+_LONGEST = 2000
+
+
+def pick_query(shared: Workspace, corpus_id: str, known: Mapping[str, Mapping[str, str]]) -> str:
+    """Draw the fields for a query and return it; empty while there is none."""
+    trees = shared.log.trees(corpus_id=corpus_id)
+    # Claims with reference premises come first: only there can the sides be scored.
+    claims = sorted({tree.hypothesis for tree in trees}, key=lambda claim: (fold(claim) not in known, claim))
+    picked = None
+    if claims:
+        picked = st.selectbox("Claim of a tree", claims, key=LINK.init_widget("pick", claims, claims[0]))
+    key = LINK.init_text("query", "", longest=_LONGEST)
+    typed = st.text_input("Or your own claim", key=key, max_chars=_LONGEST)
+    return typed.strip() or picked or ""
+
+
+def draw_query(
+    pair: Pair, query: str, *, k: int, gold: Mapping[str, str] | None = None, heading: bool = True
+) -> None:
+    """Draw the comparison of one query.
+
+    Args:
+        pair: The retrievers.
+        query: The query.
+        k: Depth of the comparison.
+        gold: Gold premises, folded text -> text; by default those of the example trees.
+        heading: Whether the query is drawn as a heading.
+    """
+    with st.spinner("Searching …", show_time=True):
+        comparison = pair.compare(query, k=k, gold=gold)
+    if heading:
+        st.markdown(f"##### {label(query, longest=600)}")
+    _draw_metrics(comparison)
+    draw_training_notice((query,), comparison.names)
+    st.session_state.setdefault("compare_view", VIEWS[0])
+    view = st.segmented_control(
+        "View", VIEWS, key="compare_view", label_visibility="collapsed", required=True
+    )
+    if view == "Side by side":
+        _draw_lists(comparison)
+    elif view == "Rows":
+        _draw_rows(pair, comparison)
+    else:
+        changes = largest_changes(comparison)
+        show_slopes(
+            slopes_of(comparison),
+            pair.names,
+            k=comparison.k,
+            alt=f"Ranks of {len(comparison.rows)} premises, {' and '.join(pair.names)}. {changes}",
+        )
+        st.caption(f"**Largest differences:** {label(changes)} Log scale below rank {comparison.k}")
+    with st.container(horizontal=True):
+        draw_download("Ranks (CSV)", table_csv(comparison_rows(comparison)), name="comparison.csv", kind=CSV)
+        draw_download(
+            "Figures (JSON)", to_json(comparison_json(comparison)), name="comparison.json", kind=JSON
+        )
+
+
+def largest_changes(comparison: Comparison, *, most: int = 3) -> str:
+    """Return the premises whose ranks differ most.
+
+    >>> largest_changes(Comparison("ice", ("a", "b"), 10, ()))
+    'none.'
+    """
+    moved = [row for row in comparison.by_difference if row.change][:most]
+    return "; ".join(f"{quote(r.premise.text)} {r.ranks[0]:,} → {r.ranks[1]:,}" for r in moved) + (
+        "." if moved else "none."
+    )
+
+
+def _draw_metrics(comparison: Comparison) -> None:
+    has_gold = any(row.gold is not None for row in comparison.rows)
+    cells = st.columns(3)
+    cells[0].metric("In both", f"{comparison.shared} of {comparison.k}", border=True)
+    for which, name in enumerate(comparison.names):
+        cells[which + 1].metric(
+            f"{label(retriever_label(name))}: reference premises found",
+            str(comparison.found(which)) if has_gold else "none known",
+            border=True,
+        )
+
+
+def _draw_lists(comparison: Comparison) -> None:
+    words = words_of(comparison.query)
+    for which, column in enumerate(st.columns(2, gap="medium")):
+        with column:
+            st.markdown(f"**{label(retriever_label(comparison.names[which]))}**")
+            draw_ranked_list(
+                (
+                    row.ranks[which],
+                    marked(row.premise.text, words) + _signs(row),
+                    row.scores[which],
+                    moved_mark(row.ranks[which], row.ranks[1 - which], k=comparison.k),
+                    bool(row.gold),
+                )
+                for row in comparison.side(which)
+            )
+    st.caption(
+        "Highlighted: words of the query. ★ reference tree. ✓ ✗ accepted or rejected by an author. "
+        f"▲ ▼ ranks against the other side; “new”: not in its top {comparison.k}."
+    )
+
+
+def _signs(row: ComparedPremise) -> str:
+    signs = ' <span title="In a reference tree">★</span>' if row.gold else ""
+    if row.decision is not None:
+        word, sign = ("accepted", "✓") if row.decision else ("rejected", "✗")
+        signs += f' <span class="{word}" title="{word.capitalize()} by an author">{sign}</span>'
+    return signs
+
+
+def _draw_rows(pair: Pair, comparison: Comparison) -> None:
+    rows = comparison.by_difference
+    columns = st.column_config
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "premise": [row.premise.text for row in rows],
+                "left": [row.ranks[0] for row in rows],
+                "right": [row.ranks[1] for row in rows],
+                "gained": [row.change for row in rows],
+                "score left": [row.scores[0] for row in rows],
+                "score right": [row.scores[1] for row in rows],
+                "known": [decisions_of(row) for row in rows],
+            }
+        ),
+        hide_index=True,
+        height=480,
+        column_config={
+            "premise": columns.TextColumn("Premise", width="large"),
+            "gained": columns.NumberColumn("Ranks gained", format="%+d"),
+            "known": columns.TextColumn("Judgement"),
+            **{
+                side: columns.NumberColumn(f"Rank, {name}")
+                for side, name in zip(("left", "right"), pair.names, strict=True)
+            },
+            **{
+                f"score {side}": columns.NumberColumn(f"Score, {name}", format="%.3f")
+                for side, name in zip(("left", "right"), pair.names, strict=True)
+            },
+        },
+    )
+
+
+def draw_queries(changes: Sequence[QueryChange], names: tuple[str, str], *, key: str) -> QueryChange | None:
+    """Draw a row for each query, in this order, and return the selected one.
+
+    The key must change with the rows, or a selection would carry over to others.
+    """
+    columns = st.column_config
+    selection = st.dataframe(
+        pd.DataFrame(
+            {
+                "query": [change.query for change in changes],
+                "difference": [change.difference for change in changes],
+                "left": [change.ap[0] for change in changes],
+                "right": [change.ap[1] for change in changes],
+                "found left": [change.found[0] for change in changes],
+                "found right": [change.found[1] for change in changes],
+                "premises": [change.premises for change in changes],
+            }
+        ),
+        hide_index=True,
+        height=min(320, 36 * (len(changes) + 1) + 4),
+        column_config={
+            "query": columns.TextColumn("Claim", width="large"),
+            "difference": columns.NumberColumn("Gained", format="%+.3f", help="Difference in AP"),
+            "premises": columns.NumberColumn("Premises"),
+            **{
+                side: columns.NumberColumn(f"AP, {name}", format="%.3f")
+                for side, name in zip(("left", "right"), names, strict=True)
+            },
+            **{
+                f"found {side}": columns.NumberColumn(f"In top {FOUND_AT}, {name}")
+                for side, name in zip(("left", "right"), names, strict=True)
+            },
+        },
+        on_select="rerun",
+        selection_mode="single-row",
+        key=key,
+    )
+    rows = selection["selection"]["rows"]
+    return changes[rows[0]] if rows and rows[0] < len(changes) else None

@@ -1,0 +1,216 @@
+"""Slope chart: ranks on the left, ranks on the right, a line for each premise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import streamlit as st
+
+from entail.evaluation.retrieval.comparison import Comparison
+from entail.ui.shared.chart_marks import DECISIONS, Mark, mark_of, scales, words_of
+
+if TYPE_CHECKING:
+    import altair as alt
+
+
+_DECADE = 4.0
+"""Height of a decade of ranks below rank k, in ranks."""
+
+_LEAST = 140
+"""Least height of a chart in pixels, for its legend."""
+
+_MARGIN = 0.36
+"""Share of the width for the texts on each side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """Line of one premise.
+
+    Attributes:
+        premise: Text of the premise.
+        ranks: Ranks left and right, from 1.
+        mark: Style of the line.
+        known: Decisions on it, in words.
+        parent: Text of its parent, where lines have several parents.
+    """
+
+    premise: str
+    ranks: tuple[int, int]
+    mark: Mark
+    known: str
+    parent: str = ""
+
+
+def slopes_of(comparison: Comparison) -> list[Slope]:
+    """Return the lines of one query, the largest changes first."""
+    return [
+        Slope(row.premise.text, row.ranks, mark_of(row), words_of(row)) for row in comparison.by_difference
+    ]
+
+
+def height_of(rank: int, k: int) -> float:
+    """Return the height of a rank: linear down to k, logarithmic below.
+
+    >>> [height_of(rank, 20) for rank in (1, 20, 200, 2000)]
+    [1.0, 20.0, 25.0, 29.0]
+    """
+    return float(rank) if rank <= k else k + 1 + _DECADE * math.log10(rank / k)
+
+
+def draw_slopes(lines: Sequence[Slope], names: tuple[str, str], *, k: int) -> alt.LayerChart:
+    """Return the chart; hovering over a premise highlights it and shows its text.
+
+    Args:
+        lines: Lines, the top ones first.
+        names: Titles of the sides.
+        k: Last rank of the linear scale.
+    """
+    import altair as alt
+    import pandas as pd
+
+    shown = [line for line in lines if all(math.isfinite(rank) for rank in line.ranks)]
+    lowest = max((max(line.ranks) for line in shown), default=k)
+    table = pd.DataFrame([_row(i, line, k) for i, line in reversed(list(enumerate(shown)))])
+    for side in (1, 2):  # premises of several parents may share a rank, and so a label
+        table[f"label{side}"] = table.groupby(f"rank{side}")["premise"].transform(" · ".join)
+        table.loc[table.duplicated(f"rank{side}"), f"label{side}"] = ""
+    marks = [mark for mark in DECISIONS if any(line.mark == mark for line in shown)]
+    scale = scales(marks)
+    bottom = height_of(lowest, k) + 0.6
+    ticks = _ticks(k, lowest)
+    axis = alt.Axis(
+        title=None,
+        values=[height_of(rank, k) for rank in ticks],
+        labelExpr=_labels({height_of(rank, k): rank for rank in ticks}),
+        grid=True,
+        gridOpacity=0.25,
+        domain=False,
+        ticks=False,
+    )
+
+    def y(side: int) -> alt.Y:
+        return alt.Y(f"y{side}:Q", scale=alt.Scale(domain=[0.4, bottom], reverse=True, nice=False), axis=axis)
+
+    left, right = (alt.ExprRef(f"width * {share}") for share in (_MARGIN, 1 - _MARGIN))
+    hover = alt.selection_point(
+        name="hover", on="pointerover", clear="pointerout", fields=["id"], empty=False
+    )
+    legend = alt.Legend(title=None, orient="top", columns=2)
+    colour = alt.Color("mark:N", scale=scale["color"], legend=legend)
+    tip = [
+        alt.Tooltip("premise:N", title="Premise"),
+        *([alt.Tooltip("parent:N", title="Explains")] if any(line.parent for line in shown) else []),
+        alt.Tooltip("rank1:Q", title=names[0], format=",d"),
+        alt.Tooltip("rank2:Q", title=names[1], format=",d"),
+        alt.Tooltip("known:N", title="Judgement"),
+    ]
+    base = alt.Chart(table)
+    ends = {"x": alt.value(left), "x2": alt.value(right), "y": y(1), "y2": alt.Y2("y2:Q")}
+    line = base.mark_rule(strokeCap="round").encode(
+        **ends,
+        color=colour,
+        strokeDash=alt.StrokeDash("mark:N", scale=scale["strokeDash"], legend=legend),
+        strokeWidth=alt.when(hover).then(alt.value(5)).otherwise(alt.StrokeWidth("width:Q", scale=None)),
+        opacity=alt.when(hover).then(alt.value(1)).otherwise(alt.Opacity("opacity:Q", scale=None)),
+    )
+    wide = base.mark_rule(strokeWidth=13, opacity=0.001).encode(**ends, tooltip=tip).add_params(hover)
+    layers: list[Any] = [line, wide]
+    for side, place in ((1, left), (2, right)):
+        point = base.mark_point(filled=True, opacity=1)
+        layers.append(
+            point.encode(
+                x=alt.value(place),
+                y=y(side),
+                color=colour,
+                size=alt.Size("size:Q", scale=None),
+                shape=alt.Shape("mark:N", scale=scale["shape"], legend=legend),
+                tooltip=tip,
+            )
+        )
+        text = base.transform_filter(alt.datum[f"rank{side}"] <= k).mark_text(
+            align="right" if side == 1 else "left",
+            baseline="middle",
+            dx=-9 if side == 1 else 9,
+            fontSize=12,
+            limit=alt.ExprRef(f"width * {_MARGIN} - 44"),
+        )
+        layers.append(
+            text.encode(
+                x=alt.value(place),
+                y=y(side),
+                text=f"label{side}:N",
+                tooltip=tip,
+            )
+        )
+    heads = alt.Chart(pd.DataFrame({"left": [names[0]], "right": [names[1]]}))
+    for name, place in (("left", left), ("right", right)):
+        layers.append(
+            heads.mark_text(
+                align="right" if name == "left" else "left",
+                baseline="bottom",
+                fontWeight="bold",
+                fontSize=13,
+                y=-6,
+            ).encode(x=alt.value(place), text=f"{name}:N")
+        )
+    rows = bottom * (22 if len(shown) >= k <= 25 else 16)
+    chart = alt.LayerChart(layer=layers).properties(
+        height=max(_LEAST, int(rows)), padding={"left": 2, "right": 2, "top": 24, "bottom": 4}
+    )
+    return cast("alt.LayerChart", chart.configure_view(stroke=None))
+
+
+def _row(place: int, line: Slope, k: int) -> dict[str, Any]:
+    known = line.mark != DECISIONS[-1]
+    return {
+        "id": place,
+        "premise": line.premise,
+        "parent": line.parent,
+        "mark": line.mark.name,
+        "known": line.known,
+        "rank1": line.ranks[0],
+        "rank2": line.ranks[1],
+        "y1": height_of(line.ranks[0], k),
+        "y2": height_of(line.ranks[1], k),
+        "width": 3.0 if known else 1.4,
+        "opacity": 1.0 if known else 0.6,
+        "size": 130.0 if known else 55.0,
+    }
+
+
+def _ticks(k: int, lowest: int) -> list[int]:
+    step = 5 if k <= 25 else 10
+    ticks = [1, *range(step, k + 1, step)]
+    decade = 10 ** math.ceil(math.log10(k + 1))
+    while decade <= lowest:
+        if decade > 1.5 * k:
+            ticks.append(decade)
+        decade *= 10
+    return ticks
+
+
+def _labels(ranks: dict[float, int]) -> str:
+    """Return the Vega expression that labels heights with their ranks."""
+    tests = "".join(f"abs(datum.value - {height!r}) < 1e-6 ? '{rank:,}' : " for height, rank in ranks.items())
+    return f"{tests}''"
+
+
+# Streamlit themes axes and legends, but not text marks.
+_STYLE = """
+<style>
+  [class*="st-key-slopes-"] svg .mark-text text { fill: currentColor; }
+</style>
+"""
+
+
+def show_slopes(
+    lines: Sequence[Slope], names: tuple[str, str], *, k: int, alt: str, key: str = "one"
+) -> None:
+    """Draw the chart with a text alternative; the key must be unique on the page."""
+    with st.container(key=f"slopes-{key}"):
+        st.html(_STYLE)
+        st.altair_chart(draw_slopes(lines, names, k=k), width="stretch", alt=alt)

@@ -1,0 +1,1 @@
+"""Streamlit components: graph, outline, keyboard."""

@@ -1,0 +1,236 @@
+"""Interactive graph of a tree: pyvis's `Network`, drawn by a Streamlit component."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import streamlit as st
+
+from entail.trees.layout import appearance
+from entail.trees.layout.positions import COLUMN, Layout, columns_of, layout, rejected_id
+from entail.trees.log.tree import Tree
+from entail.ui.components.inbox import ASSETS, inbox, receiver
+
+if TYPE_CHECKING:
+    from pyvis.network import Network
+    from streamlit.components.v2.types import ComponentRenderer
+
+MAX_LINES = 7
+"""Most lines of text in a box; the tooltip has all of it."""
+
+_VIS = "lib/vis-9.1.2/vis-network.min.js"
+_SCRIPTS = (
+    *("outbox.js", "meeting.js", "elements.js", "graph_paint.js", "graph_view.js", "graph_panel.js"),
+    "graph.js",
+)
+
+Verb = Literal["select", "open", "toggle"]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEvent:
+    """Action on a node of the graph.
+
+    Attributes:
+        kind: `select` (click), `open` (double-click, after a `select`) or `toggle` (collapse or expand; one
+            for
+            each node under “all”).
+        node: Id of a node of the tree; for a rejected premise, the node that it was rejected for.
+        premise: Key of a rejected premise, None for nodes of the tree.
+    """
+
+    kind: Verb
+    node: str
+    premise: str | None = None
+
+
+def draw_graph(
+    tree: Tree,
+    *,
+    selected: str | None,
+    collapsed: Collection[str] = frozenset(),
+    show_rejected: bool = False,
+    key: str,
+    height: int = 560,
+    on_event: Callable[[GraphEvent], object] | None = None,
+) -> Iterator[GraphEvent]:
+    """Draw the tree and return an iterator over its events, the oldest first.
+
+    With `on_event`, every event is passed to it before the next run of the script, as Streamlit does with
+    `on_click`, and the iterator is empty. The caller stores the selected and collapsed nodes. The browser
+    keeps zoom and position across reruns. Each tree needs a `key` of its own.
+    """
+    box = inbox(key)
+
+    def handle(messages: Iterator[Mapping[str, Any]]) -> None:
+        if on_event is not None:
+            for event in _events(messages):
+                on_event(event)
+
+    drawing = layout(tree, collapsed=collapsed, with_rejected=show_rejected, max_lines=MAX_LINES)
+    network = build_network(tree, drawing, collapsed=collapsed)
+    with st.container(gap=None):
+        _library()(key=f"{key}:library")  # unchanged, so nothing is sent again
+        _mount()(
+            key=key,
+            data={
+                "nodes": network.nodes,
+                "edges": network.edges,
+                "key": key,
+                "height": height,
+                "selected": _visible(tree, drawing, selected),
+                "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
+                "description": describe_graph(tree, selected=selected),
+                "hint": "" if len(drawing.places) > 1 else _FIRST_HINT,
+                "acknowledged": box.acknowledged,
+            },
+            on_sent_change=receiver(key, handle),
+        )
+    return _events(box.drain())
+
+
+_SAMPLE = "at night a side of the moon is turned away from the sun"
+_FIRST_HINT = "Premises that you accept appear here, below the hypothesis."
+
+
+def prepare_graph() -> None:
+    """Load the modules and scripts of the first graph; for a thread at start, so that no page waits."""
+    import pyvis.network  # noqa: F401 - loaded for the first page
+
+    _library_js()
+
+
+def build_network(tree: Tree, drawing: Layout, *, collapsed: Collection[str] = frozenset()) -> Network:
+    """Return the drawing as pyvis's `Network`: fixed positions, edges from premises to conclusions.
+
+    Besides the fields of vis-network, a node has those of `graph.js`: `width`, `height`, `caption`, `below`
+    (number of descendants), `collapsed`, `inside` (texts of hidden descendants, for the search) and
+    `finished`. A rejected premise has `of` (the node that it was rejected for) and `key`.
+    """
+    from pyvis.network import Network
+
+    network = Network(directed=True)
+    rejected = {
+        rejected_id(node, key): {"of": node, "key": key, "caption": f"Rejected by {judgement.author}"}
+        for (node, key), judgement in tree.judgements.items()
+        if not judgement.accepted
+    }
+    for id, place in drawing.places.items():
+        about = rejected[id] if place.kind == "rejected" else _about(tree, id, folded=id in collapsed)
+        network.add_node(
+            id,
+            label="\n".join(place.lines),
+            title=place.text,
+            shape="ellipse" if appearance.SHAPES[place.kind] == "ellipse" else "box",
+            group=place.kind,
+            x=round(place.x),
+            y=round(place.y),
+            fixed=True,
+            physics=False,
+            width=round(place.width),
+            height=round(place.height),
+            **about,
+        )
+    for parent, child in drawing.edges:
+        dotted = {"dashes": list(appearance.DOTS)} if drawing.places[child].kind == "rejected" else {}
+        network.add_edge(child, parent, id=child, **dotted)
+    return network
+
+
+def _visible(tree: Tree, drawing: Layout, selected: str | None) -> str | None:
+    """Return the selected node, or the collapsed ancestor that hides it."""
+    if selected is None or selected not in tree.nodes:
+        return None
+    path = (selected, *(node.id for node in tree.ancestors(selected)))
+    return next((id for id in path if id in drawing.places), None)
+
+
+def _about(tree: Tree, node_id: str, *, folded: bool) -> dict[str, Any]:
+    node = tree.nodes[node_id]
+    caption = f"{appearance.NAMES[node.kind]} {node.label or node.id}, by {node.author}"
+    about: dict[str, Any] = {"caption": caption}
+    if node.children:
+        below = [other.text for other in tree.walk(node_id)][1:]
+        about["below"] = len(below)
+        if folded:
+            about |= {"collapsed": True, "inside": "\n".join(below)}
+    if node_id in tree.finished:
+        about |= {"finished": True, "caption": f"{caption}; finished"}
+    return about
+
+
+def describe_graph(tree: Tree, *, selected: str | None) -> str:
+    """Return a description of the graph for screen readers."""
+    kinds = [node.kind for node in tree.nodes.values()]
+    words = [
+        f"Explanation tree of “{tree.root.text}”: {kinds.count('intermediate')} intermediate conclusions, "
+        f"{kinds.count('premise')} premises."
+    ]
+    if selected is not None and selected in tree.nodes:
+        words.append(f"Selected: “{tree.nodes[selected].text}”.")
+    return " ".join([*words, "The outline has the same as text."])
+
+
+def _events(messages: Iterator[Mapping[str, Any]]) -> Iterator[GraphEvent]:
+    for message in messages:
+        if message.get("kind") in get_args(Verb) and isinstance(message.get("node"), str):
+            yield GraphEvent(message["kind"], message["node"], message.get("premise"))
+
+
+@cache
+def _library_js() -> str:
+    """Return the script of the component: pyvis's vis-network, the styles, our scripts."""
+    import pyvis
+
+    vis = (Path(pyvis.__file__).parent / _VIS).read_text(encoding="utf-8")
+    style = {
+        "light": _theme(appearance.LIGHT),
+        "dark": _theme(appearance.DARK),
+        "legend": [{"kind": kind, "name": appearance.NAMES[kind]} for kind in appearance.KINDS],
+        "shapes": dict(appearance.SHAPES),
+        "font_size": appearance.FONT_SIZE,
+        "sample": {"text": _SAMPLE, "width": columns_of(_SAMPLE) * COLUMN},
+        "line_height": appearance.LINE_HEIGHT,
+        "padding": appearance.PADDING,
+        "corner": appearance.CORNER,
+        "border_width": appearance.BORDER_WIDTH,
+        "dashes": appearance.DASHES,
+        "dots": appearance.DOTS,
+    }
+    return "\n".join(
+        (
+            # vis-network's exports stay out of the page's globals, and its source map is not fetched.
+            "const vis = {};\n(function (exports, module, define) {",
+            vis.partition("//# sourceMappingURL")[0],
+            "})(vis, {}, undefined);",
+            f"const STYLE = {json.dumps(style)};",
+            f"const CSS = {json.dumps(_asset('tools.css') + _asset('graph.css'))};",
+            *map(_asset, _SCRIPTS),
+        )
+    )
+
+
+def _theme(theme: appearance.Theme) -> dict[str, Any]:
+    return {"edge": theme.edge, "looks": {kind: asdict(look) for kind, look in theme.looks.items()}}
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+@cache
+def _library() -> ComponentRenderer:
+    """Return the component with the scripts, which Streamlit sends once a session."""
+    return st.components.v2.component("entail_graph_library", js=_library_js())
+
+
+@cache
+def _mount() -> ComponentRenderer:
+    """Return the component of one graph, kept small because it is sent with each change of the tree."""
+    js = "\n".join(map(_asset, ("meeting.js", "graph_mount.js")))
+    return st.components.v2.component("entail_graph", js=js)

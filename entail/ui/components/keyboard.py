@@ -1,0 +1,95 @@
+"""Keyboard listener: keys pressed anywhere on the page, sent to Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from entail.ui.components.inbox import ASSETS, inbox, receiver
+
+if TYPE_CHECKING:
+    from streamlit.components.v2.types import ComponentRenderer
+
+NAMED_KEYS: tuple[str, ...] = (
+    *("up", "down", "left", "right", "enter", "escape", "space"),
+    *("home", "end", "pageup", "pagedown", "delete", "backspace"),
+)
+"""Names of the keys that type no character."""
+
+_KEY = re.compile(rf"(shift\+)?([a-z0-9]|{'|'.join(NAMED_KEYS)})|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPress:
+    """One key press.
+
+    Attributes:
+        key: `3`, `shift+3`, `u`, `?`, `up`, `enter` ...: digits by their place on the keyboard, so that
+            Shift+3 is `shift+3` on every layout and on the numeric pad; letters in lower case.
+        number: 1, 2, 3 ... since the page was opened in the browser.
+        stamp: Stamp of the last `listen` before the key was pressed.
+    """
+
+    key: str
+    number: int
+    stamp: str = ""
+
+
+def listen(
+    *,
+    keys: Sequence[str],
+    key: str,
+    stamp: str = "",
+    on_press: Callable[[KeyPress], object] | None = None,
+    in_dialogs: bool = False,
+) -> Iterator[KeyPress]:
+    """Listen to `keys` on the whole page and return an iterator over the presses, the oldest first.
+
+    With `on_press`, every press is passed to it before the next run of the script, as Streamlit does with
+    `on_click`, and the iterator is empty. Each press comes once and in order; those that an interrupted run
+    missed come in the next. `stamp` identifies the screen and comes back with each press: a press with an
+    older stamp was meant for an older list.
+
+    Keys are ignored in text fields, in open dialogs (unless `in_dialogs`), and with Ctrl, Alt or Meta.
+    Streamlit does not see the keys, so that `r` and `c` do not rerun or clear. Only arrows repeat while held
+    down.
+
+    Raises:
+        ValueError: If a name is not that of a key, such as `Up` or `ctrl+z`.
+    """
+    unknown = [name for name in keys if not _KEY.fullmatch(name)]
+    if unknown:
+        raise ValueError(
+            f"keys are single lower-case characters or one of {', '.join(NAMED_KEYS)}; letters, digits and "
+            f"names also with 'shift+' before them; found {unknown}"
+        )
+    box = inbox(key)
+
+    def handle(messages: Iterator[Mapping[str, Any]]) -> None:
+        if on_press is not None:
+            for press in _presses(messages):
+                on_press(press)
+
+    _component()(
+        key=key,
+        data={"keys": list(keys), "in_dialogs": in_dialogs, "stamp": stamp, "acknowledged": box.acknowledged},
+        on_sent_change=receiver(key, handle),
+    )
+    return _presses(box.drain())
+
+
+def _presses(messages: Iterator[Mapping[str, Any]]) -> Iterator[KeyPress]:
+    for message in messages:
+        if isinstance(message.get("key"), str):
+            yield KeyPress(message["key"], message["number"], str(message.get("stamp", "")))
+
+
+@cache
+def _component() -> ComponentRenderer:
+    js = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("outbox.js", "keyboard.js"))
+    return st.components.v2.component("entail_keyboard", js=js)

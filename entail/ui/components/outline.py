@@ -1,0 +1,164 @@
+"""Outline of a tree for keyboard and screen reader: an ARIA tree, drawn by a Streamlit component."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import streamlit as st
+
+from entail.trees.formats.outline import Line, outline
+from entail.trees.layout import appearance
+from entail.trees.layout.positions import rejected_id
+from entail.trees.log.tree import Node, Tree
+from entail.ui.components.inbox import ASSETS, inbox, receiver
+
+if TYPE_CHECKING:
+    from streamlit.components.v2.types import ComponentRenderer
+
+_SCRIPTS = ("outbox.js", "meeting.js", "elements.js", "outline_row.js", "outline.js")
+_APART = "Not connected: conclusions without a parent (move them with key m)"
+_FIRST_HINT = "Premises that you accept appear here, below the hypothesis."
+
+Verb = Literal["select", "expand", "collapse"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineEvent:
+    """Action on a row of the outline; Enter and double-click come as `select` and `expand`."""
+
+    kind: Verb
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Row of the outline.
+
+    Attributes:
+        id: Id of the node; for a rejected premise, of its box in the graph.
+        node: Node that a click selects: itself, or the one that it was rejected for.
+        parent: Id of the parent row; None for the hypothesis and for loose nodes.
+        kind: Kind that decides the style.
+        text: Sentence.
+        level: Depth, 1 for rows without a parent.
+        caption: Kind, label and author.
+        marks: Further notes: `finished`, `no premises yet`, `rejected by …`.
+    """
+
+    id: str
+    node: str
+    parent: str | None
+    kind: appearance.DrawnKind
+    text: str
+    level: int
+    caption: str
+    marks: tuple[str, ...] = ()
+
+
+def draw_outline(
+    tree: Tree,
+    *,
+    selected: str,
+    collapsed: Collection[str] = frozenset(),
+    show_rejected: bool = False,
+    key: str,
+    on_event: Callable[[OutlineEvent], object],
+) -> None:
+    """Draw the tree; pass every event to `on_event` before the next run of the script.
+
+    The caller stores the selected and collapsed nodes. Each tree needs a `key` of its own.
+    """
+    box = inbox(key)
+
+    def handle(messages: Iterator[Mapping[str, Any]]) -> None:
+        for event in events_of(messages):
+            on_event(event)
+
+    rows = rows_of(tree, with_rejected=show_rejected)
+    with st.container(gap=None):
+        _library()(key=f"{key}:library")  # unchanged, so nothing is sent again
+        _mount()(
+            key=key,
+            data={
+                "rows": [asdict(row) for row in rows],
+                "selected": selected,
+                "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
+                "label": "Outline of the explanation tree",
+                "apart": _APART,
+                "hint": "" if len(rows) > 1 else _FIRST_HINT,
+                "acknowledged": box.acknowledged,
+            },
+            on_sent_change=receiver(key, handle),
+        )
+
+
+def rows_of(tree: Tree, *, with_rejected: bool = False) -> list[Row]:
+    """Return the rows depth first, loose nodes last, rejected premises right below their node."""
+    return [_row(tree, line) for line in outline(tree, with_rejected=with_rejected)]
+
+
+def _row(tree: Tree, line: Line) -> Row:
+    node, name = tree.nodes[line.node], appearance.NAMES[line.kind]
+    level = line.depth + 1
+    if line.premise is not None:
+        id, author = rejected_id(node.id, line.premise), tree.judgements[node.id, line.premise].author
+        marks: tuple[str, ...] = (f"rejected by {author}",)
+        return Row(id, node.id, node.id, "rejected", line.text, level, f"{name} of {node.id}", marks)
+    caption = f"{name} {node.label or node.id}, by {node.author}"
+    return Row(node.id, node.id, node.parent, node.kind, node.text, level, caption, _marks(tree, node))
+
+
+def events_of(messages: Iterator[Mapping[str, Any]]) -> Iterator[OutlineEvent]:
+    """Yield the events of the browser's messages; skip malformed ones."""
+    for message in messages:
+        if message.get("kind") in get_args(Verb) and isinstance(message.get("node"), str):
+            yield OutlineEvent(message["kind"], message["node"])
+
+
+def _marks(tree: Tree, node: Node) -> tuple[str, ...]:
+    if node.id in tree.finished:
+        return ("finished",)
+    if node.kind == "intermediate" and not node.children:
+        return ("no premises yet",)
+    return ()
+
+
+@cache
+def _library_js() -> str:
+    """Return the script of the component: styles and our scripts."""
+    style = {"names": dict(appearance.NAMES), "shapes": dict(appearance.SHAPES)}
+    css = "\n".join((_asset("tools.css"), _asset("outline.css"), _colours()))
+    return "\n".join(
+        (f"const STYLE = {json.dumps(style)};", f"const CSS = {json.dumps(css)};", *map(_asset, _SCRIPTS))
+    )
+
+
+def _colours() -> str:
+    """Return the colours of the kinds; `light-dark` follows the page's theme."""
+    rules = []
+    for kind in appearance.KINDS:
+        light, dark = appearance.LIGHT.looks[kind], appearance.DARK.looks[kind]
+        fill, border = f"light-dark({light.fill}, {dark.fill})", f"light-dark({light.border}, {dark.border})"
+        rules.append(f'[data-kind="{kind}"] {{ --fill: {fill}; --border: {border}; }}')
+    return "\n".join(rules)
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+@cache
+def _library() -> ComponentRenderer:
+    """Return the component with the scripts, which Streamlit sends once a session."""
+    return st.components.v2.component("entail_outline_library", js=_library_js())
+
+
+@cache
+def _mount() -> ComponentRenderer:
+    """Return the component of one outline, kept small because it is sent with each change of the tree."""
+    js = "\n".join(map(_asset, ("meeting.js", "outline_mount.js")))
+    return st.components.v2.component("entail_outline", js=js)

@@ -1,0 +1,175 @@
+"""Premises of a corpus: search, upload, add, correct, retire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from entail.data.records import Premise
+from entail.errors import EntailError
+from entail.settings import is_demo
+from entail.trees.log.wording import quote
+from entail.trees.store.corpora import CorpusChange
+from entail.trees.store.corpus_versions import CorpusInfo
+from entail.ui.frame.author import draw_name_request, with_mark
+from entail.ui.shared.demo import is_locked_in_demo
+from entail.ui.shared.resources import Workspace
+from entail.ui.shared.text import label
+from entail.ui.shared.uploads import upload_limit
+
+
+def draw_upload(shared: Workspace, author: str | None) -> None:
+    """Draw the form that imports a corpus from a file."""
+    from entail.data.corpora import read_corpus
+
+    with st.container(border=True):
+        st.markdown("**Upload a corpus**")
+        if is_locked_in_demo("uploads are unavailable"):
+            return
+        file = st.file_uploader(
+            "Text (one premise a line), CSV, TSV, JSON or JSONL, also gzipped",
+            key="corpus_file",
+            max_upload_size=upload_limit(),
+            help="Also official EntailmentBank files and worldtree_corpus_sentences_extended.json. "
+            "A CSV or JSONL needs a column called text, sentence, premise or fact, or name it below.",
+        )
+        name = st.text_input(
+            "Name", key="corpus_name", max_chars=80, placeholder="The file's name if left empty"
+        )
+        column = st.text_input(
+            "Column with the premises", key="corpus_column", placeholder="Detected if left empty"
+        )
+        licence = st.text_input("Licence", key="corpus_licence", max_chars=120, placeholder="Optional")
+        if (
+            not st.button("Import", type="primary", disabled=file is None or shared.database.read_only)
+            or file is None
+        ):
+            return
+        if author is None:
+            draw_name_request(shared.authors)
+            return
+        try:
+            reading = read_corpus(
+                file.getvalue(), name=file.name, column=column.strip() or None, skip_too_long=True
+            )
+            corpus = (
+                reading.corpus
+                if not name.strip()
+                else type(reading.corpus)(name.strip(), reading.corpus.premises)
+            )
+            info = shared.corpora.add_corpus(corpus, author=author, licence=licence.strip(), source=file.name)
+        except EntailError as error:
+            st.error(label(str(error)))
+            return
+        st.session_state["corpus_notice"] = f"{label(info.name)}: {label(str(reading))}"
+        st.rerun()
+
+
+def draw_facts(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
+    """Draw the searchable table of premises, and the form of the selected one."""
+    if notice := st.session_state.pop("corpus_notice", None):
+        st.success(notice)
+    premises = shared.corpora.corpus(corpus.id, version=corpus.version).premises
+    words = st.text_input("Find premises", key="find_facts", placeholder="Words of a premise").lower().split()
+    found = [p for p in premises if all(word in p.text.lower() for word in words)]
+    table = pd.DataFrame({"premise": [p.text for p in found], "id": [p.source_id or "" for p in found]})
+    picked = st.dataframe(
+        table,
+        hide_index=True,
+        height=320,
+        column_config={
+            "premise": st.column_config.TextColumn(width="large"),
+            "id": st.column_config.TextColumn(width=90),
+        },
+        on_select="rerun",
+        selection_mode="single-row",
+        # The key has version and search, so that a selection never carries over to other rows.
+        key=f"facts-{corpus.id}-{corpus.version}-{' '.join(words)}",
+    )
+    st.caption(
+        f"{len(found):,} of {len(premises):,} premises."
+        + ("" if shared.database.read_only else " Select one to correct or retire it.")
+    )
+    if is_locked_in_demo("corpora cannot be changed"):
+        return
+    rows = picked["selection"]["rows"]
+    if rows and rows[0] < len(found):
+        _draw_fact(shared, author, corpus, found[rows[0]])
+
+
+def _draw_fact(shared: Workspace, author: str | None, corpus: CorpusInfo, premise: Premise) -> None:
+    with st.form(f"fact-{corpus.id}-{premise.key}"):
+        text = st.text_area("Premise", value=premise.text, max_chars=10_000)
+        correct, retire = st.columns(2)
+        corrected = correct.form_submit_button("Correct", type="primary", width="stretch")
+        retired = retire.form_submit_button("Retire", width="stretch")
+        st.caption("Existing trees keep the original text.")
+        if corrected:
+            _change(
+                shared, author, lambda name: shared.corpora.correct(corpus.id, premise.key, text, author=name)
+            )
+        elif retired:
+            _change(shared, author, lambda name: shared.corpora.retire(corpus.id, [premise.key], author=name))
+
+
+def draw_growth(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
+    """Draw the form that adds premises, one a line."""
+    if is_demo():
+        return
+    with st.form(f"grow-{corpus.id}"):
+        # The key has the version: a saved text is cleared, and a failed one stays.
+        text = st.text_area(
+            "Add premises",
+            placeholder="One premise a line",
+            height=100,
+            key=f"grow-{corpus.id}-{corpus.version}",
+        )
+        if st.form_submit_button("Add"):
+            lines = [line for line in text.splitlines() if line.strip()]
+            _change(shared, author, lambda name: shared.corpora.add(corpus.id, lines, author=name))
+
+
+def _change(shared: Workspace, author: str | None, change: Callable[[str], CorpusInfo]) -> None:
+    if author is None:
+        draw_name_request(shared.authors)
+        return
+    try:
+        info = change(author)
+    except EntailError as error:
+        st.error(label(str(error)))
+        return
+    st.session_state["corpus_notice"] = f"Saved: version {info.version}, {info.count:,} premises."
+    st.rerun()
+
+
+def draw_changes(shared: Workspace, corpus: CorpusInfo) -> None:
+    """Draw the changes of a corpus, the newest first."""
+    changes = shared.corpora.changes(corpus.id)
+    with st.expander(f"Changes ({len(changes)})", icon=":material/history:"):
+        for change in changes[:50]:
+            st.markdown(
+                f":gray[version {change.version} · {change.at:%d %b %Y %H:%M}] "
+                f"{with_mark(change.author, verified=change.verified)} "
+                f"{_words(change)}"
+            )
+
+
+def _words(change: CorpusChange) -> str:
+    added, retired = (
+        quote(texts[0]) if texts else "" for texts in (change.added_texts, change.retired_texts)
+    )
+    match change.change:
+        case "correct":
+            return f"corrected {label(retired)} to {label(added)}"
+        case "retire":
+            return f"retired {label(retired)}" + _more(change.retired)
+        case "add":
+            return f"added {label(added)}" + _more(change.added)
+        case _:
+            return f"imported {change.added:,} premises"
+
+
+def _more(count: int) -> str:
+    return f" and {count - 1:,} more" if count > 1 else ""

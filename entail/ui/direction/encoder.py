@@ -1,0 +1,121 @@
+"""Gaussian encoders and indexes, loaded once, and the fields for mode and encoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from entail.ui.shared.active import draw_notice, sync_with_active
+from entail.ui.shared.tasks import Task, TaskGroup
+from entail.ui.shared.waiting import draw_progress
+
+if TYPE_CHECKING:
+    from entail.data.records import Corpus
+    from entail.encoders.gaussian.encoder import GaussianEncoder
+    from entail.index.gaussian import GaussianIndex
+    from entail.progress import ProgressCallback
+
+
+def gaussian_names() -> dict[str, str | None]:
+    """Return the available Gaussian encoders with their revisions, the active one first."""
+    from entail.registry import active_name, list_usable
+
+    found = list_usable("direction")
+    usual = active_name("direction", found)
+    return {name: found[name] for name in sorted(found, key=lambda name: (name != usual, name))}
+
+
+ENCODERS = TaskGroup("Gaussian encoders", failure="the Gaussian encoder could not be loaded")
+"""Gaussian encoders in memory."""
+
+
+_INDEXES = TaskGroup("Gaussian indexes", failure="the index could not be built")
+
+
+def take_encoder(name: str, revision: str | None, *, wait: float = 2.5) -> Task[GaussianEncoder]:
+    """Return the task that loads an encoder, once a process and revision.
+
+    Args:
+        name: Name of the encoder.
+        revision: Its revision, see `gaussian_names`.
+        wait: Seconds to wait.
+    """
+
+    def make(report: ProgressCallback) -> GaussianEncoder:
+        from entail.encoders.gaussian.encoder import GaussianEncoder
+
+        encoder = GaussianEncoder(name)
+        encoder.load()
+        return encoder
+
+    return ENCODERS.get_or_start(("encoder", name, revision), make, wait=wait)
+
+
+def take_index(encoder: GaussianEncoder, corpus: Corpus) -> Task[GaussianIndex]:
+    """Return the task that builds the index of a corpus."""
+
+    def make(report: ProgressCallback) -> GaussianIndex:
+        from entail.index.gaussian import GaussianIndex, premise_gaussians
+        from entail.settings import load_settings
+
+        known = premise_gaussians(corpus, encoder, cache_dir=load_settings().vectors_dir, progress=report)
+        return GaussianIndex(encoder, corpus, known)
+
+    return _INDEXES.get_or_start((encoder.revision, corpus.hash), make)
+
+
+_KEY = "direction_encoder"
+PAIR, TABLE, SEARCH = "pair", "table", "search"
+MODES = {PAIR: "Two sentences", TABLE: "Table", SEARCH: "Search"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Values of the fields.
+
+    Attributes:
+        mode: One of `MODES`.
+        encoder: The encoder of Gaussians.
+    """
+
+    mode: str
+    encoder: GaussianEncoder
+
+
+def pick() -> Choice | None:
+    """Draw the fields; return None without a Gaussian encoder, or while it is loaded."""
+    names = gaussian_names()
+    if not names:
+        st.info(
+            "No Gaussian encoder yet. Train one with the method GaussCSE or `entail train gausscse`, or "
+            "download one on the Models page.",
+            icon=":material/model_training:",
+        )
+        st.page_link("pages/Models.py", label="Models", icon=":material/model_training:")
+        return None
+    draw_notice("direction")
+    usual = sync_with_active("direction", _KEY, names)
+    if st.session_state.get(_KEY, usual) not in names:  # it was removed
+        st.session_state[_KEY] = usual
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    with left:
+        mode = st.segmented_control(
+            "Mode",
+            list(MODES),
+            default=PAIR,
+            format_func=MODES.__getitem__,
+            key="direction_mode",
+            required=True,
+            label_visibility="collapsed",
+        )
+    with right:
+        name = st.selectbox(
+            "Encoder", list(names), key=_KEY, help="Gaussian encoders only: others have no direction."
+        )
+    work = take_encoder(name, names[name])
+    if work.value is None:
+        draw_progress(work, waiting="Loading the encoder …")
+        return None
+    return Choice(mode or PAIR, work.value)

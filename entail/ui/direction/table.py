@@ -1,0 +1,109 @@
+"""Verdicts on an uploaded table of pairs."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from entail.data.nli.sentence_pairs import PairTable, read_pairs
+from entail.gausscse.pair_table import FIGURES, JudgedTable, judge_table
+from entail.ui.shared.downloads import CSV, draw_download, table_csv
+from entail.ui.shared.tasks import COMPARISONS
+from entail.ui.shared.text import label
+from entail.ui.shared.uploads import upload_limit
+from entail.ui.shared.waiting import draw_progress
+
+if TYPE_CHECKING:
+    from entail.encoders.gaussian.encoder import GaussianEncoder
+    from entail.progress import ProgressCallback
+
+MOST = 50_000
+"""Most pairs of one table."""
+
+KINDS = ("csv", "tsv", "txt", "jsonl", "parquet", "gz")
+"""Extensions of uploads; the format is detected from the content."""
+
+SHOWN_PROBLEMS = 3
+
+
+def draw_table(encoder: GaussianEncoder) -> None:
+    """Draw the upload and its verdicts."""
+    st.caption(
+        "CSV, TSV, JSONL or Parquet with columns first and second, premise and hypothesis, sentence1 and "
+        "sentence2, or sentence_A and sentence_B; or exactly two columns. Other columns are kept."
+    )
+    file = st.file_uploader(
+        "Pairs of sentences",
+        type=list(KINDS),
+        key="direction_file",
+        max_upload_size=upload_limit(),
+    )
+    if file is None:
+        return
+    content = file.getvalue()
+    table = read_pairs(content, name=file.name, most=MOST)
+    _draw_reading(table)
+
+    def make(report: ProgressCallback) -> JudgedTable:
+        return judge_table(encoder, table, progress=report)
+
+    key = ("direction", encoder.revision, file.name, hashlib.sha256(content).hexdigest())
+    task = COMPARISONS.get_or_start(key, make)
+    if task.value is None:
+        draw_progress(task, waiting="Encoding …")
+        return
+    _draw_verdicts(task.value)
+
+
+def _draw_reading(table: PairTable) -> None:
+    """Draw which columns hold the sentences, and which rows were left out."""
+    first, second = (label(table.header[place], longest=80) for place in table.columns)
+    if table.named:
+        st.caption(f"Columns: “{first}” and “{second}”.")
+    else:
+        st.warning(
+            f"The first row was read as column names: “{first}” and “{second}”. If it is a pair, add a row "
+            "with column names above it.",
+            icon=":material/table_rows:",
+        )
+    if table.unreadable:
+        details = " ".join(f"{label(problem, longest=400)}." for problem in table.problems[:SHOWN_PROBLEMS])
+        more = " …" if table.unreadable > SHOWN_PROBLEMS else ""
+        st.warning(
+            f"Unreadable rows, left out: {table.unreadable:,}. {details}{more}",
+            icon=":material/rule:",
+        )
+
+
+def _draw_verdicts(judged: JudgedTable) -> None:
+    import pandas as pd
+
+    table = judged.table
+
+    st.markdown(f"**{len(table.rows):,} pairs:** {label(str(judged))}")
+    empty, truncated = judged.verdicts.count(None), sum(judged.truncated)
+    if empty:
+        st.warning(f"Not judged, empty sentence: {empty:,}.", icon=":material/rule:")
+    if truncated:
+        st.warning(
+            f"Truncated: {truncated:,} pairs exceed the encoder's input.",
+            icon=":material/content_cut:",
+        )
+    rows = zip(table.first, table.second, judged.figures(), strict=True)
+    shown = pd.DataFrame(
+        [[first, figures[0], second, *figures[1:]] for first, second, figures in rows],
+        columns=["first", "says", "second", *FIGURES[1:]],
+    )
+    numbers = {name: st.column_config.NumberColumn(format="%.3f") for name in FIGURES[1:]}
+    texts = {name: st.column_config.TextColumn(width="large") for name in ("first", "second")}
+    st.dataframe(shown, hide_index=True, column_config=texts | numbers)
+    renamed = {name: free for name, free in judged.columns.items() if name != free}
+    if renamed:
+        names = ", ".join(f"{free} for {name}" for name, free in renamed.items())
+        st.info(
+            f"The CSV renames added columns, as the table has columns of these names: {label(names)}.",
+            icon=":material/view_column:",
+        )
+    draw_download("Verdicts (CSV)", table_csv(judged.to_rows()), name="direction.csv", kind=CSV)

@@ -1,0 +1,1 @@
+"""Frame of every page: title, navigation, author, sign-in."""

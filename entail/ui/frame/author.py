@@ -1,0 +1,174 @@
+"""Author of the session: the signed-in account, or a name typed once and remembered by the browser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.trees.store.authors import Authors, vouched
+from entail.ui.frame import sign_in
+from entail.ui.shared.text import label
+
+UNVERIFIED = ":gray[unverified]"
+"""Mark of a typed name, which nobody vouches for."""
+
+VERIFIED = ":material/verified_user:"
+"""Mark of a signed-in name."""
+
+SIDEBAR, DIALOG, INLINE = FIELDS = ("sidebar_name", "dialog_name", "inline_name")
+"""Keys of the fields for the name: in the sidebar, in a dialog, at a form that needs it."""
+
+
+@dataclass
+class Visitor:
+    """Author of a session, readable by a handler without touching the session state.
+
+    Streamlit ends a run that reads the session state while the next run waits. An act by key would be lost
+    there.
+    """
+
+    name: str | None = None
+
+
+def visitor() -> Visitor:
+    """Return this session's visitor."""
+    current: Visitor = st.session_state.setdefault("visitor", Visitor())
+    return current
+
+
+_REMEMBER = """
+export default function (component) {
+  const { data, setStateValue } = component;
+  const place = "entail.author";
+  // Streamlit keeps the field, and the focus in it, until the run that goes without it ends: keys meant for
+  // the page would be typed into it meanwhile.
+  const field = document.activeElement;
+  if (data.name && data.fields.some((key) => field?.closest(`.st-key-${key}`))) field.blur();
+  try {
+    if (data.name) localStorage.setItem(place, data.name);
+    else if (data.forget) localStorage.removeItem(place);
+    else if (localStorage.getItem(place)) setStateValue("name", localStorage.getItem(place));
+  } catch (error) { /* a browser without storage asks again next time */ }
+}
+"""
+
+
+def current_author(authors: Authors) -> str | None:
+    """Return this session's author: the signed-in one, else the name typed here or in this browser before."""
+    if sign_in.is_configured():
+        visitor().name = st.session_state["author"] = sign_in.signed_in_author(authors)
+        return visitor().name
+    if vouched(st.session_state.get("author") or ""):
+        leave()  # sign-in was removed from the secrets meanwhile
+    name = answered(authors)
+    forget = bool(st.session_state.pop("forget_author", False))
+    remembered = _remember(name, forget)  # stores a name that was just typed, too
+    if name is None and remembered and not forget:
+        name = enter(authors, remembered)
+    return name
+
+
+def answered(authors: Authors) -> str | None:
+    """Return the session's author, who may have just typed their name into one of the fields.
+
+    Typed names are ignored where authors sign in. The fields are read in every run until there is a name: a
+    callback runs once, and Streamlit ends it for a run that waits, so the name would be lost.
+    """
+    name: str | None = st.session_state.get("author")
+    if name is not None or sign_in.is_configured():
+        return name
+    typed = (str(st.session_state.get(key, "")) for key in FIELDS)
+    return next((enter(authors, name) for name in typed if name.strip()), None)
+
+
+def enter(authors: Authors, name: str) -> str | None:
+    """Set the session's author and return their name; None, with an error for the page, if it is invalid."""
+    try:
+        entered = authors.enter(name)
+    except EntailError as error:
+        st.session_state["author_error"] = str(error)
+        return None
+    st.session_state["author"] = visitor().name = entered
+    st.session_state.pop("author_error", None)
+    return entered
+
+
+def leave() -> None:
+    """Remove the session's author, here and in the browser."""
+    st.session_state.pop("author", None)
+    visitor().name = None
+    for key in FIELDS:
+        st.session_state.pop(key, None)
+    st.session_state["forget_author"] = True
+
+
+def draw_author(authors: Authors) -> str | None:
+    """Draw the author, or the field for their name; return the author."""
+    author = current_author(authors)
+    if author is None:
+        ask_name(authors, key=SIDEBAR)
+        return None
+    signed_in = sign_in.is_configured()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/person: {with_mark(author, verified=vouched(author))}")
+        if signed_in:
+            st.button("Sign out", on_click=st.logout, type="tertiary", key="sign_out")
+        else:
+            st.button("Not you?", on_click=leave, type="tertiary", key="leave")
+    return author
+
+
+def with_mark(author: str, *, verified: bool) -> str:
+    """Return an author's name as Markdown, marked as signed in or as unverified."""
+    return f"**{label(sign_in.shown_name(author))}** {VERIFIED if verified else UNVERIFIED}"
+
+
+def name_request() -> str:
+    """Return the request to sign in, or to enter a name in the sidebar."""
+    if sign_in.is_configured():
+        return "Sign in first: the button is in the sidebar."
+    return "Enter your name in the sidebar first."
+
+
+def draw_name_request(authors: Authors) -> None:
+    """Draw the request for a name, with its field, where an unnamed author tried to save something."""
+    st.caption(f":material/person: {name_request() if sign_in.is_configured() else 'Your name is needed.'}")
+    ask_name(authors, key=INLINE)
+
+
+def ask_name(authors: Authors, *, key: str) -> None:
+    """Draw the buttons to sign in, or the field for a name.
+
+    Args:
+        authors: Known authors.
+        key: One of `FIELDS`.
+    """
+    if sign_in.is_configured():
+        if sign_in.provider_claims() is None:
+            sign_in.draw_sign_in(key=key)
+        return
+
+    st.text_input(
+        "Your name",
+        key=key,
+        max_chars=60,
+        placeholder="Known to your colleagues",
+        help="Shown at your edits, marked as unverified because anybody can type any name. This browser "
+        "remembers it.",
+    )
+    if error := st.session_state.get("author_error"):
+        st.error(label(error))
+
+
+def _remember(name: str | None, forget: bool) -> str | None:
+    component = st.components.v2.component("entail_author", js=_REMEMBER)
+    result = component(
+        key="author_memory",
+        data={"name": name, "forget": forget, "fields": FIELDS},
+        on_name_change=lambda: None,
+        height="content",
+    )
+    remembered = getattr(result, "name", None)
+    return remembered if isinstance(remembered, str) else None

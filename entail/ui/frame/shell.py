@@ -1,0 +1,86 @@
+"""Frame of every page: title, navigation, author."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.settings import is_demo
+from entail.ui.frame import sign_in
+from entail.ui.frame.author import draw_author
+from entail.ui.frame.pages import PAGES
+from entail.ui.shared.demo import draw_banner
+from entail.ui.shared.resources import Workspace, workspace
+from entail.ui.shared.text import label
+from entail.version import __version__
+
+_ICON = Path(__file__).parents[1] / "components" / "assets" / "icon.png"
+_STYLE = """
+<style>
+  [data-testid="stMainBlockContainer"] { padding: 3.4rem clamp(1rem, 2.4vw, 3rem) 2rem; }
+  [data-testid="stSidebarHeader"] { height: 2.2rem; }
+  mark { background: color-mix(in srgb, #e69f00 35%, transparent); color: inherit; border-radius: 2px; }
+  .entail-sentence { font-size: 1.02rem; line-height: 1.45; overflow-wrap: anywhere; white-space: pre-wrap; }
+  .entail-proposed { opacity: .72; border-left: 3px dashed currentColor; padding-left: .5rem; }
+  .entail-quiet { opacity: .72; font-size: .86rem; }
+  /* Show the reason why a file was refused, which Streamlit hides in a tooltip. */
+  .stFileChip[aria-invalid="true"] { flex-wrap: wrap; height: auto; max-width: 100%; }
+  .stFileChip[aria-invalid="true"] > [role="alert"] { position: static; width: 100%; height: auto;
+      margin: .3rem 0 0; clip: auto; clip-path: none; overflow: visible; white-space: normal;
+      font-size: .86rem; }
+</style>
+"""
+
+
+@contextmanager
+def page(title: str, *, wide: bool = True) -> Iterator[tuple[Workspace, str | None]]:
+    """Draw the frame; yield the shared stores and the author, None while there is no name.
+
+    Ends the run with an error if the database cannot be used, or fails while the page is drawn.
+    """
+    shared, author = _begin(title, wide=wide)
+    try:
+        yield shared, author
+    except EntailError as error:
+        st.error(label(str(error)), icon=":material/error:")
+        st.markdown("Saved work is safe. Run `entail doctor` on the command line for details.")
+        st.button("Try again", icon=":material/refresh:", key="page_again")
+
+
+def _begin(title: str, *, wide: bool) -> tuple[Workspace, str | None]:
+    st.set_page_config(
+        page_title=f"{title} · entail",
+        page_icon=str(_ICON),
+        layout="wide" if wide else "centered",
+        menu_items={"about": f"entail {__version__}: explanation trees over your own corpus"},
+    )
+    st.html(_STYLE)
+    with st.sidebar:
+        st.markdown("### :material/account_tree: entail")
+        for group, records in groupby(PAGES, key=lambda record: record.group):
+            st.caption(group)
+            for record in records:
+                st.page_link(record.path, label=record.title, icon=record.icon)
+    try:
+        shared = workspace()
+    except EntailError as error:
+        st.title(title)
+        st.error(f"Cannot open the database: {label(str(error))}", icon=":material/database_off:")
+        st.markdown("Nothing was changed. Run `entail doctor` on the command line for details.")
+        st.stop()
+    draw_banner()
+    if shared.database.read_only and not is_demo():
+        st.warning("Read-only database: you can view everything and change nothing.", icon=":material/lock:")
+    with st.sidebar:
+        st.divider()
+        author = draw_author(shared.authors)
+    if author is None and sign_in.is_required_to_read():
+        st.title(title)
+        st.info("Sign in to view this page: the button is in the sidebar.", icon=":material/login:")
+        st.stop()
+    return shared, author

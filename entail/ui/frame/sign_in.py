@@ -1,0 +1,158 @@
+"""Sign-in by OpenID Connect (`st.login`), configured in the section `[auth]` of the secrets.
+
+docs/operating.md describes the section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.errors import Error as StreamlitError
+
+from entail.errors import EntailError
+from entail.settings import load_settings
+from entail.trees.store.authors import Authors, Identity, SignedIn, identity_of
+from entail.ui.shared.text import label
+
+_NAMES: Mapping[str, str] = {"google": "Google", "microsoft": "Microsoft", "huggingface": "Hugging Face"}
+
+_WAY_BACK = """
+export default function ({ data }) {
+  // The provider returns everybody to the first page. Go back to the page from which the user signed in.
+  const place = "entail.way";
+  try {
+    if (!data.signed_in) {
+      if (!window.entailWay) window.addEventListener("pagehide", () => {
+        sessionStorage.setItem(place, location.pathname + location.search);
+      });
+      window.entailWay = true;
+      return;
+    }
+    const way = sessionStorage.getItem(place);
+    sessionStorage.removeItem(place);
+    if (!location.pathname.endsWith("/")) return; // the user has navigated meanwhile
+    if (way && /^\\/(?!\\/)/.test(way) && way !== location.pathname + location.search) location.replace(way);
+  } catch (error) { /* a browser without storage stays on the first page */ }
+}
+"""
+
+
+def is_configured() -> bool:
+    """Return whether authors of this installation sign in."""
+    return bool(_section()) or _unreadable()
+
+
+def is_required_to_read() -> bool:
+    """Return whether the pages are hidden from visitors who are not signed in."""
+    return load_settings().sign_in == "to-read"
+
+
+def provider_claims() -> Mapping[str, Any] | None:
+    """Return the provider's claims about the signed-in user, None if nobody is signed in."""
+    user = st.user.to_dict()
+    return user if user.get("is_logged_in") else None
+
+
+def current_identity() -> Identity | None:
+    """Return the identity of the signed-in user, None if nobody is signed in.
+
+    Raises:
+        ActError: If the provider's claims name no user.
+    """
+    claims = provider_claims() if is_configured() else None
+    return identity_of(claims) if claims is not None else None
+
+
+def signed_in_author(authors: Authors) -> SignedIn | None:
+    """Return the signed-in author, None if there is none; draw a pending question or the error."""
+    _way_back(signed_in=provider_claims() is not None)
+    try:
+        identity = current_identity()
+        if identity is None:
+            return None
+        known: tuple[Identity, SignedIn] | None = st.session_state.get("signed_in")
+        if known is not None and known[0] == identity:
+            return known[1]
+        typed = authors.typed_before(identity)
+        answer: bool | None = st.session_state.get("adopts")
+        if typed is not None and answer is None:
+            _ask(typed)
+            return None
+        name = authors.sign_in(identity, adopt=bool(answer))
+    except EntailError as error:
+        st.error(label(str(error)))
+        return None
+    _called.clear()
+    st.session_state["signed_in"] = (identity, name)
+    return name
+
+
+def draw_sign_in(*, key: str) -> None:
+    """Draw a button for each configured provider."""
+    if _unreadable():
+        st.error("Sign-in is unavailable: the secrets file cannot be read. The server's log has the reason.")
+    for provider in _providers():
+        with_it = f" with {_NAMES.get(provider, provider)}" if provider else ""
+        if st.button(
+            f"Sign in{with_it}",
+            key=f"{key}-{provider or 'default'}",
+            icon=":material/login:",
+            type="primary",
+            width="stretch",
+        ):
+            try:
+                st.login(provider or None)
+            except StreamlitError as error:
+                # The message may name the section, never its contents.
+                st.error(label(f"Sign-in is not configured correctly: {error}", longest=400))
+
+
+def shown_name(author: str) -> str:
+    """Return the current name of an author, who may have been entered under another one."""
+    return _called().get(author, author)
+
+
+@st.cache_data(show_spinner=False, ttl=30)
+def _called() -> Mapping[str, str]:
+    from entail.ui.shared.resources import workspace
+
+    return dict(workspace().authors.called())
+
+
+def _ask(typed: str) -> None:
+    st.markdown(f"An unverified author **{label(typed)}** has worked here before. Was that you?")
+    for words, adopts in (("Yes, that was me", True), ("No, somebody else", False)):
+        st.button(words, key=f"adopts-{adopts}", on_click=_answer, args=(adopts,), width="stretch")
+
+
+def _answer(adopts: bool) -> None:
+    st.session_state["adopts"] = adopts
+
+
+def _section() -> Mapping[str, Any]:
+    if not st.secrets.load_if_toml_exists():
+        return {}
+    found = st.secrets.get("auth") or {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _unreadable() -> bool:
+    """Return whether there are unreadable secrets; typed names would bypass sign-in then."""
+    return not st.secrets.load_if_toml_exists() and any(
+        Path(file).is_file() for file in st.get_option("secrets.files")
+    )
+
+
+def _providers() -> list[str]:
+    """Return the names of the providers; the one without a name is the empty string."""
+    section = _section()
+    named = [str(name) for name, part in section.items() if isinstance(part, Mapping) and "client_id" in part]
+    return ["", *named] if "client_id" in section else named
+
+
+def _way_back(*, signed_in: bool) -> None:
+    component = st.components.v2.component("entail_way_back", js=_WAY_BACK)
+    component(key="way_back", data={"signed_in": signed_in}, height="content")

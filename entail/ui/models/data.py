@@ -1,0 +1,289 @@
+"""Training data of the form: a team's decisions, gold trees, or the files of a method."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from entail.aeenc.source import TreeSource
+from entail.data.bundled import SAMPLE_NAME, sample_dir
+from entail.data.corpora import corpus_name
+from entail.errors import EntailError
+from entail.jobs.record import Job
+from entail.training.fields import Field
+from entail.training.method import Method
+from entail.trees.review.decisions import ENOUGH, Decided
+from entail.trees.store.corpus_versions import CorpusInfo
+from entail.ui.shared.form import draw_fields, setting_label, typed_path
+from entail.ui.shared.gold_trees import splits_dir
+from entail.ui.shared.resources import Workspace, jobs
+from entail.ui.shared.text import label
+from entail.ui.shared.uploads import upload_limit
+from entail.ui.trees.learning import count_decisions, describe_missing
+
+Offers = Mapping[str, Callable[[], Path]]
+"""Available files: title -> function that returns the path."""
+
+FromName = Callable[[str], Path]
+"""Function from the name of a Hub data set to a field's value, see `entail.training.method.Source`."""
+
+DECISIONS, GOLD, SAME = "decisions", "gold", "same"
+_KINDS = {DECISIONS: "Our decisions", GOLD: "Gold trees"}
+_NONE, _UPLOAD, _PATH = "None", "Upload a file …", "A file on the server …"
+_HUB = "A data set on the Hub …"
+_SAMPLE = "Trees of the bundled sample"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Chosen training data.
+
+    Attributes:
+        kind: `decisions`, `gold`, `same` for the data of another job, or empty for a method's own fields.
+        values: Values of the fields of the method's source.
+        about: Description of the data; None for that of the source.
+        corpus: Name of the corpus, if it is one of the app's.
+    """
+
+    kind: str
+    values: dict[str, object]
+    about: str | None = None
+    corpus: str | None = None
+
+
+def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> Chosen | None:
+    """Draw the fields of the training data; return the choice, None while something is missing.
+
+    Args:
+        shared: Stores of the installation.
+        method: The method.
+        like: Job whose data may be used again.
+    """
+    of_trees = issubclass(method.source, TreeSource)
+    kinds = dict(_KINDS) if of_trees else {}
+    if like is not None:
+        kinds = {SAME: f"As in {like.name}", **(kinds or {"": "Other data"})}
+    elif of_trees and not any(count_decisions(shared, one.id).accepted for one in shared.corpora.corpora()):
+        kinds = {kind: kinds[kind] for kind in (GOLD, DECISIONS)}
+    kind = ""
+    if kinds:
+        kind = st.segmented_control(
+            "Learn from",
+            list(kinds),
+            default=next(iter(kinds)),
+            format_func=kinds.__getitem__,
+            required=True,
+            key=f"data-kind-{method.name}-{like.id if like else ''}",
+        )
+    if like is not None and kind == SAME:
+        st.caption(f"Data: {label(like.spec.about)}.")
+        return Chosen(SAME, dict(like.spec.source), like.spec.about)
+    if not of_trees:
+        return _draw_own(method)
+    return _draw_decisions(shared, method) if kind == DECISIONS else _draw_gold(shared, method)
+
+
+def _draw_own(method: Method) -> Chosen | None:
+    files = [field for field in method.source_fields if field.kind == "file"]
+    from_name: FromName | None = getattr(method.source, "named", None)
+    key = f"data-{method.name}"
+    values: dict[str, object] = {
+        field.name: draw_file(field, {}, key=f"{key}-{field.name}", from_name=from_name) for field in files
+    }
+    values |= draw_fields([field for field in method.source_fields if field.kind != "file"], {}, key=key)
+    given = {name: value for name, value in values.items() if value is not None}
+    if files and not any(field.name in given for field in files):
+        try:
+            method.reading(given)
+        except EntailError:  # a first hint instead of an error about empty fields
+            st.info("Choose the training data.", icon=":material/upload_file:")
+            return None
+    return Chosen("", given)
+
+
+def _draw_decisions(shared: Workspace, method: Method) -> Chosen | None:
+    infos = {info.id: info for info in shared.corpora.corpora()}
+    if not infos:
+        st.info("There is no corpus yet. Upload one on the Corpora page, and build trees over it.")
+        return None
+    counts = {corpus_id: count_decisions(shared, corpus_id) for corpus_id in infos}
+    corpus_id = st.selectbox(
+        "Corpus",
+        sorted(infos, key=lambda corpus_id: -counts[corpus_id].accepted),
+        format_func=lambda one: f"{infos[one].name} ({counts[one].accepted:,} accepted)",
+        key=f"data-log-{method.name}",
+        help="Uses the team's trees and decisions, not examples and imported trees.",
+    )
+    info, count = infos[corpus_id], counts[corpus_id]
+    if not count.accepted:
+        st.info(
+            "No premise is accepted on this corpus yet. Build a tree on the Trees page, or use gold trees.",
+            icon=":material/park:",
+        )
+        return None
+    st.caption(
+        f"{count.accepted:,} accepted and {count.rejected:,} rejected premises of {count.nodes:,} nodes. The "
+        "job keeps a copy."
+    )
+    if (lacking := count.missing(ENOUGH)) != Decided():
+        st.warning(
+            f"Too few decisions for good results. {describe_missing(lacking)}",
+            icon=":material/hourglass_empty:",
+        )
+    values: dict[str, object] = {"from_log": corpus_id}
+    values |= _draw_rest(method, ("dev", "extend"), info.name, key=f"data-log-{method.name}", dev_first=True)
+    return Chosen(DECISIONS, values, f"the decisions on {info.name}", info.name)
+
+
+def _draw_gold(shared: Workspace, method: Method) -> Chosen | None:
+    infos = {info.name: info for info in shared.corpora.corpora()}
+    fields = {field.name: field for field in method.source_fields}
+    key = f"data-gold-{method.name}"
+    first, second = st.columns(2)
+    with first:
+        stored = {name: partial(stored_corpus, shared, info) for name, info in infos.items()}
+        corpus = draw_file(fields["corpus"], stored, key=f"{key}-corpus", title="Premises", required=True)
+    with second:
+        trees = draw_file(
+            fields["trees"], _offers(SAMPLE_NAME), key=f"{key}-trees", title="Trees", required=True
+        )
+    values: dict[str, object] = {"corpus": corpus, "trees": trees}
+    values |= _draw_rest(method, ("dev", "extend", "limit"), SAMPLE_NAME, key=key)
+    if corpus is None or trees is None:
+        st.info("Choose premises, and gold trees over them.", icon=":material/upload_file:")
+        return None
+    if values.get("dev") == trees:
+        st.warning(
+            "Dev and training trees are the same: dev figures will be optimistic.", icon=":material/warning:"
+        )
+    name = corpus_name(corpus.name)
+    trees_name = "the bundled sample" if trees.parent == sample_dir() else trees.name
+    return Chosen(GOLD, values, f"{trees_name} over {name}", name if name in infos else None)
+
+
+def _draw_rest(
+    method: Method, names: tuple[str, ...], corpus: str, *, key: str, dev_first: bool = False
+) -> dict[str, object]:
+    """Draw the dev trees and the other fields of a source; return the values that are set.
+
+    Args:
+        method: The method.
+        names: Common fields to draw; those of the method alone are always drawn.
+        corpus: Name of the corpus.
+        key: Prefix of the widget keys.
+        dev_first: Whether the sample's trees are the default dev trees of its own corpus.
+    """
+    excluded = {"from_log", "corpus", "trees", "dev", "extend", "limit"} - {*names}
+    fields = [field for field in method.source_fields if field.name not in excluded]
+    values: dict[str, object] = {}
+    for field in fields:
+        if field.name == "dev":
+            index = 1 if dev_first and corpus == SAMPLE_NAME else 0
+            values["dev"] = draw_file(
+                field, _offers(corpus), key=f"{key}-dev", title="Dev trees", index=index
+            )
+    values |= draw_fields([field for field in fields if field.name != "dev"], {}, key=key)
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def draw_file(
+    field: Field,
+    offers: Offers,
+    *,
+    key: str,
+    title: str | None = None,
+    index: int = 0,
+    required: bool = False,
+    from_name: FromName | None = None,
+) -> Path | None:
+    """Draw a field for a file: an available one, an upload, a path, or a Hub data set.
+
+    A Hub data set is downloaded by the preview or the training, not here.
+
+    Args:
+        field: The field.
+        offers: Available files.
+        key: Prefix of the widget keys.
+        title: Label; default: the name of the field.
+        index: Number of the first option.
+        required: Whether a file is needed.
+        from_name: Converts the name of a Hub data set, if the field takes one.
+
+    Returns:
+        Path of the file, None while there is none.
+    """
+    name = title or setting_label(field.name)
+    options = [*([] if field.required or required else [_NONE]), *offers, _UPLOAD, _PATH]
+    options += [_HUB] if from_name is not None else []
+    option = st.selectbox(
+        name, options, index=min(index, len(options) - 1), key=f"{key}-how", help=field.help or None
+    )
+    try:
+        if option == _UPLOAD:
+            return _draw_upload(name, key=f"{key}-upload")
+        if option == _PATH:
+            return _draw_path(key=f"{key}-path")
+        if option == _HUB and from_name is not None:
+            return _draw_hub_name(from_name, key=f"{key}-name")
+        return offers[option]() if option in offers else None
+    except EntailError as error:
+        st.error(label(str(error)), icon=":material/error:")
+        return None
+
+
+def _draw_upload(name: str, *, key: str) -> Path | None:
+    file = st.file_uploader(name, key=key, max_upload_size=upload_limit(), label_visibility="collapsed")
+    if file is None:
+        return None
+    stored: dict[str, Path] = st.session_state.setdefault("kept_files", {})
+    if file.file_id not in stored or not stored[file.file_id].is_file():
+        stored[file.file_id] = jobs().keep_file(file.name, file.getvalue())
+    return stored[file.file_id]
+
+
+def _draw_path(*, key: str) -> Path | None:
+    path = typed_path(st.text_input("Path", key=key, placeholder="/data/trees.jsonl.gz"))
+    try:
+        exists = path is None or path.exists()
+    except OSError:  # the system rejects the path, which may be too long
+        exists = False
+    if exists:
+        return path
+    st.error(label(f"There is no file {path} on the server."), icon=":material/error:")
+    return None
+
+
+def _draw_hub_name(from_name: FromName, *, key: str) -> Path | None:
+    name = st.text_input(
+        "Data set",
+        key=key,
+        placeholder="snli, organisation/name@revision:configuration",
+        help="Add a revision to pin the data, and a configuration if there are several.",
+    ).strip()
+    if not name:
+        return None
+    path = from_name(name)
+    st.caption(":material/cloud_download: Downloaded by the preview or the training.")
+    return path
+
+
+def stored_corpus(shared: Workspace, info: CorpusInfo) -> Path:
+    """Return a file with the present premises of one of the app's corpora."""
+    corpus = shared.corpora.corpus(info.id, version=info.version)
+    lines = (json.dumps({"text": text}, ensure_ascii=False) for text in corpus.texts)
+    return jobs().keep_file(f"{info.name}.jsonl", "\n".join(lines).encode())
+
+
+def _offers(corpus: str) -> Offers:
+    """Return the available trees: those of the sample for its corpus, and the files in `splits`."""
+    offers: dict[str, Callable[[], Path]] = {}
+    if corpus == SAMPLE_NAME:
+        offers[_SAMPLE] = lambda: sample_dir() / "trees.jsonl.gz"
+    for path in sorted(splits_dir().glob("*.jsonl*")):
+        offers[path.name] = partial(Path, path)
+    return offers

@@ -1,0 +1,321 @@
+"""One encoder on the Models page: description, figures, card, memory and speed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+from entail.encoders.catalogue import EncoderEntry
+from entail.errors import EncoderError
+from entail.operations.encoders import EncoderSummary, RetrievalFigures, card_text
+from entail.operations.storage import in_words
+from entail.progress import Meter, ProgressCallback
+from entail.training.cards.metrics import PairMetrics
+from entail.training.cards.template import model_card
+from entail.ui.shared.demo import is_locked_in_demo
+from entail.ui.shared.resources import model_cache, retriever_label
+from entail.ui.shared.tasks import TaskGroup
+from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_progress
+
+if TYPE_CHECKING:
+    from entail.encoders.encoder import BiEncoder
+    from entail.encoders.throughput import Throughput
+
+ENCODER_TASKS = TaskGroup("encoder tasks", failure="the task failed")
+"""Encoders fetched, loaded, measured, compared and promoted."""
+
+_MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
+_PROTOCOLS = {"query_excluded": "Query excluded", "paper": "As in the paper"}
+_MAX_CARD = 60_000
+_HEADING = re.compile(r"#{1,3} ")
+_TOWERS = {
+    "siamese": "one tower for claims and premises",
+    "single": "trained tower for claims, base for premises: it shares the base's index",
+    "dual": "a trained tower each for claims and premises",
+}
+_KINDS = {"packaged": "packaged with entail", "folder": "folder under models/", "hub": "Hugging Face Hub"}
+_QUESTIONS = {"nli": "entailment", "direction": "direction"}
+_COUNTS = {"queries": "claims", "positives": "positive premises", "negatives": "negative premises"}
+
+
+def draw_about(encoder: EncoderSummary) -> None:
+    """Draw the description of an encoder."""
+    entry, facts = encoder.entry, encoder.facts
+    rows = {
+        "Location": _KINDS[entry.kind]
+        + (f", {in_words(encoder.size)} on disk" if encoder.size is not None else ""),
+        "Method": encoder.method,
+        "Base": f"{entry.base.name} ({entry.base.revision})" if entry.base else "none: a whole model",
+        "Towers": _TOWERS[entry.towers] if entry.base else "one model for claims and premises",
+        "Output": _output(entry),
+        "Training data": _training_data(encoder),
+        "Licence": encoder.licence or "not stated",
+        "Active for": ", ".join(encoder.active_for) or "no corpus",
+        "Revision": entry.revision or "unknown before the download",
+    }
+    st.markdown(
+        f"| {label(encoder.name)} | |\n|---|---|\n"
+        + "\n".join(f"| **{name}** | {label(value)} |" for name, value in rows.items())
+    )
+    if facts is not None and facts.is_adapter:
+        st.caption("An adapter: all encoders on one base share its weights in memory.")
+
+
+def _output(entry: EncoderEntry) -> str:
+    d = entry.space_dimension
+    if d is None:
+        return "known once the model is loaded"
+    if entry.gaussian is None:
+        return f"a vector of {d:,} dimensions"
+    return f"a Gaussian of {d:,} dimensions: {d:,} means and {d:,} log variances"
+
+
+def _training_data(encoder: EncoderSummary) -> str:
+    if encoder.training_data is None:
+        return "not recorded"
+    names = encoder.training_data
+    text = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    counts = encoder.facts.record["trained_on"] if encoder.facts is not None else {}
+    sizes = [
+        f"{counts[name]:,} {what}" for name, what in _COUNTS.items() if isinstance(counts.get(name), int)
+    ]
+    return text + (f" ({', '.join(sizes)})" if sizes else "")
+
+
+def draw_figures(encoder: EncoderSummary) -> None:
+    """Draw the figures of an encoder: retrieval by both protocols, and pairs of sentences."""
+    pairs = encoder.facts.of_kind(PairMetrics) if encoder.facts is not None else ()
+    for number, measured in enumerate(pairs):
+        _draw_pairs(measured, key=f"pairs-{encoder.entry.revision}-{number}")
+    if not encoder.figures and not pairs:
+        st.info(
+            "No figures yet. Measure it with `entail evaluate direction` and `entail evaluate nli`, and add "
+            "the figures to its card with `entail card --results`."
+            if encoder.entry.gaussian is not None
+            else "No figures yet. Compare it under “Promote”, or on the Compare page.",
+            icon=":material/query_stats:",
+        )
+    for number, figures in enumerate(encoder.figures):
+        _draw_retrieval(figures, key=f"known-{encoder.entry.revision}-{number}")
+
+
+def _draw_pairs(measured: PairMetrics, *, key: str) -> None:
+    st.markdown(f"**{label(measured.source)}**, pairs of sentences")
+    rows = [
+        {
+            "pairs": one.data,
+            "task": _QUESTIONS[one.question],
+            "count": one.n,
+            "accuracy": one.accuracy,
+            "AUPRC": one.auprc,
+            "baseline": one.baseline,
+            "longer entailed": one.longer[0] if one.longer else None,
+        }
+        for one in measured.sets
+    ]
+    _draw_table(
+        pd.DataFrame(rows),
+        key=key,
+        helps={
+            "baseline": "Majority class; for direction, the longer sentence entails.",
+            "longer entailed": "Accuracy on pairs whose longer sentence is entailed, where length is wrong.",
+        },
+    )
+    st.caption("From the model card.")
+
+
+def _draw_retrieval(one: RetrievalFigures, *, key: str) -> None:
+    parts = [f"**{label(one.split)}**"]
+    parts += [f"{one.queries:,} claims"] if one.queries else []
+    parts += [f"{one.premises:,} candidates"] if one.premises else []
+    st.markdown(", ".join(parts))
+    columns = {
+        f"{title}{subset}": figures[protocol]
+        for protocol, title in _PROTOCOLS.items()
+        for subset, figures in (("", one.figures), (", unseen claims", one.unseen_figures))
+        if figures.get(protocol)
+    }
+    measures = [name for name in _MEASURES if any(name in values for values in columns.values())]
+    table = {title: [values.get(name) for name in measures] for title, values in columns.items()}
+    _draw_table(pd.DataFrame({"measure": measures, **table}), key=key)
+    st.caption(f"From {label(one.source)}.")
+    if one.unseen is not None and one.queries:
+        st.caption(
+            f":material/school: It was trained on {one.queries - one.unseen:,} of these claims, so those "
+            f"figures are optimistic. The other {one.unseen:,} are unseen."
+        )
+
+
+def _draw_table(table: pd.DataFrame, *, key: str, helps: dict[str, str] | None = None) -> None:
+    shares = [name for name in table if name not in ("pairs", "task", "count", "measure")]
+    columns = {
+        str(name): st.column_config.NumberColumn(format="%.3f", help=(helps or {}).get(str(name)))
+        for name in shares
+    }
+    st.dataframe(
+        table,
+        hide_index=True,
+        height="content",
+        placeholder="",
+        column_config={**columns, "count": st.column_config.NumberColumn(format="localized")},
+        key=key,
+    )
+
+
+def draw_card(encoder: EncoderSummary) -> None:
+    """Draw the card of an encoder; its pictures stay links, so that the page needs no network."""
+    folder = encoder.entry.path
+    text = card_text(folder) if folder is not None else ""
+    if not text and folder is not None and encoder.facts is not None:
+        try:
+            text = model_card(folder)
+        except EncoderError as error:
+            st.warning(label(str(error)))
+    if not text:
+        st.info("It has no card.", icon=":material/description:")
+        return
+    with st.container(border=True, height=560):
+        st.markdown(readable(text))
+
+
+def readable(card: str) -> str:
+    r"""Return a card as Markdown for the page: no header, comments or pictures, small headings, truncated.
+
+    >>> readable("---\nlicense: mit\n---\n<!-- made -->\n# A ![b](https://c)")
+    '#### A [b](https://c)'
+    """
+    body = re.sub(r"\A---\n.*?\n---\n", "", card, flags=re.DOTALL)
+    body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL).replace("![", "[").strip()
+    body = body if len(body) <= _MAX_CARD else f"{body[:_MAX_CARD]} …"
+    lines, in_code = [], False
+    for line in body.splitlines():
+        in_code ^= line.startswith("```")
+        lines.append(f"###{line}" if _HEADING.match(line) and not in_code else line)
+    return "\n".join(lines)
+
+
+def draw_memory(encoder: EncoderSummary) -> None:
+    """Draw whether an encoder is in memory, its size there, and its speed."""
+    if encoder.entry.problem is not None:
+        st.info("It cannot be loaded, so there is nothing to measure.", icon=":material/block:")
+        return
+    if is_locked_in_demo("encoders cannot be loaded or measured by hand"):
+        return
+    model = model_cache().loaded(encoder.name)
+    if model is None:
+        _draw_load(encoder)
+    else:
+        _draw_loaded(encoder, model)
+    _draw_speed(encoder)
+
+
+def _draw_load(encoder: EncoderSummary) -> None:
+    key = ("load", encoder.name, encoder.entry.revision)
+    if draw_running(key, f"Loading {label(retriever_label(encoder.name))} …"):
+        return
+    st.markdown("**Not in memory.** The first search with it loads it.")
+    st.button(
+        "Load now",
+        icon=":material/memory:",
+        on_click=_start,
+        args=(key, lambda report: _load(encoder.name, report)),
+        key=f"load-{encoder.name}",
+    )
+
+
+def _load(name: str, report: ProgressCallback) -> str:
+    meter = Meter(3, f"loading {retriever_label(name)}", unit="steps", report=report, interval=0)
+    meter.add(0)
+    encoder = model_cache().encoder(name)
+    meter.add(1)
+    encoder.load()
+    meter.add(1)
+    encoder.encode_queries(["a text"])  # the first text takes longer than later ones
+    meter.add(1)
+    return encoder.revision
+
+
+def _draw_loaded(encoder: EncoderSummary, model: BiEncoder) -> None:
+    from entail.encoders.device import device_in_words
+
+    memory = model.memory
+    cells = st.columns(3)
+    cells[0].metric("Device", model.device, border=True)
+    if memory is not None:
+        cells[1].metric("Own weights", in_words(memory.own), border=True)
+        cells[2].metric(
+            "Shared base",
+            in_words(memory.shared) if memory.shared else "none",
+            border=True,
+            help="Held once for all encoders on this base.",
+        )
+    st.caption(f"On {label(device_in_words(model.device))}.")
+    st.button(
+        "Release",
+        icon=":material/eject:",
+        on_click=_release,
+        args=(encoder.name,),
+        key=f"release-{encoder.name}",
+        help="Frees its memory and that of its indexes.",
+    )
+    if encoder.active_for:
+        st.caption(
+            f"It is active for {label(', '.join(encoder.active_for))}: the next search there loads it again."
+        )
+
+
+def _draw_speed(encoder: EncoderSummary) -> None:
+    from entail.encoders.throughput import TOKENS
+
+    key = ("throughput", encoder.name, encoder.entry.revision)
+    st.markdown(f"**Speed on this machine**, texts of {TOKENS} tokens")
+    if draw_running(key, f"Measuring {label(retriever_label(encoder.name))} …"):
+        return
+    task = ENCODER_TASKS.peek(key)
+    result: Throughput | None = task.value if task is not None else None  # type: ignore[assignment]  # made below
+    if result is not None:
+        st.metric("Claims per second", f"{result.rate:,.0f}", border=True, width=240)
+        st.caption(
+            f"{result.texts:,} in {result.seconds:.1f} s on {label(result.machine)}, "
+            f"{result.at.astimezone():%d %b %Y %H:%M:%S}."
+        )
+    st.button(
+        "Measure" if result is None else "Measure again",
+        icon=":material/speed:",
+        on_click=_measure,
+        args=(key, encoder.name),
+        key=f"measure-{encoder.name}",
+        help="Loads it if needed and encodes for about two seconds.",
+    )
+
+
+def draw_running(key: tuple[object, ...], waiting: str) -> bool:
+    """Draw the progress or the error of a task; return whether it still runs."""
+    task = ENCODER_TASKS.peek(key)
+    if task is not None and not task.done.is_set():
+        draw_progress(task, waiting=waiting)
+        return True
+    if task is not None and task.error is not None:
+        st.error(label(str(task.error)), icon=":material/error:")
+    return False
+
+
+def _start(key: tuple[object, ...], make: Callable[[ProgressCallback], object]) -> None:
+    ENCODER_TASKS.get_or_start(key, make, wait=0)
+
+
+def _measure(key: tuple[object, ...], name: str) -> None:
+    from entail.encoders.throughput import measure_throughput
+
+    ENCODER_TASKS.drop(key)
+    _start(key, lambda report: measure_throughput(model_cache().encoder(name), progress=report))
+
+
+def _release(name: str) -> None:
+    model_cache().release(name)
+    st.toast(f"Released {label(retriever_label(name))}.", icon=":material/eject:")

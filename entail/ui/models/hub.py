@@ -1,0 +1,397 @@
+"""Hub view of the Models page: push encoders and trees, pull encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import Literal, TypeVar
+
+import streamlit as st
+
+from entail.encoders.catalogue import EncoderEntry, catalogue
+from entail.encoders.cross.encoder import CrossParts
+from entail.encoders.hub import OFFICIAL, has_token
+from entail.errors import EntailError, HubError
+from entail.hub.cross import cross_encoders
+from entail.hub.pull import Pulled, pull_encoder
+from entail.hub.push import push_encoder
+from entail.hub.repository import Pushed, check_repo, check_revision
+from entail.hub.staging import Form
+from entail.hub.trees import push_trees
+from entail.operations.storage import in_words
+from entail.progress import ProgressCallback
+from entail.training.cards.markdown import section
+from entail.training.cards.sources import KNOWN, OTHER
+from entail.ui.frame.author import name_request
+from entail.ui.frame.sign_in import shown_name
+from entail.ui.models.details import readable
+from entail.ui.models.encoders import open_encoder
+from entail.ui.shared.demo import is_locked_in_demo
+from entail.ui.shared.resources import Workspace, retriever_label
+from entail.ui.shared.tasks import TaskGroup
+from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_progress
+
+PUSH, TREES, PULL = "Push an encoder", "Push trees", "Pull an encoder"
+"""Views, by title."""
+
+_Result = TypeVar("_Result")
+_Form = Literal["adapter", "merged"]
+_PULL_FORMS: dict[_Form | None, str] = {None: "As published; the adapter if both", "merged": "Whole model"}
+_PUSH_FORMS: dict[Form, str] = {
+    "adapter": "Adapter: small, needs its base",
+    "merged": "Whole model: loads anywhere",
+    "both": "Both: whole model, adapter in adapter/",
+}
+_OF_CORPUS = "Licence of the corpus, if known"
+
+
+HUB_TASKS = TaskGroup("hub", failure="the Hub did not answer")
+"""Previews, pushes and pulls."""
+
+
+def draw_hub(shared: Workspace, author: str | None) -> None:
+    """Draw the state of the token, and the view that is selected."""
+    if is_locked_in_demo("nothing can be pushed to the Hub or pulled from it"):
+        return
+    _draw_token()
+    view = st.segmented_control(
+        "Transfer",
+        (PUSH, TREES, PULL),
+        default=PUSH,
+        required=True,
+        label_visibility="collapsed",
+        key="hub_what",
+        persist_state="session",
+    )
+    if view == TREES:
+        draw_push_trees(shared, author)
+    elif view == PULL:
+        draw_pull(author)
+    else:
+        draw_push(author)
+
+
+def _draw_token() -> None:
+    """Draw whether a token is available; the page never holds the token itself."""
+    from huggingface_hub import constants
+
+    endpoint = constants.ENDPOINT.rstrip("/")
+    where = "" if endpoint == OFFICIAL else f" Hub: {label(endpoint)}."
+    try:
+        available = has_token()
+    except EntailError as error:
+        st.error(label(str(error)), icon=":material/key_off:")
+        return
+    if available:
+        st.caption(f":material/key: A Hub token is set on the server.{where}")
+        return
+    with st.expander("No Hub token: a push needs one", icon=":material/key_off:"):
+        st.markdown(
+            "Set `HF_TOKEN` for the app's process, or run `hf auth login` on its machine as its user. A push "
+            f"needs a token with write access. Previews and public encoders need none.{where}"
+        )
+
+
+def draw_push(author: str | None) -> None:
+    """Draw the choice of an encoder and a repository, the preview, and the push."""
+    entries: dict[str, EncoderEntry | CrossParts] = {
+        entry.name: entry for entry in catalogue() if entry.kind == "folder" and entry.problem is None
+    }
+    entries |= cross_encoders()
+    if not entries:
+        st.info("There is no encoder to push yet. Train or pull one first.", icon=":material/cloud_upload:")
+        return
+    left, right = st.columns(2, gap="large")
+    with left:
+        name = st.selectbox(
+            "Encoder", list(entries), format_func=retriever_label, key="hub_encoder", persist_state="session"
+        )
+        entry = entries[name]
+        form: Form | None = None
+        if isinstance(entry, CrossParts):
+            st.caption("A scorer or judge is pushed as it is.")
+        else:
+            forms: tuple[Form, ...] = ("adapter", "merged", "both") if entry.base else ("merged",)
+            form = st.radio("Form", forms, format_func=_PUSH_FORMS.__getitem__, key=f"hub_form-{name}")
+    with right:
+        repo = _pick_repo("Name on the Hub", key="hub_repo")
+        private = _pick_private(key="hub_private")
+    _draw_plan_and_push(
+        partial(push_encoder, name, repo or "", form=form, private=private),
+        repo,
+        # The revision: retrained weights of the same name are another push.
+        (name, entry.revision, repo, form, private),
+        key="hub",
+        author=author,
+        consent="" if private else f"Everyone may see {name}, and its licence allows it",
+    )
+
+
+def draw_push_trees(shared: Workspace, author: str | None) -> None:
+    """Draw the choice of a corpus and a repository, the preview, and the push of its trees."""
+    corpora = {info.id: info for info in shared.corpora.corpora()}
+    trees = [tree for tree in shared.log.trees() if not tree.example and tree.corpus_id in corpora]
+    with_trees = [id_ for id_ in corpora if any(tree.corpus_id == id_ for tree in trees)]
+    if not with_trees:
+        st.info(
+            "Your team has no trees yet. Examples and archived trees are not pushed.", icon=":material/park:"
+        )
+        return
+    left, right = st.columns(2, gap="large")
+    with left:
+        corpus = st.selectbox(
+            "Corpus", with_trees, format_func=lambda id_: corpora[id_].name, key="hub_corpus"
+        )
+        licence = st.selectbox(
+            "Licence",
+            [_OF_CORPUS, *KNOWN, OTHER],
+            key="hub_licence",
+            accept_new_options=True,
+            help="Licence of the data set, as a Hub id.",
+        )
+    with right:
+        repo = _pick_repo("Name of the data set on the Hub", key="hub_data_repo")
+        private = _pick_private(key="hub_data_private")
+        names = st.toggle("Include author names", key="hub_names", help="Without it, authors are numbered.")
+    chosen_licence = None if licence in (None, _OF_CORPUS) else str(licence)
+    # The versions: later decisions need another preview.
+    version = tuple(sorted((tree.id, tree.seq) for tree in trees if tree.corpus_id == corpus))
+    _draw_plan_and_push(
+        partial(
+            push_trees,
+            corpus,
+            repo or "",
+            log=shared.log,
+            store=shared.corpora,
+            private=private,
+            names=names,
+            licence=chosen_licence,
+        ),
+        repo,
+        (corpus, version, repo, private, names, chosen_licence),
+        key="hub_trees",
+        author=author,
+        consent="" if private else "Everyone may see it, and its licence allows it",
+    )
+
+
+def draw_pull(author: str | None) -> None:
+    """Draw the choice of a repository, its progress, and the result."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        repo = _pick_repo("Name on the Hub", key="hub_pull_repo")
+        revision = st.text_input(
+            "Revision", key="hub_revision", max_chars=200, placeholder="main", help="Branch, tag or commit"
+        ).strip()
+    with right:
+        name = st.text_input(
+            "Local name",
+            key="hub_pull_name",
+            max_chars=96,
+            placeholder=repo.rpartition("/")[2] if repo else "Name of the repository",
+        ).strip()
+        form: _Form | None = st.radio(
+            "Form", list(_PULL_FORMS), format_func=_PULL_FORMS.__getitem__, key="hub_pull_form"
+        )
+    st.caption("Pulls safetensors, configuration, vocabulary and card of one commit. Every file is verified.")
+    problem = _field_problem(revision, name)
+    if problem:
+        st.caption(f":red[{label(problem)}]")
+    key = ("pull", repo, revision, name, form)
+
+    def pull(report: ProgressCallback) -> Pulled:
+        assert repo is not None
+        return pull_encoder(repo, revision=revision or None, name=name or None, form=form, progress=report)
+
+    _draw_start(
+        "Pull",
+        key="hub_pull",
+        icon=":material/cloud_download:",
+        author=author,
+        enabled=repo is not None and not problem,
+        on_click=partial(start_transfer, "hub_pull_done", key, pull),
+    )
+    done = transfer_result("hub_pull_done", key, Pulled, waiting="Asking the Hub …")
+    if done is not None:
+        _draw_pulled(done)
+
+
+def _field_problem(revision: str, name: str) -> str:
+    try:
+        if revision:
+            check_revision(revision)
+        if name:
+            check_repo(f"x/{name}")
+    except HubError as error:
+        return str(error).replace("x/", "")
+    return ""
+
+
+def _draw_pulled(done: Pulled) -> None:
+    skipped = f" Skipped: {', '.join(map(label, done.left_out))}." if done.left_out else ""
+    st.success(
+        f"Pulled **{label(done.name)}** from {label(done.repo)} at commit `{done.commit[:12]}`: "
+        f"{len(done.files)} files, {in_words(sum(done.files.values()))}.{skipped}",
+        icon=":material/cloud_done:",
+    )
+    if done.entry is None:
+        st.caption("It is a scorer or judge, for the Chains, Trees and Claims pages.")
+        return
+    st.button(
+        "Open encoder",
+        icon=":material/arrow_forward:",
+        on_click=open_encoder,
+        args=(done.name,),
+        key="hub_open",
+    )
+
+
+def start_transfer(slot: str, key: Hashable, make: Callable[[ProgressCallback], object]) -> None:
+    """Start a task and remember its key in the session; a click handler.
+
+    Args:
+        slot: Name of the session's entry for the key.
+        key: Everything the task depends on.
+        make: Work of the task.
+    """
+    task = HUB_TASKS.peek(key)
+    # A click asks for a new preview or push, not for the last one.
+    if task is not None and task.done.is_set():
+        HUB_TASKS.drop(key)
+    HUB_TASKS.get_or_start(key, make, wait=0)
+    st.session_state[slot] = key
+
+
+def transfer_result(slot: str, key: Hashable, kind: type[_Result], *, waiting: str) -> _Result | None:
+    """Return the result of the task that `start_transfer` remembered; draw its progress or error.
+
+    A task with another key, of other fields, is ignored.
+    """
+    task = HUB_TASKS.peek(key) if st.session_state.get(slot) == key else None
+    if task is None:
+        return None
+    if not task.done.is_set():
+        draw_progress(task, waiting=waiting)
+    elif task.error is not None:
+        reason = task.error.reason if isinstance(task.error, HubError) else ""
+        heading = f"**{reason.replace('_', ' ').capitalize()}.** " if reason else ""
+        st.error(heading + label(str(task.error)))
+    return task.value if isinstance(task.value, kind) else None
+
+
+def _pick_repo(title: str, *, key: str) -> str | None:
+    """Draw the field for a name on the Hub; return the name if it is valid."""
+    typed = st.text_input(
+        title, key=key, max_chars=200, placeholder="my-team/my-name", persist_state="session"
+    )
+    repo = (typed or "").strip()
+    if not repo:
+        return None
+    try:
+        check_repo(repo)
+    except HubError as error:
+        st.caption(f":red[{label(str(error))}]")
+        return None
+    return repo
+
+
+def _pick_private(*, key: str) -> bool:
+    private = st.toggle("Private", value=True, key=key, persist_state="session")
+    if not private:
+        st.warning("Public: everyone can see and copy it.", icon=":material/public:")
+    return private
+
+
+def _draw_plan_and_push(
+    push: Callable[..., Pushed],
+    repo: str | None,
+    inputs: Hashable,
+    *,
+    key: str,
+    author: str | None,
+    consent: str,
+) -> None:
+    """Draw the preview button, the preview, the push button, and the result.
+
+    Args:
+        push: Pushes, or with `dry_run=True` only stages the files.
+        repo: Name on the Hub; None while it is not valid.
+        inputs: Everything the push depends on.
+        key: Beginning of the widget keys.
+        author: Author at work.
+        consent: Statement to tick before the push; empty for none.
+    """
+    if repo is None:
+        st.caption("Enter a name on the Hub to preview the push.")
+        return
+    plan_key, push_key = (key, "plan", inputs), (key, "push", inputs)
+    st.button(
+        "Preview",
+        key=f"{key}_preview",
+        icon=":material/visibility:",
+        on_click=start_transfer,
+        args=(f"{key}_plan", plan_key, lambda _: push(dry_run=True)),
+        help="Stages the files and the card. Sends nothing, needs no token.",
+    )
+    plan = transfer_result(f"{key}_plan", plan_key, Pushed, waiting="Staging the files …")
+    if plan is not None:
+        _draw_plan(plan)
+        _draw_start(
+            f"Push to {plan.repo}",
+            key=f"{key}_push",
+            icon=":material/cloud_upload:",
+            author=author,
+            enabled=not consent or st.checkbox(consent, key=f"{key}_sure"),
+            on_click=partial(start_transfer, f"{key}_done", push_key, lambda _: push()),
+        )
+    done = transfer_result(f"{key}_done", push_key, Pushed, waiting="Pushing …")
+    if done is not None:
+        _draw_pushed(done)
+
+
+def _draw_start(
+    title: str, *, key: str, icon: str, author: str | None, enabled: bool, on_click: Callable[[], None]
+) -> None:
+    st.button(
+        title, key=key, icon=icon, type="primary", disabled=author is None or not enabled, on_click=on_click
+    )
+    if author is None:
+        st.caption(name_request())
+
+
+def _draw_plan(plan: Pushed) -> None:
+    if plan.people:
+        names = ", ".join(label(shown_name(name)) for name in plan.people)
+        st.warning(f"Includes these names: {names}. Ask them first.", icon=":material/group:")
+    st.markdown(
+        f"**{label(plan.repo)}**, {'private' if plan.private else ':orange[public]'}: {len(plan.files)} "
+        f"files, {in_words(plan.size)}. Nothing is sent yet."
+    )
+    if terms := section(plan.card, "Licence"):
+        with st.container(border=True):
+            st.markdown(f":material/gavel: **Licence**\n\n{readable(terms)}")
+    st.dataframe(
+        {"file": list(plan.files), "size": [in_words(size) for size in plan.files.values()]},
+        hide_index=True,
+        height=min(38 + 35 * len(plan.files), 320),
+        column_config={"file": st.column_config.TextColumn(width="large")},
+    )
+    with (
+        st.expander("Card", icon=":material/description:", expanded=True),
+        st.container(height=420, border=False),
+    ):
+        st.markdown(readable(plan.card))
+    with st.expander("Card metadata", icon=":material/data_object:"):
+        st.code(plan.card.split("\n---\n", 1)[0].removeprefix("---\n"), language="yaml")
+
+
+def _draw_pushed(done: Pushed) -> None:
+    removed = f" Removed there: {', '.join(map(label, done.removed))}." if done.removed else ""
+    st.success(
+        f"Pushed {len(done.files)} files, {in_words(done.size)}, to **{label(done.repo)}** "
+        f"({'private' if done.private else 'public'}), commit `{(done.commit or '')[:12]}`.{removed}",
+        icon=":material/cloud_done:",
+    )
+    if done.url and done.url.startswith(("https://", "http://")):
+        st.link_button("Open on the Hub", done.url, icon=":material/open_in_new:")

@@ -1,0 +1,265 @@
+"""One job on the Models page: state, actions, charts, settings and log."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+
+import pandas as pd
+import streamlit as st
+
+from entail.encoders.catalogue import model_folder
+from entail.errors import EntailError
+from entail.jobs.record import Job
+from entail.operations.encoders import read_comparison
+from entail.operations.storage import in_words
+from entail.registry import role_of
+from entail.settings import is_demo
+from entail.training.method import Role, methods
+from entail.ui.models.comparison import draw_comparison
+from entail.ui.models.job_charts import describe, draw_panel, panels
+from entail.ui.shared.form import setting_label
+from entail.ui.shared.job_list import (
+    LIVE,
+    LOOKS,
+    NEW,
+    describe_job,
+    draw_badge,
+    ensure_worker,
+    format_duration,
+    open_job,
+    progress_of,
+)
+from entail.ui.shared.resources import jobs
+from entail.ui.shared.text import label
+
+WARNINGS_SHOWN = 5
+LOG_LINES = 200
+
+
+def draw_job(job_id: str, author: str | None) -> None:
+    """Draw one job, refreshed while it is queued or running."""
+    job = _load(job_id)
+    if job is not None:
+        st.fragment(_draw, run_every=LIVE if job.open else None)(job.id, job.state, author)
+
+
+def _load(job_id: str) -> Job | None:
+    try:
+        return jobs().job(job_id)
+    except EntailError as error:  # it is gone, or its folder cannot be read
+        st.error(label(str(error)), icon=":material/error:")
+        _draw_back()
+        return None
+
+
+def _draw(job_id: str, state: str, author: str | None) -> None:
+    job = _load(job_id)
+    if job is None:
+        return
+    if job.state != state:
+        st.rerun()  # other actions apply, and an ended job needs no refresh
+    try:
+        _draw_head(job, author)
+        _draw_state(job)
+        _draw_charts(job)
+        _draw_settings(job)
+        with st.expander("Log", icon=":material/notes:"):
+            tail = jobs().log_tail(job.id, lines=LOG_LINES)
+            st.code(tail or "The log is empty.", language=None, height=320, wrap_lines=True)
+    except EntailError as error:  # it was deleted meanwhile
+        st.error(label(str(error)), icon=":material/error:")
+
+
+def _draw_head(job: Job, author: str | None) -> None:
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="job-head"
+    ):
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            st.markdown(f"#### {label(job.name)}", width="content")
+            draw_badge(job)
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            if not is_demo():
+                _draw_actions(job, author or "somebody")
+            _draw_back()
+    st.caption(describe_job(job) + (f" · attempt {job.status.attempt}" if job.status.attempt > 1 else ""))
+
+
+def _draw_actions(job: Job, author: str) -> None:
+    if job.open and st.button(
+        "Cancel", icon=":material/stop:", disabled=job.state == "cancelling", key="cancel_job"
+    ):
+        _act(lambda: jobs().cancel(job.id, by=author))
+    diverged = job.status.ending == "diverged"  # it would diverge again if resumed
+    if job.resumable and st.button(
+        "Resume",
+        icon=":material/play_arrow:",
+        type="secondary" if diverged else "primary",
+        key="resume_job",
+        help="Queues it again. It continues from its last checkpoint.",
+    ):
+        _act(lambda: jobs().resume(job.id))
+    if job.spec.method in methods() and st.button(
+        "Duplicate settings",
+        icon=":material/content_copy:",
+        type="primary" if diverged else "secondary",
+        key="like_job",
+        help="Opens a new training with the data and settings of this one.",
+    ):
+        open_job(NEW, like=job.id)
+        st.rerun()
+    if not job.open:
+        with st.popover("Delete", icon=":material/delete:", key="delete_job"):
+            keeps = "The encoder stays." if job.state == "done" else "It cannot be resumed afterwards."
+            st.markdown(f"Deletes its log, events and checkpoints ({in_words(jobs().disk(job.id))}). {keeps}")
+            if st.button("Delete job", type="primary", key="delete_job_now"):
+                _act(lambda: jobs().delete(job.id), leave=True)
+
+
+def _draw_state(job: Job) -> None:
+    """Draw the place in the queue, the progress, or the end with what to do next."""
+    status = job.status
+    if job.state == "queued":
+        earlier = [other for other in jobs().queued() if (other.place or 0) < (job.place or 0)]
+        running = [other for other in jobs().jobs() if other.state in ("running", "cancelling")]
+        names = ", ".join(f"**{label(other.name)}**" for other in [*running, *earlier])
+        st.info(
+            f"Queued as number {job.place}, after {names}." if names else "Starts in a moment.",
+            icon=":material/schedule:",
+        )
+        ensure_worker()
+    elif job.open:
+        share, text = progress_of(job)
+        st.progress(share, text=label(text))
+        st.caption(
+            f"Cancel requested by {label(job.cancelled_by or 'somebody')}; saving a checkpoint."
+            if job.state == "cancelling"
+            else "It runs without this page; this address leads back to it."
+        )
+    elif job.state == "done":
+        _draw_done(job)
+    else:
+        draw = st.info if job.state == "cancelled" else st.error
+        by = f" by {label(job.cancelled_by)}" if job.cancelled_by else ""
+        after = f" after {format_duration(job.seconds)}" if job.seconds else ""
+        reason = "" if job.state == "cancelled" else f" {label(status.what or 'unknown reason')}."
+        todo = label(status.todo or "")
+        draw(
+            f"**{job.state.capitalize()}{by}{after}.**{reason}  \n**What to do:** {todo}.",
+            icon=LOOKS[job.state].icon,
+        )
+    _draw_warnings(job)
+
+
+def _draw_warnings(job: Job) -> None:
+    events = [
+        str(event.get("text", "")) for event in jobs().list_events(job.id) if event["kind"] == "warning"
+    ]
+    # The result repeats the warnings of the run.
+    for text in list(dict.fromkeys([*events, *job.warnings]))[-WARNINGS_SHOWN:]:
+        st.warning(label(text), icon=":material/warning:")
+
+
+def _draw_done(job: Job) -> None:
+    trained = f"**{label(job.name)}** is trained ({format_duration(job.seconds)})."
+    if model_folder(job.name) is None:
+        st.warning(
+            f"{trained} Its folder was deleted. “Duplicate settings” opens the same training again.",
+            icon=":material/folder_off:",
+        )
+        return
+    method, role = methods().get(job.spec.method), _role(job.name)
+    if method is not None and not method.encodes:
+        st.success(f"{trained} It is {method.makes}: {method.use}.", icon=":material/school:")
+        if role == "chains":
+            _draw_promote(job.name)
+        return
+    pages = (
+        "Use it on the Direction page, and for hints on the Trees page."
+        if role == "direction"
+        else "Select it under “Ranked by” on the Trees page."
+    )
+    st.success(f"{trained} {pages}", icon=":material/school:")
+    comparison = read_comparison(job.evaluation)
+    if comparison is not None:
+        draw_comparison(comparison, ("active", "this one"))
+    else:
+        reason = (
+            "" if job.evaluation else f" There were no dev {'pairs' if role == 'direction' else 'trees'}."
+        )
+        st.markdown(
+            f"Not compared with the active {'model' if role == 'direction' else 'encoder'} yet.{reason}"
+        )
+    _draw_promote(job.name)
+
+
+def _role(name: str) -> Role | None:
+    """Return the role that a model fits; None if it fits none, or was deleted."""
+    try:
+        return role_of(name)
+    except EntailError:
+        return None
+
+
+def _draw_promote(name: str) -> None:
+    if st.button(
+        "Compare and promote",
+        icon=":material/published_with_changes:",
+        type="primary",
+        key="promote_job",
+        on_click=_open_promotion,
+        args=(name,),
+    ):
+        st.rerun()
+
+
+def _open_promotion(name: str) -> None:
+    open_job(None, candidate=name)
+    st.session_state["models_view"] = "Encoders"
+
+
+def _draw_charts(job: Job) -> None:
+    found = panels(jobs().points(job.id))
+    if not found:
+        if job.state == "running":
+            st.caption("Charts appear after the first steps.")
+        return
+    st.caption("By step; each point is the mean since the last one.")
+    for start in range(0, len(found), 2):
+        for cell, panel in zip(st.columns(2), found[start : start + 2], strict=False):
+            cell.altair_chart(
+                draw_panel(panel), key=f"panel-{panel.title}", alt=describe(panel), width="stretch"
+            )
+
+
+def _draw_settings(job: Job) -> None:
+    with st.expander("Settings", icon=":material/tune:"):
+        method = methods().get(job.spec.method)
+        title, settings = "All settings:", dict(job.spec.config)
+        if method is not None:
+            with contextlib.suppress(EntailError, TypeError, ValueError):  # of another version
+                settings = method.changed(job.spec.config)
+                title = "Non-default settings:"
+        st.caption(title)
+        rows = {setting_label(name): str(value) for name, value in settings.items()} or {"None": ""}
+        rows |= {"Data": job.spec.about, "Job": job.id}
+        rows |= {"Device": job.spec.device} if job.spec.device else {}
+        rows |= {"Machine": job.status.host} if job.status.host else {}
+        st.dataframe(pd.DataFrame(rows.items(), columns=["setting", "value"]), hide_index=True)
+
+
+def _draw_back() -> None:
+    if st.button("All jobs", icon=":material/list:", type="tertiary", key="all_jobs_button"):
+        open_job(None)
+        st.rerun()
+
+
+def _act(act: Callable[[], object], *, leave: bool = False) -> None:
+    try:
+        act()
+    except EntailError as error:
+        st.toast(label(str(error)), icon=":material/error:")
+        return
+    if leave:
+        open_job(None)
+    st.rerun()

@@ -1,0 +1,393 @@
+"""Active models on the Models page: what is active for each corpus and role, promotion, rollback, history."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import streamlit as st
+
+from entail.encoders.catalogue import PACKAGED, EncoderEntry
+from entail.errors import EntailError, PromotionError
+from entail.evaluation.retrieval.paired import PairedComparison
+from entail.operations.encoders import read_comparison
+from entail.progress import ProgressCallback
+from entail.registry import (
+    DESCRIPTIONS,
+    PACKAGED_MODELS,
+    Active,
+    Pointer,
+    active,
+    list_moves,
+    list_pointers,
+    list_usable,
+    promote,
+    require_no_worse,
+    roll_back,
+    rollback_target,
+)
+from entail.settings import is_demo
+from entail.training.method import Role
+from entail.trees.store.corpus_versions import CorpusInfo
+from entail.ui.frame.author import name_request
+from entail.ui.models.comparison import candidate_of, compare_on_split, draw_card_figures, draw_comparison
+from entail.ui.models.details import ENCODER_TASKS
+from entail.ui.shared.demo import is_locked_in_demo
+from entail.ui.shared.resources import Workspace, retriever_label, workspace
+from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_progress
+
+SCORER = "models_scorer"
+"""Session key of the chain scorer that is selected for promotion."""
+
+_NOTICE = "models_notice"
+_PROMOTING = "models_moving"
+_CORPUS = "models_corpus"
+_LINKED_SCORER = "models_scorer_asked"
+_MOVES_SHOWN = 50
+_DEFAULT = "all other corpora"
+_ROLES: Mapping[Role, str] = {"direction": "Directions", "chains": "Chains"}
+_USED_BY: Mapping[Role, str] = {
+    "direction": "the Direction page, hints on the Trees page, `POST /direction` and `entail evaluate`",
+    "chains": "the Chains page, proposals on the Trees page, `POST /chain` and `entail rank`",
+}
+
+
+def draw_active_models(shared: Workspace, author: str | None, *, linked: str | None) -> None:
+    """Draw the active models with their rollback, the promotion of a scorer, and the history.
+
+    Args:
+        shared: Stores of the installation.
+        author: Author at work.
+        linked: Name of a model that a link from its training leads to.
+    """
+    _draw_notice()
+    try:
+        st.markdown("##### Active retrievers")
+        with st.container(border=True):
+            for info in shared.corpora.corpora():
+                _draw_active(info.name, active(info.name), info.name, author)
+            _draw_active(_DEFAULT.capitalize(), active(), None, author)
+        st.markdown("##### Active direction and chain models")
+        with st.container(border=True):
+            for role, title in _ROLES.items():
+                _draw_active(title, active(role=role), None, author)
+        moves = list_moves()
+    except EntailError as error:
+        st.error(label(str(error)), icon=":material/error:")
+        return
+    st.caption(
+        "Applies to everyone who uses the active model, within seconds. Promote another encoder from the "
+        "list below."
+    )
+    is_locked_in_demo("nothing can be promoted or rolled back")
+    _draw_scorers(shared, author, linked)
+    if moves:
+        with st.expander(f"History ({len(moves)})", icon=":material/history:"):
+            st.markdown("\n".join(f"- {describe(move)}" for move in moves[:_MOVES_SHOWN]))
+
+
+def _draw_notice() -> None:
+    success, message = st.session_state.pop(_NOTICE, (True, ""))
+    if message and success:
+        st.success(label(message), icon=":material/check:")
+    elif message:
+        st.error(label(message), icon=":material/error:")
+
+
+def _draw_active(title: str, now: Active, corpus: str | None, author: str | None) -> None:
+    own = now.pointer if now.pointer is not None and now.pointer.corpus == corpus else None
+    name, model, rollback = st.columns([4, 5, 3], vertical_alignment="center")
+    name.markdown(f"**{label(title, longest=80)}**")
+    if now.encoder:
+        model.markdown(
+            f":material/check_circle: {label(retriever_label(now.encoder))}  \n"
+            f":gray[{_origin(now, corpus, own)}]"
+        )
+    else:
+        model.markdown("none installed")
+    if now.notice is not None:
+        model.warning(label(now.notice))
+    try:
+        if now.role == "retriever":
+            now.check()
+    except EntailError as error:
+        model.error(label(str(error)))
+    if own is None:
+        return
+    target = rollback_target(own)
+    fallback = active().encoder if corpus is not None else PACKAGED_MODELS.get(now.role, PACKAGED)
+    restored = str(target.encoder) if target is not None else fallback
+    rollback.button(
+        f"Restore {label(retriever_label(restored), longest=40)}",
+        icon=":material/undo:",
+        on_click=_roll_back,
+        args=(corpus, now.role, author, own.number),
+        disabled=author is None or is_demo(),
+        key=f"back-{own.number}",
+        width="stretch",
+        help="Rolls back the last promotion for everyone." if author is not None else name_request(),
+    )
+
+
+def _origin(now: Active, corpus: str | None, own: Pointer | None) -> str:
+    if now.pointer is None or now.notice is not None:
+        packaged = now.encoder == PACKAGED_MODELS.get(now.role, PACKAGED)
+        return "packaged with entail" if packaged else "first installed model"
+    if own is None and corpus is not None:
+        return f"as {_DEFAULT}"
+    verb = "restored" if now.pointer.rolled_back else "promoted"
+    return f"{verb} by {label(now.pointer.by)}, {clock(now.pointer.at)}"
+
+
+def describe(move: Pointer) -> str:
+    """Return a move of a pointer as Markdown."""
+    where = _where(move.role, move.corpus)
+    if move.encoder is None:
+        text = f"rolled back the last promotion for {where}"
+    else:
+        verb = "restored" if move.rolled_back else "promoted"
+        text = f"{verb} **{label(retriever_label(move.encoder))}** for {where}"
+    if move.role == "retriever" and not move.rolled_back:
+        comparison = read_comparison(move.evaluation)
+        text += f". {label(str(comparison))}" if comparison else ". Not compared"
+    return f":gray[{clock(move.at)}] **{label(move.by)}** {text}"
+
+
+def _where(role: Role, corpus: str | None) -> str:
+    if role != "retriever":
+        return _ROLES[role].lower()
+    return f"**{label(corpus)}**" if corpus else _DEFAULT
+
+
+def clock(at: datetime) -> str:
+    """Return a time in the local time zone."""
+    return f"{at.astimezone():%d %b %Y %H:%M}"
+
+
+def _roll_back(corpus: str | None, role: Role, author: str | None, number: int) -> None:
+    if author is None:
+        return
+    try:
+        roll_back(corpus, by=author, role=role, number=number)
+    except EntailError as error:
+        st.session_state[_NOTICE] = (False, str(error))
+        return
+    restored = retriever_label(active(corpus, role=role).encoder)
+    st.session_state[_NOTICE] = (True, f"Restored {restored} for {corpus or _where(role, corpus)}.")
+
+
+def _draw_scorers(shared: Workspace, author: str | None, linked: str | None) -> None:
+    scorers = list_usable("chains")
+    if linked in scorers:
+        st.session_state[SCORER] = st.session_state[_LINKED_SCORER] = linked
+    if len(scorers) < 2:
+        return
+    if st.session_state.get(SCORER) not in scorers:
+        now = active(role="chains").encoder
+        st.session_state[SCORER] = next(name for name in scorers if name != now)
+    expanded = st.session_state.get(_LINKED_SCORER) == st.session_state[SCORER]
+    with st.expander("Promote a chain scorer", icon=":material/link:", expanded=expanded):
+        name = st.selectbox(
+            "Scorer", list(scorers), format_func=retriever_label, key=SCORER, persist_state="session"
+        )
+        draw_promotion(shared, author, name, scorers[name], "chains")
+
+
+def draw_promotion(
+    shared: Workspace,
+    author: str | None,
+    name: str,
+    revision: str | None,
+    role: Role,
+    *,
+    entry: EncoderEntry | None = None,
+) -> None:
+    """Draw the comparison of a candidate with the active model of its role, and the promotion.
+
+    Args:
+        shared: Stores of the installation.
+        author: Author at work.
+        name: Name of the candidate.
+        revision: Its revision; empty if it cannot be promoted.
+        role: Its role.
+        entry: Catalogue entry of a retriever.
+    """
+    if not revision:
+        st.info("Only an installed model that loads can be promoted.", icon=":material/block:")
+        return
+    if _draw_promoting():
+        return
+    corpora = shared.corpora.corpora()
+    if role == "retriever" and not corpora:
+        st.info("There is no corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")
+        return
+    info = _pick_corpus(corpora, name) if role == "retriever" else None
+    corpus = info.name if info is not None else None
+    now = active(corpus, role=role)
+    if now.revision == revision and (role == "retriever" or now.encoder == name):
+        st.info(f"Already active for {_where(role, corpus)}.", icon=":material/check_circle:")
+        return
+    _draw_origin(name)
+    if now.encoder:
+        st.markdown(
+            f"**{label(retriever_label(name))}** compared with **{label(retriever_label(now.encoder))}**, "
+            "the active model"
+        )
+    if role == "retriever":
+        premises = info or max(corpora, key=lambda one: one.count)
+        comparison = compare_on_split(shared, name, revision, now, corpus, premises)
+    else:
+        comparison = _recorded(name, revision, now)
+        if now.encoder and comparison is not None:
+            draw_comparison(comparison, (retriever_label(now.encoder), retriever_label(name)))
+        if now.encoder:
+            draw_card_figures(name, now)
+    _draw_promote(author, name, revision, now, info, comparison, entry)
+
+
+def _pick_corpus(corpora: Sequence[CorpusInfo], name: str) -> CorpusInfo | None:
+    infos = {info.id: info for info in corpora}
+    if st.session_state.get(_CORPUS) not in [*infos, ""]:  # on the first run, or after a deletion
+        candidate = candidate_of(name)
+        source = candidate.job.spec.source.get("from_log") if candidate is not None else None
+        trained_on = [info for info in corpora if source in (info.id, info.name)]
+        st.session_state[_CORPUS] = max(trained_on or corpora, key=lambda info: info.count).id
+    selected = st.selectbox(
+        "Promote for",
+        [*infos, ""],
+        format_func=lambda id_: f"{infos[id_].name} ({infos[id_].count:,} premises)" if id_ else _DEFAULT,
+        key=_CORPUS,
+        persist_state="session",
+    )
+    return infos.get(selected or "")
+
+
+def _draw_origin(name: str) -> None:
+    candidate = candidate_of(name)
+    if candidate is None:
+        return
+    spec = candidate.job.spec
+    st.caption(f":material/school: Trained on {label(spec.about)} by {label(spec.by)}, {clock(spec.at)}.")
+    if candidate.problem is not None:
+        st.warning(label(f"{candidate.problem.capitalize()}."))
+    for warning in candidate.job.warnings:
+        st.warning(label(warning), icon=":material/warning:")
+
+
+def _recorded(name: str, revision: str, now: Active) -> PairedComparison | None:
+    """Return the comparison of the candidate's job, if it is with the model that is active now."""
+    candidate = candidate_of(name)
+    comparison = candidate.evaluation if candidate is not None else None
+    if comparison is None or (comparison.candidate, comparison.active) != (revision, now.revision):
+        return None
+    return comparison
+
+
+def _draw_promote(
+    author: str | None,
+    name: str,
+    revision: str,
+    now: Active,
+    info: CorpusInfo | None,
+    comparison: PairedComparison | None,
+    entry: EncoderEntry | None,
+) -> None:
+    refusal = None
+    try:
+        require_no_worse(name, revision, now, comparison)
+    except PromotionError as error:
+        refusal = str(error)
+    st.markdown(effect(name, now, info, entry))
+    anyway = False
+    if refusal is not None:
+        st.warning(label(refusal[:1].upper() + refusal[1:]), icon=":material/front_hand:")
+        # The key holds candidate and move: a tick never carries over to another decision.
+        anyway = st.checkbox("Promote anyway", key=f"anyway-{revision}-{now.number}")
+    if is_locked_in_demo("nothing can be promoted"):
+        return
+    if author is None:
+        st.caption(f":material/person: {name_request()}")
+    where = f" for {label(info.name)}" if info is not None else ""
+    st.button(
+        f"Promote {label(retriever_label(name))}{where}",
+        icon=":material/publish:",
+        type="primary",
+        disabled=author is None or (refusal is not None and not anyway),
+        on_click=_start_promotion,
+        args=(name, info, str(author), comparison, anyway, now.number),
+        key=f"promote-{name}",
+    )
+
+
+def effect(name: str, now: Active, info: CorpusInfo | None, entry: EncoderEntry | None) -> str:
+    """Return the effect of a promotion as Markdown."""
+    where = _where(now.role, info.name if info is not None else None)
+    replaced = f" instead of **{label(retriever_label(now.encoder))}**" if now.encoder else ""
+    parts = [f"**{label(retriever_label(name))}** {DESCRIPTIONS[now.role]} for {where}{replaced}."]
+    parts.append("Applies to everyone who uses the active model, within seconds.")
+    if now.role != "retriever":
+        parts.append(f"Used by {_USED_BY[now.role]}.")
+    elif info is None:
+        parts.append("Indexes are built on the first search.")
+        if own := [pointer.corpus for pointer in list_pointers() if pointer.corpus]:
+            parts.append(f"Corpora with their own encoder keep it: {label(', '.join(map(str, own)))}.")
+    elif entry is not None:
+        shares_base = entry.base is not None and entry.towers == "single"
+        premise_revision = entry.base.revision if shares_base and entry.base else entry.revision
+        parts.append(
+            "It uses the existing index."
+            if premise_revision == now.premise_revision
+            else f"Its index of {info.count:,} premises is built first."
+        )
+    return " ".join(parts)
+
+
+def _start_promotion(
+    name: str,
+    info: CorpusInfo | None,
+    author: str,
+    comparison: PairedComparison | None,
+    anyway: bool,
+    number: int,
+) -> None:
+    corpora = workspace().corpora
+
+    def run(report: ProgressCallback) -> Pointer:
+        return promote(
+            name,
+            by=author,
+            corpus=info.name if info is not None else None,
+            evaluation=comparison,
+            premises=corpora.corpus(info.id) if info is not None else None,
+            anyway=anyway,
+            number=number,
+            progress=report,
+        )
+
+    key = ("promote", secrets.token_hex(8))
+    st.session_state[_PROMOTING] = key
+    ENCODER_TASKS.get_or_start(key, run, wait=1.0)
+
+
+def _draw_promoting() -> bool:
+    """Draw the progress of this session's promotion; return whether it still runs."""
+    key = st.session_state.get(_PROMOTING)
+    task = ENCODER_TASKS.peek(key) if key is not None else None
+    if task is None:
+        st.session_state.pop(_PROMOTING, None)
+        return False
+    if not task.done.is_set():
+        draw_progress(task, waiting="Building the index …")
+        st.caption("The active model stays until the index is built. You can leave this page.")
+        return True
+    st.session_state.pop(_PROMOTING, None)
+    ENCODER_TASKS.drop(key)
+    if isinstance(task.value, Pointer):
+        where = task.value.corpus or _where(task.value.role, None)
+        message = f"{retriever_label(str(task.value.encoder))} is now active for {where}."
+        st.session_state[_NOTICE] = (True, message)
+    else:
+        st.session_state[_NOTICE] = (False, f"Not promoted: {task.error}")
+    st.rerun()

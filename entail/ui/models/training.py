@@ -1,0 +1,235 @@
+"""Training view of the Models page: jobs, and the form of a new training."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.jobs.record import Job
+from entail.training.fields import values_of
+from entail.training.method import Method, Preview, broken_methods, methods
+from entail.trees.review.decisions import name_for, read_source
+from entail.ui.frame.author import name_request
+from entail.ui.models.data import DECISIONS, Chosen, draw_data
+from entail.ui.models.job import draw_job
+from entail.ui.shared.demo import is_locked_in_demo
+from entail.ui.shared.form import draw_settings, setting_label
+from entail.ui.shared.job_list import NEW, draw_jobs, open_job
+from entail.ui.shared.resources import Workspace, jobs
+from entail.ui.shared.tasks import Task, TaskGroup
+from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_progress
+
+_PREVIEWS = TaskGroup("training previews", failure="the training data could not be read")
+_DEVICES = {"": "Default of the worker", "cpu": "CPU", "cuda": "GPU (CUDA)"}
+
+
+def draw_training(shared: Workspace, author: str | None) -> None:
+    """Draw the job in the address, the form of a new training (`job=new`), or all jobs."""
+    job = st.query_params.get("job")
+    if job and job != NEW:
+        draw_job(job, author)
+        return
+    if is_locked_in_demo("nothing can be trained"):
+        draw_jobs()
+        return
+    has_jobs = bool(jobs().jobs() or jobs().unreadable())
+    if job != NEW and has_jobs:
+        st.button(
+            "New training",
+            icon=":material/add:",
+            type="primary",
+            on_click=open_job,
+            args=(NEW,),
+            key="new_training",
+        )
+        draw_jobs()
+        return
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown("#### New training", width="content")
+        if has_jobs:
+            st.button("All jobs", icon=":material/list:", type="tertiary", on_click=open_job, args=(None,))
+    if not has_jobs:
+        st.caption("A training runs outside the app, also when this page is closed.")
+    draw_form(shared, author)
+
+
+def draw_form(shared: Workspace, author: str | None) -> None:
+    """Draw the form of a new training: method, data, settings, preview and start."""
+    known = methods()
+    for name, reason in broken_methods().items():
+        st.warning(label(f"The method {name} cannot be loaded: {reason}"), icon=":material/extension_off:")
+    like = _duplicated_job()
+    if like is not None and like.spec.method not in known:
+        st.warning(label(f"{like.name} was trained by {like.spec.method}, which is not installed."))
+        like = None
+    first = like.spec.method if like else next(iter(known))
+    name = st.selectbox(
+        "Method",
+        list(known),
+        index=list(known).index(first),
+        format_func=lambda name: known[name].title or name,
+        key=f"method-{like.id if like else ''}",
+    )
+    method, like = known[name], like if like and like.spec.method == name else None
+    st.markdown("##### Data")
+    chosen = source = None
+    try:
+        chosen = draw_data(shared, method, like=like)
+        source = method.reading(chosen.values) if chosen else None
+    except EntailError as error:
+        st.error(label(str(error)), icon=":material/error:")
+        chosen = None
+    st.markdown("##### Settings")
+    config = _draw_config(method, chosen, like)
+    if source is not None and config is not None:
+        draw_preview(method, source, config)
+    st.markdown("##### Start")
+    _draw_start(method, chosen, source, config, author)
+
+
+def _duplicated_job() -> Job | None:
+    """Return the job in the address whose settings are duplicated."""
+    try:
+        return jobs().job(st.query_params["like"]) if "like" in st.query_params else None
+    except EntailError as error:
+        st.warning(label(str(error)), icon=":material/warning:")
+        return None
+
+
+def presets(method: Method, like: Job | None) -> dict[str, Mapping[str, object]]:
+    """Return the presets of the settings: title -> values that differ from the defaults."""
+    found: dict[str, Mapping[str, object]] = {f"As in {like.name}": like.spec.config} if like else {}
+    found |= {title: values_of(config) for title, config in method.presets.items()}
+    return found or {"Defaults": {}}
+
+
+def free_name(method: Method, corpus: str | None, taken: Collection[str]) -> str:
+    """Return a free name, after the corpus or the method.
+
+    >>> from entail.training.method import method
+    >>> free_name(method("aeenc"), None, {"aeenc-1"})
+    'aeenc-2'
+    """
+    if corpus is not None:
+        return name_for(corpus, taken)
+    used, number = {name.lower() for name in taken}, 1
+    while f"{method.name}-{number}" in used:
+        number += 1
+    return f"{method.name}-{number}"
+
+
+def _draw_config(method: Method, chosen: Chosen | None, like: Job | None) -> Any:  # noqa: ANN401 - the method's
+    """Draw the settings; return the configuration, None with an error if it is invalid."""
+    options = presets(method, like)
+    titles, kind = list(options), chosen.kind if chosen else ""
+    default = method.for_decisions if kind == DECISIONS and like is None else None
+    preset = default if default in options else titles[0]
+    if len(titles) > 1:
+        preset = st.segmented_control(
+            "Preset",
+            titles,
+            default=preset,
+            required=True,
+            key=f"begin-{method.name}-{kind}-{like.id if like else ''}",
+            help="Sets the initial values of the fields below.",
+        )
+    problem = st.container()
+    key = f"set-{method.name}-{titles.index(preset)}-{like.id if like else ''}"
+    values = draw_settings(method, options[preset], key=key)
+    try:
+        return method.configured(values)
+    except EntailError as error:
+        problem.error(label(str(error)), icon=":material/error:")
+    except (TypeError, ValueError) as error:
+        problem.error(label(f"These settings are not valid: {error}"), icon=":material/error:")
+    return None
+
+
+def draw_preview(
+    method: Method,
+    source: Any,  # noqa: ANN401 - the method's own
+    config: Any,  # noqa: ANN401 - the method's own
+) -> None:
+    """Draw the preview button, and the samples of these settings once they are read."""
+    if method.preview is None:
+        return
+    key: tuple[str, float] | None = st.session_state.get("training_preview")
+    inputs = f"{method.name} {source!r} {config!r}"
+    if st.button("Preview data", icon=":material/visibility:", key="preview_training"):
+        # The time: a new click includes later decisions.
+        key = st.session_state["training_preview"] = (inputs, time.time())
+    if key is None or key[0] != inputs:
+        return
+    preview = method.preview
+    task: Task[Preview] = _PREVIEWS.get_or_start(key, lambda report: preview(read_source(source), config))
+    if task.value is None:
+        draw_progress(task, waiting="Reading the data …", key="preview_again")
+    else:
+        _draw_preview(task.value)
+
+
+def _draw_preview(preview: Preview) -> None:
+    with st.container(border=True):
+        with st.container(horizontal=True, gap="large"):
+            for name, count in preview.counts.items():
+                st.metric(setting_label(name), f"{count:,}", width="content")
+        for reason, count in preview.left_out.items():
+            st.caption(f":material/filter_alt_off: Skipped: {count:,} {label(reason)}.")
+        if not preview.rows:
+            return
+        names = preview.header or tuple(map(str, range(1, len(preview.rows[0]) + 1)))
+        # Trailing spaces keep equal column names apart.
+        columns = [name + " " * names[:place].count(name) for place, name in enumerate(names)]
+        st.dataframe(pd.DataFrame(list(preview.rows), columns=columns), hide_index=True, height=260)
+        st.caption(f"The first {len(preview.rows):,} pairs.")
+
+
+def _draw_start(
+    method: Method,
+    chosen: Chosen | None,
+    source: Any,  # noqa: ANN401 - the method's own
+    config: Any,  # noqa: ANN401 - the method's own
+    author: str | None,
+) -> None:
+    cells = st.columns([3, 2], vertical_alignment="bottom")
+    started = int(st.session_state.get("trainings_begun", 0))
+    corpus = chosen.corpus if chosen and chosen.kind == DECISIONS else None
+    name = cells[0].text_input(
+        "Encoder name",
+        value=free_name(method, corpus, jobs().names_taken()),
+        max_chars=80,
+        key=f"name-{method.name}-{corpus}-{started}",
+        help="Name of the new folder under models/.",
+    )
+    device = cells[1].selectbox(
+        "Device", list(_DEVICES), format_func=_DEVICES.__getitem__, key="training_device"
+    )
+    if waiting := sum(1 for job in jobs().jobs() if job.open):
+        st.caption(f":material/schedule: Jobs before it in the queue: {waiting}.")
+    if author is None:
+        st.info(name_request(), icon=":material/person:")
+    ready = author is not None and source is not None and config is not None
+    if st.button("Start training", type="primary", icon=":material/play_arrow:", disabled=not ready):
+        assert chosen is not None
+        try:
+            job = jobs().submit(
+                method.name,
+                config,
+                source,
+                name=name.strip(),
+                by=str(author),
+                device=device or None,
+                about=chosen.about,
+            )
+        except EntailError as error:
+            st.error(label(str(error)), icon=":material/error:")
+            return
+        st.session_state["trainings_begun"] = started + 1
+        open_job(job.id)
+        st.rerun()

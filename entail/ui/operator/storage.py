@@ -1,0 +1,236 @@
+"""Disk space and clean-up, database and backups, licences."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.operations.cleaning import Removable, clean, removable
+from entail.operations.doctor import LITTLE_SPACE
+from entail.operations.licences import Licence, data_licences, encoder_licences, package_licences
+from entail.operations.storage import back_up, backups, in_words, look_at_room
+from entail.settings import MAX_UPLOAD_MB
+from entail.trees.store import schema
+from entail.trees.store.backup import Backup
+from entail.trees.store.health import counts
+from entail.ui.frame.author import name_request
+from entail.ui.shared.downloads import CSV, draw_download, rows_csv
+from entail.ui.shared.resources import Workspace, jobs
+from entail.ui.shared.tasks import TaskGroup
+from entail.ui.shared.text import ago, label
+from entail.ui.shared.waiting import draw_progress
+
+_SHOWN = 12
+_BACKUPS_SHOWN = 10
+_KINDS = {"encoder": "Encoders", "sample": "Data", "corpus": "Data", "package": "Packages"}
+
+
+CHECKS = TaskGroup("operator", failure="the check failed")
+"""Checks and backups of the Operator page."""
+
+
+def draw_storage(shared: Workspace) -> None:
+    """Draw disk usage, and the items that can be removed."""
+    room = look_at_room()
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+        st.metric("Free", in_words(room.free), width="content")
+        st.metric("Disk", in_words(room.total), width="content")
+        st.metric("Used by entail", in_words(sum(item.size for item in room.kept)), width="content")
+    st.progress(1 - room.free / room.total, text=f"Disk of {label(room.folder)}")
+    if room.free < LITTLE_SPACE:
+        st.warning("Low disk space: trainings and backups may fail.", icon=":material/hard_drive:")
+    st.dataframe(
+        [
+            {
+                "what": item.what,
+                "size": in_words(item.size),
+                "can be rebuilt": item.again,
+                "where": item.where,
+            }
+            for item in room.kept
+        ],
+        hide_index=True,
+        width="stretch",
+        height="content",
+    )
+    st.subheader("Clean up")
+    st.caption(
+        "Lists only files that entail can rebuild; trees, corpora, encoders, backups and results of jobs "
+        "stay. On the command line: `entail clean`."
+    )
+    _draw_result()
+    _draw_removable(removable(jobs(), corpora=shared.corpora), shared)
+
+
+def _draw_result() -> None:
+    result: tuple[str, Sequence[str]] | None = st.session_state.pop("cleaned", None)
+    if result is None:
+        return
+    message, failures = result
+    st.success(message, icon=":material/delete_sweep:")
+    for failure in failures:
+        st.warning(label(failure, longest=300))
+
+
+def _draw_removable(items: Sequence[Removable], shared: Workspace) -> None:
+    if not items:
+        st.info("There is nothing to clean up.", icon=":material/check:")
+        return
+    selection = st.dataframe(
+        [
+            {"what": f"{item.kind}: {item.what}", "size": in_words(item.size), "cost": item.cost}
+            for item in items
+        ],
+        hide_index=True,
+        width="stretch",
+        on_select="rerun",
+        selection_mode="multi-row",
+        column_config={"what": st.column_config.TextColumn(width="large")},
+        # The key holds the listed ids: a selection never carries over to other rows.
+        key=f"removable-{sha256(' '.join(item.id for item in items).encode()).hexdigest()[:12]}",
+    )
+    selected = [items[row] for row in selection["selection"]["rows"] if row < len(items)]
+    size = in_words(sum(item.size for item in selected))
+    if st.button(
+        f"Remove {len(selected)} ({size}) …" if selected else "Remove …",
+        icon=":material/delete:",
+        disabled=not selected,
+        key="remove",
+        help=None if selected else "Select rows by the boxes on their left.",
+    ):
+        _confirm(selected, shared)
+
+
+@st.dialog("Remove for good?")
+def _confirm(items: Sequence[Removable], shared: Workspace) -> None:
+    for item in items[:_SHOWN]:
+        st.markdown(
+            f"**{item.kind}: {label(item.what, longest=120)}** {in_words(item.size)}  \n"
+            f":gray[Cost: {label(item.cost)}]"
+        )
+    if len(items) > _SHOWN:
+        st.caption(f"and {len(items) - _SHOWN} more")
+    with st.container(horizontal=True):
+        if st.button("Remove", type="primary", key="remove_confirmed"):
+            _remove(items, shared)
+        if st.button("Cancel", key="remove_not"):
+            st.rerun()
+
+
+def _remove(items: Sequence[Removable], shared: Workspace) -> None:
+    if not st.session_state.get("author"):
+        st.warning(name_request())
+        return
+    try:
+        result = clean([item.id for item in items], jobs=jobs(), corpora=shared.corpora)
+    except EntailError as error:
+        st.error(label(str(error)))
+        return
+    names = {item.id: item.what for item in items}
+    st.session_state["cleaned"] = (
+        f"Removed {len(result.removed)}, freed {in_words(result.size)}.",
+        [f"Not removed: {names.get(id_, id_)}: {reason}" for id_, reason in result.kept.items()],
+    )
+    st.rerun()
+
+
+def draw_database(shared: Workspace) -> None:
+    """Draw kind, size, schema revision and rows of the database, and its backups."""
+    database = shared.database
+    rows, size, revision = counts(database)
+    metrics = {
+        "Kind": "SQLite" if database.file is not None else "PostgreSQL",
+        "Size": in_words(size),
+        "Schema revision": revision or "none",
+        "Trees": f"{rows['trees']:,}",
+        "Acts": f"{rows['events']:,}",
+    }
+    with st.container(horizontal=True, gap="large"):
+        for name, value in metrics.items():
+            st.metric(name, value, width="content")
+    st.caption(f"{label(database.url)} · this version of entail uses schema revision {schema.REVISION}")
+    if database.read_only:
+        st.warning(f"The database is read-only: {label(database.remedy)}.", icon=":material/lock:")
+    with st.expander("Rows by table"):
+        st.dataframe(
+            [{"table": name, "rows": count} for name, count in rows.items()],
+            hide_index=True,
+            height="content",
+        )
+    st.subheader("Backup")
+    st.caption(
+        "A snapshot of trees, corpora, authors and the encoders in the data folder. `entail restore FILE` "
+        "restores it into SQLite or PostgreSQL. Copy it to another disk."
+    )
+    if st.button("Back up now", type="primary", icon=":material/save:", key="back_up"):
+        st.session_state["backup"] = secrets.token_hex(4)
+    if "backup" in st.session_state:
+        key = ("backup", str(st.session_state["backup"]))
+        task = CHECKS.get_or_start(key, lambda report: back_up(progress=report), wait=2.5)
+        if isinstance(task.value, Backup):
+            st.success(f"Wrote {label(task.value.file.name)} ({in_words(task.value.size)}).")
+        else:
+            draw_progress(task, waiting="Writing the backup …", key="back_up_again")
+    for file in backups()[:_BACKUPS_SHOWN]:
+        _draw_backup(file)
+
+
+def _draw_backup(file: Path) -> None:
+    stat = file.stat()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(
+            f":material/inventory_2: {label(file.name)} :gray[{in_words(stat.st_size)}, "
+            f"{ago(datetime.fromtimestamp(stat.st_mtime, UTC))}]",
+            width="stretch",
+        )
+        if stat.st_size <= MAX_UPLOAD_MB * 2**20:
+            draw_download("Download", file.read_bytes, name=file.name, kind="application/zip")
+        else:
+            st.caption("Too large to download here; copy it from the folder `backups` of the data folder.")
+
+
+def draw_licences(shared: Workspace) -> None:
+    """Draw the licences of encoders, data and packages; first those to review."""
+    corpora = [(corpus.name, corpus.version, corpus.licence) for corpus in shared.corpora.corpora()]
+    licences = [*encoder_licences(), *data_licences(corpora), *_package_licences()]
+    unclear = [licence for licence in licences if licence.look]
+    st.caption("As stated by packages, cards and owners. On the command line: `entail licences`.")
+    if unclear:
+        st.warning(
+            f"{len(unclear)} of {len(licences)} need a review before you redistribute them: no licence is "
+            "stated, or it has terms of its own.",
+            icon=":material/gavel:",
+        )
+        _draw_licences(unclear)
+    for title in dict.fromkeys(_KINDS.values()):
+        st.subheader(title)
+        _draw_licences([licence for licence in licences if _KINDS[licence.kind] == title])
+    draw_download("Download as CSV", lambda: licences_csv(licences), name="licences.csv", kind=CSV)
+
+
+def licences_csv(licences: Sequence[Licence]) -> str:
+    """Return licences as CSV for a spreadsheet."""
+    return rows_csv(
+        {"what": one.kind, "name": one.name, "version": one.version, "licence": one.licence}
+        for one in licences
+    )
+
+
+def _draw_licences(licences: Sequence[Licence]) -> None:
+    st.dataframe(
+        [{"name": one.name, "version": one.version, "licence": one.licence} for one in licences],
+        hide_index=True,
+        width="stretch",
+        height="content" if len(licences) < _SHOWN else 420,
+    )
+
+
+@st.cache_data(show_spinner="Reading installed packages …", ttl=3600)
+def _package_licences() -> list[Licence]:
+    return package_licences()

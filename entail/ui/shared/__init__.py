@@ -1,0 +1,1 @@
+"""Parts of several pages: tasks, resources, forms, text."""

@@ -1,0 +1,127 @@
+"""Field that picks a corpus, a file of the data folder, an upload or a path on the server."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import streamlit as st
+
+from entail.data.bundled import SAMPLE_NAME
+from entail.data.reading import read_content
+from entail.progress import ProgressCallback
+from entail.settings import is_demo, load_settings
+from entail.trees.store.corpus_versions import CorpusInfo
+from entail.ui.shared.form import typed_path
+from entail.ui.shared.link import Link
+from entail.ui.shared.resources import Workspace
+from entail.ui.shared.tasks import Task, TaskGroup
+from entail.ui.shared.uploads import upload_limit
+from entail.ui.shared.waiting import draw_progress
+
+_Value = TypeVar("_Value")
+_UPLOAD, _SERVER = "upload", "server"
+
+
+@dataclass(frozen=True)
+class FileSource(Generic[_Value]):
+    """Field for a corpus or a file; a file is read in the background.
+
+    Attributes:
+        link: Link of the page, whose name begins the widget keys.
+        part: Part of the link that names the choice.
+        label: Label of the field.
+        unit: Noun for the premises of a corpus.
+        folder: Folder of the data folder whose files are options.
+        prefix: Start of these files' ids.
+        title: Start of these files' names on screen.
+        accepts: Filter of these files.
+        read: Reads a file: path, name on screen, progress.
+        tasks: Cache of the values.
+        types: Extensions of uploads; None for any.
+        upload: Label of the upload.
+        server: Label of the path on the server.
+        placeholder: Example of a path on the server.
+    """
+
+    link: Link
+    part: str
+    label: str
+    unit: str
+    folder: str
+    prefix: str
+    read: Callable[[Path, str, ProgressCallback], _Value]
+    tasks: TaskGroup
+    upload: str
+    server: str
+    placeholder: str
+    title: str = ""
+    accepts: Callable[[Path], bool] = lambda path: True
+    types: tuple[str, ...] | None = None
+
+    def pick(self, shared: Workspace) -> CorpusInfo | _Value | None:
+        """Draw the field; return a corpus or the value of a file, None while there is none."""
+        corpora = {f"corpus-{info.id}": info for info in shared.corpora.corpora() if info.count}
+        files = {f"{self.prefix}-{path.name}": path for path in self._files()}
+        names = {key: f"{info.name} ({info.count:,} {self.unit})" for key, info in corpora.items()}
+        names |= {key: f"{self.title}{path.name}" for key, path in files.items()}
+        names[_UPLOAD] = f"{self.title}Upload a file …"
+        if not is_demo():  # visitors have no access to the server's folders
+            names[_SERVER] = f"{self.title}A path on the server …"
+        sample = next((key for key, info in corpora.items() if info.name == SAMPLE_NAME), next(iter(names)))
+        chosen = st.selectbox(
+            self.label,
+            list(names),
+            format_func=names.__getitem__,
+            key=self.link.init_widget(self.part, list(names), sample),
+            help=f"Lists also the files in the folder {self.folder} of the data folder.",
+        )
+        if chosen in corpora:
+            return corpora[chosen]
+        task = {_UPLOAD: self._upload, _SERVER: self._type}.get(chosen, lambda: self._open(files[chosen]))()
+        if task is not None and task.value is None:
+            draw_progress(task, waiting="Reading …")
+        return None if task is None else task.value
+
+    def _files(self) -> list[Path]:
+        folder = load_settings().data_dir / self.folder
+        if not folder.is_dir():
+            return []
+        return sorted(path for path in folder.iterdir() if path.name[:1] != "." and self.accepts(path))
+
+    def _open(self, path: Path) -> Task[_Value]:
+        return self.tasks.get_or_start(
+            (str(path), _stamp(path)), lambda report: self.read(path, path.name, report)
+        )
+
+    def _upload(self) -> Task[_Value] | None:
+        key, kinds = f"{self.link.page}_upload", list(self.types) if self.types else None
+        file = st.file_uploader(self.upload, type=kinds, key=key, max_upload_size=upload_limit())
+        if file is None:
+            st.info("Upload a file. It stays in memory only.", icon=":material/upload_file:")
+            return None
+        content, name = file.getvalue(), file.name
+        digest = hashlib.sha256(content).hexdigest()
+        return self.tasks.get_or_start(
+            (_UPLOAD, name, digest),
+            lambda report: read_content(content, name, lambda path: self.read(path, name, report)),
+        )
+
+    def _type(self) -> Task[_Value] | None:
+        key = f"{self.link.page}_path"
+        path = typed_path(st.text_input(self.server, key=key, max_chars=1000, placeholder=self.placeholder))
+        return None if path is None else self._open(path)
+
+
+def _stamp(path: Path) -> Hashable:
+    """Return a value that changes with a file, or with what lies directly in a folder."""
+    stamps = []
+    for one in (path, *(sorted(path.glob("*")) if path.is_dir() else ())):
+        with contextlib.suppress(OSError, ValueError):
+            about = one.stat()
+            stamps.append((one.name, about.st_mtime_ns, about.st_size))
+    return tuple(stamps)

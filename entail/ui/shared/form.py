@@ -1,0 +1,128 @@
+"""Form of a configuration dataclass: a field for each setting, the common ones first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from entail.encoders.catalogue import catalogue
+from entail.training.fields import Field
+from entail.training.method import Method
+
+_COLUMNS = 3
+"""Fields in a row."""
+
+BASE = "base"
+"""Name of the setting that names the encoder to start from."""
+
+_CHOICES = {None: "default", True: "yes", False: "no"}
+
+
+def draw_settings(method: Method, begin: Mapping[str, object], *, key: str) -> dict[str, object]:
+    """Draw all settings of a method and return their values by name.
+
+    Args:
+        method: The method.
+        begin: First values where they differ from the defaults.
+        key: Prefix of the widget keys; change it to reset the form.
+    """
+    known = {field.name: field for field in method.fields}
+    first = [known[name] for name in method.common if name in known] or list(known.values())
+    rest = [field for field in known.values() if field not in first]
+    values = draw_fields(first, begin, key=key)
+    if rest:
+        with st.expander(f"{len(rest)} more settings", icon=":material/tune:"):
+            values |= draw_fields(rest, begin, key=key)
+    return values
+
+
+def draw_fields(fields: Sequence[Field], begin: Mapping[str, object], *, key: str) -> dict[str, object]:
+    """Draw fields in rows and return their values by name; an empty required one has none."""
+    values: dict[str, object] = {}
+    for start in range(0, len(fields), _COLUMNS):
+        cells = st.columns(_COLUMNS, vertical_alignment="bottom")
+        for cell, field in zip(cells, fields[start : start + _COLUMNS], strict=False):
+            with cell:
+                default = None if field.required else field.default
+                value = draw_field(field, begin.get(field.name, default), key=f"{key}-{field.name}")
+            if not (field.required and not field.optional and value in (None, "")):
+                values[field.name] = value
+    return values
+
+
+def draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 - of the field's type
+    """Draw one field with its first value and return its value."""
+    name, help_ = setting_label(field.name), field.help or None
+    if field.name == BASE and field.kind == "text":
+        options = list(dict.fromkeys([*([str(value)] if value else []), *bases()]))
+        return st.selectbox(name, options, accept_new_options=True, key=key, help=help_)
+    if field.kind == "choice":
+        choices = [*([None] if field.optional else []), *field.choices]
+        return st.selectbox(
+            name,
+            choices,
+            index=choices.index(value) if value in choices else None,
+            format_func=lambda choice: _CHOICES[None] if choice is None else str(choice),
+            key=key,
+            help=help_,
+        )
+    if field.kind == "flag":
+        if not field.optional:
+            return st.checkbox(name, value=bool(value), key=key, help=help_)
+        flags = list(_CHOICES)
+        return st.selectbox(
+            name, flags, index=flags.index(value), format_func=_CHOICES.__getitem__, key=key, help=help_
+        )
+    empty = _CHOICES[None] if field.optional else "required"
+    if field.kind == "whole":
+        return st.number_input(name, value=value, step=1, key=key, help=help_, placeholder=empty)
+    if field.kind == "number":
+        return st.number_input(
+            name,
+            value=None if value is None else float(value),
+            step=step_of(value),
+            format="%g",
+            key=key,
+            help=help_,
+            placeholder=empty,
+        )
+    shown = "" if value is None else str(value)
+    return st.text_input(name, value=shown, key=key, help=help_, placeholder=empty)
+
+
+def setting_label(name: str) -> str:
+    """Return the label of a setting.
+
+    >>> setting_label("batch_size"), setting_label("k")
+    ('Batch size', 'K')
+    """
+    return name.replace("_", " ").strip().capitalize()
+
+
+def step_of(value: float | None) -> float:
+    """Return the step of a number field: a tenth of its value, rounded down to a power of ten.
+
+    >>> step_of(0.1), step_of(5e-4), step_of(None)
+    (0.01, 1e-05, 0.0001)
+    """
+    if value is None or value == 0:
+        return 1e-4 if value is None else 0.01
+    return float(f"1e{math.floor(math.log10(abs(value))) - 1}")
+
+
+def bases() -> list[str]:
+    """Return the encoders that a training can start from: those without a base."""
+    return [entry.name for entry in catalogue() if entry.base is None and entry.problem is None]
+
+
+def typed_path(text: str) -> Path | None:
+    """Return the path that was typed, None for an empty text."""
+    path = Path(text.strip())
+    try:
+        return path.expanduser() if text.strip() else None
+    except RuntimeError:  # ~ of an unknown user
+        return path

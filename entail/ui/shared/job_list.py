@@ -1,0 +1,165 @@
+"""List of jobs: running, queued in order, and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.jobs.record import Job, State
+from entail.settings import is_demo
+from entail.training.method import methods
+from entail.ui.shared.resources import jobs
+from entail.ui.shared.text import ago, label
+
+LIVE = 1.0
+"""Seconds between two refreshes while a job is queued or running."""
+
+IDLE = 5.0
+"""Seconds between two refreshes while none is, since somebody else may start one."""
+
+NEW = "new"
+"""Value of `job` in the address for the form of a new training."""
+
+ENDED_SHOWN = 8
+"""Ended jobs that are shown at first."""
+
+Colour = Literal["blue", "green", "red", "orange", "gray", "violet"]
+
+
+@dataclass(frozen=True)
+class StateStyle:
+    """Text, icon and colour of a job state."""
+
+    words: str
+    icon: str
+    colour: Colour
+
+
+LOOKS: Mapping[State, StateStyle] = {
+    "queued": StateStyle("queued", ":material/schedule:", "gray"),
+    "running": StateStyle("running", ":material/play_circle:", "blue"),
+    "cancelling": StateStyle("cancelling", ":material/stop_circle:", "orange"),
+    "cancelled": StateStyle("cancelled", ":material/cancel:", "gray"),
+    "done": StateStyle("done", ":material/check_circle:", "green"),
+    "failed": StateStyle("failed", ":material/error:", "red"),
+    "interrupted": StateStyle("interrupted", ":material/power_off:", "orange"),
+}
+
+
+def draw_jobs() -> None:
+    """Draw all jobs, refreshed while they run."""
+    busy = any(job.open for job in jobs().jobs())
+    st.fragment(_draw_list, run_every=LIVE if busy else IDLE)(busy)
+
+
+def open_job(job: str | None, **more: str) -> None:
+    """Put a job, the form (`NEW`) or the list into the address."""
+    for name in ("job", "like", "candidate"):
+        st.query_params.pop(name, None)
+    st.query_params.update({"job": job, **more} if job else more)
+
+
+def draw_badge(job: Job) -> None:
+    """Draw the state of a job."""
+    style = LOOKS[job.state]
+    words = f"{style.words}, number {job.place}" if job.place else style.words
+    st.badge(words, icon=style.icon, color=style.colour)
+
+
+def describe_job(job: Job) -> str:
+    """Return method, data, author and time of a job as Markdown."""
+    how = methods().get(job.spec.method)
+    title = how.title.partition(":")[0] if how and how.title else job.spec.method
+    parts = [title, f"from {job.spec.about}", f"by {job.spec.by}, {ago(job.spec.at)}"]
+    if job.seconds:
+        parts.append(format_duration(job.seconds))
+    return label(" · ".join(parts))
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration in words.
+
+    >>> format_duration(0.4), format_duration(75), format_duration(180), format_duration(3700)
+    ('1 s', '1 min 15 s', '3 min', '1 h 1 min')
+    """
+    whole = max(1, round(seconds))
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s".removesuffix(" 0 s") if minutes else f"{rest} s"
+
+
+def progress_of(job: Job) -> tuple[float, str]:
+    """Return the share done of a job's current stage, and a text for it."""
+    if job.progress is None:
+        return 0.0, f"preparing, {format_duration(job.seconds)}"
+    return min(1.0, job.progress.fraction), str(job.progress)
+
+
+def ensure_worker() -> None:
+    """Start a worker if jobs are queued; warn if there is none and none may be started."""
+    all_jobs = jobs()
+    try:
+        all_jobs.ensure_worker()
+    except EntailError as error:
+        st.error(label(str(error)), icon=":material/error:")
+        return
+    alive = any(worker.alive for worker in all_jobs.workers())
+    if all_jobs.queued() and not alive and not all_jobs.settings.starts_worker:
+        st.warning(
+            "No worker is running. Start one with `entail worker` on the machine that should train.",
+            icon=":material/engineering:",
+        )
+
+
+def _draw_list(busy: bool) -> None:
+    found, unreadable = jobs().jobs(), jobs().unreadable()
+    if any(job.open for job in found) != busy:
+        st.rerun()
+    ensure_worker()
+    queued = sorted((job for job in found if job.place), key=lambda job: job.place or 0)
+    running = [job for job in found if job.open and not job.place]
+    ended = [job for job in found if not job.open]
+    if running or queued:
+        st.markdown(f"**{len(running)} running, {len(queued)} queued**")
+    for job in [*running, *queued]:
+        _draw_row(job)
+    for job_id, why in unreadable.items():
+        st.error(label(f"Job {job_id} cannot be read: {why}"), icon=":material/error:")
+        if not is_demo() and st.button("Delete", key=f"delete-{job_id}"):
+            try:
+                jobs().delete(job_id)
+            except EntailError as error:
+                st.toast(label(str(error)), icon=":material/error:")
+            else:
+                st.rerun()
+    if not ended:
+        return
+    st.markdown(f"**{len(ended)} ended**")
+    every = len(ended) <= ENDED_SHOWN or st.toggle(f"Show all {len(ended)}", key="all_jobs")
+    for job in ended if every else ended[:ENDED_SHOWN]:
+        _draw_row(job)
+
+
+def _draw_row(job: Job) -> None:
+    with st.container(border=True, key=f"job-{job.id}", gap="xxsmall"):
+        with st.container(
+            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"
+        ):
+            with st.container(horizontal=True, vertical_alignment="center", width="content", gap="small"):
+                st.markdown(f"**{label(job.name)}**", width="content")
+                draw_badge(job)
+            if st.button("Open", key=f"open-{job.id}", help=f"Open {label(job.name)}"):
+                open_job(job.id)
+                st.rerun()
+        st.caption(describe_job(job))
+        if job.state in ("running", "cancelling"):
+            share, words = progress_of(job)
+            st.progress(share, text=label(words))
+        elif job.status.what and job.state != "cancelled":
+            st.caption(f"{LOOKS[job.state].icon} {label(job.status.what, longest=300)}")

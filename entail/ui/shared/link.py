@@ -1,0 +1,127 @@
+"""State of a page in the query string, so that its address can be shared.
+
+Streamlit's own binding of widgets to the address writes the text of an option, leaves out defaults and drops
+unknown values silently. A link that is kept for months needs ids, all of them, and a warning for a value that
+no longer exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import streamlit as st
+
+from entail.ui.shared.text import label
+
+_Option = TypeVar("_Option")
+
+
+class Link:
+    """Query parameters of one page, and the widgets that they set.
+
+    Args:
+        page: Prefix of the widget keys: `<page>_<part>`.
+        parts: Names of the query parameters.
+        called: Names of parts in warnings; a part without one is called by its own name.
+    """
+
+    def __init__(self, page: str, parts: Sequence[str], *, called: Mapping[str, str]) -> None:
+        self.page, self.parts, self._called = page, tuple(parts), called
+        self._stored, self._written, self._unknown = f"{page}_link", f"{page}_written", f"{page}_in_vain"
+
+    @property
+    def values(self) -> Mapping[str, str]:
+        """Values of the address, or of this session when it last left the page."""
+        values: dict[str, str] = st.session_state.setdefault(self._stored, {})
+        return values
+
+    def load_from_url(self) -> bool:
+        """Take over the values of a new address; return whether there was one."""
+        given = {part: value for part in self.parts if (value := st.query_params.get(part))}
+        if not given or given == st.session_state.get(self._written):
+            return False
+        st.session_state[self._stored] = given
+        st.session_state[self._unknown] = {}
+        for part in self.parts:
+            st.session_state.pop(f"{self.page}_{part}", None)
+        return True
+
+    def requested(self, part: str) -> str | None:
+        """Return the value of a part in the address, or in this session when it last left the page."""
+        return self.values.get(part)
+
+    def init_widget(self, part: str, options: Sequence[_Option], default: _Option) -> str:
+        """Set the first value of a part's widget and return the widget's key.
+
+        The value is the option whose text the address requests, else the default. A value that is no longer
+        an option is replaced in the same way. A requested value without an option is warned about as long as
+        the default stands in its place.
+        """
+        key = f"{self.page}_{part}"
+        unknown: dict[str, tuple[str, object]] = st.session_state.setdefault(self._unknown, {})
+        if st.session_state.get(key) not in options:
+            value = self.requested(part)
+            matching = [option for option in options if str(option) == value]
+            if value is not None and not matching and key not in st.session_state:
+                unknown[part] = value, default
+            st.session_state[key] = matching[0] if matching else default
+            self._pending.add(key)
+        self._set_first(key, default)  # again, while it may not have been sent
+        value, instead = unknown.get(part, (None, None))
+        if value is not None and st.session_state[key] == instead:
+            name = self._called.get(part, part)
+            st.warning(f"This link names a {name} that does not exist here: “{label(value, longest=60)}”.")
+        else:
+            unknown.pop(part, None)
+        return key
+
+    def init_text(self, part: str, default: str, *, longest: int) -> str:
+        """Set the first value of a part's text field and return the field's key."""
+        key = f"{self.page}_{part}"
+        self._set_first(key, (self.requested(part) or default)[:longest])
+        return key
+
+    def init_number(self, part: str, default: int, *, least: int, most: int) -> str:
+        """Set the first value of a part's number field and return the field's key."""
+        key, value = f"{self.page}_{part}", self.requested(part) or ""
+        number = int(value) if value.isascii() and value.isdigit() and len(value) < 10 else default
+        self._set_first(key, min(max(number, least), most))
+        return key
+
+    def mark_drawn(self) -> None:
+        """Note that the page was drawn to its end, with all first values sent; call it last."""
+        self._pending.clear()
+
+    @property
+    def _pending(self) -> set[str]:
+        """Keys of widgets whose first value may not have reached the browser."""
+        pending: set[str] = st.session_state.setdefault(f"{self.page}_pending", set())
+        return pending
+
+    def _set_first(self, key: str, value: object) -> None:
+        """Set a widget's first value, again in every run until the page was drawn to its end.
+
+        Streamlit sends a value that was set only in that run. When a second run replaces the first one before
+        it is sent, the browser would otherwise start with the widget's own default.
+        """
+        if key not in st.session_state:
+            st.session_state[key] = value
+            self._pending.add(key)
+        elif key in self._pending:
+            st.session_state[key] = st.session_state[key]
+
+    def save_to_url(self, parts: Sequence[str], *, further: Mapping[str, str] | None = None) -> None:
+        """Write the values of widgets into the address.
+
+        Args:
+            parts: Parts to write; the requested value of those whose widget is not drawn yet.
+            further: Values that belong to no widget.
+        """
+        state = {part: st.session_state.get(f"{self.page}_{part}", self.requested(part)) for part in parts}
+        values = {part: str(value) for part, value in state.items() if value not in (None, "")}
+        values |= further or {}
+        st.session_state[self._stored] = values
+        st.session_state[self._written] = values
+        if values != st.query_params.to_dict():
+            st.query_params.from_dict(values)

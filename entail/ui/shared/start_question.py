@@ -1,0 +1,99 @@
+"""Hypothesis of a new tree, made from a question and its answer."""
+
+from __future__ import annotations
+
+import hashlib
+
+import streamlit as st
+
+from entail.claims import state_answer
+from entail.ui.shared.link import Link
+
+PARTS = ("question", "answer", "hypothesis")
+"""Query parameters of the Trees page for a new tree."""
+
+LONGEST = 2000
+"""Most characters of a hypothesis, a question or an answer."""
+
+_LINK = Link("start", PARTS, called={})
+
+
+def open_start(question: str, answer: str, hypothesis: str) -> None:
+    """Open the form of a new tree with a question in it."""
+    st.session_state.pop("tree", None)
+    values = {"question": question, "answer": answer, "hypothesis": hypothesis}
+    st.switch_page(
+        "pages/Trees.py", query_params={part: text[:LONGEST] for part, text in values.items() if text.strip()}
+    )
+
+
+def begin_start(way: str) -> None:
+    """Select the question in the form's list where the address, or this session, has one.
+
+    Args:
+        way: Name of the question in the list.
+    """
+    is_new = _LINK.load_from_url()
+    if _LINK.requested("question") and (is_new or "start_pick" not in st.session_state):
+        st.session_state["start_pick"] = way
+
+
+def asks_to_start() -> bool:
+    """Return whether the address has a question and no tree."""
+    return "question" in st.query_params and "tree" not in st.query_params
+
+
+def draw_question() -> str:
+    """Draw question, answer and the editable hypothesis made from them; return the hypothesis."""
+    left, right = st.columns([3, 2])
+    question = left.text_input(
+        "Question", key=_begin("question"), max_chars=LONGEST, placeholder="When did the first ...?"
+    )
+    answer = right.text_input("Answer (optional)", key=_begin("answer"), max_chars=LONGEST)
+    if not question.strip():
+        return ""
+    made = state_answer(question, answer)
+    digest = hashlib.sha256(f"{question}\n{answer}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    key = f"start_hypothesis-{digest}"
+    if key not in st.session_state:
+        given = _LINK.requested("hypothesis") if _is_unchanged(question, answer) else None
+        st.session_state[key] = (given or made.text)[:LONGEST]
+    hypothesis = st.text_area(
+        "The claim to explain",
+        key=key,
+        max_chars=LONGEST,
+        height=80,
+        help="Made from question and answer by rules. Edit it as you like.",
+    )
+    _LINK.save_to_url(
+        ("question", "answer"), further={"hypothesis": hypothesis} if hypothesis.strip() else {}
+    )
+    return hypothesis
+
+
+def leave_question() -> None:
+    """Remove the question from the address when a hypothesis is started in another way."""
+    if _LINK.values:
+        forget()
+
+
+def forget() -> None:
+    """Remove the question from the address and the session."""
+    for part in PARTS:
+        st.session_state.pop(f"start_{part}", None)
+    if _LINK.values:
+        _LINK.save_to_url(())
+
+
+def _begin(part: str) -> str:
+    key = f"start_{part}"
+    if key not in st.session_state:
+        st.session_state[key] = (_LINK.requested(part) or "")[:LONGEST]
+    return key
+
+
+def _is_unchanged(question: str, answer: str) -> bool:
+    return (question.strip(), answer.strip()) == (
+        (_LINK.requested("question") or "").strip(),
+        (_LINK.requested("answer") or "").strip(),
+    )

@@ -1,0 +1,244 @@
+"""Authoring screen of one tree: its corpus, index and candidates, and the handling of keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import streamlit as st
+
+from entail.data.records import Corpus
+from entail.errors import EntailError
+from entail.index.protocol import PremiseIndex
+from entail.trees.log.acts import Evidence
+from entail.trees.log.event_log import TreeSummary
+from entail.trees.log.tree import ROOT, Tree
+from entail.trees.review.commands import LISTENED, PAGE, command_for
+from entail.trees.review.proposals import basis_of, proposal_evidence, still_open
+from entail.trees.review.suggestions import Candidate, evidence_of, suggest
+from entail.ui.components.keyboard import KeyPress, listen
+from entail.ui.frame.author import Visitor, visitor
+from entail.ui.shared.resources import Workspace
+from entail.ui.shared.tasks import Task
+from entail.ui.shared.waiting import draw_progress
+from entail.ui.trees.direction_hints import POOL, DirectionHints, current_hints
+from entail.ui.trees.ranked_by import Ranking, ranking_of
+from entail.ui.trees.screen import AuthoringSession, Screen, screen_of
+from entail.ui.trees.suggester import POOL as NEXT_POOL
+from entail.ui.trees.suggester import Offer, Suggester, current_suggester
+
+
+@dataclass(frozen=True)
+class TreeContext:
+    """Tree in one browser tab, with the corpus and the index of its candidates."""
+
+    shared: Workspace
+    summary: TreeSummary
+    corpus: Corpus
+    corpus_version: int
+    building: Task[PremiseIndex]
+    screen: Screen
+    visitor: Visitor
+    ranking: Ranking = field(default_factory=Ranking)
+    hints: DirectionHints | None = None
+    suggester: Suggester | None = None
+
+    @cached_property
+    def index(self) -> PremiseIndex | None:
+        """Index, None if it was unfinished at the first access: one answer for a whole run."""
+        return self.building.value
+
+
+def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = False) -> TreeContext:
+    """Return the context of a tree; start its index if need be.
+
+    Args:
+        shared: Stores.
+        tree_id: Tree.
+        choice: Retriever, or `ACTIVE` for the active one of the tree's corpus.
+        keywords: Combine an encoder with keyword match.
+    """
+    summary = shared.log.summary(tree_id)
+    if summary.corpus_id is None:
+        corpus, version, ranking = Corpus("none", ()), 0, ranking_of(choice, None, keywords=keywords)
+    else:
+        info = shared.corpora.info(summary.corpus_id)
+        corpus, version = shared.corpora.corpus(info.id, version=info.version), info.version
+        ranking = ranking_of(choice, info.name, keywords=keywords)
+    building = ranking.get_or_start(corpus) if len(corpus) else Task[PremiseIndex]()
+    screen = screen_of(tree_id)
+    return TreeContext(
+        shared,
+        summary,
+        corpus,
+        version,
+        building,
+        screen,
+        visitor(),
+        ranking,
+        current_hints(),
+        current_suggester() if len(corpus) else None,
+    )
+
+
+def start_session(context: TreeContext) -> AuthoringSession:
+    """Load the session and start to listen to keys."""
+    with st.spinner("Searching premises …", show_time=True):
+        session = load_session(context)
+    listen(
+        keys=LISTENED, key="keyboard", stamp=stamp(session), on_press=lambda press: handle_key(context, press)
+    )
+    return session
+
+
+def handle_key(context: TreeContext, press: KeyPress) -> None:
+    """Run the command of a key.
+
+    Called between two runs of the page: a run can be cut short, and the key would be lost.
+    """
+    try:
+        session = load_session(context)
+    except EntailError as error:
+        context.screen.notice = ("error", str(error))
+        return
+    if (press.key[-1].isdigit() or press.key == "f") and press.stamp != stamp(session):
+        # It was meant for an older list: a digit may be another premise now, and finish would reject
+        # candidates that the author has not seen.
+        session.screen.notice = ("stale", f"Key {press.key} ignored: the list has just changed.")
+        return
+    screen, tree = session.screen, session.history.tree
+    command = command_for(
+        press.key, tree=tree, selected=screen.selected, shown=session.shown, collapsed=screen.collapsed
+    )
+    if command is None:
+        return
+    if command.verb == "select":  # a node inside a collapsed one is shown
+        screen.collapsed -= {node.id for node in tree.ancestors(command.target)}
+    session.run(command)
+
+
+def stamp(session: AuthoringSession) -> str:
+    """Return an identifier of the list of candidates on the screen."""
+    screen = session.screen
+    shown = ",".join(candidate.premise.key for candidate in session.shown)
+    means = f" {session.offer.means}" if session.offer is not None else ""
+    return f"{screen.tree_id} {screen.selected}{means} {shown}"
+
+
+def load_session(context: TreeContext) -> AuthoringSession:
+    """Return the newest version of the tree with the candidates of the selected node."""
+    screen = context.screen
+    history = context.shared.log.history(context.summary.id)
+    if screen.version == 0:
+        screen.version = history.seq
+    if screen.selected not in history.tree.nodes:
+        screen.select(ROOT)
+    candidates = _CandidateList()
+    try:
+        if context.suggester is not None and screen.listing != "retrieved":
+            candidates = _load_proposals(context, context.suggester, history.tree)
+        elif context.index is not None and len(context.corpus):
+            candidates = _retrieve(context, context.index, history.tree)
+    except EntailError as error:  # an encoder is loaded by the first query
+        screen.notice = ("error", str(error))
+    shown = candidates.looked_at[screen.page * PAGE : (screen.page + 1) * PAGE]
+    return AuthoringSession(
+        context.shared.log,
+        context.visitor,
+        screen,
+        history,
+        shown,
+        candidates.looked_at,
+        candidates.evidence,
+        candidates.pool,
+        candidates.offered,
+        candidates.offer,
+        context.suggester is not None,
+    )
+
+
+@dataclass(frozen=True)
+class _CandidateList:
+    """Candidates of the selected node, and the evidence of a judgement; see `AuthoringSession`."""
+
+    looked_at: tuple[Candidate, ...] = ()
+    evidence: Evidence | None = None
+    pool: tuple[Candidate, ...] = ()
+    offered: int | None = None
+    offer: Offer | None = None
+
+
+def _retrieve(context: TreeContext, index: PremiseIndex, tree: Tree) -> _CandidateList:
+    screen, pool = context.screen, tuple[Candidate, ...]()
+    offered: int | None = None
+    hints = context.hints if context.hints is not None and not context.hints.filter.is_plain else None
+    revision = index.manifest.revision
+    screen.rank_by(f"{revision}, {hints.filter}" if hints is not None else revision)
+    node, k = tree.node(screen.selected), (screen.furthest + 1) * PAGE
+    looked_at = suggest(
+        tree,
+        screen.selected,
+        context.corpus,
+        index,
+        k=POOL if hints is not None else k,
+        query=screen.query,
+    )
+    if hints is not None:
+        # The list stays empty until it is filtered: finish rejects what is on the screen.
+        pool, filtered = looked_at, hints.arrange(node.text, looked_at)
+        offered, looked_at = (None, ()) if filtered is None else (len(filtered), tuple(filtered[:k]))
+    evidence = evidence_of(
+        looked_at,
+        index,
+        corpus_version=context.corpus_version,
+        query=screen.query or node.text,
+        own_words=screen.query is not None,
+    )
+    return _CandidateList(looked_at, evidence, pool, offered)
+
+
+def _load_proposals(context: TreeContext, suggester: Suggester, tree: Tree) -> _CandidateList:
+    """Return the proposals of a scorer; none while they are computed."""
+    screen, node_id = context.screen, context.screen.selected
+    basis = basis_of(tree, node_id)
+    if screen.listing == "draft":
+        basis_of_draft = screen.drafts.get(node_id)
+        screen.rank_by(f"{suggester.listed}, {basis_of_draft}")
+        offer = suggester.offer_draft(tree, node_id, context.corpus, basis_of_draft)
+    elif context.index is None:
+        return _CandidateList()
+    else:
+        among = context.index.manifest.revision
+        # An accepted premise makes another list, whose candidates the author has not seen.
+        screen.rank_by(f"{suggester.listed}, {among}, {basis.after}")
+        count = NEXT_POOL + len(basis.accepted)
+        pool = suggest(tree, node_id, context.corpus, context.index, k=count, query=screen.query)
+        pool = still_open(pool, tree, node_id, k=NEXT_POOL)
+        offer = suggester.offer_next(tree, node_id, pool, among=among)
+    looked_at = offer.candidates[: (screen.furthest + 1) * PAGE]
+    scorer = suggester.scorer
+    if offer.proposal is None or scorer is None:
+        return _CandidateList(offer=offer)
+    words = screen.query if screen.listing == "next" else None
+    evidence = proposal_evidence(
+        looked_at,
+        offer.proposal,
+        scorer=scorer.name,
+        revision=scorer.revision,
+        corpus_version=context.corpus_version,
+        query=words or basis.sentence,
+        own_words=words is not None,
+    )
+    return _CandidateList(looked_at, evidence, offered=len(offer.candidates), offer=offer)
+
+
+def draw_building(context: TreeContext) -> None:
+    """Draw the reason why there are no candidates yet."""
+    if not len(context.corpus):
+        st.info("This tree has no corpus. Write your own premises (key **w**).", icon=":material/edit_note:")
+        return
+    draw_progress(context.building)
+    if context.ranking.problem is not None:
+        st.caption("Choose another retriever meanwhile. The active one is set on the Models page.")
+        return
+    st.caption("You can edit the tree meanwhile. Each premise is encoded only once.")

@@ -1,0 +1,210 @@
+"""Start page of Trees: a form for a new tree and lists of existing ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from entail.errors import EntailError
+from entail.settings import is_demo
+from entail.trees.log.acts import Create
+from entail.trees.log.event_log import TreeSummary
+from entail.trees.store.corpus_versions import CorpusInfo
+from entail.ui.frame.author import draw_name_request
+from entail.ui.frame.sign_in import shown_name
+from entail.ui.shared.resources import Workspace
+from entail.ui.shared.start_question import begin_start, draw_question, forget, leave_question
+from entail.ui.shared.text import ago, label
+from entail.ui.trees.screen import AuthoringSession
+
+_OWN = "My own sentence"
+_QUESTION = "A question and its answer"
+
+
+def draw_chooser(shared: Workspace, author: str | None) -> None:
+    """Draw the form of a new tree and the lists of trees."""
+    st.title("Trees")
+    draw_start(shared, author)
+    trees = shared.log.trees()
+    own = [tree for tree in trees if not tree.example]
+    if own:
+        st.subheader("Your team's trees")
+        draw_tree_list(shared, own, key="find_own")
+    st.subheader("Examples")
+    draw_trees(shared, [tree for tree in trees if tree.example][:10])
+
+
+def draw_start(shared: Workspace, author: str | None) -> None:
+    """Draw the form of a new tree: a corpus, and a hypothesis typed, picked or made from a question."""
+    corpora = shared.corpora.corpora()
+    trees = shared.log.trees()
+    examples = [tree.hypothesis for tree in trees if tree.example]
+    with st.container(border=True):
+        st.markdown("**Start a tree**")
+        if not corpora:
+            st.info("There is no corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")
+            return
+        begin_start(_QUESTION)
+        picked = st.selectbox(
+            "Hypothesis",
+            [_OWN, _QUESTION, *examples],
+            key="start_pick",
+            help="Type to search the examples",
+        )
+        text = picked
+        if picked == _QUESTION:
+            text = draw_question()
+        else:
+            leave_question()
+        if picked == _OWN:
+            text = st.text_input(
+                "Claim to explain", key="start_text", max_chars=2000, placeholder="One sentence"
+            )
+        corpus = pick_corpus(corpora, trees, author, key="start_corpus")
+        if st.button("Start", type="primary", key="start", disabled=not shared.accepts_trees):
+            _start(shared, author, text, corpus)
+
+
+def default_corpus(
+    corpora: Sequence[CorpusInfo], trees: Sequence[TreeSummary], author: str | None
+) -> CorpusInfo:
+    """Return the corpus of the author's last tree, else the largest corpus.
+
+    Args:
+        corpora: At least one corpus.
+        trees: Trees, the last changed first, as `TreeLog.trees` returns them.
+        author: Author, None without a name.
+    """
+    known = {corpus.id: corpus for corpus in corpora}
+    used = (known.get(tree.corpus_id or "") for tree in trees if author in tree.authors)
+    return next(filter(None, used), None) or max(corpora, key=lambda corpus: corpus.count)
+
+
+def pick_corpus(
+    corpora: Sequence[CorpusInfo], trees: Sequence[TreeSummary], author: str | None, *, key: str
+) -> CorpusInfo:
+    """Draw the list of corpora and return the chosen one; the author's default until they choose."""
+    is_chosen = f"{key}:touched"
+
+    def choose() -> None:
+        st.session_state[is_chosen] = True
+
+    # The name may be entered, or a tree started, after the first drawing.
+    if not st.session_state.get(is_chosen):
+        st.session_state[key] = default_corpus(corpora, trees, author).id
+    ids = {corpus.id: corpus for corpus in corpora}
+    picked = st.selectbox(
+        "Corpus", list(ids), format_func=lambda id: _corpus_line(ids[id]), key=key, on_change=choose
+    )
+    return ids[picked]
+
+
+def _corpus_line(corpus: CorpusInfo) -> str:
+    return f"{corpus.name} ({corpus.count:,} premises)"
+
+
+def _start(shared: Workspace, author: str | None, text: str, corpus: CorpusInfo) -> None:
+    if author is None:
+        draw_name_request(shared.authors)
+        return
+    if not text.strip():
+        st.warning("Enter the claim first: one sentence.", icon=":material/edit:")
+        return
+    try:
+        tree_id = shared.log.create(Create(hypothesis=text.strip()), author=author, corpus_id=corpus.id)
+    except EntailError as error:
+        st.error(label(str(error)))
+        return
+    forget()
+    show_tree(tree_id)
+
+
+def show_tree(tree_id: str) -> None:
+    """Open the authoring screen of a tree."""
+    st.session_state["tree"] = tree_id
+    st.switch_page("pages/Trees.py", query_params={"tree": tree_id})
+
+
+def leave_tree() -> None:
+    """Return from a tree to the list of trees."""
+    st.session_state.pop("tree", None)
+    st.query_params.clear()
+
+
+def draw_tree_list(
+    shared: Workspace, trees: Sequence[TreeSummary], *, key: str, archive: bool = False, most: int = 12
+) -> None:
+    """Draw the first trees of a list, with a search field if there are more."""
+    words = ""
+    if len(trees) > most:
+        words = st.text_input("Find a tree", key=key, placeholder="Words of the hypothesis")
+    found = [tree for tree in trees if words.strip().lower() in tree.hypothesis.lower()]
+    draw_trees(shared, found[:most], archive=archive)
+    if not found:
+        st.caption("No hypothesis has these words.")
+    if len(found) > most:
+        st.caption(f"{len(found) - most:,} more: type a word to search.")
+
+
+def _archive(shared: Workspace, tree: TreeSummary, author: str) -> None:
+    try:
+        shared.log.archive(tree.id, author=author, archived=not tree.archived)
+    except EntailError as error:
+        st.session_state["archive_error"] = str(error)
+
+
+def draw_trees(shared: Workspace, trees: Sequence[TreeSummary], *, archive: bool = False) -> None:
+    """Draw a row for each tree, with the authors present."""
+    present = shared.authors.here()
+    for tree in trees:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with st.container(gap=None):
+                st.markdown(label(tree.hypothesis, longest=160))
+                names = ", ".join(
+                    sorted({label(shown_name(p.author)) for p in present if p.tree_id == tree.id})
+                )
+                st.caption(
+                    f"{tree.premises} premises, {tree.steps} steps"
+                    f" · {label(shown_name(tree.changed_by))}, {ago(tree.changed_at)}"
+                    + (f" · :green[:material/person: {names} now]" if names else "")
+                )
+            if archive and not shared.database.read_only:
+                author = st.session_state.get("author")
+                st.button(
+                    "",
+                    icon=":material/unarchive:" if tree.archived else ":material/archive:",
+                    key=f"archive-{tree.id}",
+                    help="Restore" if tree.archived else "Archive: hidden, not deleted",
+                    disabled=author is None,
+                    on_click=_archive,
+                    args=(shared, tree, author),
+                    type="tertiary",
+                )
+            if st.button("Open", key=f"open-{tree.id}"):
+                show_tree(tree.id)
+
+
+def draw_demo_notice(session: AuthoringSession) -> None:
+    """Draw, in a demo, that the team's tree is locked, with a button to start one's own."""
+    if not (is_demo() and session.is_locked):
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(":material/lock: In this demo the team's trees cannot be changed.")
+        if st.button("Start my own", icon=":material/park:", key="start_own", type="tertiary"):
+            _start_own(session)
+
+
+def _start_own(session: AuthoringSession) -> None:
+    if session.author is None:
+        session.screen.dialog = "name"
+        st.rerun()
+    summary = session.log.summary(session.screen.tree_id)
+    try:
+        tree_id = session.log.create(
+            Create(hypothesis=summary.hypothesis), author=session.author, corpus_id=summary.corpus_id
+        )
+    except EntailError as error:
+        st.error(label(str(error)))
+        return
+    show_tree(tree_id)

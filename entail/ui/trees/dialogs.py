@@ -1,0 +1,178 @@
+"""Dialogs of the authoring screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from entail.trees.log.acts import Conclude, Edit, Move, Remove, Write
+from entail.trees.log.tree import ROOT, Node
+from entail.trees.log.wording import quote
+from entail.trees.review.commands import KEYS
+from entail.ui.frame.author import DIALOG, answered, ask_name
+from entail.ui.shared.resources import workspace
+from entail.ui.shared.text import label
+from entail.ui.trees.screen import AuthoringSession
+
+
+def _close_dialogs() -> None:
+    """Record that a dialog was dismissed, so that the next run does not open it again."""
+    for screen in st.session_state.get("screens", {}).values():
+        screen.dialog = None
+
+
+def open_dialog(name: str, session: AuthoringSession) -> None:
+    """Open the dialog of this name, if there is one."""
+    draw = _DIALOGS.get(name)
+    if draw is not None:
+        draw(session)
+
+
+def _close_if(saved: bool, session: AuthoringSession) -> None:
+    """Close the dialog if its act was saved; otherwise draw the reason."""
+    if saved:
+        session.screen.dialog = None
+        st.rerun()
+    if session.screen.notice and session.screen.notice[0] == "locked":
+        st.warning(label(session.screen.notice[1]), icon=":material/lock_clock:")
+        session.screen.notice = None
+    elif session.screen.notice:
+        st.error(label(session.screen.notice[1]))
+        if session.screen.notice[0] == "conflict":
+            # The page below does not rerun while a dialog is open. The message above shows the newest
+            # version, so a retry is based on it.
+            session.screen.version = session.log.summary(session.screen.tree_id).seq
+            st.caption("Your input is kept. Try again if it still applies.")
+        session.screen.notice = None
+
+
+def _shorten(node: Node) -> str:
+    return quote(node.text, longest=90)
+
+
+@st.dialog("Write a premise", on_dismiss=_close_dialogs)
+def _write(session: AuthoringSession) -> None:
+    node = session.history.tree.node(session.screen.selected)
+    st.caption(f"Below {label(_shorten(node))}")
+    with st.form("write", border=False):
+        text = st.text_area("Statement", max_chars=2000, placeholder="One sentence")
+        if st.form_submit_button("Write", type="primary"):
+            _close_if(session.act(Write(node=node.id, text=text.strip())), session)
+
+
+@st.dialog("Add an intermediate conclusion", width="medium", on_dismiss=_close_dialogs)
+def _conclude(session: AuthoringSession) -> None:
+    tree = session.history.tree
+    node = tree.node(session.screen.selected)
+    # At a premise, the conclusion is among it and its siblings.
+    over = node if node.children or node.parent is None else tree.nodes[node.parent]
+    children = [tree.nodes[child] for child in over.children]
+    st.caption(f"Below {label(_shorten(over))}")
+    if not children:
+        st.info("Accept or write premises first, then combine them.")
+        return
+    with st.form("conclude", border=False):
+        st.markdown("**From**")
+        chosen = [
+            child.id
+            for child in children
+            if st.checkbox(label(child.text), value=child.id == node.id, key=f"conclude-{child.id}")
+        ]
+        text = st.text_area("it follows that", max_chars=2000, placeholder="One sentence")
+        if st.form_submit_button("Conclude", type="primary"):
+            act = Conclude(node=over.id, premises=tuple(chosen), text=text.strip())
+            _close_if(session.act(act), session)
+
+
+@st.dialog("Edit the sentence", on_dismiss=_close_dialogs)
+def _edit(session: AuthoringSession) -> None:
+    node = session.history.tree.node(session.screen.selected)
+    with st.form("edit", border=False):
+        text = st.text_area("Sentence", value=node.text, max_chars=max(2000, len(node.text)))
+        if node.key is not None:
+            st.caption(
+                "This premise is from the corpus. An edited one is your own statement; the corpus is "
+                "unchanged."
+            )
+        if st.form_submit_button("Save", type="primary"):
+            _close_if(session.act(Edit(node=node.id, text=text.strip())), session)
+
+
+@st.dialog("Move the node under another", width="medium", on_dismiss=_close_dialogs)
+def _move(session: AuthoringSession) -> None:
+    tree = session.history.tree
+    node = tree.node(session.screen.selected)
+    below = {b.id for b in tree.walk(node.id)}
+    targets = [n for n in tree.nodes.values() if n.id not in below and n.id != node.parent]
+    if node.id == ROOT or not targets:
+        st.info("There is no other node to move it to.")
+        return
+    with st.form("move", border=False):
+        st.caption(label(_shorten(node)))
+        target = st.selectbox("Under", targets, format_func=_shorten)
+        if st.form_submit_button("Move", type="primary"):
+            _close_if(session.act(Move(node=node.id, parent=target.id)), session)
+
+
+@st.dialog("Remove the node", on_dismiss=_close_dialogs)
+def _remove(session: AuthoringSession) -> None:
+    tree = session.history.tree
+    node = tree.node(session.screen.selected)
+    if node.id == ROOT:
+        st.info("The hypothesis cannot be removed. Edit it, or archive the tree on Home.")
+        return
+    below = len(list(tree.walk(node.id))) - 1
+    st.caption(label(_shorten(node)))
+    with st.form("remove", border=False):
+        keep = False
+        if below:
+            keep = (
+                st.radio(
+                    f"{below} node{'s' if below > 1 else ''} below it",
+                    ("Delete them too", "Keep and move up"),
+                )
+                == "Keep and move up"
+            )
+        if st.form_submit_button("Remove", type="primary"):
+            _close_if(session.act(Remove(node=node.id, keep_premises=keep)), session)
+    st.caption("Press U to undo.")
+
+
+@st.dialog("Search with your own words", on_dismiss=_close_dialogs)
+def _search(session: AuthoringSession) -> None:
+    with st.form("search", border=False):
+        words = st.text_input("Words", value=session.screen.query or "", max_chars=1000)
+        st.caption("Recorded with your judgements. Leave empty to search with the node's text.")
+        if st.form_submit_button("Search", type="primary"):
+            session.screen.search(words)
+            session.screen.dialog = None
+            st.rerun()
+
+
+@st.dialog("Keys", on_dismiss=_close_dialogs)
+def _keys(session: AuthoringSession) -> None:
+    del session
+    st.markdown("\n".join(["| key | does |", "|---|---|", *(f"| `{key}` | {does} |" for key, does in KEYS)]))
+    st.caption("Keys are off while you type. In the graph, click to select and double-click to expand.")
+
+
+@st.dialog("Your name", on_dismiss=_close_dialogs)
+def _name(session: AuthoringSession) -> None:
+    st.caption("Every edit is saved with its author's name.")
+    ask_name(workspace().authors, key=DIALOG)
+    if answered(workspace().authors):
+        session.screen.dialog = None
+        st.rerun()
+
+
+_DIALOGS: dict[str, Callable[[AuthoringSession], None]] = {
+    "write": _write,
+    "conclude": _conclude,
+    "edit": _edit,
+    "move": _move,
+    "remove": _remove,
+    "search": _search,
+    "keys": _keys,
+    "name": _name,
+}

@@ -1,0 +1,310 @@
+"""Training from the team's decisions: requirements, preview, form, job and result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from entail.aeenc.config import FEW_DECISIONS
+from entail.errors import EntailError
+from entail.jobs.record import Job
+from entail.trees.log.wording import count_of
+from entail.trees.review.decisions import ENOUGH, Decided, Lesson, decided, lesson_of, name_for
+from entail.ui.shared.demo import is_locked_in_demo
+from entail.ui.shared.job_list import LIVE, ensure_worker, format_duration, progress_of
+from entail.ui.shared.resources import Workspace, jobs, retrievers
+from entail.ui.shared.text import label
+from entail.ui.trees.authoring import TreeContext
+from entail.ui.trees.screen import AuthoringSession
+
+
+def learning_jobs(corpus_id: str | None) -> list[Job]:
+    """Return the jobs that train on the decisions about a corpus, the newest first."""
+    if corpus_id is None:
+        return []
+    return [job for job in jobs().jobs() if job.spec.source.get("from_log") == corpus_id]
+
+
+def draw_learning(context: TreeContext, session: AuthoringSession) -> None:
+    """Draw the running training, the button to start one, or the decisions still missing."""
+    corpus_id = context.summary.corpus_id
+    if corpus_id is None or not len(context.corpus) or is_locked_in_demo("training is unavailable"):
+        return
+    author = session.author or "somebody"
+    found = learning_jobs(corpus_id)
+    with st.container(key="learning"):
+        if (busy := [job for job in found if job.open]) != []:
+            # The oldest runs first.
+            _draw_busy(busy[-1].id, author)
+            return
+        if found and not found[0].noted:
+            _draw_end(found[0])
+        missing = count_decisions(context.shared, corpus_id).missing(ENOUGH)
+        if missing != Decided():
+            st.caption(describe_missing(missing))
+            return
+        st.button(
+            "Train on decisions …",
+            icon=":material/school:",
+            on_click=_open,
+            args=(session,),
+            type="tertiary",
+            key=f"learn-{context.screen.tree_id}",
+            help="Trains an encoder on the judgements in this corpus. You see the data first.",
+        )
+
+
+def draw_learnt_encoder(context: TreeContext) -> None:
+    """Draw the corpus's newest trained encoder with a button to use it, unless it is in use."""
+    done = next((job for job in learning_jobs(context.summary.corpus_id) if job.state == "done"), None)
+    if done is None:
+        return
+    declined: set[str] = st.session_state.setdefault("declined_encoders", set())
+    if context.ranking.base == done.name or done.id in declined or done.name not in retrievers():
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="offer"):
+        st.markdown(f":green[:material/school: **{label(done.name)}** is trained on your decisions.]")
+        st.button("Rank with it", on_click=_use, args=(done.name,), key="use_learnt")
+        st.page_link(
+            "pages/Models.py",
+            label="Compare and promote",
+            query_params={"models_view": "Encoders", "candidate": done.name},
+        )
+        st.button("Not now", on_click=declined.add, args=(done.id,), type="tertiary", key="decline_learnt")
+
+
+def count_decisions(shared: Workspace, corpus_id: str) -> Decided:
+    """Count the decisions in a corpus's own trees, archived ones included.
+
+    Counts are cached by tree and version, so an act recounts its own tree only.
+    """
+    known = _counts()
+    total = Decided()
+    for archived in (False, True):
+        for summary in shared.log.trees(corpus_id=corpus_id, archived=archived):
+            if summary.example or not (summary.steps or summary.judgements):
+                continue
+            version = known.get(summary.id)
+            if version is None or version[0] != summary.seq:
+                tree = shared.log.history(summary.id).tree
+                version = known[summary.id] = (tree.seq, decided(tree))
+            total += version[1]
+    return total
+
+
+@st.cache_resource(show_spinner=False)
+def _counts() -> dict[str, tuple[int, Decided]]:
+    return {}
+
+
+def describe_missing(missing: Decided) -> str:
+    """Return the decisions that are missing before training makes sense.
+
+    >>> describe_missing(Decided(accepted=7, nodes=1))
+    'Training on your decisions needs 7 more accepted premises, below 1 more sentence.'
+    """
+    parts = []
+    if missing.accepted:
+        parts.append(f"{missing.accepted} more accepted")
+    if missing.rejected:
+        parts.append(f"{missing.rejected} more rejected")
+    needed = " and ".join(parts)
+    needed += (" premise" if (missing.rejected or missing.accepted) == 1 else " premises") if parts else ""
+    if missing.nodes:
+        below = f"below {count_of(missing.nodes, 'more sentence')}"
+        needed = f"{needed}, {below}" if needed else f"an accepted premise {below}"
+    return f"Training on your decisions needs {needed}."
+
+
+@st.fragment(run_every=LIVE)
+def _draw_busy(job_id: str, author: str) -> None:
+    try:
+        job = jobs().job(job_id)
+    except EntailError:
+        st.rerun()  # deleted meanwhile
+    if not job.open:
+        st.rerun()
+    if job.state == "queued":
+        st.progress(0.0, text=f"**{label(job.name)}** is queued, number {job.place}")
+        ensure_worker()
+    else:
+        share, words = progress_of(job)
+        st.progress(share, text=f"**{label(job.name)}** is training · {label(words)}")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.caption(
+            f"Started by {label(job.spec.by)} {job.spec.at.astimezone():%H:%M}, from "
+            f"{label(job.spec.about)}. You can close this page."
+        )
+        st.page_link(
+            "pages/Models.py",
+            label="Details",
+            icon=":material/monitoring:",
+            query_params={"models_view": "Training", "job": job.id},
+        )
+        is_cancelling = job.state == "cancelling"
+        if st.button("Cancel", type="tertiary", key="cancel_learning", disabled=is_cancelling):
+            _try_job(lambda: jobs().cancel(job.id, by=author), "Not cancelled")
+            st.rerun()
+
+
+def _draw_end(job: Job) -> None:
+    """Draw the result of the last training, until somebody dismisses it."""
+    name, took = label(job.name), format_duration(job.seconds)
+    after = f" after {took}" if job.seconds else ""
+    if job.state == "done":
+        counts = dict((job.result or {}).get("counts", {}))
+        words = f"trained in {took}"
+        if counts:
+            words = (
+                f"trained in {took} on {count_of(counts.get('positives', 0), 'accepted premise')} and "
+                f"{counts.get('negatives', 0):,} rejected, "
+                f"for {count_of(counts.get('queries', 0), 'sentence')}"
+            )
+        st.success(
+            f"**{name}** {label(words)}. Choose it under “Ranked by”."
+            + "".join(f"  \n:material/warning: {label(warning)}" for warning in job.warnings),
+            icon=":material/school:",
+        )
+    elif job.state == "cancelled":
+        by = f" by {label(job.cancelled_by)}" if job.cancelled_by else ""
+        st.info(f"**{name}** was cancelled{by}{after}.", icon=":material/cancel:")
+    else:
+        what = "failed" if job.state == "failed" else "was interrupted"
+        todo = f"  \n**What to do:** {label(job.status.todo)}." if job.status.todo else ""
+        st.error(
+            f"The training of **{name}** {what}{after}: {label(job.status.what or 'unknown reason')}.{todo}",
+            icon=":material/error:",
+        )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if job.resumable:
+            st.button(
+                "Resume",
+                on_click=_try_job,
+                args=(lambda: jobs().resume(job.id), "Not resumed"),
+                key="resume_learning",
+                help="Continues from the last checkpoint, with the decisions as of its start.",
+            )
+        st.page_link(
+            "pages/Models.py",
+            label="Details",
+            icon=":material/monitoring:",
+            query_params={"models_view": "Training", "job": job.id},
+        )
+        st.button(
+            "Dismiss",
+            on_click=_try_job,
+            args=(lambda: jobs().note(job.id), "Not dismissed"),
+            type="tertiary",
+            key="dismiss_learning",
+        )
+
+
+def _open(session: AuthoringSession) -> None:
+    session.screen.dialog = "learn" if session.author is not None else "name"
+
+
+def _use(name: str) -> None:
+    st.session_state["retriever"] = name
+
+
+def _try_job(act: Callable[[], object], failure: str) -> None:
+    """Change a job; show a toast if it fails."""
+    try:
+        act()
+    except EntailError as error:
+        st.toast(label(f"{failure}: {error}"), icon=":material/error:")
+
+
+METHOD, CONFIG = "aeenc", FEW_DECISIONS
+"""Method and settings of the training."""
+
+
+def _close_dialogs() -> None:
+    for screen in st.session_state.get("screens", {}).values():
+        screen.dialog = None
+
+
+@st.dialog("Train on your decisions", width="large", on_dismiss=_close_dialogs)
+def draw_learning_dialog(context: TreeContext, session: AuthoringSession) -> None:
+    """Draw the training data, the name of the new encoder, and Start."""
+    corpus_id = context.summary.corpus_id
+    assert corpus_id is not None
+    busy = next((job for job in learning_jobs(corpus_id) if job.open), None)
+    if busy is not None:
+        st.info(
+            f"**{label(busy.name)}** is already training on these decisions. Wait for it, or cancel it.",
+            icon=":material/hourglass_top:",
+        )
+        return
+    try:
+        lesson = lesson_of(context.shared.log, context.corpus, corpus_id=corpus_id)
+    except EntailError as error:
+        st.error(label(str(error)))
+        return
+    _draw_lesson(lesson, context.corpus.name)
+    missing = lesson.decided.missing(ENOUGH)
+    if missing != Decided():
+        st.info(describe_missing(missing) + " A decision that several trees share counts once.")
+    taken = jobs().names_taken()
+    if ahead := sum(job.open for job in jobs().jobs()):
+        st.info(f"Queued behind {count_of(ahead, 'other training')}.", icon=":material/schedule:")
+    with st.form("learn", border=False):
+        name = st.text_input("Name", value=name_for(context.corpus.name, taken), max_chars=80)
+        st.caption(
+            "Trains a small adapter on MiniLM in seconds to a few minutes. You can keep working or close "
+            "this page."
+        )
+        pressed = st.form_submit_button("Start training", type="primary", disabled=missing != Decided())
+    if pressed:
+        try:
+            start_learning(context, name.strip(), author=session.author or "somebody")
+        except EntailError as error:
+            st.error(label(str(error)))
+            return
+        session.screen.dialog = None
+        st.rerun()
+
+
+def start_learning(context: TreeContext, name: str, *, author: str) -> Job:
+    """Queue a training on the decisions about a corpus.
+
+    Raises:
+        TrainingError: If the name is invalid or taken.
+        JobError: If it cannot be queued.
+    """
+    return jobs().submit(
+        METHOD,
+        CONFIG,
+        {"from_log": context.summary.corpus_id},
+        name=name,
+        by=author,
+        about=f"the decisions on {context.corpus.name}",
+    )
+
+
+def _draw_lesson(lesson: Lesson, corpus_name: str) -> None:
+    counts = lesson.pairs.counts
+    st.markdown(
+        f"From {count_of(lesson.trees, 'tree')} on **{label(corpus_name)}**: "
+        f"{count_of(counts['queries'], 'sentence')} with "
+        f"{count_of(counts['positives'], 'accepted premise')} and {counts['negatives']:,} rejected."
+    )
+    lines = [f"- Left out: {count:,} {reason}." for reason, count in lesson.left_out.items()]
+    if lesson.outside:
+        lines.append(
+            f"- Including {count_of(len(lesson.outside), 'sentence')} that the corpus lacks (conclusions, "
+            f"your own "
+            "statements, retired premises)."
+        )
+    lines.append("- Example trees, imported trees and unseen candidates are not used.")
+    st.markdown("\n".join(lines))
+    with st.expander(f"The {sum(1 for _ in lesson.rows()):,} decisions", expanded=False):
+        st.dataframe(
+            [
+                {"sentence": query, "premise": premise, "decision": what, "in the corpus": inside}
+                for query, premise, what, inside in lesson.rows()
+            ],
+            hide_index=True,
+            height=260,
+        )

@@ -1,0 +1,272 @@
+"""State of the authoring screen in one browser tab, and the commands that change it and the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+import streamlit as st
+
+from entail.errors import ConflictError, EntailError, LockedDatabaseError
+from entail.trees.log.acts import Accept, Act, Evidence, Finish, Reject, Reorder
+from entail.trees.log.event_log import TreeLog
+from entail.trees.log.replay import History
+from entail.trees.log.tree import ROOT
+from entail.trees.log.wording import describe
+from entail.trees.review.commands import PAGE, Command, moved
+from entail.trees.review.proposals import Basis, basis_of
+from entail.trees.review.suggestions import Candidate
+from entail.ui.frame.author import Visitor
+from entail.ui.trees.suggester import LISTS, Listing, Offer
+
+LOCKED = "Not saved: the database is locked by another write. Your input is kept, so try again in a moment."
+"""Notice of an act that finds the database locked."""
+
+
+@dataclass(frozen=True)
+class PendingAct:
+    """Act that waits for a locked database; two are equal if they do the same.
+
+    Attributes:
+        act: The act, or `undo` or `redo`.
+        description: The act in words.
+        run: Tries it, based on the version that its author saw.
+    """
+
+    act: Act | str
+    description: str = field(compare=False)
+    run: Callable[[], History] = field(compare=False)
+
+
+@dataclass
+class Screen:
+    """View of one tree in one browser tab.
+
+    Attributes:
+        tree_id: Tree.
+        selected: Node whose candidates are shown.
+        version: Seq of the version on the screen, on which acts are based.
+        page: Index of the ten candidates shown.
+        furthest: Highest page seen for this node and query; `finish` rejects up to there.
+        query: Search words of the author, None for the node's text.
+        ranks: Identifier of the ranking on the screen, None before the first.
+        collapsed: Nodes whose premises the graph hides.
+        show_rejected: Show rejected premises.
+        dialog: Name of the dialog to open in this run.
+        notice: Reason why the last act failed: (`error`, `conflict`, `locked` or `stale`, message).
+        pending: Acts not saved yet because the database was locked, the oldest first.
+        saved: Time of the last saved act.
+        listing: List shown: retrieved candidates, or the proposals of a scorer.
+        drafts: Node -> basis of the chain drafted for it last.
+    """
+
+    tree_id: str
+    selected: str = ROOT
+    version: int = 0
+    page: int = 0
+    furthest: int = 0
+    query: str | None = None
+    ranks: str | None = None
+    collapsed: frozenset[str] = frozenset()
+    show_rejected: bool = False
+    dialog: str | None = None
+    notice: tuple[str, str] | None = None
+    pending: tuple[PendingAct, ...] = ()
+    saved: datetime | None = None
+    listing: Listing = "retrieved"
+    drafts: dict[str, Basis] = field(default_factory=dict)
+
+    def select(self, node_id: str) -> None:
+        """Show the candidates of another node."""
+        if node_id != self.selected:
+            self.selected, self.page, self.furthest, self.query = node_id, 0, 0, None
+
+    def turn(self, step: int) -> None:
+        """Show the next or previous candidates."""
+        self.page = max(0, self.page + step)
+        self.furthest = max(self.furthest, self.page)
+
+    def rank_by(self, revision: str) -> None:
+        """Return to the first page if the ranking changed.
+
+        The author has not seen the candidates of the new list, so `finish` must not reject them.
+        """
+        if self.ranks not in (None, revision):
+            self.page = self.furthest = 0
+        self.ranks = revision
+
+    def turn_to(self, listing: str) -> None:
+        """Show the list of this name; for an empty name, the next list."""
+        names = list(LISTS)
+        following = names[(names.index(self.listing) + 1) % len(names)]
+        self.listing = next((name for name in names if name == listing), following)
+
+    def search(self, words: str | None) -> None:
+        """Search with the author's words; with the node's text for None."""
+        self.query, self.page, self.furthest = (words or "").strip() or None, 0, 0
+
+
+def screen_of(tree_id: str) -> Screen:
+    """Return this tab's screen for a tree."""
+    screens: dict[str, Screen] = st.session_state.setdefault("screens", {})
+    return screens.setdefault(tree_id, Screen(tree_id))
+
+
+@dataclass(frozen=True)
+class AuthoringSession:
+    """Tree, candidates and log that the commands of the screen work on.
+
+    Attributes:
+        log: Log of the trees.
+        visitor: Author at work.
+        screen: State of the screen.
+        history: Newest version of the tree.
+        shown: Candidates on the screen.
+        looked_at: Candidates from the first up to the furthest page seen.
+        evidence: Evidence of a judgement on them.
+        pool: Unfiltered candidates, where a filter or another order is chosen.
+        offered: Length of the list, None for the whole corpus or while a filter is applied.
+        offer: Proposals of a scorer, where they are shown.
+        proposes: Whether a scorer is available.
+    """
+
+    log: TreeLog
+    visitor: Visitor
+    screen: Screen
+    history: History
+    shown: tuple[Candidate, ...]
+    looked_at: tuple[Candidate, ...]
+    evidence: Evidence | None
+    pool: tuple[Candidate, ...] = ()
+    offered: int | None = None
+    offer: Offer | None = None
+    proposes: bool = False
+
+    @property
+    def author(self) -> str | None:
+        """Name of the author, read when it is needed: the name may be given after the session was loaded."""
+        return self.visitor.name
+
+    @cached_property
+    def is_locked(self) -> bool:
+        """Whether the tree cannot be changed: read-only database, or a team's tree in a demo."""
+        return not self.log.takes_acts(self.screen.tree_id)
+
+    def run(self, command: Command) -> None:
+        """Run a command; the screen's notice has the reason if it fails."""
+        match command.verb:
+            case "select":
+                self.screen.select(command.target)
+            case "page":
+                if command.step < 0 or len(self.shown) == PAGE:
+                    self.screen.turn(command.step)
+            case "dialog":
+                self.screen.dialog = command.target
+            case "toggle":
+                self.screen.show_rejected = not self.screen.show_rejected
+            case "undo" | "redo":
+                self.undo_or_redo(command.verb)
+            case "accept" | "reject":
+                self._judge(command)
+            case "finish":
+                self._finish()
+            case "list" if self.proposes:
+                self.screen.turn_to(command.target)
+            case "draft" if self.proposes:
+                node = self.screen.selected
+                self.screen.drafts[node] = basis_of(self.history.tree, node)
+                self.screen.turn_to("draft")
+            case "reorder":
+                order = moved(self.history.tree, command.target, command.step)
+                parent = self.history.tree.node(command.target).parent
+                if order and parent:
+                    self.act(Reorder(node=parent, order=order), keep=True)
+
+    def act(self, act: Act, *, evidence: Evidence | None = None, keep: bool = False) -> bool:
+        """Write an act to the log; return whether it was saved.
+
+        Args:
+            act: The act.
+            evidence: Evidence of a judgement.
+            keep: Keep the act on the screen for a retry if the database is locked.
+        """
+        author, screen = self.author, self.screen
+        if author is None:
+            screen.dialog = "name"
+            return False
+        base = screen.version
+        return self._try(
+            PendingAct(
+                act,
+                describe(act, self.history.texts),
+                lambda: self.log.act(screen.tree_id, act, author=author, base=base, evidence=evidence),
+            ),
+            keep=keep,
+        )
+
+    def undo_or_redo(self, verb: str) -> bool:
+        """Undo or redo the author's last act; return whether it was saved."""
+        author, screen = self.author, self.screen
+        if author is None:
+            screen.dialog = "name"
+            return False
+        if verb == "undo" and screen.pending and not isinstance(screen.pending[-1].act, str):
+            # The last act was never saved.
+            screen.notice = ("stale", f"Undone before it was saved: {screen.pending[-1].description}.")
+            screen.pending = screen.pending[:-1]
+            return True
+        run = self.log.undo if verb == "undo" else self.log.redo
+        act = PendingAct(verb, f"{verb} of your last act", lambda: run(screen.tree_id, author=author))
+        return self._try(act, keep=True)
+
+    def retry_pending(self) -> None:
+        """Retry the pending acts, the oldest first, up to the first that fails."""
+        for act in self.screen.pending:
+            if not self._try(act, keep=True):
+                return
+
+    def _judge(self, command: Command) -> None:
+        premise = next((c.premise for c in self.shown if c.premise.key == command.target), None)
+        if premise is None:
+            return
+        kind = Accept if command.verb == "accept" else Reject
+        self.act(kind(node=self.screen.selected, premise=premise), evidence=self.evidence, keep=True)
+
+    def _finish(self) -> None:
+        open_ = tuple(c.premise for c in self.looked_at if c.judgement is None and c.in_tree is None)
+        if not open_:
+            reason = (
+                "every candidate shown so far is judged or in the tree. Key n shows more"
+                if self.looked_at
+                else "no candidates are shown"
+            )
+            self.screen.notice = ("stale", f"Nothing to reject: {reason}.")
+            return
+        self.act(Finish(node=self.screen.selected, premises=open_), evidence=self.evidence, keep=True)
+
+    def _try(self, act: PendingAct, *, keep: bool) -> bool:
+        screen = self.screen
+        try:
+            history = act.run()
+        except LockedDatabaseError:
+            if keep and act not in screen.pending:
+                screen.pending += (act,)
+            screen.notice = ("locked", LOCKED)
+            return False
+        except EntailError as error:
+            # After a conflict the author sees the newer version and the change; a retry is based on it.
+            screen.pending = _without(act, screen.pending)
+            screen.notice = ("conflict" if isinstance(error, ConflictError) else "error", str(error))
+            return False
+        screen.pending = _without(act, screen.pending)
+        screen.version, screen.notice = history.seq, None
+        screen.saved = history.events[-1].at
+        if screen.selected not in history.tree.nodes:
+            screen.select(ROOT)
+        return True
+
+
+def _without(act: PendingAct, pending: tuple[PendingAct, ...]) -> tuple[PendingAct, ...]:
+    return tuple(other for other in pending if other != act)

@@ -1,0 +1,248 @@
+"""Proposals of a scorer for a node: the next premise, or a whole chain, computed in the background."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, TypeVar, cast
+
+import streamlit as st
+
+from entail.arcf.scoring.listing import ListedScorer, list_scorers
+from entail.errors import EncoderError
+from entail.trees.log.acts import Proposal
+from entail.trees.review.proposals import (
+    Basis,
+    basis_of,
+    chain_candidates,
+    departures,
+    is_decided,
+    not_proposed,
+    ordered,
+)
+from entail.ui.chains.tasks import GROUNDS, SCORERS, SCORING, make_builder, take_scorer
+from entail.ui.shared.active import sync_with_active
+from entail.ui.shared.resources import WARM_AFTER
+from entail.ui.shared.tasks import Task, TaskGroup, failed, finish
+
+if TYPE_CHECKING:
+    from entail.arcf.chains.next_premise import Draft
+    from entail.arcf.chains.stepwise import Told
+    from entail.arcf.scoring.scorer import Scorer
+    from entail.data.records import Corpus
+    from entail.encoders.cross.pairs import Pair
+    from entail.index.protocol import Floats
+    from entail.progress import ProgressCallback
+    from entail.trees.log.acts import Means
+    from entail.trees.log.tree import Tree
+    from entail.trees.review.suggestions import Candidate
+
+Listing = Literal["retrieved", "next", "draft"]
+"""List of candidates: retrieved, or proposed by a scorer by either means."""
+
+LISTS: Mapping[Listing, str] = {"retrieved": "Retrieved", "next": "Next premise", "draft": "Chain"}
+
+BY_KEY = "proposed_by"
+"""Widget key of the choice of scorer."""
+
+POOL = 60
+"""Candidates to re-rank, and neighbours of each sentence of a chain."""
+
+WAIT = 0.15
+"""Seconds that a page waits for proposals before it shows progress."""
+
+LOADING = TaskGroup("suggesters", failure="the scorer could not be loaded")
+"""Scorers loaded in the background of the Trees page."""
+
+_PROPOSALS = TaskGroup("proposals", failure="the proposals could not be made")
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Proposals of a scorer for a node in one run of the page.
+
+    Attributes:
+        means: `next` or `draft`.
+        task: Task that makes them, None if no chain was requested.
+        retry: Returns the task again, started if it could not be started before.
+        candidates: Proposals, the best or the first of the chain first; empty while they are computed.
+        proposal: Record of their origin for the log.
+        scores: Scores of `next`.
+        draft: Chain of `draft`.
+        changes: Differences between the tree and the basis of the draft.
+        undecided: Number of proposals without a judgement.
+    """
+
+    means: Means
+    task: Task[Told] | Task[Draft] | None = None
+    retry: Callable[[], Task[Told] | Task[Draft]] | None = field(default=None, repr=False)
+    candidates: tuple[Candidate, ...] = ()
+    proposal: Proposal | None = None
+    scores: Told | None = None
+    draft: Draft | None = None
+    changes: tuple[str, ...] = ()
+    undecided: int = 0
+
+
+@dataclass(frozen=True)
+class Suggester:
+    """Scorer of chains in one run of the page.
+
+    Attributes:
+        listed: Scorer.
+        names: Scorers that can be chosen, the active one first.
+    """
+
+    listed: ListedScorer
+    names: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the scorer."""
+        return self.listed.name
+
+    @property
+    def scorer(self) -> Scorer | None:
+        """Scorer, None if it is not in memory."""
+        loading = LOADING.peek(self._key)
+        return cast("Scorer | None", loading.value) if loading is not None else None
+
+    def start_loading(self) -> None:
+        """Start to load the scorer in the background; call it after the page is drawn."""
+        if LOADING.peek(self._key) is None:
+            LOADING.get_or_start(self._key, self._load, wait=0)
+
+    def retry(self) -> None:
+        """Drop the failed tasks, so that they start again."""
+        for group in (LOADING, _PROPOSALS, SCORERS, GROUNDS):
+            group.drop_failed()
+
+    def next(self, basis: Basis, candidates: Sequence[str], *, wait: float = 0) -> Task[Told]:
+        """Return the task that scores each candidate as the next premise.
+
+        An empty task is returned, and nothing is started, while the scorer is loading.
+        """
+
+        def make(scorer: Scorer, report: ProgressCallback) -> Told:
+            from entail.arcf.chains.next_premise import score_next
+
+            with SCORING:
+                return score_next(scorer, basis.sentence, basis.accepted, candidates)
+
+        return self._start(("next", basis.sentence, basis.accepted, tuple(candidates)), make, wait=wait)
+
+    def draft(self, basis: Basis, corpus: Corpus, *, wait: float = 0) -> Task[Draft]:
+        """Return the task that drafts a chain from the accepted premises."""
+
+        def make(scorer: Scorer, report: ProgressCallback) -> Draft:
+            from entail.arcf.chains.next_premise import draft_chain
+            from entail.arcf.chains.stepwise import ScoredSteps, corpus_facts
+
+            builder = make_builder(corpus_facts(corpus), scorer, k=POOL)
+
+            def score(pairs: Sequence[Pair]) -> Floats:
+                with SCORING:  # one step at a time, so that other tasks are served in between
+                    return scorer.pairs.score(pairs)
+
+            return draft_chain(
+                basis.sentence,
+                basis.accepted,
+                cast(ScoredSteps, builder.steps),
+                builder.around,
+                never=not_proposed(basis, corpus),
+                score=score,
+                progress=report,
+            )
+
+        return self._start(("draft", basis, corpus.hash), make, wait=wait)
+
+    def offer_next(self, tree: Tree, node_id: str, pool: Sequence[Candidate], *, among: str) -> Offer:
+        """Return the candidates of a retriever, re-ranked as next premises.
+
+        Args:
+            tree: Tree.
+            node_id: Node.
+            pool: Top candidates of the retriever that are not below the node.
+            among: Revision of the retriever.
+        """
+        basis, texts = basis_of(tree, node_id), [candidate.premise.text for candidate in pool]
+        task = self.next(basis, texts, wait=WAIT)
+        offer = Offer("next", task, lambda: self.next(basis, texts))
+        if task.value is None:
+            return offer
+        ranked = ordered(pool, task.value.scores)
+        made = Proposal(means="next", after=basis.after, k=len(pool), among=among)
+        return replace(offer, candidates=ranked, proposal=made, scores=task.value)
+
+    def offer_draft(self, tree: Tree, node_id: str, corpus: Corpus, basis: Basis | None) -> Offer:
+        """Return the chain drafted for a node, with the current judgements of its premises.
+
+        Args:
+            tree: Tree.
+            node_id: Node.
+            corpus: Corpus of the tree.
+            basis: Basis of the chain, None if none was requested.
+        """
+        if basis is None:
+            return Offer("draft")
+        task = self.draft(basis, corpus, wait=WAIT)
+        offer = Offer("draft", task, lambda: self.draft(basis, corpus))
+        if task.value is None:
+            return offer
+        chain = chain_candidates(tree, node_id, corpus, task.value.facts, task.value.scores)
+        return replace(
+            offer,
+            candidates=chain,
+            proposal=Proposal(means="draft", after=basis.after, k=POOL),
+            draft=task.value,
+            changes=departures(basis, tree, node_id, chain),
+            undecided=sum(not is_decided(candidate, tree, node_id) for candidate in chain),
+        )
+
+    @property
+    def _key(self) -> tuple[str, str, str]:
+        return ("suggester", self.listed.name, self.listed.stamp)
+
+    def _start(
+        self, what: Hashable, make: Callable[[Scorer, ProgressCallback], _Value], *, wait: float
+    ) -> Task[_Value]:
+        loading = LOADING.peek(self._key)
+        if loading is None or not loading.done.is_set():
+            return Task()
+        if loading.value is None:
+            return failed(loading.error or EncoderError(f"{self.name} could not be loaded"))
+        scorer = cast("Scorer", loading.value)
+        key = (scorer.revision, what)
+        previous = _PROPOSALS.peek(key)
+        if previous is not None and previous.error is not None:
+            return failed(previous.error)  # a failed task is retried by hand only
+        return _PROPOSALS.get_or_start(key, lambda report: make(scorer, report), wait=wait)
+
+    def _load(self, report: ProgressCallback) -> Scorer:
+        from entail.arcf.chains.next_premise import score_next
+
+        time.sleep(WARM_AFTER)
+        scorer = finish(take_scorer(self.listed, wait=0))
+        with SCORING:
+            score_next(scorer, "a text", (), ["another"])  # the first text is the slowest
+        return scorer
+
+
+def current_suggester() -> Suggester | None:
+    """Return the session's scorer of chains; None if none is available.
+
+    A scorer trained on single facts is not offered: it ignores the accepted premises.
+    """
+    usable = {one.name: one for one in list_scorers() if one.problem is None and one.form.scheme == "arcf"}
+    if not usable:
+        return None
+    usual = sync_with_active("chains", BY_KEY, usable)
+    by = st.session_state.get(BY_KEY)
+    if by is not None and by not in usable:  # the scorer was removed
+        del st.session_state[BY_KEY]
+        by = None
+    names = sorted(usable, key=lambda name: name != usual)
+    return Suggester(usable[by or names[0]], tuple(names))

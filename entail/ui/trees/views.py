@@ -1,0 +1,182 @@
+"""Graph, outline, history and exports of a tree, and the two panes of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+import streamlit as st
+
+from entail.data.records import Corpus
+from entail.trees.log.acts import Evidence, Redo, Undo
+from entail.trees.log.replay import History
+from entail.trees.review.provenance import grounds
+from entail.ui.components.graph import GraphEvent, draw_graph
+from entail.ui.components.outline import OutlineEvent, draw_outline
+from entail.ui.frame.author import with_mark
+from entail.ui.shared.resources import Workspace, retriever_name, revisions
+from entail.ui.shared.text import label
+from entail.ui.trees.screen import AuthoringSession, Screen
+
+
+def draw_view(view: str, shared: Workspace, session: AuthoringSession) -> None:
+    """Draw the view of this name."""
+    screen, tree = session.screen, session.history.tree
+    if view == "History":
+        draw_history(session.history, shared.log.evidence(screen.tree_id))
+        return
+    st.toggle(
+        f"Show rejected premises ({len(tree.rejected(screen.selected))} here)",
+        value=screen.show_rejected,
+        key=f"rejected-{screen.tree_id}-{screen.show_rejected}",
+        on_change=_toggle,
+        args=(screen,),
+        help="Key v. Violet, with dotted edges.",
+    )
+    if view == "Outline":
+        draw_outline(
+            tree,
+            selected=screen.selected,
+            collapsed=screen.collapsed,
+            show_rejected=screen.show_rejected,
+            key=f"outline-{screen.tree_id}",
+            on_event=lambda event: apply_event(screen, event),
+        )
+    else:
+        draw_graph(
+            tree,
+            selected=screen.selected,
+            collapsed=screen.collapsed,
+            show_rejected=screen.show_rejected,
+            key=f"graph-{screen.tree_id}",
+            height=640,
+            on_event=lambda event: apply_event(screen, event),
+        )
+
+
+def _toggle(screen: Screen) -> None:
+    screen.show_rejected = not screen.show_rejected
+
+
+def apply_event(screen: Screen, event: GraphEvent | OutlineEvent) -> None:
+    """Apply an event of the graph or the outline to the screen, which both share.
+
+    A click selects. A double click selects and expands. A toggle collapses or expands; the outline names
+    which.
+    """
+    if event.kind in ("select", "open"):
+        screen.select(event.node)
+    if event.kind in ("open", "expand"):
+        screen.collapsed -= {event.node}
+    elif event.kind == "collapse":
+        screen.collapsed |= {event.node}
+    elif event.kind == "toggle":
+        screen.collapsed ^= {event.node}
+
+
+_LONGEST = 100
+
+
+def draw_history(history: History, evidence: Mapping[int, Evidence]) -> None:
+    """Draw the last hundred events with the ranking behind each judgement; undone acts are struck through."""
+    available = revisions()
+    for event in reversed(history.events[-_LONGEST:]):
+        words = label(history.describe(event))
+        if event.seq in history.out_of_force and not isinstance(event.act, Undo | Redo):
+            words = f"~~{words}~~ (undone)"
+        shown = evidence.get(event.seq)
+        ranking = (
+            f"  \n:gray[{label(grounds(event.act, shown, available, called=retriever_name))}]"
+            if shown
+            else ""
+        )
+        st.markdown(
+            f":gray[{event.seq} · {event.at:%d %b %H:%M:%S}] "
+            f"{with_mark(event.author, verified=event.verified)}  {words}{ranking}"
+        )
+    if len(history.events) > _LONGEST:
+        st.caption(f"{len(history.events) - _LONGEST} older acts are in the log and in every backup.")
+
+
+def draw_export(shared: Workspace, session: AuthoringSession, corpus: Corpus) -> None:
+    """Draw the download buttons; a file is made when its button is pressed."""
+    tree_id = session.screen.tree_id
+    with st.popover("Export", icon=":material/download:"):
+        for name, suffix, mime, make in _formats(shared, session, corpus):
+            st.download_button(
+                name,
+                data=make,
+                file_name=f"tree-{tree_id}{suffix}",
+                mime=mime,
+                key=f"export-{tree_id}-{suffix}",
+                on_click="ignore",
+                width="stretch",
+            )
+
+
+def _formats(
+    shared: Workspace, session: AuthoringSession, corpus: Corpus
+) -> list[tuple[str, str, str, Callable[[], str | bytes]]]:
+    from entail.trees import formats
+
+    tree, tree_id, history = session.history.tree, session.screen.tree_id, session.history
+    return [
+        (
+            "EntailmentBank JSONL",
+            ".jsonl",
+            "application/jsonl",
+            lambda: formats.to_jsonl([tree], corpus=corpus),
+        ),
+        ("Web page (HTML)", ".html", "text/html", lambda: formats.to_html(tree)),
+        ("Picture (SVG)", ".svg", "image/svg+xml", lambda: formats.to_svg(tree)),
+        ("GraphML", ".graphml", "application/xml", lambda: formats.to_graphml(tree)),
+        ("Graphviz (DOT)", ".dot", "text/vnd.graphviz", lambda: formats.to_dot(tree)),
+        (
+            "Judged pairs (CSV)",
+            ".csv",
+            "text/csv",
+            lambda: formats.to_judged_csv({tree_id: (history, shared.log.evidence(tree_id))}),
+        ),
+    ]
+
+
+PANES = ("Candidates", "Tree")
+"""Panes, of which a narrow screen shows one at a time."""
+
+NARROW = 640
+"""Width in pixels up to which Streamlit stacks columns."""
+
+_STYLE = """
+<style>
+  @media (min-width: {above}px) {{ .st-key-panes-switch {{ display: none; }} }}
+  @media (max-width: {narrow}px) {{
+    /* The toolbar first, which both panes need. */
+    .st-key-panes [data-testid="stColumn"]:has(.st-key-tools) {{ order: -1; }}
+    /* Hidden, but with a size: a graph without one cannot fit itself. */
+    {hidden} {{ position: absolute; width: 100%; height: 0; overflow: hidden; visibility: hidden; }}
+  }}
+</style>
+"""
+_PARTS = {"Candidates": (".st-key-candidates",), "Tree": (".st-key-tree-head", ".st-key-tree-body")}
+
+
+@contextmanager
+def panes() -> Iterator[None]:
+    """Lay out the two panes, with a switch between them on narrow screens.
+
+    The containers inside have the keys `candidates`, `tree-head`, `tools` and `tree-body`.
+    """
+    with st.container(key="panes-switch"):
+        shown = st.segmented_control(
+            "Show",
+            PANES,
+            default=PANES[0],
+            required=True,
+            key="pane",
+            label_visibility="collapsed",
+            width="stretch",
+        )
+    hidden = ", ".join(part for name in PANES if name != shown for part in _PARTS[name])
+    st.html(_STYLE.format(narrow=NARROW, above=NARROW + 1, hidden=hidden))
+    with st.container(key="panes"):
+        yield

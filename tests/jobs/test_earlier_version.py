@@ -1,0 +1,62 @@
+"""Job folders, uploaded files and the queue, as an earlier version wrote them."""
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from entail.evaluation.retrieval.paired import PairedComparison
+from entail.jobs.candidates import candidates
+from entail.jobs.jobs import Jobs
+from entail.jobs.record import Job
+
+EARLIER = Path(__file__).parents[1] / "fixtures" / "installation" / "jobs"
+
+
+def test_jobs_and_queue_of_an_earlier_version_open(jobs: Jobs, run: Callable[[Job], Job]) -> None:
+    shutil.copytree(EARLIER, jobs.folder, ignore=shutil.ignore_patterns("*.sql"))
+    database = sqlite3.connect(jobs.folder / "queue.db")
+    database.executescript((EARLIER / "queue.sql").read_text(encoding="utf-8"))
+    database.close()
+    found = {job.name: job for job in jobs.jobs()}
+    assert {name: (job.state, job.status.ending) for name, job in found.items()} == {
+        "done": ("done", None),
+        "failed": ("failed", "diverged"),
+        "cancelled": ("cancelled", "cancelled"),
+        "stopped": ("interrupted", "killed"),
+        "waiting": ("queued", None),
+    }
+    assert jobs.unreadable() == {}
+    assert found["cancelled"].cancelled_by == "Bob"
+    assert jobs.queue.waiting()[-1] == found["waiting"].id
+    done = found["done"]
+    assert done.warnings == ("it only wanders",)
+    assert done.evaluation is not None
+    assert PairedComparison.from_json(done.evaluation).verdict == "better"
+    assert [candidate.name for candidate in candidates(jobs)] == ["done"]
+    steps = [event["step"] for event in jobs.list_events(done.id) if event["kind"] == "step"]
+    assert steps[-1] == 5
+    assert "DivergedError" in jobs.log_tail(found["failed"].id)
+    assert run(found["waiting"]).state == "done"
+    # It continues from the checkpoint of the earlier version.
+    resumed = jobs.resume(found["stopped"].id)
+    assert resumed.status.attempt == 1
+    spec = jobs.folder_of(resumed.id).path / "spec.json"
+    spec.write_text(spec.read_text(encoding="utf-8").replace("killed", "none"), encoding="utf-8")
+    jobs = Jobs()
+    ended = run(jobs.job(resumed.id))
+    assert (ended.state, ended.status.attempt) == ("done", 2)
+    assert ended.result is not None
+    assert ended.result["begun_at"] == 2
+
+
+def test_a_task_in_the_queue_reaches_a_worker_of_this_version(jobs: Jobs) -> None:
+    jobs.folder.mkdir(parents=True)
+    database = sqlite3.connect(jobs.folder / "queue.db")
+    database.executescript((EARLIER / "queue.sql").read_text(encoding="utf-8"))
+    database.close()
+    ids: list[str] = []
+    jobs.queue.consumer(ids.append, jobs=1)
+    while (task := jobs.queue.huey.dequeue()) is not None:
+        jobs.queue.huey.execute(task)
+    assert sorted(ids) == sorted(path.name for path in EARLIER.glob("2*"))

@@ -1,0 +1,294 @@
+"""One pointer a corpus: moved in one move, seen by everybody, taken back."""
+
+import json
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from entail.encoders.catalogue import EncoderEntry
+from entail.errors import PromotionError, UnknownEncoderError
+from entail.evaluation.retrieval.paired import PairedComparison
+from entail.registry import (
+    Active,
+    active,
+    current_pointer,
+    history,
+    list_moves,
+    list_pointers,
+    lookup,
+    promote,
+    promotion,
+    roll_back,
+    rollback_target,
+)
+from entail.registry.pointers import append_move, locked_moves
+from entail.statistics.paired import PairedDifference
+
+PACKAGED = "minilm"
+
+
+def make(folder: Path, seed: int) -> Path:
+    folder.mkdir(exist_ok=True)
+    weights = np.random.default_rng(seed).normal(size=4).astype(np.float32)
+    save_file({"weights": weights}, folder / "model.safetensors")
+    (folder / "config.json").write_text('{"hidden_size": 4}', encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "models"))
+    (tmp_path / "models").mkdir()
+    for seed, name in enumerate(("one", "two", "three")):
+        make(tmp_path / "models" / name, seed)
+    return tmp_path / "models"
+
+
+def put(name: str, corpus: str | None = None) -> Any:
+    return promote(name, by="Ann", corpus=corpus, anyway=True)
+
+
+def compared(candidate: str, now: Active, *, low: float, high: float) -> PairedComparison:
+    from entail.encoders.catalogue import resolve
+
+    difference = PairedDifference(0.5, 0.5 + (low + high) / 2, low, high, 0.01, 6, 4, 10)
+    return PairedComparison(
+        str(resolve(candidate).revision), now.revision, "dev", "0" * 12, "MAP", {"MAP": difference}
+    )
+
+
+def test_at_first_the_packaged_encoder_is_active() -> None:
+    assert (active().encoder, active("sky").encoder, active().number) == (PACKAGED, PACKAGED, 0)
+    assert active().entry().name == PACKAGED
+    assert (history(), list_pointers()) == ((), ())
+
+
+def test_encoder_and_premise_vectors_are_named_together() -> None:
+    pointer = put("one")
+    now = active()
+    assert now.revision == now.premise_revision == now.entry().revision == pointer.revision
+    assert now.revision.startswith("one@")
+    assert (pointer.number, pointer.by, pointer.corpus) == (1, "Ann", None)
+
+
+def test_an_adapter_on_the_query_tower_keeps_its_base_s_premise_vectors(models: Path) -> None:
+    folder = make(models / "single", 9)
+    (folder / "model.safetensors").rename(folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text("{}", encoding="utf-8")
+    (folder / "entail.json").write_text('{"base": "one", "towers": "single"}', encoding="utf-8")
+    put("single")
+    put("one", "sky")
+    assert active().revision != active("sky").revision
+    assert active().premise_revision == active("sky").premise_revision
+
+
+def test_a_corpus_has_its_own_or_follows_the_one_for_all() -> None:
+    put("one")
+    put("two", "sky")
+    assert [active(name).encoder for name in (None, "sky", "sea")] == ["one", "two", "one"]
+    put("three")
+    assert [active(name).encoder for name in (None, "sky", "sea")] == ["three", "two", "three"]
+    assert [(p.corpus, p.encoder) for p in list_pointers()] == [(None, "three"), ("sky", "two")]
+    roll_back("sky", by="Bob")
+    assert active("sky").encoder == "three"
+
+
+def test_back_and_further_back_and_forth_again() -> None:
+    for name in ("one", "two", "three"):
+        put(name)
+    assert roll_back(by="Bob").encoder == "two"
+    assert roll_back(by="Bob").encoder == "one"
+    put("three")
+    assert roll_back(by="Bob").encoder == "one"
+    assert roll_back(by="Bob").encoder is None
+    assert active().encoder == PACKAGED
+    with pytest.raises(PromotionError, match="found none"):
+        roll_back(by="Bob")
+    moves = history()
+    assert [move.number for move in moves] == list(range(8, 0, -1))
+    assert [move.rolled_back for move in moves] == [7, 6, None, 4, 3, None, None, None]
+    assert {move.by for move in moves if move.rolled_back} == {"Bob"}
+
+
+def test_another_process_promotes_and_this_one_sees_it() -> None:
+    put("one")
+    assert active().encoder == "one"
+    code = "from entail.registry import promote; promote('two', by='Cy', anyway=True)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    assert (active().encoder, active().number) == ("two", 2)
+    assert history()[0].by == "Cy"
+
+
+def test_of_many_at_once_none_is_lost() -> None:
+    movers = [threading.Thread(target=put, args=(name,)) for name in ("one", "two", "three") * 3]
+    for mover in movers:
+        mover.start()
+    for mover in movers:
+        mover.join()
+    moves = history()
+    assert [move.number for move in moves] == list(range(9, 0, -1))
+    assert [move.previous for move in moves] == list(range(8, -1, -1))
+
+
+def test_what_was_not_compared_or_does_worse_is_refused() -> None:
+    with pytest.raises(PromotionError, match="found none"):
+        promote("one", by="Ann")
+    worse = compared("one", active(), low=-0.3, high=-0.1)
+    with pytest.raises(PromotionError, match="worse"):
+        promote("one", by="Ann", evaluation=worse)
+    assert active().encoder == PACKAGED
+    assert promote("one", by="Ann", evaluation=worse, anyway=True).evaluation == worse.to_json()
+
+
+def test_figures_count_beside_what_is_active_now() -> None:
+    good = compared("two", active(), low=-0.1, high=0.2)
+    put("one")
+    with pytest.raises(PromotionError, match=r"found (one|two)@"):
+        promote("two", by="Ann", evaluation=good)
+    with pytest.raises(PromotionError, match=r"found (one|two)@"):
+        promote("three", by="Ann", evaluation=compared("two", active(), low=0, high=1))
+    assert promote("two", by="Ann", evaluation=compared("two", active(), low=-0.1, high=0.2)).number == 2
+    told = history()[0].evaluation
+    assert told is not None
+    assert PairedComparison.from_json(told).verdict == "not different"
+
+
+def test_what_is_gone_or_another_by_now_is_not_gone_back_to(models: Path) -> None:
+    put("one")
+    put("two")
+    make(models / "one", 77)
+    with pytest.raises(PromotionError, match="changed since"):
+        roll_back(by="Bob")
+    for file in (models / "one").iterdir():
+        file.unlink()
+    (models / "one").rmdir()
+    with pytest.raises(PromotionError, match="not available any more"):
+        roll_back(by="Bob")
+    assert active().encoder == "two"
+    make(models / "two", 78)
+    with pytest.raises(PromotionError, match="as promoted"):
+        active().entry()
+
+
+def test_an_unknown_encoder_is_not_promoted() -> None:
+    with pytest.raises(UnknownEncoderError):
+        put("four")
+
+
+def test_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put("one")
+    before = (tmp_path / "data" / "active.json").read_bytes()
+
+    def full(self: Path, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(PromotionError, match="No space left"):
+        put("two")
+    monkeypatch.undo()
+    assert (tmp_path / "data" / "active.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"format": 9, "moves": []}', '{"format": 1, "moves": [{}]}'])
+def test_a_damaged_file_is_an_error_in_words(tmp_path: Path, content: str) -> None:
+    put("one")
+    (tmp_path / "data" / "active.json").write_text(content, encoding="utf-8")
+    with pytest.raises(PromotionError, match="backup"):
+        active()
+
+
+def test_of_json_s_types() -> None:
+    put("one", "sky")
+    told = json.loads(json.dumps(active("sky").to_json()))
+    assert told["pointer"]["corpus"] == "sky"
+    assert replace(active("sky"), pointer=None).number == 0
+
+
+def test_who_decided_on_what_is_no_more_active_is_refused() -> None:
+    put("one")
+    seen = active().number
+    put("two")
+    with pytest.raises(PromotionError, match="meanwhile"):
+        promote("three", by="Bob", anyway=True, number=seen)
+    with pytest.raises(PromotionError, match="meanwhile"):
+        roll_back(by="Bob", number=seen)
+    assert active().encoder == "two"
+    assert roll_back(by="Bob", number=active().number).encoder == "one"
+    put("one", "sky")
+    assert promote("three", by="Bob", corpus="sea", anyway=True, number=active("sea").number).corpus == "sea"
+
+
+def test_a_comparison_on_what_was_learnt_by_heart_is_none() -> None:
+    good = compared("one", active(), low=0.1, high=0.3)
+    with pytest.raises(PromotionError, match="trained on 10"):
+        promote("one", by="Ann", evaluation=replace(good, seen=10))
+    assert promote("one", by="Ann", evaluation=good).number == 1
+
+
+def test_a_hub_id_is_pinned_to_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fetched(entry: EncoderEntry) -> EncoderEntry:
+        return replace(entry, revision=f"{entry.name.partition('@')[0]}@abc")
+
+    monkeypatch.setattr(promotion, "fetch", fetched)
+    monkeypatch.setattr(lookup, "fetch", fetched)
+    pointer = put("org/model")
+    assert (pointer.encoder, pointer.revision) == ("org/model@abc", "org/model@abc")
+    put("one")
+    monkeypatch.setattr(lookup, "fetch", None)  # nobody waits for the network
+    roll_back(by="Bob")
+    active().check()
+    assert active().encoder == "org/model@abc"
+
+
+def test_what_lies_beneath_a_pointer_is_what_a_roll_back_restores() -> None:
+    first, second = put("one"), put("two")
+    assert rollback_target(first) is None
+    assert rollback_target(second) == first
+    back = roll_back(by="Bob")
+    assert rollback_target(back) is None
+    own = put("three", "sky")
+    assert rollback_target(own) is None
+    assert [move.number for move in list_moves("retriever")] == [4, 3, 2, 1]
+
+
+def test_pointers_of_other_roles_stand_in_the_same_file_and_are_nobodys_ranking(tmp_path: Path) -> None:
+    first = put("one")
+    file = tmp_path / "data" / "active.json"
+    assert '"role"' not in file.read_text(encoding="utf-8"), "a file of retrievers is what it always was"
+    with locked_moves() as moves:
+        append_move(moves, replace(first, number=2, encoder="gauss", role="direction"))
+    assert (active().encoder, [move.number for move in list_moves("retriever")]) == ("one", [1])
+    assert (history(), list_pointers()) == ((first,), (first,))
+    assert put("two").number == 3, "numbers are those of all moves"
+    assert roll_back(by="Bob").encoder == "one"
+    assert current_pointer(role="direction") == replace(first, number=2, encoder="gauss", role="direction")
+    file.write_text(file.read_text(encoding="utf-8").replace("direction", "cooking"), encoding="utf-8")
+    with pytest.raises(PromotionError, match="cooking"):
+        active()
+
+
+def test_a_file_of_an_earlier_version_opens_and_is_continued(tmp_path: Path) -> None:
+    earlier = Path(__file__).parents[1] / "fixtures" / "installation" / "active.json"
+    file = tmp_path / "data" / "active.json"
+    file.parent.mkdir()
+    file.write_bytes(earlier.read_bytes())
+    assert [active(name).encoder for name in (None, "sky", "sea")] == ["two", "three", "two"]
+    assert current_pointer("sea") is None
+    directions, chains = current_pointer(role="direction"), current_pointer(role="chains")
+    assert directions is not None
+    assert chains is not None
+    assert (directions.encoder, chains.encoder) == ("gauss", "scorer")
+    assert [move.number for move in history("sea")] == [9, 8]
+    assert roll_back(by="Bob").encoder == "one"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    assert content["format"] == 1
+    assert content["moves"][:-1] == json.loads(earlier.read_text(encoding="utf-8"))["moves"]
+    assert set(content["moves"][-1]) == set(content["moves"][0])

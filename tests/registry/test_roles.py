@@ -1,0 +1,259 @@
+"""What tells directions and what builds chains: promoted, taken back, replaced where it cannot be used."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.errors import EncoderError, PromotionError, UnknownEncoderError
+from entail.evaluation.retrieval.paired import PairedComparison
+from entail.registry import (
+    active,
+    active_name,
+    history,
+    list_usable,
+    promote,
+    require_no_worse,
+    role_of,
+    roll_back,
+)
+from entail.statistics.paired import PairedDifference
+from entail.training.cards.card_metrics import OWN_DEV, compare_cards
+
+Scorer = Callable[..., Path]
+
+
+@pytest.fixture
+def two(gaussian: str, tiny_home: Path) -> tuple[str, str]:
+    """Two encoders of Gaussians, one of them as if it shipped."""
+    shutil.copytree(tiny_home / gaussian, tiny_home / "gausscse-minilm")
+    return "gausscse-minilm", gaussian
+
+
+def tell(folder: Path, figures: Mapping[str, Any]) -> None:
+    told = json.loads((folder / "entail.json").read_text(encoding="utf-8"))
+    (folder / "entail.json").write_text(json.dumps(told | {"figures": figures}), encoding="utf-8")
+
+
+def pairs(accuracy: float, *, data: str = "SNLI-dev", n: int = 100) -> dict[str, Any]:
+    asked = {"data": data, "question": "direction", "n": n, "accuracy": accuracy, "longer": [accuracy, 9]}
+    return {
+        "measured_pairs": [{"source": "s", "sets": [asked]}],
+        "dev": {"direction": accuracy, "AUPRC": 0.5},
+    }
+
+
+def chains(value: float, **told: Any) -> dict[str, Any]:
+    return {"MAP": value, "questions": 100, "source": "dev.tsv", "k": 60} | told
+
+
+def ranked(value: float, *, method: str = "arcf", digest: str = "a1", **settings: str) -> dict[str, Any]:
+    """What `entail card --results` writes of a scorer."""
+    one = {"source": "s", "method": method, "data": "ours.tsv", "digest": digest, "questions": 9, "facts": 40}
+    return one | {"map": value, "interval": [value, value], "settings": {"k": "60"} | settings}
+
+
+def put(name: str) -> Any:
+    return promote(name, by="Ann", anyway=True)
+
+
+def test_what_it_is_says_what_it_is_for(two: tuple[str, str], scorer_folder: Scorer, tiny_home: Path) -> None:
+    scorer_folder("chain")
+    scorer_folder("lonely", scheme="single-fact")
+    judge = scorer_folder("judge")
+    (judge / "entail.json").write_text('{"method": "judge", "base": "tiny", "judge": {"a": 1}}', "utf-8")
+    assert [role_of(name) for name in ("tiny", two[1], "chain", "models/chain")] == [
+        *("retriever", "direction", "chains", "chains")
+    ]
+    with pytest.raises(PromotionError, match="found a judge of entailment"):
+        role_of("judge")
+    with pytest.raises(PromotionError, match="learnt on single facts"):
+        put("lonely")
+    with pytest.raises(UnknownEncoderError):
+        put("nobody")
+    with pytest.raises(PromotionError, match="all corpora"):
+        promote(two[1], by="Ann", corpus="sky", anyway=True)
+    assert list(list_usable("chains")) == ["chain"]
+
+
+def test_what_ships_is_in_use_until_something_is_promoted_and_again_when_it_is_taken_back(
+    two: tuple[str, str], scorer_folder: Scorer
+) -> None:
+    shipped, mine = two
+    assert (active(role="direction").encoder, active(role="direction").number) == (shipped, 0)
+    assert active(role="chains").encoder == ""
+    scorer_folder("a-chain")
+    scorer_folder("arcf-minilm")
+    assert active(role="chains").encoder == "arcf-minilm"
+    pointer = put(mine)
+    now = active(role="direction")
+    assert (now.encoder, now.revision, now.number, now.notice) == (mine, pointer.revision, 1, None)
+    assert (pointer.role, pointer.by, pointer.premise_revision) == ("direction", "Ann", "")
+    put("a-chain")
+    promote("tiny", by="Ann", anyway=True)
+    assert (active(role="chains").encoder, active(role="direction").encoder, active().encoder) == (
+        "a-chain",
+        mine,
+        "tiny",
+    )
+    assert active_name("direction", [shipped, mine]) == mine
+    assert active_name("direction", [shipped]) == shipped
+    assert active_name("chains", ["x", "arcf-minilm"]) == "arcf-minilm"
+    put(shipped)
+    assert roll_back(role="direction", by="Bob").encoder == mine
+    assert roll_back(role="direction", by="Bob").encoder is None
+    assert active(role="direction").encoder == shipped
+    with pytest.raises(PromotionError, match="found none"):
+        roll_back(role="direction", by="Bob")
+    assert active(role="chains").encoder == "a-chain", "the other role stays"
+    assert [move.rolled_back for move in history(role="direction")] == [5, 4, None, None]
+    assert active().encoder == "tiny"
+
+
+def test_who_decided_on_what_is_no_more_in_use_is_refused(two: tuple[str, str]) -> None:
+    put(two[1])
+    with pytest.raises(PromotionError, match="meanwhile"):
+        promote(two[0], by="Bob", anyway=True, number=0)
+    with pytest.raises(PromotionError, match="meanwhile"):
+        roll_back(role="direction", by="Bob", number=7)
+    assert roll_back(role="direction", by="Bob", number=1).encoder is None
+
+
+def test_what_is_gone_or_damaged_gives_way_to_what_ships_with_a_notice(
+    two: tuple[str, str],
+    scorer_folder: Scorer,
+    tiny_home: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shipped, mine = two
+    put(mine)
+    weights = next((tiny_home / mine).glob("*.safetensors"))
+    weights.write_bytes(weights.read_bytes() + b"x")
+    now = active(role="direction")
+    assert (now.encoder, now.number) == (shipped, 1)
+    assert "mine@" in str(now.notice)
+    assert "entail promote --back --role direction" in str(now.notice)
+    (tiny_home / mine / "entail.json").write_text("{", encoding="utf-8")
+    assert "expected JSON" in str(active(role="direction").notice)
+    for _ in range(2):
+        assert active_name("direction", [mine, shipped]) == shipped
+    assert sum("cannot be used" in record.message for record in caplog.records) == 1, "said once, not always"
+    shutil.rmtree(tiny_home / mine)
+    assert "cannot be used: its folder is gone" in str(active(role="direction").notice)
+    roll_back(role="direction", by="Bob")
+    assert active(role="direction").notice is None
+
+    scorer_folder("chain")
+    put("chain")
+    (tiny_home / "chain" / "head.safetensors").unlink()
+    assert active(role="chains").encoder == ""
+    assert "nothing is active" in str(active(role="chains").notice)
+    scorer_folder("arcf-minilm")
+    shutil.rmtree(tiny_home / "chain")
+    scorer_folder("chain", base="nobody")
+    now = active(role="chains")
+    assert (now.encoder, "or its base is gone" in str(now.notice)) == ("arcf-minilm", True)
+    (tmp_path / "data" / "active.json").write_text("{", encoding="utf-8")
+    now = active(role="chains")
+    assert (now.encoder, "backup" in str(now.notice)) == ("arcf-minilm", True)
+    assert active_name("chains", ["arcf-minilm"]) == "arcf-minilm"
+
+
+def test_what_is_no_folder_here_or_not_whole_is_not_promoted(
+    two: tuple[str, str], scorer_folder: Scorer, tiny_home: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(tiny_home / two[1], tmp_path / "elsewhere")
+    with pytest.raises(PromotionError, match="expected the name of a folder under models/"):
+        put(str(tmp_path / "elsewhere"))
+    scorer_folder("chain", base="nobody")
+    with pytest.raises(
+        EncoderError, match="chain cannot be promoted: it cannot be read, or its base is gone"
+    ):
+        put("chain")
+    assert put("models/mine").encoder == "mine"
+
+
+def test_figures_of_two_stand_side_by_side(
+    scorer_folder: Scorer, two: tuple[str, str], tiny_home: Path
+) -> None:
+    first = scorer_folder("first", chains=chains(0.5), dev={"step MAP": 0.4, "stop": 1})
+    second = scorer_folder("second", chains=chains(0.6, k=90), dev={"step MAP": 0.3})
+    rows = [
+        (row.measure, row.data, row.first, row.second, row.same_data) for row in compare_cards(first, second)
+    ]
+    assert rows == [
+        ("MAP of chains", "dev.tsv, 100 questions, k = 60", 0.5, None, False),
+        ("MAP of chains", "dev.tsv, 100 questions, k = 90", None, 0.6, False),
+        ("MAP of single steps", OWN_DEV, 0.4, 0.3, False),
+    ]
+    tell(tiny_home / two[0], pairs(0.9))
+    tell(tiny_home / two[1], pairs(0.8))
+    found = compare_cards(tiny_home / two[0], tiny_home / two[1])
+    assert [(row.measure, row.first, row.second, row.same_data) for row in found] == [
+        ("direction", 0.9, 0.8, True),
+        ("direction, longer entailed", 0.9, 0.8, True),
+        ("direction", 0.9, 0.8, False),
+        ("NLI AUPRC", 0.5, 0.5, False),
+    ]
+    tell(tiny_home / two[0], {"measured_pairs": [{"source": "s"}], "dev": 3})
+    assert compare_cards(tiny_home / two[0], tmp := tiny_home / "nothing") == []
+    assert compare_cards(None, tmp) == []
+
+
+def test_what_was_not_measured_on_the_same_or_does_worse_is_refused(
+    two: tuple[str, str], tiny_home: Path, scorer_folder: Scorer
+) -> None:
+    shipped, mine = two
+    tell(tiny_home / shipped, pairs(0.9))
+    with pytest.raises(PromotionError, match="found none"):
+        promote(mine, by="Ann")
+    tell(tiny_home / mine, pairs(0.95, n=99))
+    with pytest.raises(PromotionError, match="found none"):
+        promote(mine, by="Ann")
+    tell(tiny_home / mine, pairs(0.85))
+    with pytest.raises(PromotionError, match=r"0\.850 against 0\.900"):
+        promote(mine, by="Ann")
+    assert active(role="direction").number == 0
+    tell(tiny_home / mine, pairs(0.95))
+    assert promote(mine, by="Ann").number == 1
+    assert promote(mine, by="Ann").number == 2, "what is in use is no worse than itself"
+    scorer_folder("only")
+    assert promote("only", by="Ann").role == "chains"
+
+
+def test_scorers_are_compared_by_what_their_cards_say_of_chains(
+    scorer_folder: Scorer, tiny_home: Path
+) -> None:
+    scorer_folder("arcf-minilm", chains=chains(0.9), measured_chains=[ranked(0.5)])
+    for found in (ranked(0.6, digest="b2"), ranked(0.6, k="180"), ranked(0.6, method="single-fact")):
+        mine = scorer_folder("mine", measured_chains=[found])
+        with pytest.raises(PromotionError, match="found none"):
+            promote("mine", by="Ann")
+        shutil.rmtree(mine)
+    scorer_folder("worse", measured_chains=[ranked(0.4, metric="tfidf")])
+    with pytest.raises(PromotionError, match=r"0\.400 against 0\.500"):
+        promote("worse", by="Ann")
+    scorer_folder("better", measured_chains=[ranked(0.6), ranked(0.1, digest="b2")])
+    assert promote("better", by="Ann").encoder == "better"
+
+
+def test_a_comparison_on_the_same_pairs_counts_before_the_cards(
+    two: tuple[str, str], tiny_home: Path
+) -> None:
+    shipped, mine = two
+    tell(tiny_home / shipped, pairs(0.9))
+    tell(tiny_home / mine, pairs(0.95))
+    now, revision = active(role="direction"), str(list_usable("direction")[mine])
+    worse = PairedDifference(0.9, 0.7, -0.3, -0.1, 0.01, 2, 9, 20)
+    found = PairedComparison(revision, str(now.revision), "dev", "0" * 12, "Direction", {"Direction": worse})
+    with pytest.raises(PromotionError, match="worse"):
+        promote(mine, by="Ann", evaluation=found)
+    require_no_worse(mine, revision, now)
+    of_others = PairedComparison(
+        "other@1", str(now.revision), "dev", "0" * 12, "Direction", {"Direction": worse}
+    )
+    assert promote(mine, by="Ann", evaluation=of_others).number == 1

@@ -1,0 +1,100 @@
+"""Keys and what they mean, without a browser."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from entail.data.records import Premise
+from entail.trees.log.acts import Accept, Conclude, Create, Event, Write
+from entail.trees.log.replay import replay
+from entail.trees.log.tree import ROOT, Tree
+from entail.trees.review.commands import KEYS, LISTENED, Command, command_for, moved, neighbour
+from entail.trees.review.suggestions import Candidate
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def small_tree() -> Tree:
+    """Return n1 over (n4 over n2), n3."""
+    acts = [
+        Create(hypothesis="snow is cold"),
+        Accept(node=ROOT, premise=Premise("snow is ice")),
+        Write(node=ROOT, text="ice is cold"),
+        Conclude(node=ROOT, premises=("n2",), text="snow is a kind of ice"),
+    ]
+    return replay([Event(seq=i, author="Ada", at=NOW, act=act) for i, act in enumerate(acts, 1)]).tree
+
+
+SHOWN = [Candidate(Premise(f"fact {i}"), i, 1 / i) for i in range(1, 4)]
+
+
+def means(key: str, selected: str = ROOT) -> Command | None:
+    return command_for(key, tree=small_tree(), selected=selected, shown=SHOWN)
+
+
+def test_digits_accept_and_shifted_digits_reject_what_they_stand_beside() -> None:
+    assert means("2") == Command("accept", SHOWN[1].premise.key)
+    assert means("shift+3") == Command("reject", SHOWN[2].premise.key)
+
+
+@pytest.mark.parametrize("key", ["4", "0", "shift+9"])
+def test_a_digit_without_a_candidate_means_nothing(key: str) -> None:
+    assert means(key) is None
+
+
+def test_zero_stands_for_the_tenth() -> None:
+    ten = [Candidate(Premise(f"fact {i}"), i, 1.0) for i in range(1, 11)]
+    assert command_for("0", tree=small_tree(), selected=ROOT, shown=ten) == Command(
+        "accept", ten[9].premise.key
+    )
+
+
+def test_every_key_listened_to_means_something_or_moves_nowhere() -> None:
+    quiet = {key for key in LISTENED if means(key) is None}
+    assert quiet <= {"4", "5", "6", "7", "8", "9", "0", "up", "left"} | {f"shift+{d}" for d in "4567890"}
+
+
+def test_the_list_on_screen_names_every_letter() -> None:
+    listed = " ".join(key for key, _ in KEYS)
+    assert all(key in listed for key in LISTENED if len(key) == 1 and not key.isdigit())
+
+
+@pytest.mark.parametrize(
+    ("start", "key", "end"),
+    [
+        (ROOT, "down", "n4"),
+        ("n4", "down", "n2"),
+        ("n2", "down", "n3"),
+        ("n3", "down", "n3"),
+        ("n3", "up", "n2"),
+        (ROOT, "up", ROOT),
+        ("n2", "left", "n4"),
+        (ROOT, "left", ROOT),
+        (ROOT, "right", "n4"),
+        ("n3", "right", "n3"),
+    ],
+)
+def test_arrows_walk_the_outline(start: str, key: str, end: str) -> None:
+    assert neighbour(small_tree(), start, key) == end
+
+
+@pytest.mark.parametrize(
+    ("start", "key", "end"),
+    [
+        ("n4", "down", "n3"),
+        ("n3", "up", "n4"),
+        ("n4", "right", "n2"),
+        ("n2", "down", "n3"),  # selected, and folded away since
+        ("n2", "up", "n4"),
+        ("n2", "left", "n4"),
+    ],
+)
+def test_arrows_pass_over_what_is_folded_away(start: str, key: str, end: str) -> None:
+    assert neighbour(small_tree(), start, key, collapsed={"n4", "n99"}) == end
+
+
+def test_moving_among_siblings_stops_at_the_edges() -> None:
+    tree = small_tree()
+    assert moved(tree, "n4", 1) == ("n3", "n4")
+    assert moved(tree, "n4", -1) is None
+    assert moved(tree, ROOT, 1) is None
