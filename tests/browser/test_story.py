@@ -204,11 +204,13 @@ def test_a_deep_link_works_first_thing_on_a_fresh_server(page: Page, url: str, p
 def test_the_browser_remembers_who_one_is(page: Page, url: str) -> None:
     page.goto(url)
     say_name(page, "Ada Lovelace")
+    page.wait_for_function("localStorage.getItem('entail.author') === 'Ada Lovelace'")
     page.reload()
     expect(page.get_by_text("Ada Lovelace")).to_be_visible()
     expect(page.get_by_role("textbox", name="Your name")).to_have_count(0)
     page.get_by_role("button", name="Not you?").click()
     expect(page.get_by_role("textbox", name="Your name")).to_be_visible()
+    page.wait_for_function("localStorage.getItem('entail.author') === null")
     page.reload()
     expect(page.get_by_role("textbox", name="Your name")).to_be_visible()
 
