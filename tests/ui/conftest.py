@@ -12,11 +12,18 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from entail.data.records import Corpus
+from entail.index.lexical import TfidfIndex
 from entail.training import method
+from entail.trees.log.acts import Create
 from entail.trees.store.database import open_database
 from entail.trees.store.seed import seed_sample
+from entail.ui.frame.author import Visitor
 from entail.ui.shared.resources import ModelCache, Workspace, workspace
+from entail.ui.shared.tasks import Task
+from entail.ui.trees.authoring import TreeContext
 from entail.ui.trees.direction_hints import DirectionHints
+from entail.ui.trees.screen import Screen
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,6 +48,41 @@ def settled(app: AppTest) -> AppTest:
         time.sleep(0.1)
         app = app.run()
     raise AssertionError("still in the making")
+
+
+def opened(app: AppTest, page: str, **address: str) -> AppTest:
+    """Open a page at an address."""
+    for name, value in address.items():
+        app.query_params[name] = value
+    return settled(app.switch_page(page).run())
+
+
+def on_tree(app: AppTest, tree: str, *, author: str = "Ada", retriever: str = "tfidf") -> AppTest:
+    """Open a tree on the authoring screen, ranked by a retriever that needs no weights."""
+    if author:
+        app.text_input(key="sidebar_name").set_value(author).run()
+    app.session_state["tree"] = tree
+    app.session_state["retriever"] = retriever
+    return settled(app.switch_page("pages/Trees.py").run())
+
+
+def buttons(app: AppTest, prefix: str) -> list[Any]:
+    """Return the buttons whose keys begin so."""
+    return [button for button in app.button if str(button.key).startswith(prefix)]
+
+
+def html(app: AppTest, part: str) -> list[str]:
+    """Return the HTML blocks that contain a text."""
+    return [str(block.body) for block in app.get("html") if part in str(block.body)]
+
+
+def context_of(shared: Workspace, corpus: Corpus, hypothesis: str, **more: Any) -> TreeContext:
+    """Return Ada's context at a new tree over a new corpus, ranked by TF-IDF."""
+    info = shared.corpora.add_corpus(corpus, author="Ada")
+    tree = shared.log.create(Create(hypothesis=hypothesis), author="Ada", corpus_id=info.id)
+    building: Task[Any] = Task(value=TfidfIndex(corpus))
+    summary = shared.log.summary(tree)
+    return TreeContext(shared, summary, corpus, 1, building, Screen(tree), Visitor("Ada"), **more)
 
 
 @pytest.fixture(scope="session")

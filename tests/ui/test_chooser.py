@@ -10,8 +10,7 @@ from entail.trees.formats.graphml import to_graphml
 from entail.trees.log.acts import Create, GivenNode, Write
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.uploads import import_trees
-from entail.ui.trees.chooser import default_corpus
+from entail.ui.trees.chooser import default_corpus, import_trees
 
 GIVEN = Create(
     hypothesis="snow is cold", nodes=(GivenNode("snow is ice", -1), GivenNode("ice is <cold>", -1))

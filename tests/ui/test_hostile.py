@@ -21,9 +21,10 @@ from entail.trees.log.event_log import TreeLog
 from entail.trees.store import database as database_module
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.components.keyboard import KeyPress
+from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
-from entail.ui.shared.uploads import import_trees, upload_limit
 from entail.ui.trees.authoring import handle_key, open_tree
+from entail.ui.trees.chooser import import_trees
 
 PAGES = ("streamlit_app.py", "pages/Trees.py", "pages/Compare.py", "pages/Corpora.py")
 LOCKED = "the database is locked by another process; try again, nothing was lost"

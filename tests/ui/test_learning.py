@@ -273,7 +273,7 @@ def test_what_was_learnt_is_offered_and_used(
     on_trees: AppTest, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("entail.ui.trees.learning.retrievers", lambda: ["tfidf", "team-sky-1"])
-    monkeypatch.setattr("entail.ui.shared.resources.retrievers", lambda: ["tfidf", "team-sky-1"])
+    monkeypatch.setattr("entail.ui.trees.ranked_by.retrievers", lambda: ["tfidf", "team-sky-1"])
     begin(on_trees)
     counts = {"counts": {"queries": 3, "positives": 12, "negatives": 12}, "warnings": ["it is *odd*"]}
     end(lambda job, attempt: Outcome(attempt, "done", result=counts))

@@ -5,8 +5,7 @@ import streamlit as st
 from entail.ui.frame.author import with_mark
 from entail.ui.frame.shell import page
 from entail.ui.shared.text import ago, label
-from entail.ui.shared.uploads import draw_import
-from entail.ui.trees.chooser import draw_start, draw_tree_list
+from entail.ui.trees.chooser import draw_import, draw_start, draw_tree_list
 
 with page("Home") as (shared, author):
     trees = shared.log.trees()

@@ -29,10 +29,10 @@ from entail.ui.claims.link import LINK, PARTS
 from entail.ui.claims.relevance_chart import draw_quartiles, draw_relevance, relevance_summary
 from entail.ui.claims.source import pick_pool
 from entail.ui.shared.downloads import CSV, draw_download, rows_csv
+from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace, model_cache, retriever_label
 from entail.ui.shared.tasks import Task, TaskGroup
 from entail.ui.shared.text import label
-from entail.ui.shared.uploads import upload_limit
 from entail.ui.shared.waiting import draw_progress
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from entail.claims.question_table import (
 )
 from entail.ui.components.inbox import widget_value
 from entail.ui.shared.downloads import CSV, draw_download, table_csv
+from entail.ui.shared.form import upload_limit
 from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
-from entail.ui.shared.uploads import upload_limit
 from entail.ui.shared.waiting import draw_progress
 
 if TYPE_CHECKING:

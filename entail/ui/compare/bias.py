@@ -13,9 +13,9 @@ from entail.aeenc.bias import RULES, SimilarityBias, bias
 from entail.index.protocol import PremiseIndex
 from entail.progress import ProgressCallback
 from entail.ui.compare.pair import Pair
+from entail.ui.compare.source import Source
 from entail.ui.shared.chart_marks import GROUPS, OTHER, scales
 from entail.ui.shared.downloads import CSV, JSON, draw_download, rows_csv, to_json
-from entail.ui.shared.gold_trees import Source
 from entail.ui.shared.resources import retriever_label
 from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label

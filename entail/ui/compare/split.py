@@ -22,8 +22,8 @@ from entail.evaluation.retrieval.split_comparison import (
 )
 from entail.ui.compare.pair import Pair, draw_training_notice
 from entail.ui.compare.query import draw_queries, draw_query
+from entail.ui.compare.source import Source
 from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json
-from entail.ui.shared.gold_trees import Source
 from entail.ui.shared.tasks import COMPARISONS, Task
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress

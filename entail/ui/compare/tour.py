@@ -9,9 +9,9 @@ from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell
 from entail.ui.compare.choice import LINK
 from entail.ui.compare.pair import Pair, draw_training_notice
+from entail.ui.compare.source import Source
 from entail.ui.compare.split import draw_change, take_figures, take_split
 from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json
-from entail.ui.shared.gold_trees import Source
 from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress

@@ -14,9 +14,9 @@ from entail.ui.compare.choice import LINK
 from entail.ui.compare.pair import Pair, draw_training_notice
 from entail.ui.compare.query import draw_queries
 from entail.ui.compare.slopes import Slope, show_slopes
+from entail.ui.compare.source import Source, stored_trees
 from entail.ui.compare.split import draw_change, draw_effort, take_split
 from entail.ui.shared.chart_marks import ACCEPTED, REFERENCE
-from entail.ui.shared.gold_trees import Source, stored_trees
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 

@@ -15,9 +15,9 @@ from entail.trees.store.corpora import CorpusChange
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.frame.author import draw_name_request, with_mark
 from entail.ui.shared.demo import is_locked_in_demo
+from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
-from entail.ui.shared.uploads import upload_limit
 
 
 def draw_upload(shared: Workspace, author: str | None) -> None:

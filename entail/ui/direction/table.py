@@ -10,9 +10,9 @@ import streamlit as st
 from entail.data.nli.sentence_pairs import PairTable, read_pairs
 from entail.gausscse.pair_table import FIGURES, JudgedTable, judge_table
 from entail.ui.shared.downloads import CSV, draw_download, table_csv
+from entail.ui.shared.form import upload_limit
 from entail.ui.shared.tasks import COMPARISONS
 from entail.ui.shared.text import label
-from entail.ui.shared.uploads import upload_limit
 from entail.ui.shared.waiting import draw_progress
 
 if TYPE_CHECKING:

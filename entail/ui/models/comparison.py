@@ -19,8 +19,8 @@ from entail.registry import Active, card_figures
 from entail.settings import is_demo
 from entail.training.cards.card_metrics import OWN_DEV, MetricPair
 from entail.trees.store.corpus_versions import CorpusInfo
+from entail.ui.compare.source import splits_dir, stored_trees
 from entail.ui.models.details import ENCODER_TASKS, draw_running
-from entail.ui.shared.gold_trees import splits_dir, stored_trees
 from entail.ui.shared.resources import Workspace, jobs, retriever_label
 from entail.ui.shared.text import label
 

@@ -19,11 +19,10 @@ from entail.training.fields import Field
 from entail.training.method import Method
 from entail.trees.review.decisions import ENOUGH, Decided
 from entail.trees.store.corpus_versions import CorpusInfo
-from entail.ui.shared.form import draw_fields, setting_label, typed_path
-from entail.ui.shared.gold_trees import splits_dir
+from entail.ui.compare.source import splits_dir
+from entail.ui.shared.form import draw_fields, setting_label, typed_path, upload_limit
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import label
-from entail.ui.shared.uploads import upload_limit
 from entail.ui.trees.learning import count_decisions, describe_missing
 
 Offers = Mapping[str, Callable[[], Path]]

@@ -16,11 +16,10 @@ from entail.data.reading import read_content
 from entail.progress import ProgressCallback
 from entail.settings import is_demo, load_settings
 from entail.trees.store.corpus_versions import CorpusInfo
-from entail.ui.shared.form import typed_path
+from entail.ui.shared.form import typed_path, upload_limit
 from entail.ui.shared.link import Link
 from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import Task, TaskGroup
-from entail.ui.shared.uploads import upload_limit
 from entail.ui.shared.waiting import draw_progress
 
 _Value = TypeVar("_Value")

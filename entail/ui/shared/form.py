@@ -1,4 +1,4 @@
-"""Form of a configuration dataclass: a field for each setting, the common ones first."""
+"""Fields of forms: a configuration dataclass, a field for each setting; paths and uploads."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from entail.encoders.catalogue import catalogue
+from entail.settings import MAX_UPLOAD_MB
 from entail.training.fields import Field
 from entail.training.method import Method
 
@@ -23,7 +24,7 @@ _CHOICES = {None: "default", True: "yes", False: "no"}
 
 
 def draw_settings(method: Method, begin: Mapping[str, object], *, key: str) -> dict[str, object]:
-    """Draw all settings of a method and return their values by name.
+    """Draw all settings of a method, the common ones first, and return their values by name.
 
     Args:
         method: The method.
@@ -48,17 +49,18 @@ def draw_fields(fields: Sequence[Field], begin: Mapping[str, object], *, key: st
         for cell, field in zip(cells, fields[start : start + _COLUMNS], strict=False):
             with cell:
                 default = None if field.required else field.default
-                value = draw_field(field, begin.get(field.name, default), key=f"{key}-{field.name}")
+                value = _draw_field(field, begin.get(field.name, default), key=f"{key}-{field.name}")
             if not (field.required and not field.optional and value in (None, "")):
                 values[field.name] = value
     return values
 
 
-def draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 - of the field's type
+def _draw_field(field: Field, value: Any, *, key: str) -> Any:  # noqa: ANN401 - of the field's type
     """Draw one field with its first value and return its value."""
     name, help_ = setting_label(field.name), field.help or None
     if field.name == BASE and field.kind == "text":
-        options = list(dict.fromkeys([*([str(value)] if value else []), *bases()]))
+        bases = [entry.name for entry in catalogue() if entry.base is None and entry.problem is None]
+        options = list(dict.fromkeys([*([str(value)] if value else []), *bases]))
         return st.selectbox(name, options, accept_new_options=True, key=key, help=help_)
     if field.kind == "choice":
         choices = [*([None] if field.optional else []), *field.choices]
@@ -109,14 +111,9 @@ def step_of(value: float | None) -> float:
     >>> step_of(0.1), step_of(5e-4), step_of(None)
     (0.01, 1e-05, 0.0001)
     """
-    if value is None or value == 0:
+    if not value:
         return 1e-4 if value is None else 0.01
     return float(f"1e{math.floor(math.log10(abs(value))) - 1}")
-
-
-def bases() -> list[str]:
-    """Return the encoders that a training can start from: those without a base."""
-    return [entry.name for entry in catalogue() if entry.base is None and entry.problem is None]
 
 
 def typed_path(text: str) -> Path | None:
@@ -126,3 +123,8 @@ def typed_path(text: str) -> Path | None:
         return path.expanduser() if text.strip() else None
     except RuntimeError:  # ~ of an unknown user
         return path
+
+
+def upload_limit() -> int:
+    """Return the largest upload in MB that both the readers and the web server accept."""
+    return min(MAX_UPLOAD_MB, int(st.get_option("server.maxUploadSize")))

@@ -36,9 +36,6 @@ class Task(Generic[_Value]):
     """A value in the making: its progress, then the value or the error.
 
     Attributes:
-        progress: Progress of the thread that makes it, None before the first report.
-        value: The value, None until it is made.
-        error: Reason why there is no value, None while there is none.
         done: Set when there is a value or an error.
         size: Bytes that the value takes in the cache.
     """
@@ -72,18 +69,20 @@ class TaskCache:
         *,
         failure: str = "the task failed",
         wait: float = 2.5,
+        retry: bool = True,
     ) -> Task[_Value]:
-        """Return the task of a key; start it if there is none, or if it failed.
+        """Return the task of a key; start it if there is none.
 
         Args:
             key: Everything that the value depends on: revisions, corpus, trees.
             make: Makes the value in a thread of its own and reports progress.
             failure: Start of the message when `make` raises anything but an `EntailError`.
             wait: Seconds to wait for the value.
+            retry: Start it again if it failed.
         """
         with self._lock:
             task = self._tasks.get(key)
-            if task is None or task.error is not None:
+            if task is None or (retry and task.error is not None):
                 task = self._tasks[key] = Task()
                 threading.Thread(
                     target=self._run, args=(key, task, make, failure), name=f"task {key!r:.40}", daemon=True
@@ -109,11 +108,7 @@ class TaskCache:
             return list(self._tasks.items())
 
     def _run(
-        self,
-        key: Hashable,
-        task: Task[object],
-        make: Callable[[ProgressCallback], object],
-        failure: str,
+        self, key: Hashable, task: Task[object], make: Callable[[ProgressCallback], object], failure: str
     ) -> None:
         def report(progress: Progress) -> None:
             task.progress = progress
@@ -164,16 +159,15 @@ class TaskGroup:
     failure: str
 
     def get_or_start(
-        self, key: Hashable, make: Callable[[ProgressCallback], _Value], *, wait: float = 2.5
+        self,
+        key: Hashable,
+        make: Callable[[ProgressCallback], _Value],
+        *,
+        wait: float = 2.5,
+        retry: bool = True,
     ) -> Task[_Value]:
-        """Return the task of a key; start it if there is none, or if it failed.
-
-        Args:
-            key: Everything that the value depends on within this group.
-            make: Makes the value in a thread of its own and reports progress.
-            wait: Seconds to wait for the value.
-        """
-        return task_cache().get_or_start((self.name, key), make, failure=self.failure, wait=wait)
+        """Return the task of a key of this group; see `TaskCache.get_or_start`."""
+        return task_cache().get_or_start((self.name, key), make, failure=self.failure, wait=wait, retry=retry)
 
     def peek(self, key: Hashable) -> Task[object] | None:
         """Return the task of a key, None if there is none; start nothing."""
@@ -181,7 +175,7 @@ class TaskGroup:
 
     def drop(self, key: Hashable) -> None:
         """Remove the task of a key, so that it is made anew."""
-        task_cache().drop(lambda known, _: known == (self.name, key))
+        self.drop_where(lambda known: known == key)
 
     def drop_where(self, matches: Callable[[Hashable], bool]) -> None:
         """Remove the tasks whose keys match."""
@@ -195,7 +189,7 @@ class TaskGroup:
 
     def tasks(self) -> list[Task[object]]:
         """Return the tasks of this group, the least recently used first."""
-        return [task for known, task in task_cache().items() if self._owns(known)]
+        return [task for key, task in task_cache().items() if self._owns(key)]
 
     def _owns(self, key: Hashable) -> bool:
         return isinstance(key, tuple) and key[0] == self.name

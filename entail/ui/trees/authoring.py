@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import streamlit as st
@@ -10,12 +10,11 @@ import streamlit as st
 from entail.data.records import Corpus
 from entail.errors import EntailError
 from entail.index.protocol import PremiseIndex
-from entail.trees.log.acts import Evidence
 from entail.trees.log.event_log import TreeSummary
-from entail.trees.log.tree import ROOT, Tree
+from entail.trees.log.tree import ROOT
 from entail.trees.review.commands import LISTENED, PAGE, command_for
 from entail.trees.review.proposals import basis_of, proposal_evidence, still_open
-from entail.trees.review.suggestions import Candidate, evidence_of, suggest
+from entail.trees.review.suggestions import evidence_of, suggest
 from entail.ui.components.keyboard import KeyPress, listen
 from entail.ui.frame.author import Visitor, visitor
 from entail.ui.shared.resources import Workspace
@@ -25,7 +24,7 @@ from entail.ui.trees.direction_hints import POOL, DirectionHints, current_hints
 from entail.ui.trees.ranked_by import Ranking, ranking_of
 from entail.ui.trees.screen import AuthoringSession, Screen, screen_of
 from entail.ui.trees.suggester import POOL as NEXT_POOL
-from entail.ui.trees.suggester import Offer, Suggester, current_suggester
+from entail.ui.trees.suggester import Suggester, current_suggester
 
 
 @dataclass(frozen=True)
@@ -59,21 +58,16 @@ def open_tree(shared: Workspace, tree_id: str, choice: str, *, keywords: bool = 
         keywords: Combine an encoder with keyword match.
     """
     summary = shared.log.summary(tree_id)
-    if summary.corpus_id is None:
-        corpus, version, ranking = Corpus("none", ()), 0, ranking_of(choice, None, keywords=keywords)
-    else:
-        info = shared.corpora.info(summary.corpus_id)
-        corpus, version = shared.corpora.corpus(info.id, version=info.version), info.version
-        ranking = ranking_of(choice, info.name, keywords=keywords)
-    building = ranking.get_or_start(corpus) if len(corpus) else Task[PremiseIndex]()
-    screen = screen_of(tree_id)
+    info = shared.corpora.info(summary.corpus_id) if summary.corpus_id is not None else None
+    corpus = shared.corpora.corpus(info.id, version=info.version) if info else Corpus("none", ())
+    ranking = ranking_of(choice, info.name if info else None, keywords=keywords)
     return TreeContext(
         shared,
         summary,
         corpus,
-        version,
-        building,
-        screen,
+        info.version if info else 0,
+        ranking.get_or_start(corpus) if len(corpus) else Task(),
+        screen_of(tree_id),
         visitor(),
         ranking,
         current_hints(),
@@ -96,17 +90,18 @@ def handle_key(context: TreeContext, press: KeyPress) -> None:
 
     Called between two runs of the page: a run can be cut short, and the key would be lost.
     """
+    screen = context.screen
     try:
         session = load_session(context)
     except EntailError as error:
-        context.screen.notice = ("error", str(error))
+        screen.notice = ("error", str(error))
         return
     if (press.key[-1].isdigit() or press.key == "f") and press.stamp != stamp(session):
         # It was meant for an older list: a digit may be another premise now, and finish would reject
         # candidates that the author has not seen.
-        session.screen.notice = ("stale", f"Key {press.key} ignored: the list has just changed.")
+        screen.notice = ("stale", f"Key {press.key} ignored: the list has just changed.")
         return
-    screen, tree = session.screen, session.history.tree
+    tree = session.history.tree
     command = command_for(
         press.key, tree=tree, selected=screen.selected, shown=session.shown, collapsed=screen.collapsed
     )
@@ -127,99 +122,70 @@ def stamp(session: AuthoringSession) -> str:
 
 def load_session(context: TreeContext) -> AuthoringSession:
     """Return the newest version of the tree with the candidates of the selected node."""
-    screen = context.screen
+    screen, suggester = context.screen, context.suggester
     history = context.shared.log.history(context.summary.id)
     if screen.version == 0:
         screen.version = history.seq
     if screen.selected not in history.tree.nodes:
         screen.select(ROOT)
-    candidates = _CandidateList()
+    session = AuthoringSession(
+        context.shared.log, context.visitor, screen, history, proposes=suggester is not None
+    )
     try:
-        if context.suggester is not None and screen.listing != "retrieved":
-            candidates = _load_proposals(context, context.suggester, history.tree)
+        if suggester is not None and screen.listing != "retrieved":
+            session = _propose(context, suggester, session)
         elif context.index is not None and len(context.corpus):
-            candidates = _retrieve(context, context.index, history.tree)
+            session = _retrieve(context, context.index, session)
     except EntailError as error:  # an encoder is loaded by the first query
         screen.notice = ("error", str(error))
-    shown = candidates.looked_at[screen.page * PAGE : (screen.page + 1) * PAGE]
-    return AuthoringSession(
-        context.shared.log,
-        context.visitor,
-        screen,
-        history,
-        shown,
-        candidates.looked_at,
-        candidates.evidence,
-        candidates.pool,
-        candidates.offered,
-        candidates.offer,
-        context.suggester is not None,
-    )
+    return replace(session, shown=session.looked_at[screen.page * PAGE : (screen.page + 1) * PAGE])
 
 
-@dataclass(frozen=True)
-class _CandidateList:
-    """Candidates of the selected node, and the evidence of a judgement; see `AuthoringSession`."""
-
-    looked_at: tuple[Candidate, ...] = ()
-    evidence: Evidence | None = None
-    pool: tuple[Candidate, ...] = ()
-    offered: int | None = None
-    offer: Offer | None = None
-
-
-def _retrieve(context: TreeContext, index: PremiseIndex, tree: Tree) -> _CandidateList:
-    screen, pool = context.screen, tuple[Candidate, ...]()
-    offered: int | None = None
-    hints = context.hints if context.hints is not None and not context.hints.filter.is_plain else None
+def _retrieve(context: TreeContext, index: PremiseIndex, session: AuthoringSession) -> AuthoringSession:
+    screen, tree = session.screen, session.history.tree
+    hints = context.hints if context.hints is not None and not context.hints.is_plain else None
     revision = index.manifest.revision
-    screen.rank_by(f"{revision}, {hints.filter}" if hints is not None else revision)
+    screen.rank_by(f"{revision}, {hints.name} {hints.only} {hints.order}" if hints is not None else revision)
     node, k = tree.node(screen.selected), (screen.furthest + 1) * PAGE
-    looked_at = suggest(
-        tree,
-        screen.selected,
-        context.corpus,
-        index,
-        k=POOL if hints is not None else k,
-        query=screen.query,
-    )
+    count = POOL if hints is not None else k
+    candidates = suggest(tree, node.id, context.corpus, index, k=count, query=screen.query)
     if hints is not None:
         # The list stays empty until it is filtered: finish rejects what is on the screen.
-        pool, filtered = looked_at, hints.arrange(node.text, looked_at)
-        offered, looked_at = (None, ()) if filtered is None else (len(filtered), tuple(filtered[:k]))
+        filtered = hints.arrange(node.text, candidates)
+        session = replace(session, pool=candidates, offered=None if filtered is None else len(filtered))
+        candidates = tuple(filtered or ())[:k]
     evidence = evidence_of(
-        looked_at,
+        candidates,
         index,
         corpus_version=context.corpus_version,
         query=screen.query or node.text,
         own_words=screen.query is not None,
     )
-    return _CandidateList(looked_at, evidence, pool, offered)
+    return replace(session, looked_at=candidates, evidence=evidence)
 
 
-def _load_proposals(context: TreeContext, suggester: Suggester, tree: Tree) -> _CandidateList:
-    """Return the proposals of a scorer; none while they are computed."""
-    screen, node_id = context.screen, context.screen.selected
-    basis = basis_of(tree, node_id)
+def _propose(context: TreeContext, suggester: Suggester, session: AuthoringSession) -> AuthoringSession:
+    """Add the proposals of a scorer; none while they are computed."""
+    screen, tree = session.screen, session.history.tree
+    node_id, basis = screen.selected, basis_of(tree, screen.selected)
+    words = None
     if screen.listing == "draft":
-        basis_of_draft = screen.drafts.get(node_id)
-        screen.rank_by(f"{suggester.listed}, {basis_of_draft}")
-        offer = suggester.offer_draft(tree, node_id, context.corpus, basis_of_draft)
+        draft_basis = screen.drafts.get(node_id)
+        screen.rank_by(f"{suggester.listed}, {draft_basis}")
+        offer = suggester.offer_draft(tree, node_id, context.corpus, draft_basis)
     elif context.index is None:
-        return _CandidateList()
+        return session
     else:
-        among = context.index.manifest.revision
+        words, among = screen.query, context.index.manifest.revision
         # An accepted premise makes another list, whose candidates the author has not seen.
         screen.rank_by(f"{suggester.listed}, {among}, {basis.after}")
         count = NEXT_POOL + len(basis.accepted)
-        pool = suggest(tree, node_id, context.corpus, context.index, k=count, query=screen.query)
-        pool = still_open(pool, tree, node_id, k=NEXT_POOL)
-        offer = suggester.offer_next(tree, node_id, pool, among=among)
-    looked_at = offer.candidates[: (screen.furthest + 1) * PAGE]
-    scorer = suggester.scorer
+        pool = suggest(tree, node_id, context.corpus, context.index, k=count, query=words)
+        offer = suggester.offer_next(tree, node_id, still_open(pool, tree, node_id, k=NEXT_POOL), among=among)
+    scorer = suggester.model
     if offer.proposal is None or scorer is None:
-        return _CandidateList(offer=offer)
-    words = screen.query if screen.listing == "next" else None
+        return replace(session, offer=offer)
+    looked_at = offer.candidates[: (screen.furthest + 1) * PAGE]
     evidence = proposal_evidence(
         looked_at,
         offer.proposal,
@@ -229,7 +195,9 @@ def _load_proposals(context: TreeContext, suggester: Suggester, tree: Tree) -> _
         query=words or basis.sentence,
         own_words=words is not None,
     )
-    return _CandidateList(looked_at, evidence, offered=len(offer.candidates), offer=offer)
+    return replace(
+        session, looked_at=looked_at, evidence=evidence, offered=len(offer.candidates), offer=offer
+    )
 
 
 def draw_building(context: TreeContext) -> None:
@@ -238,7 +206,8 @@ def draw_building(context: TreeContext) -> None:
         st.info("This tree has no corpus. Write your own premises (key **w**).", icon=":material/edit_note:")
         return
     draw_progress(context.building)
-    if context.ranking.problem is not None:
-        st.caption("Choose another retriever meanwhile. The active one is set on the Models page.")
-        return
-    st.caption("You can edit the tree meanwhile. Each premise is encoded only once.")
+    st.caption(
+        "Choose another retriever meanwhile. The active one is set on the Models page."
+        if context.ranking.problem is not None
+        else "You can edit the tree meanwhile. Each premise is encoded only once."
+    )

@@ -1,4 +1,4 @@
-"""Start page of Trees: a form for a new tree and lists of existing ones."""
+"""Start of a tree: a form for a new one, lists of existing ones, import of files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import streamlit as st
 from entail.errors import EntailError
 from entail.settings import is_demo
 from entail.trees.log.acts import Create
-from entail.trees.log.event_log import TreeSummary
+from entail.trees.log.event_log import TreeLog, TreeSummary
+from entail.trees.log.wording import count_of
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.frame.author import draw_name_request
 from entail.ui.frame.sign_in import shown_name
-from entail.ui.shared.resources import Workspace
+from entail.ui.shared.demo import is_locked_in_demo
+from entail.ui.shared.form import upload_limit
+from entail.ui.shared.resources import Workspace, reference_premises
 from entail.ui.shared.start_question import begin_start, draw_question, forget, leave_question
 from entail.ui.shared.text import ago, label
 from entail.ui.trees.screen import AuthoringSession
@@ -39,7 +42,6 @@ def draw_start(shared: Workspace, author: str | None) -> None:
     """Draw the form of a new tree: a corpus, and a hypothesis typed, picked or made from a question."""
     corpora = shared.corpora.corpora()
     trees = shared.log.trees()
-    examples = [tree.hypothesis for tree in trees if tree.example]
     with st.container(border=True):
         st.markdown("**Start a tree**")
         if not corpora:
@@ -48,7 +50,7 @@ def draw_start(shared: Workspace, author: str | None) -> None:
         begin_start(_QUESTION)
         picked = st.selectbox(
             "Hypothesis",
-            [_OWN, _QUESTION, *examples],
+            [_OWN, _QUESTION, *(tree.hypothesis for tree in trees if tree.example)],
             key="start_pick",
             help="Type to search the examples",
         )
@@ -69,13 +71,7 @@ def draw_start(shared: Workspace, author: str | None) -> None:
 def default_corpus(
     corpora: Sequence[CorpusInfo], trees: Sequence[TreeSummary], author: str | None
 ) -> CorpusInfo:
-    """Return the corpus of the author's last tree, else the largest corpus.
-
-    Args:
-        corpora: At least one corpus.
-        trees: Trees, the last changed first, as `TreeLog.trees` returns them.
-        author: Author, None without a name.
-    """
+    """Return the corpus of the author's last tree, else the largest; `trees` has the last changed first."""
     known = {corpus.id: corpus for corpus in corpora}
     used = (known.get(tree.corpus_id or "") for tree in trees if author in tree.authors)
     return next(filter(None, used), None) or max(corpora, key=lambda corpus: corpus.count)
@@ -95,24 +91,28 @@ def pick_corpus(
         st.session_state[key] = default_corpus(corpora, trees, author).id
     ids = {corpus.id: corpus for corpus in corpora}
     picked = st.selectbox(
-        "Corpus", list(ids), format_func=lambda id: _corpus_line(ids[id]), key=key, on_change=choose
+        "Corpus",
+        list(ids),
+        format_func=lambda id: f"{ids[id].name} ({ids[id].count:,} premises)",
+        key=key,
+        on_change=choose,
     )
     return ids[picked]
-
-
-def _corpus_line(corpus: CorpusInfo) -> str:
-    return f"{corpus.name} ({corpus.count:,} premises)"
 
 
 def _start(shared: Workspace, author: str | None, text: str, corpus: CorpusInfo) -> None:
     if author is None:
         draw_name_request(shared.authors)
-        return
-    if not text.strip():
+    elif not text.strip():
         st.warning("Enter the claim first: one sentence.", icon=":material/edit:")
-        return
+    else:
+        _create(shared.log, text.strip(), author, corpus.id)
+
+
+def _create(log: TreeLog, hypothesis: str, author: str, corpus_id: str | None) -> None:
+    """Create a tree and open it; draw the reason where it cannot be created."""
     try:
-        tree_id = shared.log.create(Create(hypothesis=text.strip()), author=author, corpus_id=corpus.id)
+        tree_id = log.create(Create(hypothesis=hypothesis), author=author, corpus_id=corpus_id)
     except EntailError as error:
         st.error(label(str(error)))
         return
@@ -200,11 +200,49 @@ def _start_own(session: AuthoringSession) -> None:
         session.screen.dialog = "name"
         st.rerun()
     summary = session.log.summary(session.screen.tree_id)
-    try:
-        tree_id = session.log.create(
-            Create(hypothesis=summary.hypothesis), author=session.author, corpus_id=summary.corpus_id
-        )
-    except EntailError as error:
-        st.error(label(str(error)))
+    _create(session.log, summary.hypothesis, session.author, summary.corpus_id)
+
+
+def draw_import(shared: Workspace, author: str | None) -> None:
+    """Draw the import of EntailmentBank JSONL (a tree a row) and GraphML (a tree a file)."""
+    if is_locked_in_demo("no trees can be imported"):
         return
-    show_tree(tree_id)
+    notice = st.session_state.pop("import_notice", None)
+    with st.expander("Import trees", icon=":material/upload_file:", expanded=notice is not None):
+        if notice:
+            st.success(notice)
+        corpora = shared.corpora.corpora()
+        corpus_id = (
+            pick_corpus(corpora, shared.log.trees(), author, key="import_corpus").id if corpora else None
+        )
+        file = st.file_uploader(
+            "EntailmentBank JSONL (.jsonl, .jsonl.gz) or GraphML (.graphml)",
+            key="import_file",
+            max_upload_size=upload_limit(),
+        )
+        if file is None or not st.button("Import", key="import_go", disabled=shared.database.read_only):
+            return
+        if author is None:
+            draw_name_request(shared.authors)
+            return
+        try:
+            count = import_trees(shared, file.getvalue(), name=file.name, author=author, corpus_id=corpus_id)
+        except EntailError as error:
+            st.error(label(str(error)))
+            return
+        reference_premises.clear()
+        st.session_state["import_notice"] = f"Imported {count_of(count, 'tree')} into your team's trees."
+        st.rerun()
+
+
+def import_trees(shared: Workspace, content: bytes, *, name: str, author: str, corpus_id: str | None) -> int:
+    """Import every row as a tree, or none if one is malformed; the file name decides the format.
+
+    Raises:
+        DataError: If a row is malformed, with its line, or the name has an unknown ending.
+    """
+    from entail.trees.formats.convert import read_acts
+
+    corpus = shared.corpora.corpus(corpus_id) if corpus_id else None
+    acts = read_acts(content, name=name, corpus=corpus)
+    return len(shared.log.create_all(acts, author=author, corpus_id=corpus_id))

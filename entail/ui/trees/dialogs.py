@@ -6,62 +6,58 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from entail.trees.log.acts import Conclude, Edit, Move, Remove, Write
+from entail.trees.log.acts import Act, Conclude, Edit, Move, Remove, Write
 from entail.trees.log.tree import ROOT, Node
-from entail.trees.log.wording import quote
+from entail.trees.log.wording import count_of, quote
 from entail.trees.review.commands import KEYS
 from entail.ui.frame.author import DIALOG, answered, ask_name
 from entail.ui.shared.resources import workspace
 from entail.ui.shared.text import label
-from entail.ui.trees.screen import AuthoringSession
-
-
-def _close_dialogs() -> None:
-    """Record that a dialog was dismissed, so that the next run does not open it again."""
-    for screen in st.session_state.get("screens", {}).values():
-        screen.dialog = None
+from entail.ui.trees.screen import AuthoringSession, close_dialogs
 
 
 def open_dialog(name: str, session: AuthoringSession) -> None:
     """Open the dialog of this name, if there is one."""
-    draw = _DIALOGS.get(name)
-    if draw is not None:
-        draw(session)
+    if name in _DIALOGS:
+        _DIALOGS[name](session)
 
 
-def _close_if(saved: bool, session: AuthoringSession) -> None:
-    """Close the dialog if its act was saved; otherwise draw the reason."""
-    if saved:
-        session.screen.dialog = None
+def _act(session: AuthoringSession, act: Act) -> None:
+    """Save an act and close the dialog; draw the reason where it cannot be saved."""
+    screen = session.screen
+    if session.act(act):
+        screen.dialog = None
         st.rerun()
-    if session.screen.notice and session.screen.notice[0] == "locked":
-        st.warning(label(session.screen.notice[1]), icon=":material/lock_clock:")
-        session.screen.notice = None
-    elif session.screen.notice:
-        st.error(label(session.screen.notice[1]))
-        if session.screen.notice[0] == "conflict":
-            # The page below does not rerun while a dialog is open. The message above shows the newest
-            # version, so a retry is based on it.
-            session.screen.version = session.log.summary(session.screen.tree_id).seq
-            st.caption("Your input is kept. Try again if it still applies.")
-        session.screen.notice = None
+    if screen.notice is None:
+        return
+    kind, words = screen.notice
+    screen.notice = None
+    if kind == "locked":
+        st.warning(label(words), icon=":material/lock_clock:")
+        return
+    st.error(label(words))
+    if kind == "conflict":
+        # The page below does not rerun while a dialog is open. The message above shows the newest version,
+        # so a retry is based on it.
+        screen.version = session.log.summary(screen.tree_id).seq
+        st.caption("Your input is kept. Try again if it still applies.")
 
 
 def _shorten(node: Node) -> str:
     return quote(node.text, longest=90)
 
 
-@st.dialog("Write a premise", on_dismiss=_close_dialogs)
+@st.dialog("Write a premise", on_dismiss=close_dialogs)
 def _write(session: AuthoringSession) -> None:
     node = session.history.tree.node(session.screen.selected)
     st.caption(f"Below {label(_shorten(node))}")
     with st.form("write", border=False):
         text = st.text_area("Statement", max_chars=2000, placeholder="One sentence")
         if st.form_submit_button("Write", type="primary"):
-            _close_if(session.act(Write(node=node.id, text=text.strip())), session)
+            _act(session, Write(node=node.id, text=text.strip()))
 
 
-@st.dialog("Add an intermediate conclusion", width="medium", on_dismiss=_close_dialogs)
+@st.dialog("Add an intermediate conclusion", width="medium", on_dismiss=close_dialogs)
 def _conclude(session: AuthoringSession) -> None:
     tree = session.history.tree
     node = tree.node(session.screen.selected)
@@ -81,11 +77,10 @@ def _conclude(session: AuthoringSession) -> None:
         ]
         text = st.text_area("it follows that", max_chars=2000, placeholder="One sentence")
         if st.form_submit_button("Conclude", type="primary"):
-            act = Conclude(node=over.id, premises=tuple(chosen), text=text.strip())
-            _close_if(session.act(act), session)
+            _act(session, Conclude(node=over.id, premises=tuple(chosen), text=text.strip()))
 
 
-@st.dialog("Edit the sentence", on_dismiss=_close_dialogs)
+@st.dialog("Edit the sentence", on_dismiss=close_dialogs)
 def _edit(session: AuthoringSession) -> None:
     node = session.history.tree.node(session.screen.selected)
     with st.form("edit", border=False):
@@ -96,10 +91,10 @@ def _edit(session: AuthoringSession) -> None:
                 "unchanged."
             )
         if st.form_submit_button("Save", type="primary"):
-            _close_if(session.act(Edit(node=node.id, text=text.strip())), session)
+            _act(session, Edit(node=node.id, text=text.strip()))
 
 
-@st.dialog("Move the node under another", width="medium", on_dismiss=_close_dialogs)
+@st.dialog("Move the node under another", width="medium", on_dismiss=close_dialogs)
 def _move(session: AuthoringSession) -> None:
     tree = session.history.tree
     node = tree.node(session.screen.selected)
@@ -112,10 +107,10 @@ def _move(session: AuthoringSession) -> None:
         st.caption(label(_shorten(node)))
         target = st.selectbox("Under", targets, format_func=_shorten)
         if st.form_submit_button("Move", type="primary"):
-            _close_if(session.act(Move(node=node.id, parent=target.id)), session)
+            _act(session, Move(node=node.id, parent=target.id))
 
 
-@st.dialog("Remove the node", on_dismiss=_close_dialogs)
+@st.dialog("Remove the node", on_dismiss=close_dialogs)
 def _remove(session: AuthoringSession) -> None:
     tree = session.history.tree
     node = tree.node(session.screen.selected)
@@ -127,19 +122,14 @@ def _remove(session: AuthoringSession) -> None:
     with st.form("remove", border=False):
         keep = False
         if below:
-            keep = (
-                st.radio(
-                    f"{below} node{'s' if below > 1 else ''} below it",
-                    ("Delete them too", "Keep and move up"),
-                )
-                == "Keep and move up"
-            )
+            choices = ("Delete them too", "Keep and move up")
+            keep = st.radio(f"{count_of(below, 'node')} below it", choices) == choices[1]
         if st.form_submit_button("Remove", type="primary"):
-            _close_if(session.act(Remove(node=node.id, keep_premises=keep)), session)
+            _act(session, Remove(node=node.id, keep_premises=keep))
     st.caption("Press U to undo.")
 
 
-@st.dialog("Search with your own words", on_dismiss=_close_dialogs)
+@st.dialog("Search with your own words", on_dismiss=close_dialogs)
 def _search(session: AuthoringSession) -> None:
     with st.form("search", border=False):
         words = st.text_input("Words", value=session.screen.query or "", max_chars=1000)
@@ -150,14 +140,14 @@ def _search(session: AuthoringSession) -> None:
             st.rerun()
 
 
-@st.dialog("Keys", on_dismiss=_close_dialogs)
+@st.dialog("Keys", on_dismiss=close_dialogs)
 def _keys(session: AuthoringSession) -> None:
     del session
     st.markdown("\n".join(["| key | does |", "|---|---|", *(f"| `{key}` | {does} |" for key, does in KEYS)]))
     st.caption("Keys are off while you type. In the graph, click to select and double-click to expand.")
 
 
-@st.dialog("Your name", on_dismiss=_close_dialogs)
+@st.dialog("Your name", on_dismiss=close_dialogs)
 def _name(session: AuthoringSession) -> None:
     st.caption("Every edit is saved with its author's name.")
     ask_name(workspace().authors, key=DIALOG)

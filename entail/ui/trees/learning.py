@@ -16,7 +16,10 @@ from entail.ui.shared.job_list import LIVE, ensure_worker, format_duration, prog
 from entail.ui.shared.resources import Workspace, jobs, retrievers
 from entail.ui.shared.text import label
 from entail.ui.trees.authoring import TreeContext
-from entail.ui.trees.screen import AuthoringSession
+from entail.ui.trees.screen import AuthoringSession, close_dialogs
+
+CONFIG = FEW_DECISIONS
+"""Settings of the training."""
 
 
 def learning_jobs(corpus_id: str | None) -> list[Job]:
@@ -34,7 +37,7 @@ def draw_learning(context: TreeContext, session: AuthoringSession) -> None:
     author = session.author or "somebody"
     found = learning_jobs(corpus_id)
     with st.container(key="learning"):
-        if (busy := [job for job in found if job.open]) != []:
+        if busy := [job for job in found if job.open]:
             # The oldest runs first.
             _draw_busy(busy[-1].id, author)
             return
@@ -104,11 +107,8 @@ def describe_missing(missing: Decided) -> str:
     >>> describe_missing(Decided(accepted=7, nodes=1))
     'Training on your decisions needs 7 more accepted premises, below 1 more sentence.'
     """
-    parts = []
-    if missing.accepted:
-        parts.append(f"{missing.accepted} more accepted")
-    if missing.rejected:
-        parts.append(f"{missing.rejected} more rejected")
+    kinds = {"accepted": missing.accepted, "rejected": missing.rejected}
+    parts = [f"{count} more {kind}" for kind, count in kinds.items() if count]
     needed = " and ".join(parts)
     needed += (" premise" if (missing.rejected or missing.accepted) == 1 else " premises") if parts else ""
     if missing.nodes:
@@ -136,14 +136,8 @@ def _draw_busy(job_id: str, author: str) -> None:
             f"Started by {label(job.spec.by)} {job.spec.at.astimezone():%H:%M}, from "
             f"{label(job.spec.about)}. You can close this page."
         )
-        st.page_link(
-            "pages/Models.py",
-            label="Details",
-            icon=":material/monitoring:",
-            query_params={"models_view": "Training", "job": job.id},
-        )
-        is_cancelling = job.state == "cancelling"
-        if st.button("Cancel", type="tertiary", key="cancel_learning", disabled=is_cancelling):
+        _draw_details(job)
+        if st.button("Cancel", type="tertiary", key="cancel_learning", disabled=job.state == "cancelling"):
             _try_job(lambda: jobs().cancel(job.id, by=author), "Not cancelled")
             st.rerun()
 
@@ -153,13 +147,11 @@ def _draw_end(job: Job) -> None:
     name, took = label(job.name), format_duration(job.seconds)
     after = f" after {took}" if job.seconds else ""
     if job.state == "done":
-        counts = dict((job.result or {}).get("counts", {}))
         words = f"trained in {took}"
-        if counts:
-            words = (
-                f"trained in {took} on {count_of(counts.get('positives', 0), 'accepted premise')} and "
-                f"{counts.get('negatives', 0):,} rejected, "
-                f"for {count_of(counts.get('queries', 0), 'sentence')}"
+        if counts := (job.result or {}).get("counts"):
+            words += (
+                f" on {count_of(counts['positives'], 'accepted premise')} and {counts['negatives']:,} "
+                f"rejected, for {count_of(counts['queries'], 'sentence')}"
             )
         st.success(
             f"**{name}** {label(words)}. Choose it under “Ranked by”."
@@ -185,12 +177,7 @@ def _draw_end(job: Job) -> None:
                 key="resume_learning",
                 help="Continues from the last checkpoint, with the decisions as of its start.",
             )
-        st.page_link(
-            "pages/Models.py",
-            label="Details",
-            icon=":material/monitoring:",
-            query_params={"models_view": "Training", "job": job.id},
-        )
+        _draw_details(job)
         st.button(
             "Dismiss",
             on_click=_try_job,
@@ -198,6 +185,15 @@ def _draw_end(job: Job) -> None:
             type="tertiary",
             key="dismiss_learning",
         )
+
+
+def _draw_details(job: Job) -> None:
+    st.page_link(
+        "pages/Models.py",
+        label="Details",
+        icon=":material/monitoring:",
+        query_params={"models_view": "Training", "job": job.id},
+    )
 
 
 def _open(session: AuthoringSession) -> None:
@@ -216,16 +212,7 @@ def _try_job(act: Callable[[], object], failure: str) -> None:
         st.toast(label(f"{failure}: {error}"), icon=":material/error:")
 
 
-METHOD, CONFIG = "aeenc", FEW_DECISIONS
-"""Method and settings of the training."""
-
-
-def _close_dialogs() -> None:
-    for screen in st.session_state.get("screens", {}).values():
-        screen.dialog = None
-
-
-@st.dialog("Train on your decisions", width="large", on_dismiss=_close_dialogs)
+@st.dialog("Train on your decisions", width="large", on_dismiss=close_dialogs)
 def draw_learning_dialog(context: TreeContext, session: AuthoringSession) -> None:
     """Draw the training data, the name of the new encoder, and Start."""
     corpus_id = context.summary.corpus_id
@@ -274,7 +261,7 @@ def start_learning(context: TreeContext, name: str, *, author: str) -> Job:
         JobError: If it cannot be queued.
     """
     return jobs().submit(
-        METHOD,
+        "aeenc",
         CONFIG,
         {"from_log": context.summary.corpus_id},
         name=name,
@@ -294,8 +281,7 @@ def _draw_lesson(lesson: Lesson, corpus_name: str) -> None:
     if lesson.outside:
         lines.append(
             f"- Including {count_of(len(lesson.outside), 'sentence')} that the corpus lacks (conclusions, "
-            f"your own "
-            "statements, retired premises)."
+            "your own statements, retired premises)."
         )
     lines.append("- Example trees, imported trees and unseen candidates are not used.")
     st.markdown("\n".join(lines))

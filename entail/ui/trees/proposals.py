@@ -12,12 +12,19 @@ from entail.ui.components.inbox import widget_value
 from entail.ui.shared.active import draw_notice
 from entail.ui.shared.resources import retriever_name
 from entail.ui.shared.text import label
-from entail.ui.trees.screen import AuthoringSession, Screen
-from entail.ui.trees.suggester import BY_KEY, LISTS, Offer, Suggester
+from entail.ui.trees.screen import LISTS, AuthoringSession, Screen
+from entail.ui.trees.suggester import BY_KEY, Offer, Suggester
 
 if TYPE_CHECKING:
     from entail.arcf.chains.next_premise import Draft
+    from entail.arcf.chains.stepwise import Told
     from entail.ui.trees.authoring import TreeContext
+
+_ENDS = {
+    "bare prefix": "It looks complete: no premise improves it.",
+    "nothing visible": "Stopped: no related premise is left.",
+    "length": "Stopped: the limit of premises is reached.",
+}
 
 
 def draw_lists(suggester: Suggester | None, session: AuthoringSession) -> None:
@@ -34,8 +41,7 @@ def draw_lists(suggester: Suggester | None, session: AuthoringSession) -> None:
         default=screen.listing,
         format_func=LISTS.__getitem__,
         key=key,
-        on_change=_turn_to,
-        args=(screen, key),
+        on_change=lambda: screen.turn_to(str(widget_value(key) or screen.listing)),
         required=True,
         label_visibility="collapsed",
         help="Key l. Retrieved: the retriever's ranking. Next premise: re-ranked by what you accepted. "
@@ -56,34 +62,26 @@ def draw_proposed(context: TreeContext, session: AuthoringSession) -> bool:
     offer, suggester = session.offer, context.suggester
     if offer is None or suggester is None:
         return True
+    children = session.history.tree.node(session.screen.selected).children
     if offer.task is None:
-        _draw_ask(session)
-        return False
-    if offer.task.error is not None:
+        start = f" It continues from {_those(len(children))} here." if children else ""
+        st.caption(
+            f"A chain of premises, each chosen after the ones before it.{start} You accept or reject each "
+            "one."
+        )
+        _draw_button(session, "Draft a chain")
+    elif offer.task.error is not None:
         st.info(f"No proposals: {label(str(offer.task.error), longest=300)}", icon=":material/link_off:")
         st.button("Try again", icon=":material/refresh:", key="propose_again", on_click=suggester.retry)
-        return False
-    if offer.task.value is None:
-        _draw_wait(session.screen, offer, suggester)
-        return False
-    if offer.draft is not None:
+    elif offer.draft is not None:
         _draw_draft(session, offer, offer.draft, suggester.name)
         return bool(offer.candidates)
-    _draw_next(session, offer, suggester.name, context.ranking.name)
-    return True
-
-
-def _turn_to(screen: Screen, key: str) -> None:
-    screen.turn_to(str(widget_value(key) or screen.listing))
-
-
-def _draw_ask(session: AuthoringSession) -> None:
-    count = len(session.history.tree.node(session.screen.selected).children)
-    start = f" It continues from {_those(count)} here." if count else ""
-    st.caption(
-        f"A chain of premises, each chosen after the ones before it.{start} You accept or reject each one."
-    )
-    _draw_button(session, "Draft a chain")
+    elif offer.scores is not None:
+        _draw_next(offer, offer.scores, suggester.name, context.ranking.name)
+        return True
+    else:
+        _draw_wait(session.screen, offer, suggester)
+    return False
 
 
 def _draw_button(session: AuthoringSession, text: str) -> None:
@@ -99,13 +97,12 @@ def _draw_button(session: AuthoringSession, text: str) -> None:
     )
 
 
-def _draw_next(session: AuthoringSession, offer: Offer, scorer: str, retriever: str) -> None:
-    scores, proposal = offer.scores, offer.proposal
-    assert scores is not None  # set by `offer_next`
-    assert proposal is not None
-    by = f"by {label(retriever_name(scorer))}"
-    ranked = f"Top {len(offer.candidates)} of {label(retriever_name(retriever))}"
-    st.caption(f"{ranked}, re-ranked {by}" + (" by what you accepted." if proposal.after else "."))
+def _draw_next(offer: Offer, scores: Told, scorer: str, retriever: str) -> None:
+    accepted = " by what you accepted" if offer.proposal is not None and offer.proposal.after else ""
+    st.caption(
+        f"Top {len(offer.candidates)} of {label(retriever_name(retriever))}, re-ranked by "
+        f"{label(retriever_name(scorer))}{accepted}."
+    )
     best = max((candidate.score for candidate in offer.candidates), default=None)
     if scores.bare is not None and best is not None and scores.bare >= best:
         st.info("Looks complete: no candidate improves it.", icon=":material/flag:")
@@ -113,15 +110,13 @@ def _draw_next(session: AuthoringSession, offer: Offer, scorer: str, retriever: 
 
 
 def _draw_draft(session: AuthoringSession, offer: Offer, draft: Draft, scorer: str) -> None:
-    proposal = offer.proposal
-    assert proposal is not None  # set by `offer_draft`
-    count = len(proposal.after)
+    count = len(offer.proposal.after) if offer.proposal is not None else 0
     start = f", continuing from {_those(count)} here" if count else ""
-    name = label(retriever_name(scorer))
-    if not offer.candidates:
-        st.info(f"{name} proposes nothing{start}. {describe_end(draft)}", icon=":material/flag:")
+    name, end = label(retriever_name(scorer)), _ENDS[draft.stopped]
+    if offer.candidates:
+        st.caption(f"A chain drafted by {name}{start}. {end}")
     else:
-        st.caption(f"A chain drafted by {name}{start}. {describe_end(draft)}")
+        st.info(f"{name} proposes nothing{start}. {end}", icon=":material/flag:")
     _draw_truncation(draft.dropped, cut=len(draft.cut))
     if offer.changes:
         st.warning(
@@ -134,27 +129,14 @@ def _draw_draft(session: AuthoringSession, offer: Offer, draft: Draft, scorer: s
         _draw_button(session, "Draft again")
 
 
-def describe_end(draft: Draft) -> str:
-    """Return the reason why a chain ended."""
-    if draft.stopped == "bare prefix":
-        return "It looks complete: no premise improves it."
-    if draft.stopped == "nothing visible":
-        return "Stopped: no related premise is left."
-    return "Stopped: the limit of premises is reached."
-
-
-def _draw_truncation(dropped: int, *, cut: int = 0) -> None:
-    if dropped < 0:
-        st.caption(":material/content_cut: Truncated: the scorer did not read the start of the sentence.")
-    elif dropped:
-        st.caption(
-            f":material/content_cut: Truncated: the scorer did not read {count_of(dropped, 'older premise')}."
-        )
+def _draw_truncation(dropped: int, *, cut: int) -> None:
+    parts = []
+    if dropped:
+        parts.append("the start of the sentence" if dropped < 0 else count_of(dropped, "older premise"))
     if cut:
-        st.caption(
-            f":material/content_cut: Truncated: the scorer did not read the end of "
-            f"{count_of(cut, 'candidate')}."
-        )
+        parts.append(f"the end of {count_of(cut, 'candidate')}")
+    for part in parts:
+        st.caption(f":material/content_cut: Truncated: the scorer did not read {part}.")
 
 
 @st.fragment(run_every=0.4)
@@ -162,7 +144,7 @@ def _draw_wait(screen: Screen, offer: Offer, suggester: Suggester) -> None:
     task = offer.retry() if offer.retry is not None else None
     if task is not None and task.done.is_set() and screen.dialog is None:
         st.rerun()
-    if suggester.scorer is None:
+    if suggester.model is None:
         what = f"Loading {label(retriever_name(suggester.name))}"
     elif task is not None and task.progress is not None:
         done = task.progress.done

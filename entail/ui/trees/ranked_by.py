@@ -16,8 +16,7 @@ from entail.encoders.catalogue import PACKAGED
 from entail.errors import EntailError
 from entail.index.protocol import PremiseIndex
 from entail.registry import Active, active
-from entail.ui.shared import resources
-from entail.ui.shared.resources import LEXICAL, SHARED_WORDS, model_cache, retriever_label
+from entail.ui.shared.resources import LEXICAL, SHARED_WORDS, model_cache, retriever_label, retrievers
 from entail.ui.shared.tasks import Task, failed
 from entail.ui.shared.text import label
 
@@ -77,17 +76,15 @@ class Ranking:
 
     def get_or_start(self, corpus: Corpus) -> Task[PremiseIndex]:
         """Return the task that builds the index of a corpus."""
-        return (
-            failed(self.problem)
-            if self.problem is not None
-            else model_cache().get_or_start(self.name, corpus)
-        )
+        if self.problem is not None:
+            return failed(self.problem)
+        return model_cache().get_or_start(self.name, corpus)
 
 
 def selected_retriever() -> str:
     """Return the session's choice; `ACTIVE` if there is none or the retriever was removed."""
     choice = str(st.session_state.get(KEY, ACTIVE))
-    return choice if choice in resources.retrievers() else ACTIVE
+    return choice if choice in retrievers() else ACTIVE
 
 
 def includes_keywords() -> bool:
@@ -99,13 +96,13 @@ def ranking_of(choice: str, corpus: str | None, *, keywords: bool = False) -> Ra
     """Return the ranking of a corpus; its `problem` says if the active encoder cannot be used."""
     if choice != ACTIVE:
         return Ranking(choice, corpus, keywords=keywords)
-    now = None
+    now, problem = None, None
     try:
         now = active(corpus)
         now.check()
     except EntailError as error:
-        return Ranking(choice, corpus, now, error, keywords)
-    return Ranking(choice, corpus, now, keywords=keywords)
+        problem = error
+    return Ranking(choice, corpus, now, problem, keywords)
 
 
 def draw_ranked_by(ranking: Ranking) -> None:
@@ -124,7 +121,7 @@ def draw_ranked_by(ranking: Ranking) -> None:
     st.session_state[_SHOWN] = shown
     st.selectbox(
         "Ranked by",
-        [ACTIVE, *resources.retrievers()],
+        [ACTIVE, *retrievers()],
         format_func=display_name,
         key=KEY,
         persist_state="session",
@@ -152,8 +149,6 @@ def _draw_active(now: Active, corpus: str | None) -> None:
             icon=":material/published_with_changes:",
         )
     if (move := now.pointer) is not None:
-        verb = "rolled back to" if move.rolled_back else "promoted"
-        st.caption(
-            f"{verb.capitalize()} by {label(move.by)}, {move.at.astimezone():%d %b %H:%M}"
-            + (", for all corpora without their own" if move.corpus is None else "")
-        )
+        verb = "Rolled back to" if move.rolled_back else "Promoted"
+        scope = ", for all corpora without their own" if move.corpus is None else ""
+        st.caption(f"{verb} by {label(move.by)}, {move.at.astimezone():%d %b %H:%M}{scope}")

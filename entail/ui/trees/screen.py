@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
+from typing import Literal
 
 import streamlit as st
 
@@ -19,7 +19,12 @@ from entail.trees.review.commands import PAGE, Command, moved
 from entail.trees.review.proposals import Basis, basis_of
 from entail.trees.review.suggestions import Candidate
 from entail.ui.frame.author import Visitor
-from entail.ui.trees.suggester import LISTS, Listing, Offer
+from entail.ui.trees.suggester import Offer
+
+Listing = Literal["retrieved", "next", "draft"]
+"""List of candidates: retrieved, or proposed by a scorer by either means."""
+
+LISTS: Mapping[Listing, str] = {"retrieved": "Retrieved", "next": "Next premise", "draft": "Chain"}
 
 LOCKED = "Not saved: the database is locked by another write. Your input is kept, so try again in a moment."
 """Notice of an act that finds the database locked."""
@@ -45,7 +50,6 @@ class Screen:
     """View of one tree in one browser tab.
 
     Attributes:
-        tree_id: Tree.
         selected: Node whose candidates are shown.
         version: Seq of the version on the screen, on which acts are based.
         page: Index of the ten candidates shown.
@@ -53,12 +57,9 @@ class Screen:
         query: Search words of the author, None for the node's text.
         ranks: Identifier of the ranking on the screen, None before the first.
         collapsed: Nodes whose premises the graph hides.
-        show_rejected: Show rejected premises.
         dialog: Name of the dialog to open in this run.
         notice: Reason why the last act failed: (`error`, `conflict`, `locked` or `stale`, message).
         pending: Acts not saved yet because the database was locked, the oldest first.
-        saved: Time of the last saved act.
-        listing: List shown: retrieved candidates, or the proposals of a scorer.
         drafts: Node -> basis of the chain drafted for it last.
     """
 
@@ -74,7 +75,6 @@ class Screen:
     dialog: str | None = None
     notice: tuple[str, str] | None = None
     pending: tuple[PendingAct, ...] = ()
-    saved: datetime | None = None
     listing: Listing = "retrieved"
     drafts: dict[str, Basis] = field(default_factory=dict)
 
@@ -107,6 +107,10 @@ class Screen:
         """Search with the author's words; with the node's text for None."""
         self.query, self.page, self.furthest = (words or "").strip() or None, 0, 0
 
+    def toggle_rejected(self) -> None:
+        """Show or hide the rejected premises."""
+        self.show_rejected = not self.show_rejected
+
 
 def screen_of(tree_id: str) -> Screen:
     """Return this tab's screen for a tree."""
@@ -114,35 +118,39 @@ def screen_of(tree_id: str) -> Screen:
     return screens.setdefault(tree_id, Screen(tree_id))
 
 
+def close_dialogs() -> None:
+    """Record that a dialog was dismissed, so that the next run does not open it again."""
+    for screen in st.session_state.get("screens", {}).values():
+        screen.dialog = None
+
+
 @dataclass(frozen=True)
 class AuthoringSession:
     """Tree, candidates and log that the commands of the screen work on.
 
     Attributes:
-        log: Log of the trees.
         visitor: Author at work.
-        screen: State of the screen.
         history: Newest version of the tree.
+        proposes: Whether a scorer is available.
         shown: Candidates on the screen.
         looked_at: Candidates from the first up to the furthest page seen.
         evidence: Evidence of a judgement on them.
         pool: Unfiltered candidates, where a filter or another order is chosen.
         offered: Length of the list, None for the whole corpus or while a filter is applied.
         offer: Proposals of a scorer, where they are shown.
-        proposes: Whether a scorer is available.
     """
 
     log: TreeLog
     visitor: Visitor
     screen: Screen
     history: History
-    shown: tuple[Candidate, ...]
-    looked_at: tuple[Candidate, ...]
-    evidence: Evidence | None
+    proposes: bool = False
+    shown: tuple[Candidate, ...] = ()
+    looked_at: tuple[Candidate, ...] = ()
+    evidence: Evidence | None = None
     pool: tuple[Candidate, ...] = ()
     offered: int | None = None
     offer: Offer | None = None
-    proposes: bool = False
 
     @property
     def author(self) -> str | None:
@@ -153,6 +161,11 @@ class AuthoringSession:
     def is_locked(self) -> bool:
         """Whether the tree cannot be changed: read-only database, or a team's tree in a demo."""
         return not self.log.takes_acts(self.screen.tree_id)
+
+    @property
+    def unjudged(self) -> tuple[Candidate, ...]:
+        """Candidates seen so far that are neither judged nor in the tree."""
+        return tuple(one for one in self.looked_at if one.judgement is None and one.in_tree is None)
 
     def run(self, command: Command) -> None:
         """Run a command; the screen's notice has the reason if it fails."""
@@ -165,9 +178,9 @@ class AuthoringSession:
             case "dialog":
                 self.screen.dialog = command.target
             case "toggle":
-                self.screen.show_rejected = not self.screen.show_rejected
+                self.screen.toggle_rejected()
             case "undo" | "redo":
-                self.undo_or_redo(command.verb)
+                self._undo_or_redo(command.verb)
             case "accept" | "reject":
                 self._judge(command)
             case "finish":
@@ -192,40 +205,30 @@ class AuthoringSession:
             evidence: Evidence of a judgement.
             keep: Keep the act on the screen for a retry if the database is locked.
         """
-        author, screen = self.author, self.screen
-        if author is None:
-            screen.dialog = "name"
-            return False
-        base = screen.version
-        return self._try(
-            PendingAct(
-                act,
-                describe(act, self.history.texts),
-                lambda: self.log.act(screen.tree_id, act, author=author, base=base, evidence=evidence),
-            ),
+        base, tree_id = self.screen.version, self.screen.tree_id
+        return self._write(
+            act,
+            describe(act, self.history.texts),
+            lambda author: self.log.act(tree_id, act, author=author, base=base, evidence=evidence),
             keep=keep,
         )
-
-    def undo_or_redo(self, verb: str) -> bool:
-        """Undo or redo the author's last act; return whether it was saved."""
-        author, screen = self.author, self.screen
-        if author is None:
-            screen.dialog = "name"
-            return False
-        if verb == "undo" and screen.pending and not isinstance(screen.pending[-1].act, str):
-            # The last act was never saved.
-            screen.notice = ("stale", f"Undone before it was saved: {screen.pending[-1].description}.")
-            screen.pending = screen.pending[:-1]
-            return True
-        run = self.log.undo if verb == "undo" else self.log.redo
-        act = PendingAct(verb, f"{verb} of your last act", lambda: run(screen.tree_id, author=author))
-        return self._try(act, keep=True)
 
     def retry_pending(self) -> None:
         """Retry the pending acts, the oldest first, up to the first that fails."""
         for act in self.screen.pending:
             if not self._try(act, keep=True):
                 return
+
+    def _undo_or_redo(self, verb: str) -> None:
+        screen = self.screen
+        if verb == "undo" and screen.pending and not isinstance(screen.pending[-1].act, str):
+            # The last act was never saved.
+            screen.notice = ("stale", f"Undone before it was saved: {screen.pending[-1].description}.")
+            screen.pending = screen.pending[:-1]
+            return
+        run = self.log.undo if verb == "undo" else self.log.redo
+        description = f"{verb} of your last act"
+        self._write(verb, description, lambda author: run(screen.tree_id, author=author), keep=True)
 
     def _judge(self, command: Command) -> None:
         premise = next((c.premise for c in self.shown if c.premise.key == command.target), None)
@@ -235,8 +238,7 @@ class AuthoringSession:
         self.act(kind(node=self.screen.selected, premise=premise), evidence=self.evidence, keep=True)
 
     def _finish(self) -> None:
-        open_ = tuple(c.premise for c in self.looked_at if c.judgement is None and c.in_tree is None)
-        if not open_:
+        if not self.unjudged:
             reason = (
                 "every candidate shown so far is judged or in the tree. Key n shows more"
                 if self.looked_at
@@ -244,7 +246,14 @@ class AuthoringSession:
             )
             self.screen.notice = ("stale", f"Nothing to reject: {reason}.")
             return
-        self.act(Finish(node=self.screen.selected, premises=open_), evidence=self.evidence, keep=True)
+        premises = tuple(candidate.premise for candidate in self.unjudged)
+        self.act(Finish(node=self.screen.selected, premises=premises), evidence=self.evidence, keep=True)
+
+    def _write(self, act: Act | str, description: str, run: Callable[[str], History], *, keep: bool) -> bool:
+        if (author := self.author) is None:
+            self.screen.dialog = "name"
+            return False
+        return self._try(PendingAct(act, description, lambda: run(author)), keep=keep)
 
     def _try(self, act: PendingAct, *, keep: bool) -> bool:
         screen = self.screen
@@ -257,16 +266,11 @@ class AuthoringSession:
             return False
         except EntailError as error:
             # After a conflict the author sees the newer version and the change; a retry is based on it.
-            screen.pending = _without(act, screen.pending)
+            screen.pending = tuple(other for other in screen.pending if other != act)
             screen.notice = ("conflict" if isinstance(error, ConflictError) else "error", str(error))
             return False
-        screen.pending = _without(act, screen.pending)
+        screen.pending = tuple(other for other in screen.pending if other != act)
         screen.version, screen.notice = history.seq, None
-        screen.saved = history.events[-1].at
         if screen.selected not in history.tree.nodes:
             screen.select(ROOT)
         return True
-
-
-def _without(act: PendingAct, pending: tuple[PendingAct, ...]) -> tuple[PendingAct, ...]:
-    return tuple(other for other in pending if other != act)

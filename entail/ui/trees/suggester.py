@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeVar, cast
-
-import streamlit as st
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from entail.arcf.scoring.listing import ListedScorer, list_scorers
-from entail.errors import EncoderError
 from entail.trees.log.acts import Proposal
 from entail.trees.review.proposals import (
     Basis,
@@ -22,13 +18,12 @@ from entail.trees.review.proposals import (
     ordered,
 )
 from entail.ui.chains.tasks import GROUNDS, SCORERS, SCORING, make_builder, take_scorer
-from entail.ui.shared.active import sync_with_active
-from entail.ui.shared.resources import WARM_AFTER
-from entail.ui.shared.tasks import Task, TaskGroup, failed, finish
+from entail.ui.shared.active import LazyModel, pick_model
+from entail.ui.shared.tasks import Task, TaskGroup, finish
 
 if TYPE_CHECKING:
     from entail.arcf.chains.next_premise import Draft
-    from entail.arcf.chains.stepwise import Told
+    from entail.arcf.chains.stepwise import ScoredSteps, Told
     from entail.arcf.scoring.scorer import Scorer
     from entail.data.records import Corpus
     from entail.encoders.cross.pairs import Pair
@@ -38,11 +33,6 @@ if TYPE_CHECKING:
     from entail.trees.log.tree import Tree
     from entail.trees.review.suggestions import Candidate
 
-Listing = Literal["retrieved", "next", "draft"]
-"""List of candidates: retrieved, or proposed by a scorer by either means."""
-
-LISTS: Mapping[Listing, str] = {"retrieved": "Retrieved", "next": "Next premise", "draft": "Chain"}
-
 BY_KEY = "proposed_by"
 """Widget key of the choice of scorer."""
 
@@ -51,13 +41,6 @@ POOL = 60
 
 WAIT = 0.15
 """Seconds that a page waits for proposals before it shows progress."""
-
-LOADING = TaskGroup("suggesters", failure="the scorer could not be loaded")
-"""Scorers loaded in the background of the Trees page."""
-
-_PROPOSALS = TaskGroup("proposals", failure="the proposals could not be made")
-
-_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -88,13 +71,15 @@ class Offer:
 
 
 @dataclass(frozen=True)
-class Suggester:
+class Suggester(LazyModel["Scorer"]):
     """Scorer of chains in one run of the page.
 
     Attributes:
-        listed: Scorer.
         names: Scorers that can be chosen, the active one first.
     """
+
+    models: ClassVar[TaskGroup] = TaskGroup("suggesters", failure="the scorer could not be loaded")
+    results: ClassVar[TaskGroup] = TaskGroup("proposals", failure="the proposals could not be made")
 
     listed: ListedScorer
     names: tuple[str, ...] = ()
@@ -105,26 +90,26 @@ class Suggester:
         return self.listed.name
 
     @property
-    def scorer(self) -> Scorer | None:
-        """Scorer, None if it is not in memory."""
-        loading = LOADING.peek(self._key)
-        return cast("Scorer | None", loading.value) if loading is not None else None
+    def key(self) -> tuple[str, str]:
+        """Key of the scorer."""
+        return (self.listed.name, self.listed.stamp)
 
-    def start_loading(self) -> None:
-        """Start to load the scorer in the background; call it after the page is drawn."""
-        if LOADING.peek(self._key) is None:
-            LOADING.get_or_start(self._key, self._load, wait=0)
+    def load(self) -> Scorer:
+        """Load the scorer."""
+        from entail.arcf.chains.next_premise import score_next
+
+        scorer = finish(take_scorer(self.listed, wait=0))
+        with SCORING:
+            score_next(scorer, "a text", (), ["another"])
+        return scorer
 
     def retry(self) -> None:
         """Drop the failed tasks, so that they start again."""
-        for group in (LOADING, _PROPOSALS, SCORERS, GROUNDS):
+        for group in (self.models, self.results, SCORERS, GROUNDS):
             group.drop_failed()
 
     def next(self, basis: Basis, candidates: Sequence[str], *, wait: float = 0) -> Task[Told]:
-        """Return the task that scores each candidate as the next premise.
-
-        An empty task is returned, and nothing is started, while the scorer is loading.
-        """
+        """Return the task that scores each candidate as the next premise."""
 
         def make(scorer: Scorer, report: ProgressCallback) -> Told:
             from entail.arcf.chains.next_premise import score_next
@@ -132,14 +117,14 @@ class Suggester:
             with SCORING:
                 return score_next(scorer, basis.sentence, basis.accepted, candidates)
 
-        return self._start(("next", basis.sentence, basis.accepted, tuple(candidates)), make, wait=wait)
+        return self.start(("next", basis.sentence, basis.accepted, tuple(candidates)), make, wait=wait)
 
     def draft(self, basis: Basis, corpus: Corpus, *, wait: float = 0) -> Task[Draft]:
         """Return the task that drafts a chain from the accepted premises."""
 
         def make(scorer: Scorer, report: ProgressCallback) -> Draft:
             from entail.arcf.chains.next_premise import draft_chain
-            from entail.arcf.chains.stepwise import ScoredSteps, corpus_facts
+            from entail.arcf.chains.stepwise import corpus_facts
 
             builder = make_builder(corpus_facts(corpus), scorer, k=POOL)
 
@@ -150,14 +135,14 @@ class Suggester:
             return draft_chain(
                 basis.sentence,
                 basis.accepted,
-                cast(ScoredSteps, builder.steps),
+                cast("ScoredSteps", builder.steps),
                 builder.around,
                 never=not_proposed(basis, corpus),
                 score=score,
                 progress=report,
             )
 
-        return self._start(("draft", basis, corpus.hash), make, wait=wait)
+        return self.start(("draft", basis, corpus.hash), make, wait=wait)
 
     def offer_next(self, tree: Tree, node_id: str, pool: Sequence[Candidate], *, among: str) -> Offer:
         """Return the candidates of a retriever, re-ranked as next premises.
@@ -173,9 +158,12 @@ class Suggester:
         offer = Offer("next", task, lambda: self.next(basis, texts))
         if task.value is None:
             return offer
-        ranked = ordered(pool, task.value.scores)
-        made = Proposal(means="next", after=basis.after, k=len(pool), among=among)
-        return replace(offer, candidates=ranked, proposal=made, scores=task.value)
+        return replace(
+            offer,
+            candidates=ordered(pool, task.value.scores),
+            proposal=Proposal(means="next", after=basis.after, k=len(pool), among=among),
+            scores=task.value,
+        )
 
     def offer_draft(self, tree: Tree, node_id: str, corpus: Corpus, basis: Basis | None) -> Offer:
         """Return the chain drafted for a node, with the current judgements of its premises.
@@ -202,34 +190,6 @@ class Suggester:
             undecided=sum(not is_decided(candidate, tree, node_id) for candidate in chain),
         )
 
-    @property
-    def _key(self) -> tuple[str, str, str]:
-        return ("suggester", self.listed.name, self.listed.stamp)
-
-    def _start(
-        self, what: Hashable, make: Callable[[Scorer, ProgressCallback], _Value], *, wait: float
-    ) -> Task[_Value]:
-        loading = LOADING.peek(self._key)
-        if loading is None or not loading.done.is_set():
-            return Task()
-        if loading.value is None:
-            return failed(loading.error or EncoderError(f"{self.name} could not be loaded"))
-        scorer = cast("Scorer", loading.value)
-        key = (scorer.revision, what)
-        previous = _PROPOSALS.peek(key)
-        if previous is not None and previous.error is not None:
-            return failed(previous.error)  # a failed task is retried by hand only
-        return _PROPOSALS.get_or_start(key, lambda report: make(scorer, report), wait=wait)
-
-    def _load(self, report: ProgressCallback) -> Scorer:
-        from entail.arcf.chains.next_premise import score_next
-
-        time.sleep(WARM_AFTER)
-        scorer = finish(take_scorer(self.listed, wait=0))
-        with SCORING:
-            score_next(scorer, "a text", (), ["another"])  # the first text is the slowest
-        return scorer
-
 
 def current_suggester() -> Suggester | None:
     """Return the session's scorer of chains; None if none is available.
@@ -239,10 +199,5 @@ def current_suggester() -> Suggester | None:
     usable = {one.name: one for one in list_scorers() if one.problem is None and one.form.scheme == "arcf"}
     if not usable:
         return None
-    usual = sync_with_active("chains", BY_KEY, usable)
-    by = st.session_state.get(BY_KEY)
-    if by is not None and by not in usable:  # the scorer was removed
-        del st.session_state[BY_KEY]
-        by = None
-    names = sorted(usable, key=lambda name: name != usual)
-    return Suggester(usable[by or names[0]], tuple(names))
+    name, names = pick_model("chains", BY_KEY, usable)
+    return Suggester(usable[name], tuple(names))

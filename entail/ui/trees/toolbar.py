@@ -1,13 +1,28 @@
-"""Toolbar of the selected node, and the notice of a failed act."""
+"""Toolbar of the selected node, notice of a failed act, and status of a tree that others may edit."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from entail.errors import EntailError
 from entail.trees.log.tree import ROOT
+from entail.trees.log.wording import quote
 from entail.trees.review.commands import Command
+from entail.ui.frame.author import with_mark
+from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
+from entail.ui.trees.ranked_by import Ranking
 from entail.ui.trees.screen import AuthoringSession, Screen
+
+EVERY = 3.0
+"""Seconds between two refreshes of the status."""
+
+_NOTICES = {
+    "stale": (st.info, ":material/update:"),
+    "locked": (st.warning, ":material/lock_clock:"),
+    "error": (st.error, ":material/error:"),
+    "conflict": (st.warning, ":material/group:"),
+}
 
 _TOOLS = (
     ("undo", "", ":material/undo:", "u"),
@@ -53,29 +68,22 @@ def draw_notice(session: AuthoringSession) -> None:
     if screen.notice is None or (screen.pending and screen.notice[0] == "locked"):
         return
     kind, words = screen.notice
+    draw, icon = _NOTICES[kind]
+    advice = "This is the newest version. Repeat your edit if it still applies." if kind == "conflict" else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        if kind == "conflict":
-            st.warning(
-                f"{label(words)}  \nThis is the newest version. Repeat your edit if it still applies.",
-                icon=":material/group:",
-            )
-        elif kind == "stale":
-            st.info(label(words), icon=":material/update:")
-        elif kind == "locked":
-            st.warning(label(words), icon=":material/lock_clock:")
-        else:
-            st.error(label(words), icon=":material/error:")
+        draw(f"{label(words)}  \n{advice}" if advice else label(words), icon=icon)
         st.button("Dismiss", on_click=_dismiss, args=(screen,), type="tertiary", key="dismiss")
 
 
 def _draw_pending(session: AuthoringSession) -> None:
-    lines = "".join(f"  \n• {label(act.description)}" for act in session.screen.pending)
+    lines = [f"• {label(act.description)}" for act in session.screen.pending]
+    words = [
+        "Not saved yet, because the database is locked by another write:",
+        *lines,
+        "Try again in a moment.",
+    ]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.warning(
-            f"Not saved yet, because the database is locked by another write:{lines}  \nTry again in a "
-            f"moment.",
-            icon=":material/lock_clock:",
-        )
+        st.warning("  \n".join(words), icon=":material/lock_clock:")
         st.button("Try again", on_click=session.retry_pending, icon=":material/refresh:", key="try_again")
         st.button("Discard", on_click=_drop, args=(session.screen,), type="tertiary", key="drop_kept")
 
@@ -86,3 +94,29 @@ def _dismiss(screen: Screen) -> None:
 
 def _drop(screen: Screen) -> None:
     screen.pending, screen.notice = (), None
+
+
+@st.fragment(run_every=EVERY)
+def draw_watch(shared: Workspace, session: AuthoringSession, ranking: Ranking) -> None:
+    """Draw the last save and the present authors; rerun the page when the tree or the ranking has changed."""
+    screen = session.screen
+    try:
+        if session.author is not None and not shared.database.read_only:
+            shared.authors.seen(screen.tree_id, session.author, screen.selected)
+        now = shared.log.summary(screen.tree_id).seq
+        is_outdated = ranking.is_outdated
+        others = [
+            p for p in shared.authors.here() if p.tree_id == screen.tree_id and p.author != session.author
+        ]
+    except EntailError as error:
+        st.markdown(f":red[:material/cloud_off: {label(str(error), longest=120)}]")
+        return
+    if (now != screen.version or is_outdated) and screen.dialog is None:
+        st.rerun()
+    last = session.history.events[-1]
+    lines = [f":gray[:material/cloud_done: saved {last.at.astimezone():%H:%M:%S} · version {now}]"]
+    for other in others[:3]:
+        node = session.history.tree.nodes.get(other.node)
+        text = quote(node.text, longest=40) if node is not None else "a removed node"
+        lines.append(f":material/person: {with_mark(other.author, verified=other.verified)} at {label(text)}")
+    st.markdown("  \n".join(lines))

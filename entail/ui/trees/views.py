@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 import streamlit as st
 
@@ -29,33 +30,18 @@ def draw_view(view: str, shared: Workspace, session: AuthoringSession) -> None:
         f"Show rejected premises ({len(tree.rejected(screen.selected))} here)",
         value=screen.show_rejected,
         key=f"rejected-{screen.tree_id}-{screen.show_rejected}",
-        on_change=_toggle,
-        args=(screen,),
+        on_change=screen.toggle_rejected,
         help="Key v. Violet, with dotted edges.",
     )
-    if view == "Outline":
-        draw_outline(
-            tree,
-            selected=screen.selected,
-            collapsed=screen.collapsed,
-            show_rejected=screen.show_rejected,
-            key=f"outline-{screen.tree_id}",
-            on_event=lambda event: apply_event(screen, event),
-        )
-    else:
-        draw_graph(
-            tree,
-            selected=screen.selected,
-            collapsed=screen.collapsed,
-            show_rejected=screen.show_rejected,
-            key=f"graph-{screen.tree_id}",
-            height=640,
-            on_event=lambda event: apply_event(screen, event),
-        )
-
-
-def _toggle(screen: Screen) -> None:
-    screen.show_rejected = not screen.show_rejected
+    draw = draw_outline if view == "Outline" else partial(draw_graph, height=640)
+    draw(
+        tree,
+        selected=screen.selected,
+        collapsed=screen.collapsed,
+        show_rejected=screen.show_rejected,
+        key=f"{view.lower()}-{screen.tree_id}",
+        on_event=lambda event: apply_event(screen, event),
+    )
 
 
 def apply_event(screen: Screen, event: GraphEvent | OutlineEvent) -> None:
@@ -84,43 +70,25 @@ def draw_history(history: History, evidence: Mapping[int, Evidence]) -> None:
         words = label(history.describe(event))
         if event.seq in history.out_of_force and not isinstance(event.act, Undo | Redo):
             words = f"~~{words}~~ (undone)"
-        shown = evidence.get(event.seq)
-        ranking = (
-            f"  \n:gray[{label(grounds(event.act, shown, available, called=retriever_name))}]"
-            if shown
-            else ""
-        )
-        st.markdown(
-            f":gray[{event.seq} · {event.at:%d %b %H:%M:%S}] "
-            f"{with_mark(event.author, verified=event.verified)}  {words}{ranking}"
-        )
+        if shown := evidence.get(event.seq):
+            ranking = grounds(event.act, shown, available, called=retriever_name)
+            words += f"  \n:gray[{label(ranking)}]"
+        author = with_mark(event.author, verified=event.verified)
+        st.markdown(f":gray[{event.seq} · {event.at:%d %b %H:%M:%S}] {author}  {words}")
     if len(history.events) > _LONGEST:
         st.caption(f"{len(history.events) - _LONGEST} older acts are in the log and in every backup.")
 
 
 def draw_export(shared: Workspace, session: AuthoringSession, corpus: Corpus) -> None:
     """Draw the download buttons; a file is made when its button is pressed."""
-    tree_id = session.screen.tree_id
-    with st.popover("Export", icon=":material/download:"):
-        for name, suffix, mime, make in _formats(shared, session, corpus):
-            st.download_button(
-                name,
-                data=make,
-                file_name=f"tree-{tree_id}{suffix}",
-                mime=mime,
-                key=f"export-{tree_id}-{suffix}",
-                on_click="ignore",
-                width="stretch",
-            )
-
-
-def _formats(
-    shared: Workspace, session: AuthoringSession, corpus: Corpus
-) -> list[tuple[str, str, str, Callable[[], str | bytes]]]:
     from entail.trees import formats
 
     tree, tree_id, history = session.history.tree, session.screen.tree_id, session.history
-    return [
+
+    def judged() -> str:
+        return formats.to_judged_csv({tree_id: (history, shared.log.evidence(tree_id))})
+
+    files: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
         (
             "EntailmentBank JSONL",
             ".jsonl",
@@ -131,13 +99,19 @@ def _formats(
         ("Picture (SVG)", ".svg", "image/svg+xml", lambda: formats.to_svg(tree)),
         ("GraphML", ".graphml", "application/xml", lambda: formats.to_graphml(tree)),
         ("Graphviz (DOT)", ".dot", "text/vnd.graphviz", lambda: formats.to_dot(tree)),
-        (
-            "Judged pairs (CSV)",
-            ".csv",
-            "text/csv",
-            lambda: formats.to_judged_csv({tree_id: (history, shared.log.evidence(tree_id))}),
-        ),
-    ]
+        ("Judged pairs (CSV)", ".csv", "text/csv", judged),
+    )
+    with st.popover("Export", icon=":material/download:"):
+        for name, suffix, mime, make in files:
+            st.download_button(
+                name,
+                data=make,
+                file_name=f"tree-{tree_id}{suffix}",
+                mime=mime,
+                key=f"export-{tree_id}-{suffix}",
+                on_click="ignore",
+                width="stretch",
+            )
 
 
 PANES = ("Candidates", "Tree")

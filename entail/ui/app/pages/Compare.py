@@ -7,11 +7,11 @@ from entail.ui.compare.bias import draw_similarity_bias
 from entail.ui.compare.choice import BIAS, LINK, QUERY, SPLIT, TREE, draw_fields, save_link
 from entail.ui.compare.pair import take_pair
 from entail.ui.compare.query import draw_query, pick_query
+from entail.ui.compare.source import Source, pick_source
 from entail.ui.compare.split import draw_split
 from entail.ui.compare.tour import draw_tour
 from entail.ui.compare.tree import draw_tree, pick_tree
 from entail.ui.frame.shell import page
-from entail.ui.shared.gold_trees import Source, pick_source
 from entail.ui.shared.resources import model_cache, reference_premises
 from entail.ui.shared.text import label
 

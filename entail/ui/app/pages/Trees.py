@@ -11,13 +11,12 @@ from entail.ui.trees import authoring
 from entail.ui.trees.candidates import draw_candidates
 from entail.ui.trees.chooser import draw_chooser, draw_demo_notice, leave_tree
 from entail.ui.trees.dialogs import open_dialog
-from entail.ui.trees.direction_panel import draw_hints, draw_nothing_left
+from entail.ui.trees.direction_hints import draw_hints, draw_no_match
 from entail.ui.trees.learning import draw_learning, draw_learning_dialog, draw_learnt_encoder
 from entail.ui.trees.proposals import draw_lists, draw_proposed
 from entail.ui.trees.ranked_by import draw_ranked_by, includes_keywords, selected_retriever
-from entail.ui.trees.toolbar import draw_notice, draw_toolbar
+from entail.ui.trees.toolbar import draw_notice, draw_toolbar, draw_watch
 from entail.ui.trees.views import draw_export, draw_view, panes
-from entail.ui.trees.watch import draw_watch
 
 with page("Trees") as (shared, author):
     tree_id = st.query_params.get("tree") or (None if asks_to_start() else st.session_state.get("tree"))
@@ -62,7 +61,7 @@ with page("Trees") as (shared, author):
         elif draw_proposed(context, session):
             verdicts = draw_hints(context.hints, session)
             if context.hints and session.offer is None and session.offered == 0:
-                draw_nothing_left(context.hints)
+                draw_no_match(context.hints)
             draw_candidates(
                 session,
                 total=len(context.corpus),

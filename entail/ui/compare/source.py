@@ -13,8 +13,8 @@ from entail.data.records import Corpus, ExplanationTree
 from entail.settings import load_settings
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.compare.choice import LINK
+from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace, workspace
-from entail.ui.shared.uploads import upload_limit
 
 EXAMPLES, TEAM, FILE = "examples", "team", "file"
 KINDS = {
@@ -29,14 +29,7 @@ _ENDINGS = (".jsonl", ".jsonl.gz")
 
 @dataclass(frozen=True)
 class Source:
-    """Trees with the corpus in which their premises are looked for.
-
-    Attributes:
-        name: As a person calls it.
-        stamp: Changes when any of the trees does.
-        trees: The trees.
-        corpus: The candidates.
-    """
+    """Trees with the corpus in which their premises are looked for; `stamp` changes when a tree does."""
 
     name: str
     stamp: Hashable
@@ -50,7 +43,7 @@ def splits_dir() -> Path:
 
 
 def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
-    """Draw the fields that say which trees, and return them; None, explained, while there are none."""
+    """Draw the fields for the trees, and return them; None, explained, while there are none."""
     columns = st.columns([2, 3])
     kind = columns[0].selectbox(
         "Trees",
@@ -62,11 +55,11 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
     if kind == FILE:
         with columns[1]:
             return _pick_file(corpus)
-    found = [
+    found = tuple(
         (tree.id, tree.seq)
         for tree in shared.log.trees(corpus_id=info.id)
         if tree.example == (kind == EXAMPLES) and tree.steps
-    ]
+    )
     if not found:
         st.info(
             "No tree over this corpus has premises yet: accept some on the Trees page, or take a file."
@@ -76,7 +69,7 @@ def pick_source(shared: Workspace, info: CorpusInfo) -> Source | None:
         )
         return None
     columns[1].caption(f"{len(found):,} trees with premises, over {info.count:,} premises.")
-    return Source(KINDS[kind], tuple(found), stored_trees(tuple(found)), corpus)
+    return Source(KINDS[kind], found, stored_trees(found), corpus)
 
 
 @st.cache_resource(show_spinner="Reading the trees …", max_entries=16)
