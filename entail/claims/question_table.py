@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from entail.claims.claims import Claim, existence_claim
 from entail.claims.rules import RULES
 from entail.claims.statements import Statement, state_answer
-from entail.data.nli.tables import read_rows
 from entail.data.passages.files import read_questions
-from entail.data.reading import MAX_BYTES, read_content
+from entail.data.reading import read_content
+from entail.data.tables import read_rows
 from entail.errors import EvaluationError, FormatError
 from entail.progress import Meter, ProgressCallback
 
@@ -93,7 +93,7 @@ def read_table(content: bytes, *, name: str) -> QuestionTable:
     """Return the questions of a file, known by its suffix; rows without one are left out.
 
     CSV and TSV have a header with a column of `QUESTION_COLUMNS`, else the first column is taken; they are
-    read as tables of sentence pairs are (`entail.data.nli.tables.read_rows`). Other files are read as
+    read as tables of sentence pairs are (`entail.data.tables.read_rows`). Other files are read as
     `entail.data.passages.files.read_questions` reads them: one a line, JSONL, SQuAD or DPR JSON.
 
     Raises:
@@ -182,7 +182,7 @@ def merged(
 def _cells(content: bytes, delimiter: str | None, name: str) -> QuestionTable:
     if not content.strip():
         raise FormatError(f"{name}: expected a header with a column of questions, found nothing")
-    table = read_rows(content, name=name, encoding=None, max_bytes=MAX_BYTES, delimiter=delimiter)
+    table = read_rows(content, name=name, delimiter=delimiter)
     titles = [title.strip().lower() for title in table.columns]
     question = next((titles.index(one) for one in QUESTION_COLUMNS if one in titles), 0)
     answer = next((titles.index(one) for one in ANSWER_COLUMNS if one in titles), None)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
@@ -24,6 +23,7 @@ from entail.data.reading import (
     source_name,
 )
 from entail.data.records import Corpus, Premise
+from entail.data.tables import TAB, first_line, guess_delimiter, read_cells, with_header
 from entail.errors import CorpusError, FormatError
 from entail.settings import load_settings
 
@@ -45,17 +45,16 @@ _SUFFIXES: dict[str, CorpusFormat] = {
     ".json": "json",
 }
 _PLACEHOLDER = "DUMMY"
-_TAB = "\t"
 _UNSAFE = re.compile(r"[^\w .()+,&'-]")
 
 
 @dataclass(frozen=True)
 class CorpusReading:
-    """A corpus and the numbers of entries that were left out.
+    """A corpus and counts of the entries left out.
 
     Attributes:
         corpus: The distinct premises, in the order of the file.
-        format: Detected format of the file.
+        format: Format of the file.
         repeats: Entries with the folded text of an earlier one.
         empty: Entries without text, WorldTree's placeholder `DUMMY` among them.
         too_long: Entries over the limit.
@@ -73,15 +72,8 @@ class CorpusReading:
         return len(self.corpus) + self.repeats + self.empty + self.too_long
 
     def __str__(self) -> str:
-        left_out = ", ".join(
-            f"{count:,} {what}"
-            for count, what in (
-                (self.repeats, "repeated"),
-                (self.empty, "empty"),
-                (self.too_long, "too long"),
-            )
-            if count
-        )
+        skipped = {"repeated": self.repeats, "empty": self.empty, "too long": self.too_long}
+        left_out = ", ".join(f"{count:,} {what}" for what, count in skipped.items() if count)
         counts = f"imported {len(self.corpus):,} of {self.read:,} premise{'s' if self.read != 1 else ''}"
         return f"{counts} ({left_out})" if left_out else counts
 
@@ -176,18 +168,17 @@ def corpus_name(file_name: str) -> str:
 
 
 def _format(text: str, names: Sequence[str], column: str | None) -> CorpusFormat:
-    """Tell the format by the first name with a known suffix; JSON of any kind by its content."""
-    kind: CorpusFormat | None = None
-    for name in names:
-        lowered = name.lower().removesuffix(".gz")
-        kind = kind or _SUFFIXES.get(PurePosixPath(lowered).suffix)
-    first = next((line for line in text.split("\n") if line.strip()), "").strip()
+    """Detect the format by the first name with a known suffix; JSON of any kind by its content."""
+    suffixes = (PurePosixPath(name.lower().removesuffix(".gz")).suffix for name in names)
+    kind = next((_SUFFIXES[suffix] for suffix in suffixes if suffix in _SUFFIXES), None)
+    first = first_line(text).strip()
     if kind in (None, "jsonl", "json") and first.startswith(("{", "[")):
         kind = _json_format(text, first, column, lines=kind == "jsonl") or kind
     if kind is None:
-        cells = {cell.strip().strip('"').lower() for cell in first.split(_delimiter(first))}
-        wanted = {column.lower()} if column else set(TEXT_COLUMNS)
-        kind = ("tsv" if _delimiter(first) == _TAB else "csv") if cells & wanted else "text"
+        delimiter = guess_delimiter(first)
+        cells = {cell.strip().strip('"').lower() for cell in first.split(delimiter)}
+        is_table = bool(cells & ({column.lower()} if column else set(TEXT_COLUMNS)))
+        kind = ("tsv" if delimiter == TAB else "csv") if is_table else "text"
     return kind
 
 
@@ -212,7 +203,7 @@ def _entries(text: str, kind: CorpusFormat, column: str | None, shown: str) -> I
         for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
             yield f"line {number}", Premise(line)
     elif kind in ("csv", "tsv"):
-        yield from _table(text, _TAB if kind == "tsv" else None, column, shown)
+        yield from _table(text, TAB if kind == "tsv" else guess_delimiter(first_line(text)), column, shown)
     elif kind == "jsonl":
         yield from _objects(list(parse_jsonl(text, source=shown)), column, shown)
     elif kind == "entailment_bank":
@@ -226,21 +217,16 @@ def _entries(text: str, kind: CorpusFormat, column: str | None, shown: str) -> I
 def _json(value: Any, column: str | None, shown: str) -> Iterator[tuple[str, Premise]]:  # noqa: ANN401 - JSON of any shape
     if isinstance(value, list) and all(isinstance(item, dict) for item in value):
         yield from _objects(list(enumerate(value, start=1)), column, shown, unit="entry")
-    elif isinstance(value, list):
-        for number, item in enumerate(value, start=1):
-            if not isinstance(item, str):
-                where = f"{shown}, entry {number}"
-                raise FormatError(f"expected text, found {shorten(repr(item))}", source=where)
-            yield f"entry {number}", Premise(item)
-    elif isinstance(value, dict):
-        for uid in value:
-            if optional(value, uid, str, source=shown, line=None) is None:
-                raise FormatError("expected text, found null", source=shown, field=uid)
-            yield f"entry {uid!r}", Premise(value[uid], uid)
-    else:
-        raise FormatError(
-            f"expected an object of id -> text or a list, found {shorten(repr(value))}", source=shown
-        )
+        return
+    if not isinstance(value, list | dict):
+        found = shorten(repr(value))
+        raise FormatError(f"expected an object of id -> text or a list, found {found}", source=shown)
+    entries = value.items() if isinstance(value, dict) else enumerate(value, start=1)
+    for key, item in entries:
+        place = f"entry {key!r}"
+        if not isinstance(item, str):
+            raise FormatError(f"expected text, found {shorten(repr(item))}", source=f"{shown}, {place}")
+        yield place, Premise(item, key if isinstance(key, str) else None)
 
 
 def _objects(
@@ -248,11 +234,7 @@ def _objects(
 ) -> Iterator[tuple[str, Premise]]:
     if not rows:
         return
-    fields = dict.fromkeys(name for _, row in rows for name in row)
-    text_field = _pick(fields, column, TEXT_COLUMNS)
-    if text_field is None:
-        raise _no_column("field", fields, column, shown)
-    id_field = _pick(fields, None, tuple(name for name in ID_COLUMNS if name != text_field.lower()))
+    text_field, id_field = _fields(chain.from_iterable(row for _, row in rows), column, "field", shown)
     for number, row in rows:
         line = number if unit == "line" else None
         where = shown if line else f"{shown}, {unit} {number}"
@@ -263,49 +245,34 @@ def _objects(
         yield f"{unit} {number}", Premise(text or "", str(uid) if isinstance(uid, str | int) else None)
 
 
-def _table(text: str, delimiter: str | None, column: str | None, shown: str) -> Iterator[tuple[str, Premise]]:
-    # The module's limit on a field is 128 KB and global; the limit on premises is ours to report.
-    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    delimiter = delimiter or _delimiter(next((line for line in text.split("\n") if line.strip()), ""))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    header: list[str] = []
-    text_at, id_at, line = 0, None, 1
-    try:
-        for cells in reader:
-            start, line = line, reader.line_num + 1
-            if not any(cell.strip() for cell in cells) and len(cells) < 2:
-                continue
-            if not header:
-                header = [cell.strip() for cell in cells]
-                picked = _pick(header, column, TEXT_COLUMNS)
-                if picked is None:
-                    raise _no_column("column", header, column, shown)
-                text_at = header.index(picked)
-                id_name = _pick(header, None, tuple(name for name in ID_COLUMNS if name != picked.lower()))
-                id_at = header.index(id_name) if id_name else None
-                continue
-            if len(cells) < len(header) or any(cell.strip() for cell in cells[len(header) :]):
-                raise FormatError(
-                    f"expected as many cells as the header has, {len(header)}, found {len(cells)}; "
-                    f'put a text that holds {delimiter!r} between "double quotes"',
-                    source=shown,
-                    line=start,
-                )
-            yield (
-                f"line {start}",
-                Premise(cells[text_at], (cells[id_at] or None) if id_at is not None else None),
-            )
-    except csv.Error as error:
+def _table(text: str, delimiter: str, column: str | None, shown: str) -> Iterator[tuple[str, Premise]]:
+    if not text.strip():
+        return
+    table = with_header(read_cells(text, delimiter, shown), shown)
+    text_column, id_column = _fields(table.columns, column, "column", shown)
+    for place, row in table.rows:
+        if isinstance(row, FormatError):
+            raise row
+        if text_column not in row:
+            found = f"expected as many cells as the header has, {len(table.columns)}, found {len(row)}"
+            raise FormatError(found, source=shown, line=int(place.removeprefix("line ")))
+        yield place, Premise(row[text_column], (row.get(id_column) or None) if id_column else None)
+
+
+def _fields(names: Iterable[str], column: str | None, what: str, shown: str) -> tuple[str, str | None]:
+    """Return the names of the text and of the optional id, both exact or else in any case."""
+    names = list(dict.fromkeys(names))
+    text = _pick(names, column, TEXT_COLUMNS)
+    if text is None:
+        usual = f"{', '.join(TEXT_COLUMNS[:-1])} or {TEXT_COLUMNS[-1]}"
+        found = shorten(", ".join(map(repr, names)), 300)
         raise FormatError(
-            f"expected {'TSV' if delimiter == _TAB else 'CSV'}, found a cell that cannot be read ({error}); "
-            'inside a quoted cell write a double quote as ""',
+            f"expected a {what} named {usual if column is None else repr(column)}, found {found}; choose the "
+            "one that holds the texts",
             source=shown,
-            line=line,
-        ) from error
-
-
-def _delimiter(header: str) -> str:
-    return max(",;\t|", key=header.count)
+            line=1 if what == "column" else None,
+        )
+    return text, _pick(names, None, [name for name in ID_COLUMNS if name != text.lower()])
 
 
 def _pick(names: Iterable[str], wanted: str | None, usual: Sequence[str]) -> str | None:
@@ -317,13 +284,3 @@ def _pick(names: Iterable[str], wanted: str | None, usual: Sequence[str]) -> str
     if wanted is not None:
         return by_case.get(wanted.strip().lower())
     return next((by_case[name] for name in usual if name in by_case), None)
-
-
-def _no_column(what: str, names: Iterable[str], column: str | None, shown: str) -> FormatError:
-    wanted = repr(column) if column is not None else f"{', '.join(TEXT_COLUMNS[:-1])} or {TEXT_COLUMNS[-1]}"
-    found = ", ".join(map(repr, names))
-    return FormatError(
-        f"expected a {what} named {wanted}, found {shorten(found, 300)}; choose the one that holds the texts",
-        source=shown,
-        line=1 if what == "column" else None,
-    )

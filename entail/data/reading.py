@@ -1,4 +1,4 @@
-"""Text as people bring it: gzip, byte order marks, UTF-16, size limits; JSONL with line numbers."""
+"""Text and JSON of files and uploads: gzip, byte order marks, UTF-16, size limits, line numbers in errors."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from typing import Any, TypeVar
 from entail.errors import FormatError, SettingsError
 from entail.settings import MAX_UPLOAD_MB
 
-_Read = TypeVar("_Read")
+T = TypeVar("T")
 
 Source = bytes | str | os.PathLike[str]
 """A path, or the bytes of an upload."""
 
 MAX_BYTES = MAX_UPLOAD_MB * 1_000_000  # as browsers count
-"""Most that is read from one file, packed or unpacked."""
+"""Size limit of one file, packed or unpacked."""
 
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 _BOMS = (  # UTF-32 first: its little-endian mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -37,20 +37,11 @@ _FOREIGN = (
     (b"%PDF", "a PDF; save its text as a .txt file, one premise a line"),
     (b"SQLite format 3\0", "an SQLite database; export the texts as CSV"),
 )
-_NAMES = {
-    str: "text",
-    dict: "an object",
-    list: "a list",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-}
-
-T = TypeVar("T")
+_NAMES = {str: "text", dict: "an object", list: "a list", int: "a whole number", type(None): "null"}
 
 
 def source_name(source: Source, name: str | None = None) -> str:
-    """Return how messages call a source: the given name, else the path, else `upload`."""
+    """Return the name of a source for messages: the given name, else the path, else `upload`."""
     return name or ("upload" if isinstance(source, bytes) else os.fspath(source))
 
 
@@ -59,8 +50,8 @@ def read_text(
 ) -> str:
     r"""Return a file's text, unpacked and decoded, with ``\n`` at the end of every line.
 
-    Gzip is known by its first bytes, whatever the name says. UTF-8 and, by their byte order mark, UTF-16
-    and UTF-32 are read; UTF-16 without a mark is known by its NUL bytes. Anything else needs `encoding`.
+    Gzip is detected by its first bytes. UTF-8 and, by their byte order mark, UTF-16 and UTF-32 are read;
+    UTF-16 without a mark is detected by its NUL bytes. Anything else needs `encoding`.
 
     >>> read_text("caf\u00e9".encode("utf-16"))
     'café'
@@ -76,8 +67,7 @@ def read_text(
         if data.startswith(magic):
             raise FormatError(f"expected a text file, found {what}", source=shown)
     text = _decode(data, encoding, shown)
-    nul = text.find("\0")
-    if nul >= 0:
+    if (nul := text.find("\0")) >= 0:
         raise FormatError(
             "expected text, found a NUL character: binary or damaged; save the file again as UTF-8 text",
             source=shown,
@@ -86,32 +76,53 @@ def read_text(
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_jsonl(
-    source: Source, *, name: str | None = None, encoding: str | None = None, max_bytes: int = MAX_BYTES
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) of every line that is not blank; see `read_text` and `parse_jsonl`.
+def read_content(content: bytes, name: str, read: Callable[[Path], T]) -> T:
+    """Read uploaded content through a temporary file with the extension `.gz` or `.zip` of its name.
+
+    Raises:
+        FormatError: If it is malformed; the message has the uploaded name.
+    """
+    suffix = Path(name.lower()).suffix
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"upload{suffix if suffix in {'.gz', '.zip'} else ''}"
+        path.write_bytes(content)
+        try:
+            return read(path)
+        except FormatError as error:
+            raise FormatError(str(error).replace(str(path), name)) from error
+
+
+def text_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (line number, line) of the lines of a text that are not blank."""
+    # str.splitlines would also cut at U+2028, which JSON allows inside a string.
+    return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
+
+
+def read_jsonl(source: Source, *, name: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number, object) of every line that is not blank; see `read_text` and `parse_object`.
 
     >>> list(read_jsonl(b'{"text": "ice is cold"}'))
     [(1, {'text': 'ice is cold'})]
     """
-    text = read_text(source, name=name, encoding=encoding, max_bytes=max_bytes)
-    yield from parse_jsonl(text, source=source_name(source, name))
+    yield from parse_jsonl(read_text(source, name=name), source=source_name(source, name))
 
 
 def parse_jsonl(text: str, *, source: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (line number, object) of every line that is not blank.
+    """Yield (line number, object) of every line that is not blank; see `parse_object`."""
+    return ((number, parse_object(line, source=source, line=number)) for number, line in text_lines(text))
+
+
+def parse_object(text: str, *, source: str | None, line: int) -> dict[str, Any]:
+    """Return the JSON object of a line.
 
     Raises:
         FormatError: With the line, if it is not one JSON object.
     """
-    # str.splitlines would also cut at U+2028, which JSON allows inside a string.
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        row = parse_json(line, source=source, line=number)
-        if not isinstance(row, dict):
-            raise FormatError(f"expected one JSON object, found {_kind(row)}", source=source, line=number)
-        yield number, row
+    row = parse_json(text, source=source, line=line)
+    if not isinstance(row, dict):
+        found = _NAMES.get(type(row), type(row).__name__)
+        raise FormatError(f"expected one JSON object, found {found}", source=source, line=line)
+    return row
 
 
 def parse_json(text: str, *, source: str | None = None, line: int | None = None) -> Any:  # noqa: ANN401 - JSON of any shape
@@ -120,19 +131,18 @@ def parse_json(text: str, *, source: str | None = None, line: int | None = None)
     Args:
         text: One JSON value.
         source: Name for messages.
-        line: The line on which `text` stands alone, None if it is a whole file.
+        line: The line of the file that `text` is, None if it is a whole file.
 
     Raises:
         FormatError: With the line and column of the mistake.
     """
     try:
         value = json.loads(text)
-        if "\\ud" in text or "\\uD" in text or "\\u0000" in text:
-            _check_characters(value, source, line)
-        return value
     except json.JSONDecodeError as error:
+        around = text[max(0, error.pos - 20) : error.pos + 20]
+        found = shorten(repr(around)) if text[error.pos :].strip() else "an early end"
         raise FormatError(
-            f"expected {'one JSON object' if line else 'JSON'}, found {shorten(_around(text, error.pos))} "
+            f"expected {'one JSON object' if line else 'JSON'}, found {found} "
             f"({error.msg}, column {error.colno})",
             source=source,
             line=line or error.lineno,
@@ -140,6 +150,13 @@ def parse_json(text: str, *, source: str | None = None, line: int | None = None)
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else f"out of range ({error})"
         raise FormatError(f"expected JSON, found a value {reason}", source=source, line=line) from error
+    if "\\ud" in text or "\\uD" in text or "\\u0000" in text:
+        flat = json.dumps(value, ensure_ascii=False)
+        if any("\ud800" <= character <= "\udfff" for character in flat):
+            raise FormatError("expected text, found half of a surrogate pair", source=source, line=line)
+        if "\\u0000" in flat.replace("\\\\", ""):
+            raise FormatError("expected text, found a NUL character (\\u0000)", source=source, line=line)
+    return value
 
 
 def require(row: Mapping[str, Any], field: str, kind: type[T], *, source: str | None, line: int | None) -> T:
@@ -160,16 +177,11 @@ def require(row: Mapping[str, Any], field: str, kind: type[T], *, source: str | 
         FormatError: With source, line and field, if it is absent, null, blank or of another kind.
     """
     value = optional(row, field, kind, source=source, line=line)
-    if value is None:
-        found = "null" if field in row else f"only the fields {shorten(', '.join(row))}"
-        raise FormatError(
-            f"expected {_NAMES.get(kind, kind.__name__)}, found {found}",
-            source=source,
-            line=line,
-            field=field,
-        )
-    if isinstance(value, str) and not value.strip():
-        raise FormatError(f"expected text, found {value!r}", source=source, line=line, field=field)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        absent = value is None and field not in row
+        found = f"only the fields {shorten(', '.join(row))}" if absent else _shown(value)
+        message = f"expected {_NAMES.get(kind, kind.__name__)}, found {found}"
+        raise FormatError(message, source=source, line=line, field=field)
     return value
 
 
@@ -184,25 +196,23 @@ def optional(
     value: Any = row
     for part in [field] if field in row else field.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
-    if value is None:
-        return None
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise FormatError(
-            f"expected {_NAMES.get(kind, kind.__name__)}, found {shorten(json.dumps(value, default=repr))}",
-            source=source,
-            line=line,
-            field=field,
-        )
-    return value
+    if value is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool))):
+        return value
+    message = f"expected {_NAMES.get(kind, kind.__name__)}, found {_shown(value)}"
+    raise FormatError(message, source=source, line=line, field=field)
 
 
 def shorten(text: str, width: int = 80) -> str:
-    """Return a text short enough to stand in a message.
+    """Return a text short enough for a message.
 
     >>> shorten("abcdef", 4)
     'abc…'
     """
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _shown(value: object) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False, default=repr))
 
 
 def _load(source: Source, shown: str, max_bytes: int) -> bytes:
@@ -225,15 +235,14 @@ def _load(source: Source, shown: str, max_bytes: int) -> bytes:
 
 
 def _unpack(data: bytes, shown: str, max_bytes: int) -> bytes:
-    if not data.startswith(_GZIP):
+    if not data.startswith(GZIP):
         return data
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             unpacked = file.read(max_bytes + 1)
     except (EOFError, OSError, zlib.error) as error:
-        raise FormatError(
-            f"expected a whole gzip file, found a damaged one ({error})", source=shown
-        ) from error
+        message = f"expected a whole gzip file, found a damaged one ({error})"
+        raise FormatError(message, source=shown) from error
     if len(unpacked) > max_bytes:
         raise FormatError(
             f"expected at most {max_bytes:,} bytes once unpacked, found more than that in {len(data):,} "
@@ -248,78 +257,28 @@ def _decode(data: bytes, encoding: str | None, shown: str) -> str:
     try:
         return data.decode(guess)
     except LookupError as error:
-        raise SettingsError(
-            f"expected the name of a text encoding such as cp1252, found {encoding!r}"
-        ) from error
+        message = f"expected the name of a text encoding such as cp1252, found {encoding!r}"
+        raise SettingsError(message) from error
     except UnicodeError as error:
         start = getattr(error, "start", 0)
-        line = data.count(b"\n", 0, start) + 1
         found = f"byte 0x{data[start]:02X}" if start < len(data) else "an early end"
         if encoding or guess != "utf-8":
             message = f"expected {guess}, found {found}, which is none; save the file again as UTF-8"
-        elif _is_binary(data):
-            message = f"expected text in UTF-8, found {found} in what looks like a binary file"
         else:
             message = (
-                f"expected text in UTF-8, found {found}; the file looks like Latin-1 or Windows-1252: "
-                "convert it (iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW), or say so (encoding cp1252)"
+                f"expected text in UTF-8, found {found}: a binary file, or text in Latin-1 or Windows-1252; "
+                "convert it (iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW), or give its encoding (cp1252)"
             )
-        raise FormatError(message, source=shown, line=line) from error
+        raise FormatError(message, source=shown, line=data.count(b"\n", 0, start) + 1) from error
 
 
 def _guess_encoding(data: bytes) -> str:
     for mark, encoding in _BOMS:
         if data.startswith(mark):
             return encoding
-    head = data[:4096]
-    pairs = len(head) // 2
-    even, odd = head[0::2].count(0), head[1::2].count(0)
     # In UTF-16 every other byte of a Latin letter is NUL; a stray NUL in UTF-8 is far rarer.
-    if pairs and odd >= 0.4 * pairs and even <= 0.05 * pairs:
-        return "utf-16-le"
-    if pairs and even >= 0.4 * pairs and odd <= 0.05 * pairs:
-        return "utf-16-be"
-    return "utf-8"
-
-
-def _is_binary(data: bytes) -> bool:
     head = data[:4096]
-    return sum(byte < 32 and byte not in b"\t\n\r\f" for byte in head) > 0.02 * len(head)
-
-
-def _check_characters(value: object, source: str | None, line: int | None) -> None:
-    flat = json.dumps(value, ensure_ascii=False)
-    try:
-        flat.encode()
-    except UnicodeEncodeError as error:
-        raise FormatError(
-            "expected text, found half of a surrogate pair (\\ud800 to \\udfff alone), which is no character",
-            source=source,
-            line=line,
-        ) from error
-    if "\\u0000" in flat.replace("\\\\", ""):
-        raise FormatError("expected text, found a NUL character (\\u0000)", source=source, line=line)
-
-
-def _around(text: str, position: int) -> str:
-    return repr(text[max(0, position - 20) : position + 20]) if text[position:].strip() else "an early end"
-
-
-def _kind(value: object) -> str:
-    return _NAMES.get(type(value), "null" if value is None else type(value).__name__)
-
-
-def read_content(content: bytes, name: str, read: Callable[[Path], _Read]) -> _Read:
-    """Read uploaded content through a temporary file with the extension `.gz` or `.zip` of its name.
-
-    Raises:
-        FormatError: If it is malformed; the message has the uploaded name.
-    """
-    suffix = Path(name.lower()).suffix
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"upload{suffix if suffix in {'.gz', '.zip'} else ''}"
-        path.write_bytes(content)
-        try:
-            return read(path)
-        except FormatError as error:
-            raise FormatError(str(error).replace(str(path), name)) from error
+    for encoding, nul, letters in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
+        if head[nul::2].count(0) >= 0.2 * len(head) > 0 and head[letters::2].count(0) <= 0.025 * len(head):
+            return encoding
+    return "utf-8"

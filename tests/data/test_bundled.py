@@ -3,8 +3,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import subprocess
-import sys
 from collections import Counter
 
 from entail.data.bundled import SAMPLE_NAME, sample_corpus, sample_dir, sample_trees
@@ -62,20 +60,3 @@ def test_files_are_small_and_carry_no_time() -> None:
         data = file.read_bytes()
         assert len(data) < 1_000_000
         assert data[4:8] == b"\0\0\0\0"
-
-
-def test_reading_it_loads_nothing_heavy() -> None:
-    code = (
-        "import sys\n"
-        "from entail.data.bundled import sample_corpus, sample_trees\n"
-        "sample_corpus(); sample_trees()\n"
-        "heavy = {'torch', 'numpy', 'pandas', 'sklearn', 'faiss', 'streamlit', 'sqlalchemy', 'networkx'}\n"
-        "print(sorted(heavy & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_it_is_read_once() -> None:
-    assert sample_trees() is sample_trees()
-    assert sample_corpus() is sample_corpus()

@@ -1,9 +1,10 @@
+"""Corpora in every format, their ids, limits and names."""
+
 from __future__ import annotations
 
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -42,34 +43,25 @@ IN_EVERY_FORMAT = [
 
 
 @pytest.mark.parametrize(("name", "kind", "text"), IN_EVERY_FORMAT)
-@pytest.mark.parametrize("dress", ["plain", "gz", "utf-16", "bytes", "no suffix"])
-def test_the_same_facts_in_every_format(tmp_path: Path, name: str, kind: str, text: str, dress: str) -> None:
-    data = text.encode("utf-16" if dress == "utf-16" else "utf-8")
-    if dress == "gz":
-        name, data = f"{name}.gz", gzip.compress(data)
-    if dress == "no suffix":
-        name = "f"
-    path = tmp_path / name
-    path.write_bytes(data)
-    reading = read_corpus(data, name=name) if dress == "bytes" else read_corpus(path)
-    assert reading.corpus.texts == FACTS
-    assert reading.corpus.name == "f"
-    assert reading.format == kind
-    assert reading.read == len(FACTS) * (2 if kind == "entailment_bank" else 1)
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_same_facts_in_every_format(
+    tmp_path: Path, name: str, kind: str, text: str, packed: bool
+) -> None:
+    path = tmp_path / (f"{name}.gz" if packed else name)
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode("utf-16"))
+    data = text.encode()
+    for reading in (read_corpus(path), read_corpus(data, name=name), read_corpus(data, name="f")):
+        assert reading.corpus.texts == FACTS
+        assert reading.corpus.name == "f"
+        assert reading.format == kind
+        assert reading.read == len(FACTS) * (2 if kind == "entailment_bank" else 1)
 
 
 def test_counts_add_up() -> None:
     text = "ice is cold\n\nice  is cold\n   \nfire is hot\n" + "x" * 11 + "\nice is cold ."
-    reading = read_corpus(text.encode(), name="f.txt", skip_too_long=True, max_premise_chars=13)
-    assert reading.corpus.texts == ("ice is cold", "fire is hot", "x" * 11, "ice is cold .")
     reading = read_corpus(text.encode(), name="f.txt", skip_too_long=True, max_premise_chars=12)
     assert (reading.repeats, reading.empty, reading.too_long, reading.read) == (1, 2, 1, 7)
     assert str(reading) == "imported 3 of 7 premises (1 repeated, 2 empty, 1 too long)"
-
-
-def test_a_file_of_nothing_but_too_long_premises_says_so() -> None:
-    with pytest.raises(CorpusError, match="found none in 2 entries, 1 of them longer than 12 characters"):
-        read_corpus(b"a" * 13 + b"\n\n", name="f.txt", skip_too_long=True, max_premise_chars=12)
 
 
 def test_texts_are_kept_raw_and_the_first_of_repeats() -> None:
@@ -93,10 +85,6 @@ def test_a_suffix_wins_over_the_content() -> None:
     assert read_corpus(b"text\nice\n", name="f").corpus.texts == ("ice",)
 
 
-def test_the_last_line_may_end_or_not() -> None:
-    assert read_corpus(b"ice\nfire\n", name="f.txt") == read_corpus(b"ice\nfire", name="f.txt")
-
-
 def test_the_placeholder_of_worldtree_is_no_premise() -> None:
     data = json.dumps({"ET_addon:0": "DUMMY", "ET_addon:1": "a star produces light"}).encode()
     reading = read_corpus(data, name="worldtree_corpus_sentences_extended.json")
@@ -115,9 +103,6 @@ def test_a_column_can_be_named() -> None:
     assert read_corpus(twins, name="f.csv", column="Text").corpus.texts == ("snow",)
     assert read_corpus(twins, name="f.csv", column="id").corpus.premises == (Premise("1"),)
     assert read_corpus(b'{"ID": "ice"}', column="id").corpus.premises == (Premise("ice"),)
-    assert read_corpus(lines({"text": "ice", "Note": "snow"}).encode(), column="Note").corpus.texts == (
-        "snow",
-    )
     assert read_corpus(lines(TREE).encode(), column="hypothesis").corpus.texts == ("ice melts",)
 
 
@@ -138,16 +123,9 @@ def test_an_unknown_column_lists_those_there_are(name: str, text: str, column: s
 @pytest.mark.parametrize(
     ("name", "text", "line", "message"),
     [
-        (
-            "f.csv",
-            "text,id\nice,1\nhot, dry,2\n",
-            3,
-            "expected as many cells as the header has, 2, found 3; .*double quotes",
-        ),
-        ("f.csv", "id,text\n1,ice\n2\n", 3, "expected as many cells as the header has, 2, found 1"),
-        ("f.csv", 'text,id\n"two\nlines",1\nice\n', 4, "found 1"),
+        ("f.csv", "text,id\nice,1\nhot, dry,2\n", 3, "header has, 2, found 3; .*double quotes"),
+        ("f.csv", "id,text\n1,ice\n2\n", 3, "header has, 2, found 1"),
         ("f.csv", 'text\nice\n"fire\n', 3, "expected CSV"),
-        ("f.tsv", 'text\tid\n"hot" means warm\t1\n', 2, "expected TSV"),
         ("f.jsonl", '{"text": "ice"}\n{"text": "fire"\n', 2, "one JSON object"),
         ("f.jsonl", '{"text": "ice"\n{"text": "fire"}\n', 1, "one JSON object"),
         ("f.jsonl", '["ice"]\n', 1, "one JSON object, found a list"),
@@ -155,8 +133,7 @@ def test_an_unknown_column_lists_those_there_are(name: str, text: str, column: s
         ("f.jsonl", '{"text": "ice"}\n{"text": 3}\n', 2, "expected text, found 3"),
         ("f.jsonl", '{"text": "ice"}\n{"text": null}\n', 2, "expected text, found null"),
         ("f.json", '{"a": "ice",\n"b" "fire"}', 2, "expected JSON"),
-        ("f.json", '{"a": ["ice"]}', None, "field 'a': expected text"),
-        ("f.json", '{"a": null}', None, "field 'a': expected text, found null"),
+        ("f.json", '{"a": ["ice"]}', None, "entry 'a': expected text"),
         ("f.json", '["ice", 3]', None, "entry 2: expected text, found 3"),
         ("f.json", '[{"text": "ice"}, {"txt": "fire"}]', None, "entry 2, field 'text'"),
         ("f.json", "3", None, "expected an object of id -> text or a list, found 3"),
@@ -168,10 +145,6 @@ def test_malformed_files_name_the_place(name: str, text: str, line: int | None, 
         read_corpus(text.encode(), name=name)
     assert caught.value.line == line
     assert str(caught.value).startswith(name)
-
-
-def test_a_cell_too_many_may_be_empty() -> None:
-    assert read_corpus(b"text,id\nice,1,\nfire,2,,\n", name="f.csv").corpus.texts == ("ice", "fire")
 
 
 def test_malformed_trees_are_named() -> None:
@@ -200,58 +173,41 @@ def test_a_corpus_without_premises_is_refused(name: str, text: str) -> None:
         read_corpus(text.encode(), name=name)
 
 
-def test_a_corpus_of_one_line_is_fine() -> None:
-    reading = read_corpus(b"ice is cold", name="one.txt")
-    assert (len(reading.corpus), str(reading)) == (1, "imported 1 of 1 premise")
-
-
-LONG = "ice " * 2_621_440  # 10 MB
-
-
 @pytest.mark.parametrize(
     ("name", "text", "place"),
     [
-        ("f.txt", f"fire is hot\n{LONG}\n", "line 2"),
-        ("f.csv", f"text\nfire is hot\n{LONG}\n", "line 3"),
-        ("f.jsonl", lines({"text": "fire is hot"}, {"text": LONG}), "line 2"),
-        ("f.json", json.dumps({"a": "fire is hot", "b": LONG}), "entry 'b'"),
-        ("f.jsonl", lines(TREE | {"context": f"sent1: fire is hot sent2: {LONG}"}), "row 1, sent2"),
+        ("f.txt", "ice\ntoo long\n", "line 2"),
+        ("f.csv", "text\nice\ntoo long\n", "line 3"),
+        ("f.jsonl", lines({"text": "ice"}, {"text": "too long"}), "line 2"),
+        ("f.json", json.dumps({"a": "ice", "b": "too long"}), "entry 'b'"),
+        ("f.jsonl", lines(TREE | {"context": "sent1: ice sent2: too long", "proof": ""}), "row 1, sent2"),
     ],
     ids=["text", "csv", "jsonl", "json", "entailment_bank"],
 )
-def test_a_premise_of_10_mb(name: str, text: str, place: str) -> None:
-    with pytest.raises(CorpusError, match=rf"{place}: .* 10,000 characters, found 10,485,7"):
-        read_corpus(text.encode(), name=name)
-    reading = read_corpus(text.encode(), name=name, skip_too_long=True)
-    assert (reading.corpus.texts, reading.too_long) == (("fire is hot",), 1)
+def test_a_premise_over_the_limit(name: str, text: str, place: str) -> None:
+    with pytest.raises(CorpusError, match=rf"{place}: .* 7 characters, found 8"):
+        read_corpus(text.encode(), name=name, max_premise_chars=7)
+    reading = read_corpus(text.encode(), name=name, skip_too_long=True, max_premise_chars=7)
+    assert (reading.corpus.texts, reading.too_long) == (("ice",), 1)
+    with pytest.raises(CorpusError, match="2 of them longer"):
+        read_corpus(text.encode(), name=name, skip_too_long=True, max_premise_chars=1)
+
+
+def test_a_cell_over_the_default_limit_of_csv() -> None:
+    text = b'text,id\n"' + 140_000 * b"x" + b'",y\n'
+    assert len(read_corpus(text, max_premise_chars=150_000).corpus.texts[0]) == 140_000
+
+
+def test_a_stray_quotation_mark_of_a_tsv_is_a_character() -> None:
+    text = b'text\tid\n"hot" means warm\t1\n"so-called ""ice"""\t2\n'
+    assert read_corpus(text, name="f.tsv").corpus.texts == ('"hot" means warm', 'so-called "ice"')
 
 
 def test_the_limit_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_MAX_PREMISE_CHARS", "5")
-    assert read_corpus(b"12345", name="f.txt").corpus.texts == ("12345",)
     with pytest.raises(CorpusError, match="at most 5 characters, found 6"):
         read_corpus(b"123456", name="f.txt")
     assert read_corpus(b"123456", name="f.txt", max_premise_chars=6).read == 1
-
-
-def test_markup_is_plain_text() -> None:
-    facts = ("<script>alert('x')</script>", "<b>ice</b> & <i>fire</i>", '" onload="x')
-    assert read_corpus("\n".join(facts).encode(), name="f.txt").corpus.texts == facts
-    assert read_corpus(json.dumps(facts).encode(), name="f.json").corpus.texts == facts
-
-
-def test_wrong_encodings() -> None:
-    latin = "text\ncafé\n".encode("latin-1")
-    with pytest.raises(FormatError, match=r"f.csv, line 2: .*Latin-1"):
-        read_corpus(latin, name="f.csv")
-    assert read_corpus(latin, name="f.csv", encoding="latin-1").corpus.texts == ("café",)
-    with pytest.raises(FormatError, match=r"line 2: .*NUL"):
-        read_corpus(b"ice is cold\nfire\0is hot, and so is the sun in summer", name="f.txt")
-
-
-def test_too_large_an_upload() -> None:
-    with pytest.raises(FormatError, match="at most 10 bytes, found 11"):
-        read_corpus(b"ice is cold", name="f.txt", max_bytes=10)
 
 
 @pytest.mark.parametrize(
@@ -259,11 +215,8 @@ def test_too_large_an_upload() -> None:
     [
         ("facts.txt", "facts"),
         ("/some/where/facts.jsonl.gz", "facts"),
-        ("../../../etc/passwd", "passwd"),
         ("..\\..\\windows\\facts.csv", "facts"),
         ("../..", "corpus"),
-        ("..", "corpus"),
-        (".txt", "txt"),
         ("", "corpus"),
         ("My facts v1.2", "My facts v1.2"),
         ("<script>.txt", "script"),
@@ -276,11 +229,6 @@ def test_names_are_made_safe(file_name: str, expected: str) -> None:
     assert corpus_name(file_name) == expected
 
 
-def test_a_corpus_has_a_safe_name() -> None:
-    assert read_corpus(b"ice is cold", name="../../../etc/my facts").corpus.name == "my facts"
-    assert read_corpus(b"ice is cold").corpus.name == "upload"
-
-
 @given(st.text())
 def test_any_name_is_made_safe(file_name: str) -> None:
     name = corpus_name(file_name)
@@ -288,13 +236,6 @@ def test_any_name_is_made_safe(file_name: str) -> None:
     assert len(name) <= 80
     assert not set("/\\\0<>\n") & set(name)
     assert not name.startswith(".")
-
-
-def test_a_name_for_a_file_tells_no_format(tmp_path: Path) -> None:
-    path = tmp_path / "facts.csv"
-    path.write_text("text,id\nice,1\n")
-    reading = read_corpus(path, name="Cold things")
-    assert (reading.corpus.name, reading.corpus.texts) == ("Cold things", ("ice",))
 
 
 @pytest.mark.parametrize(
@@ -322,9 +263,3 @@ def test_any_texts_survive_json(texts: list[str]) -> None:
             wanted, "jsonl", repeats=reading.repeats, empty=sum(not text.strip() for text in texts)
         )
         assert reading.read == len(texts)
-
-
-def test_readings_are_frozen() -> None:
-    reading: Any = read_corpus(b"ice is cold", name="f.txt")
-    with pytest.raises(AttributeError):
-        reading.repeats = 3

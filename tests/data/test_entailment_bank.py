@@ -18,7 +18,7 @@ from entail.data.entailment_bank.trees import (
     write_trees,
 )
 from entail.data.records import ExplanationTree, Step
-from entail.errors import DataError, FormatError, ProofError
+from entail.errors import FormatError, ProofError
 
 PROOF = "sent3 & sent1 -> int1: ice melts; int1 & sent4 -> hypothesis; "
 SENTENCES = {
@@ -92,11 +92,8 @@ def jsonl(*rows: object) -> bytes:
 
 def test_a_row_becomes_a_tree() -> None:
     tree = row_to_tree(ROW)
-    assert tree.id == "MINI_1"
-    assert tree.hypothesis == "ice drips"
-    assert (tree.question, tree.answer) == ("What drips?", "ice")
-    assert tree.sentences == SENTENCES
-    assert list(tree.sentences) == list(SENTENCES)
+    assert (tree.id, tree.hypothesis, tree.question) == ("MINI_1", "ice drips", "What drips?")
+    assert list(tree.sentences.items()) == list(SENTENCES.items())
     assert tree.intermediates == {"int1": "ice melts"}
     assert tree.steps == (Step(("sent3", "sent1"), "int1"), Step(("int1", "sent4"), "hypothesis"))
     assert tree.distractors == ("sent5", "sent2")
@@ -120,40 +117,16 @@ def test_without_triples_the_context_is_parsed(meta: dict[str, Any] | None) -> N
     assert row_to_tree(row).sentences == SENTENCES
 
 
-def test_triples_win_over_the_context() -> None:
-    assert row_to_tree(changed("context")).sentences == SENTENCES
-
-
-def test_a_sentence_may_speak_of_sentences() -> None:
-    row = {"id": "x", "hypothesis": "h", "context": "sent1: as in ssent2: or sent9 : so sent2: b:c"}
-    assert row_to_tree(row).sentences == {"sent1": "as in ssent2: or sent9 : so", "sent2": "b:c"}
-
-
-@pytest.mark.parametrize("name", ["trees.jsonl", "trees.jsonl.gz", "trees"])
-def test_files_of_any_dress(tmp_path: Path, name: str) -> None:
-    data = jsonl(ROW, TASK_3, ROW)
-    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
-    for source in (tmp_path / name, (tmp_path / name).read_bytes(), data.decode().encode("utf-16")):
-        assert [tree.id for tree in read_trees(source)] == ["MINI_1", "MINI_2", "MINI_1"]
-
-
 @pytest.mark.parametrize(
     ("row", "field", "message"),
     [
         (changed("id"), "id", "expected text, found only the fields context"),
         (changed("id", to=7), "id", "expected text, found 7"),
-        (changed("hypothesis"), "hypothesis", "expected text"),
-        (changed("hypothesis", to="  "), "hypothesis", "expected text, found '  '"),
         (changed("hypothesis", to=["a"]), "hypothesis", r"expected text, found \[\"a\"\]"),
         (changed("proof", to=3), "proof", "expected text, found 3"),
-        (changed("question", to={}), "question", "expected text, found {}"),
-        (changed("answer", to=False), "answer", "expected text, found false"),
         (changed("meta", to="x"), "meta", 'expected an object, found "x"'),
-        (changed("meta", "triples", to=["a"]), "meta.triples", "expected an object"),
         (changed("meta", "triples", to={"s1": "a"}), "meta.triples", "names such as 'sent1', found 's1'"),
         (changed("meta", "triples", "sent3", to=5), "meta.triples.sent3", "expected text, found 5"),
-        (changed("meta", "triples", "sent3", to=" "), "meta.triples.sent3", "expected text, found ' '"),
-        (changed("meta", "distractors", to="sent2"), "meta.distractors", "expected a list"),
         (changed("meta", "distractors", to=[2]), "meta.distractors", "list of texts"),
         ({"id": "x", "hypothesis": "h"}, "context", "found only the fields id, hypothesis"),
         ({"id": "x", "hypothesis": "h", "context": "a fact"}, "context", "found a fact"),
@@ -171,19 +144,12 @@ def test_malformed_rows_name_line_and_field(row: dict[str, Any], field: str, mes
     ("proof", "message"),
     [
         ("sent3 & sent77 -> hypothesis; ", "sent77 is unknown"),
-        ("int2 & sent1 -> int1: a; int1 -> int2: b; int2 -> hypothesis; ", "circle: int1 <- int2 <- int1"),
-        ("sent1 -> int1: a; ", "no step concludes the hypothesis"),
         ("because I say so", "found 'because I say so'"),
     ],
 )
 def test_unsound_proofs_name_the_line(proof: str, message: str) -> None:
     with pytest.raises(ProofError, match=rf"mine.jsonl, line 3, field 'proof': .*{message}"):
         read_trees(jsonl(ROW, ROW, changed("proof", to=proof)), name="mine.jsonl")
-
-
-def test_a_file_without_rows_is_an_error() -> None:
-    with pytest.raises(FormatError, match="at least one row"):
-        read_trees(b"\n\n", name="empty.jsonl")
 
 
 @pytest.mark.parametrize("row", [ROW, TASK_3])
@@ -243,7 +209,6 @@ def test_a_tree_without_origin_has_every_field_of_the_official_rows() -> None:
         ({"hypothesis": "ice runs"}, {"hypothesis", "full_text_proof"}),
         ({"intermediates": {"int1": "ice thaws"}}, {"proof", "full_text_proof"}),
         ({"sentences": SENTENCES | {"sent3": "ice is frozen"}}, {"context", "full_text_proof"}),
-        ({"question": "What?"}, {"question"}),
         (
             {"steps": (Step(("sent3", "sent2"), "hypothesis"),), "intermediates": {}},
             {"proof", "full_text_proof", "depth_of_proof", "length_of_proof"},
@@ -270,23 +235,11 @@ def test_relevance_goes_when_the_distractors_change() -> None:
     assert "distractors_relevance" not in meta
 
 
-def test_a_proof_taken_away_leaves_no_trace_of_it() -> None:
-    row = tree_to_row(replace(row_to_tree(ROW), steps=(), intermediates={}, distractors=()))
-    assert row["proof"] == ""
-    assert not {"full_text_proof", "depth_of_proof", "length_of_proof"} & set(row)
-    assert not {"lisp_proof", "step_proof", "distractors", "hypothesis_id"} & set(row["meta"])
-
-
 def test_what_is_written_shares_nothing_with_the_tree() -> None:
     tree = row_to_tree(ROW)
     tree_to_row(tree)["meta"]["delete_list"].append("mine")
     tree_to_row(tree)["meta"]["triples"]["sent1"] = "mine"
     assert tree_to_row(tree) == ROW
-
-
-def test_an_extra_that_is_no_row_is_carried_over() -> None:
-    tree = replace(row_to_tree(ROW), extra={"mine": 1, "meta": None})
-    assert tree_to_row(tree)["mine"] == 1
 
 
 def test_an_unsound_tree_is_not_written(tmp_path: Path) -> None:
@@ -311,15 +264,6 @@ def test_written_files_are_the_same_bytes_each_time(tmp_path: Path, name: str) -
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="expected to write a file here"):
-        write_trees([row_to_tree(ROW)], tmp_path / "absent" / "trees.jsonl")
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(DataError, match="folder"):
-        write_trees([row_to_tree(ROW)], tmp_path / "folder")
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
-
-
 def test_the_bundled_official_rows_come_back_byte_for_byte() -> None:
     official = gzip.decompress((sample_dir() / "trees.jsonl.gz").read_bytes()).decode()
     assert format_trees(sample_trees()) == official
@@ -333,10 +277,3 @@ def test_official_fields_are_what_is_derived_for_the_bundled_rows() -> None:
         for name, value in read.pop("meta").items():
             assert meta[name] == value
         assert {name: row[name] for name in read} == read
-
-
-def test_markup_in_texts_is_kept_as_text() -> None:
-    script = "<script>alert(1)</script> & <b>ice</b>"
-    row = changed("meta", "triples", "sent3", to=script)
-    assert row_to_tree(row).sentences["sent3"] == script
-    assert tree_to_row(row_to_tree(row)) == row

@@ -1,6 +1,5 @@
 """Miniature files, each as the official one of its kind is written."""
 
-import gzip
 import io
 import json
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from entail.data.nli.pairs import MAX_PROBLEMS, NliPair, is_split, read_nli
+from entail.data.nli.pairs import NliPair, read_nli
 from entail.errors import FormatError, SettingsError
 
 MULTINLI = (
@@ -51,9 +50,6 @@ SICK_FILE = "\r\n".join(
 ).encode()
 
 
-# --- official formats --------------------------------------------------------------------------------------
-
-
 def test_official_jsonl() -> None:
     lines = [
         snli("neutral", "A person on a horse.", "He trains."),
@@ -75,13 +71,6 @@ def test_official_jsonl() -> None:
     assert str(found) == (
         "3 pairs (1 entailment, 1 neutral, 1 contradiction); left out: 1 with another label"
     )
-
-
-def test_gzipped_from_a_path(tmp_path: Path) -> None:
-    path = tmp_path / "train.jsonl.gz"
-    path.write_bytes(gzip.compress(snli("entailment", "p", "h").encode()))
-    found = read_nli(path)
-    assert (found.pairs, found.source) == ((NliPair("p", "h", "entailment"),), str(path))
 
 
 def test_official_text_takes_quotation_marks_as_they_are() -> None:
@@ -120,21 +109,6 @@ def test_a_split_that_is_not_there() -> None:
         read_nli(snli("entailment", "p", "h").encode(), name="x.jsonl", split="train")
 
 
-def test_sick_as_semeval_released_it() -> None:
-    text = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n6\tp\th\t3\tENTAILMENT\n"
-    (pair,) = read_nli(text.encode()).pairs
-    assert pair == NliPair("p", "h", "entailment", None, None)
-    assert not pair.bilateral
-
-
-def test_counterfactual_tsv_is_quoted() -> None:
-    text = 'sentence1\tsentence2\tgold_label\n"At ""Shop"", a boy"\tA boy\tentailment\nA\tB\tneutral\n'
-    found = read_nli(text.encode())
-    assert found.format == "table"
-    assert found.pairs[0] == NliPair('At "Shop", a boy', "A boy", "entailment")
-    assert len(found.pairs) == 2
-
-
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_generic_tables(delimiter: str) -> None:
     lines = [
@@ -147,12 +121,6 @@ def test_generic_tables(delimiter: str) -> None:
         NliPair("p one", "h", "entailment"),
         NliPair("a", "b", "neutral"),
     )
-
-
-def test_a_cell_of_a_csv_may_have_several_lines() -> None:
-    found = read_nli(b'premise,hypothesis,label\n"one\ntwo",h,neutral\np,h,entailment\n')
-    assert found.pairs[0].premise == "one\ntwo"
-    assert len(found.pairs) == 2
 
 
 def parquet(columns: dict[str, list[Any]], *, names: list[str] | None = None) -> bytes:
@@ -199,9 +167,6 @@ def test_numbers_are_labels_only_where_asked_for() -> None:
         read_nli(rows.encode())
 
 
-# --- bad input ---------------------------------------------------------------------------------------------
-
-
 def test_rows_that_cannot_be_read_are_named_and_counted() -> None:
     lines = [
         snli("entailment", "p", "h"),
@@ -228,25 +193,18 @@ def test_rows_that_cannot_be_read_are_named_and_counted() -> None:
     json.dumps(told)
 
 
-def test_only_the_first_problems_are_named() -> None:
-    lines = [snli("entailment", "p", "h"), *["{broken"] * (MAX_PROBLEMS + 5)]
-    found = read_nli("\n".join(lines).encode())
-    assert (found.unreadable, len(found.problems)) == (MAX_PROBLEMS + 5, MAX_PROBLEMS)
-
-
-def test_a_quotation_mark_that_is_never_closed_costs_one_line_of_a_tsv() -> None:
-    text = 'sentence1\tsentence2\tgold_label\n"p\th\tneutral\np\th\tentailment\np\th\tq\tneutral\n'
+def test_a_quotation_mark_that_is_never_closed_costs_nothing_in_a_tsv() -> None:
+    text = (
+        'sentence1\tsentence2\tgold_label\n"p\th\tneutral\n"Go now.\the said."\tneutral\n'
+        '"At ""Shop"", a boy"\tA boy\tentailment\n"a\tb"\th\tneutral\n'
+    )
     found = read_nli(text.encode(), name="x.tsv")
-    assert found.pairs == (NliPair("p", "h", "entailment"),)
-    assert [problem.split(":")[0] for problem in found.problems] == ["x.tsv, line 2", "x.tsv, line 4"]
-
-
-def test_quotation_marks_of_two_sentences_do_not_make_them_one() -> None:
-    text = 'sentence1\tsentence2\tgold_label\tnote\n"Go now.\the said."\tneutral\tx\n"a\tb"\th\tneutral\t\n'
-    found = read_nli(text.encode(), name="x.tsv")
-    assert found.pairs == (NliPair("a\tb", "h", "neutral"),)
-    assert found.problems[0].startswith("x.tsv, line 2: expected a text with quotation marks")
-    assert found.problems[0].endswith("(with it the line has 3 cells, the header 4)")
+    assert found.pairs == (
+        NliPair('"p', "h", "neutral"),
+        NliPair('"Go now.', 'he said."', "neutral"),
+        NliPair('At "Shop", a boy', "A boy", "entailment"),
+    )
+    assert [problem.split(":")[0] for problem in found.problems] == ["x.tsv, line 5"]
 
 
 def test_a_csv_says_from_which_line_it_cannot_be_read() -> None:
@@ -291,15 +249,3 @@ def test_a_direction_of_sick_that_is_none() -> None:
 def test_files_that_are_none_are_refused(text: str, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         read_nli(text.encode(), name="x")
-
-
-def test_a_file_that_is_not_there() -> None:
-    with pytest.raises(FormatError, match=r"nowhere\.jsonl: expected a file that can be read"):
-        read_nli("nowhere.jsonl")
-
-
-def test_names_of_splits() -> None:
-    assert is_split(" train", "TRAIN")
-    assert is_split("validation", "dev")
-    assert not is_split("validation_matched", "dev")
-    assert not is_split("train", "test")

@@ -1,9 +1,15 @@
+"""Records, keys of texts, and judgements."""
+
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from entail.data.entailment_bank.proof import parse_proof
+from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Premise, gold_children
+from entail.data.text import fold, is_blank, premise_key, without_surrogates
 from entail.errors import CorpusError
 
 
@@ -52,3 +58,89 @@ def test_equal_parents_are_one_query_with_the_union_of_children() -> None:
         tree("sent1 & sent2 -> hypothesis", "ice  melts", sent1="b.", sent2="c"),
     ]
     assert gold_children(trees) == {"ice melts": {"a": None, "b.": None, "c": None}}
+
+
+@pytest.mark.parametrize(
+    ("raw", "folded"),
+    [
+        ("the earth 's axis", "the earth's axis"),
+        ("a , b ; c : d .", "a, b; c: d."),
+        ("  a \t b\n", "a b"),
+        ("a\u00a0 b", "a b"),
+        ("a ( b ) ?", "a ( b ) ?"),
+        ("Ice is COLD", "Ice is COLD"),
+        ("a . . b", "a.. b"),
+        ("", ""),
+    ],
+)
+def test_the_two_rules(raw: str, folded: str) -> None:
+    assert fold(raw) == folded
+
+
+@given(st.text() | st.text(st.sampled_from(" ,.;:'a\n")))
+def test_folding_twice_is_folding_once(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@given(st.text())
+def test_every_text_has_a_key_that_white_space_does_not_change(text: str) -> None:
+    assert len(premise_key(text)) == 16
+    assert premise_key(f" {text}\n") == premise_key(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("\ud800", "\ufffd"),
+        ("a\udc00\ud800", "a\ufffd\ufffd"),
+        ("\ud83d\ude00 b", "\U0001f600 b"),
+        ("\ufeffa\ud800", "\ufeffa\ufffd"),
+        ("\U0001f600 ä", "\U0001f600 ä"),
+    ],
+)
+def test_no_text_is_left_with_half_a_character(text: str, whole: str) -> None:
+    assert without_surrogates(text) == whole
+
+
+def test_blank_texts_have_no_visible_character() -> None:
+    assert all(map(is_blank, ["", " \n", "\u200b\u200b", "\0", "\u2060\u200d\ufe0f", "\u3164", "\U000e0041"]))
+    assert not any(map(is_blank, ["a", "\u200b.", "\u0301", "\ufffd", "\U0001f600", "\ue000", "\u0661"]))
+
+
+TEXTS = st.sampled_from(["a", "b", "c", " a ", "a  b", "a b"])
+PAIRS = st.lists(st.builds(JudgedPair, TEXTS, TEXTS, st.booleans()), max_size=12)
+
+
+def test_trees_say_no_to_all_that_is_not_a_child_of_a_query_they_know() -> None:
+    judgements = Judgements.of_trees(
+        [
+            tree("sent1 -> hypothesis", "q", sent1="a"),
+            tree("sent1 -> hypothesis", "q", sent1="b"),
+            tree("", "bare"),
+        ]
+    )
+    assert [judgements.explains("q", text) for text in ("a", "b", "c", "q")] == [True, True, False, False]
+    assert judgements.explains("another", "a") is None
+    assert judgements.roots == ("q",)
+    assert judgements.queries == ("q",)
+
+
+@given(PAIRS)
+def test_a_pair_is_accepted_rejected_or_neither_and_never_two_of_them(pairs: list[JudgedPair]) -> None:
+    judgements = Judgements.of_pairs(pairs)
+    for pair in pairs:
+        both = {other.accepted for other in pairs if _same(pair, other)} == {True, False}
+        assert judgements.explains(pair.query, pair.premise) is (None if both else pair.accepted)
+    again = Judgements.of_pairs(judgements.pairs())
+    assert (again.accepted, again.rejected) == (judgements.accepted, judgements.rejected)
+    assert again.contradictions == ()
+    assert len(list(judgements.pairs())) == sum(
+        map(len, [*judgements.accepted.values(), *judgements.rejected.values()])
+    )
+
+
+def _same(one: JudgedPair, other: JudgedPair) -> bool:
+    def folded(pair: JudgedPair) -> tuple[list[str], list[str]]:
+        return pair.query.split(), pair.premise.split()
+
+    return folded(one) == folded(other)

@@ -1,62 +1,100 @@
-"""Files written whole or not at all."""
+"""Files that are replaced whole, and files that grow by blocks."""
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from entail.data import writing
 from entail.data.reading import read_text
-from entail.data.writing import replacing, write_bytes, write_text
-from entail.errors import DataError
+from entail.data.writing import append, begin_file, replacing, write_bytes, write_text
+from entail.errors import DataError, SettingsError
 
 WORDS = "the café is warm\n"
+OURS, OTHERS = {"scorer": "a"}, {"scorer": "b"}
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.GZ"])
-def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
+def test_a_file_is_replaced(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
-    file.write_text("what was there before")
+    file.write_text("old")
     write_text(file, WORDS)
     assert read_text(file) == WORDS
-    assert (file.read_bytes() != WORDS.encode()) == name.lower().endswith("gz")
+    packed = gzip.compress(WORDS.encode(), mtime=0)  # the same bytes at any time
+    assert file.read_bytes() == (packed if name.lower().endswith("gz") else WORDS.encode())
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_packed_bytes_do_not_know_the_time(tmp_path: Path) -> None:
-    write_text(tmp_path / "a.gz", WORDS)
-    assert (tmp_path / "a.gz").read_bytes() == gzip.compress(WORDS.encode(), mtime=0)
-
-
-def test_a_file_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_errors_leave_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(DataError, match="folder: expected to write a file here, found: Is a directory"):
-        write_text(tmp_path / "folder", WORDS)
-    with pytest.raises(DataError, match=r"no folder .*away; make it first"):
-        write_text(tmp_path / "away" / "a.txt", WORDS)
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
-
-
-def test_an_error_on_the_way_leaves_what_was_there(tmp_path: Path) -> None:
-    file = tmp_path / "a.bin"
+    for file in (tmp_path / "folder", tmp_path / "absent" / "a.txt"):
+        with pytest.raises(DataError):
+            write_text(file, WORDS)
+    file = tmp_path / "folder" / "a.bin"
     write_bytes(file, b"before")
 
-    def interrupted() -> None:
+    def interrupt() -> None:
         with replacing(file) as partial:
             partial.write_bytes(b"half")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        interrupted()
+        interrupt()
     assert file.read_bytes() == b"before"
-    assert [path.name for path in tmp_path.iterdir()] == ["a.bin"]
+    assert [path.name for path in tmp_path.rglob("*")] == ["folder", "a.bin"]
 
 
-def test_who_writes_alone_writes_over_what_a_killed_process_left(tmp_path: Path) -> None:
-    file = tmp_path / "a.bin"
+def test_a_single_writer_reuses_the_temporary_name(tmp_path: Path) -> None:
     names = set()
     for alone in (True, True, False, False):
-        with replacing(file, alone=alone) as partial:
+        with replacing(tmp_path / "a.bin", alone=alone) as partial:
             names.add(partial.name)
             partial.write_bytes(b"whole")
     assert len(names) == 3
-    assert file.read_bytes() == b"whole"
+
+
+def begin(file: Path, settings: dict[str, str] = OURS, *, resume: bool = True) -> bool:
+    return begin_file(file, settings, resume=resume, what="rankings")
+
+
+def test_a_file_is_resumed_under_its_settings(tmp_path: Path) -> None:
+    file = tmp_path / "some.tsv"
+    assert not begin(file)
+    append(file, "one\n", what="rankings")
+    assert begin(file)
+    with pytest.raises(SettingsError, match="scorer: expected 'b', found 'a'"):
+        begin(file, OTHERS)
+    assert file.read_text(encoding="utf-8") == "one\n"
+    assert not begin(file, OTHERS, resume=False)
+    assert file.read_bytes() == b""
+
+
+@pytest.mark.parametrize("before", [None, OURS, OTHERS])
+def test_a_file_begun_without_settings_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: dict[str, str] | None
+) -> None:
+    def kill(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    file = tmp_path / "some.tsv"
+    if before is not None:
+        begin(file, before)
+        append(file, "old\n", what="rankings")
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "write_text", kill)
+        with pytest.raises(KeyboardInterrupt):
+            begin(file, resume=False)
+    assert not begin(file)
+    append(file, "one\n", what="rankings")
+    assert begin(file)
+
+
+def test_a_file_of_somebody_else_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "letters.txt"
+    file.write_text("dear reader\n", encoding="utf-8")
+    with pytest.raises(DataError, match="settings"):
+        begin(file)
+    assert file.read_text(encoding="utf-8") == "dear reader\n"
+    with pytest.raises(DataError, match=r"x\.tsv"):
+        begin(tmp_path / "absent" / "x.tsv")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,6 @@ import pytest
 
 from entail.cli import main
 from entail.data.passages.files import Question
-from entail.data.passages.stream import pieces
 from entail.data.records import Corpus
 from entail.encoders.encoder import load
 from entail.errors import EvaluationError, FormatError
@@ -213,11 +210,9 @@ def test_what_came_before_a_cut_stays_encoded(
     arguments = ["evaluate", "passages", "--passages", str(file), "--questions", str(file)]
     arguments += ["--encoder", "tiny", *(["--keep", str(tmp_path / "kept")] if kept else [])]
     file.write_bytes(gzip.compress(whole.encode())[:-12] if packed else cut.encode())
-    if packed:  # an archive that is cut may hold a little more or less of the text
-        cut = "".join(pieces_before_the_end(file))
     assert main(arguments) == 1
     said = capsys.readouterr().err
-    assert f"{file}, line {cut.count(chr(10)) + 1}: expected a whole JSON array" in said
+    assert f"{file}: expected a whole JSON array" in said
     first = ["be ba", "be bo", "bi ba", "bi bo"]
     assert encoded[:4] == first
     before = list(encoded)
@@ -237,11 +232,6 @@ def test_what_came_before_a_cut_stays_encoded(
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
 
-def pieces_before_the_end(file: Path) -> Iterator[str]:
-    with contextlib.suppress(FormatError):
-        yield from pieces(file)
-
-
 def test_a_kept_pool_can_be_read_after_a_read_that_failed(
     pool: Path, tmp_path: Path, dpr: tuple[Path, str, str]
 ) -> None:
@@ -252,12 +242,12 @@ def test_a_kept_pool_can_be_read_after_a_read_that_failed(
     file, whole, cut = dpr
     file.write_text(cut, encoding="utf-8")
     told: list[int] = []
-    with pytest.raises(FormatError, match="line 45"):
+    with pytest.raises(FormatError, match="element 3"):
         store_passages([pool, file], tmp_path / "kept", on_cut=lambda store: told.append(len(store)))
     kept = PassageStore(tmp_path / "kept")
     assert [one.id for one in kept] == ["p1", "p2", "p3", "p4", "g0", "n0", "g1", "n1"]
     assert (kept[7].text, told) == ("bi bo", [8])
-    assert "line 45" in str(kept.about["cut"])
+    assert "element 3" in str(kept.about["cut"])
     file.write_text(whole, encoding="utf-8")
     assert len(store_passages([pool, file], tmp_path / "kept")) == 10
 

@@ -1,4 +1,4 @@
-"""The proof language of EntailmentBank: parser, checker, writer, other notations.
+"""Proof language of EntailmentBank: parser, checker, writer, other notations.
 
 The language: `sent1 & sent2 -> int1: text; int1 & sent3 -> hypothesis; `.
 """
@@ -6,14 +6,15 @@ The language: `sent1 & sent2 -> int1: text; int1 & sent3 -> hypothesis; `.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 
 from entail.data.reading import shorten
 from entail.data.records import HYPOTHESIS, ExplanationTree, Step
 from entail.errors import ProofError
 
 MAX_NODES = 10_000
-"""Most nodes that a proof may unfold to; sharing can make a short proof grow without end."""
+"""Limit of nodes that a proof may unfold to; sharing can make a short proof grow without end."""
 
 _ID = r"(?:sent|int)[0-9]+"
 _LEFT = rf"(?:{_ID}|{HYPOTHESIS})(?:\s*+&\s*+(?:{_ID}|{HYPOTHESIS}))*+"
@@ -27,7 +28,7 @@ def parse_proof(text: str) -> tuple[tuple[Step, ...], dict[str, str]]:
     """Return the steps of a proof and the texts of its intermediate conclusions, both in order.
 
     The text of an intermediate conclusion may hold any of ``: & ; ->`` as long as it cannot be read as a
-    step. Whether the proof is sound is for `check_proof` to say.
+    step. `check_proof` checks that the proof is sound.
 
     >>> steps, intermediates = parse_proof("sent1 & sent2 -> int1: ice melts; int1 -> hypothesis; ")
     >>> steps[0], intermediates
@@ -41,13 +42,11 @@ def parse_proof(text: str) -> tuple[tuple[Step, ...], dict[str, str]]:
     for number, part in enumerate(_parts(text), start=1):
         match = _STEP.fullmatch(part)
         if not match or (match[4] and _SWALLOWED.search(match[4])):
-            raise ProofError(
-                f"step {number}: expected 'sent1 & sent2 -> int1: text' or 'int1 & sent3 -> {HYPOTHESIS}', "
-                f"found {shorten(part)!r}"
-            )
+            expected = f"'sent1 & sent2 -> int1: text' or 'int1 & sent3 -> {HYPOTHESIS}'"
+            raise _error(number, f"expected {expected}, found {shorten(part)!r}")
         conclusion = match[2] or match[3]
         if conclusion in intermediates:
-            raise ProofError(f"step {number}: {conclusion} is concluded a second time")
+            raise _error(number, f"{conclusion} is concluded a second time")
         if match[3]:
             intermediates[conclusion] = match[4]
         steps.append(Step(tuple(re.findall(rf"{_ID}|{HYPOTHESIS}", match[1])), conclusion))
@@ -94,7 +93,7 @@ def check_proof(steps: Sequence[Step], intermediates: Mapping[str, str], sentenc
     Args:
         steps: The proof.
         intermediates: `intN` -> text.
-        sentences: The ids that the context holds.
+        sentences: Ids of the context.
 
     Raises:
         ProofError: Naming the step and the sentence, for a sentence that is unknown or not yet concluded,
@@ -102,80 +101,51 @@ def check_proof(steps: Sequence[Step], intermediates: Mapping[str, str], sentenc
             that is never concluded, or a proof that unfolds to more than `MAX_NODES` nodes.
     """
     where: dict[str, int] = {}
-    for number, step in enumerate(steps, start=1):
-        if step.conclusion in where:
-            raise ProofError(
-                f"step {number}: {step.conclusion} is concluded a second time, "
-                f"the first was step {where[step.conclusion]}"
-            )
-        if step.conclusion in sentences:
-            raise ProofError(
-                f"step {number}: {step.conclusion} is a sentence of the context, not a conclusion"
-            )
-        where[step.conclusion] = number
+    for number, (_, conclusion) in _numbered(steps):
+        if conclusion in where:
+            first = where[conclusion]
+            raise _error(number, f"{conclusion} is concluded a second time, the first was step {first}")
+        if conclusion in sentences:
+            raise _error(number, f"{conclusion} is a sentence of the context, not a conclusion")
+        if conclusion != HYPOTHESIS and not intermediates.get(conclusion, "").strip():
+            raise _error(number, f"{conclusion} has no text")
+        where[conclusion] = number
     if steps and HYPOTHESIS not in where:
         raise ProofError(f"no step concludes the {HYPOTHESIS}; the last concludes {steps[-1].conclusion}")
-    for conclusion in where:
-        if conclusion != HYPOTHESIS and not intermediates.get(conclusion, "").strip():
-            raise ProofError(f"step {where[conclusion]}: {conclusion} has no text")
-    for name in intermediates:
-        if name not in where:
-            raise ProofError(f"{name} has a text, but no step concludes it")
+    if unused := [name for name in intermediates if name not in where]:
+        raise ProofError(f"{unused[0]} has a text, but no step concludes it")
+    try:
+        TopologicalSorter({step.conclusion: step.premises for step in steps}).prepare()
+    except CycleError as error:
+        *_, number = sorted(where.get(name, 0) for name in error.args[1])
+        raise _error(number, f"the proof goes in a circle: {' -> '.join(error.args[1])}") from None
     sizes: dict[str, int] = {}
-    for number, step in enumerate(steps, start=1):
-        if not step.premises:
-            raise ProofError(f"step {number}: {step.conclusion} is concluded from no premise")
-        for premise in step.premises:
-            _check_premise(premise, number, steps, where, sentences)
-        size = 1 + sum(sizes.get(premise, 1) for premise in step.premises)
-        if size > MAX_NODES:
-            raise ProofError(
-                f"step {number}: the tree below {step.conclusion} unfolds to {size:,} nodes, "
-                f"more than {MAX_NODES:,}"
-            )
-        sizes[step.conclusion] = size
+    for number, (premises, conclusion) in _numbered(steps):
+        if not premises:
+            raise _error(number, f"{conclusion} is concluded from no premise")
+        for premise in premises:
+            if premise not in sentences and premise not in sizes:
+                if premise in where:
+                    first = where[premise]
+                    raise _error(
+                        number, f"{premise} is used before step {first} concludes it; put that step first"
+                    )
+                known = shorten(", ".join([*sentences, *sizes])) or "nothing"
+                raise _error(number, f"{premise} is unknown; known here: {known}")
+            if premise == HYPOTHESIS:
+                raise _error(number, f"the {HYPOTHESIS} cannot be a premise of {conclusion}")
+        sizes[conclusion] = 1 + sum(sizes.get(premise, 1) for premise in premises)
+        if sizes[conclusion] > MAX_NODES:
+            nodes = f"{sizes[conclusion]:,} nodes, more than {MAX_NODES:,}"
+            raise _error(number, f"the tree below {conclusion} unfolds to {nodes}")
 
 
-def _check_premise(
-    premise: str, number: int, steps: Sequence[Step], where: Mapping[str, int], sentences: Collection[str]
-) -> None:
-    if premise in sentences:
-        return
-    conclusion = steps[number - 1].conclusion
-    if premise not in where:
-        known = [*sentences, *(c for c, n in where.items() if n < number)]
-        raise ProofError(
-            f"step {number}: {premise} is unknown; known here: {shorten(', '.join(known)) or 'nothing'}"
-        )
-    if where[premise] >= number:
-        cycle = _path(premise, conclusion, steps, where)
-        if cycle:
-            raise ProofError(
-                f"step {number}: the proof goes in a circle: {' <- '.join((conclusion, *cycle))}"
-            )
-        raise ProofError(
-            f"step {number}: {premise} is used before step {where[premise]} concludes it; put that step first"
-        )
-    if premise == HYPOTHESIS:
-        raise ProofError(f"step {number}: the {HYPOTHESIS} cannot be a premise of {conclusion}")
+def _numbered(steps: Iterable[Step]) -> Iterator[tuple[int, tuple[tuple[str, ...], str]]]:
+    return ((number, (step.premises, step.conclusion)) for number, step in enumerate(steps, start=1))
 
 
-def _path(start: str, goal: str, steps: Sequence[Step], where: Mapping[str, int]) -> list[str]:
-    """Return the ids from `start` down to `goal`, following premises; none if it is not below."""
-    above = {start: ""}
-    open_ids = [start]
-    while open_ids:
-        current = open_ids.pop()
-        if current == goal:
-            path = [goal]
-            while above[path[-1]]:
-                path.append(above[path[-1]])
-            return path[::-1]
-        for premise in steps[where[current] - 1].premises if current in where else ():
-            if premise not in above:
-                above[premise] = current
-                open_ids.append(premise)
-    return []
+def _error(number: int, message: str) -> ProofError:
+    return ProofError(f"step {number}: {message}")
 
 
 def _parts(text: str) -> list[str]:

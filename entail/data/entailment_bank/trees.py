@@ -13,7 +13,6 @@ from typing import Any
 from entail.data.entailment_bank import proof as notation
 from entail.data.entailment_bank.proof import check_proof, format_proof, parse_proof
 from entail.data.reading import (
-    MAX_BYTES,
     Source,
     optional,
     parse_jsonl,
@@ -29,38 +28,23 @@ from entail.errors import DataError, FormatError, ProofError
 _SENTENCE_ID = re.compile(r"sent[0-9]+")
 _CONTEXT_ID = re.compile(r"(?:^|(?<=\s))(sent[0-9]+):\s")
 _PROOF_FIELDS = frozenset({"full_text_proof", "depth_of_proof", "length_of_proof"})
-_META_FIELDS = frozenset(
-    {
-        "question_text",
-        "answer_text",
-        "hypothesis_id",
-        "triples",
-        "distractors",
-        "intermediate_conclusions",
-        "step_proof",
-        "lisp_proof",
-        "polish_proof",
-    }
-)
+_META_FIELDS = frozenset({"question_text", "answer_text", "hypothesis_id", "triples", "distractors"}) | {
+    *("intermediate_conclusions", "step_proof", "lisp_proof", "polish_proof")
+}
 
 
-def read_trees(
-    source: Source, *, name: str | None = None, encoding: str | None = None, max_bytes: int = MAX_BYTES
-) -> list[ExplanationTree]:
-    """Return one tree a row, in the order of the file; ids may repeat.
+def read_trees(source: Source, *, name: str | None = None) -> list[ExplanationTree]:
+    """Return one tree a row of a JSONL file, gzipped or not, in its order; ids may repeat.
 
     Args:
-        source: Path or bytes of a .jsonl file, gzipped or not.
+        source: Path, or the bytes of an upload.
         name: Name for messages, the path without one.
-        encoding: See `read_text`.
-        max_bytes: See `read_text`.
 
     Raises:
         FormatError: With line and field, for a row that is not what it should be, or a file without rows.
         ProofError: With the line, for a proof that cannot be read or is not sound.
     """
-    text = read_text(source, name=name, encoding=encoding, max_bytes=max_bytes)
-    return parse_trees(text, source=source_name(source, name))
+    return parse_trees(read_text(source, name=name), source=source_name(source, name))
 
 
 def parse_trees(text: str, *, source: str | None = None) -> list[ExplanationTree]:
@@ -105,12 +89,8 @@ def row_to_tree(
     )
     listed = optional(row, "meta.distractors", list, source=source, line=line) or []
     if not all(isinstance(name, str) for name in listed):
-        raise FormatError(
-            "expected a list of texts such as 'sent2', found something else in it",
-            source=source,
-            line=line,
-            field="meta.distractors",
-        )
+        message = "expected a list of texts such as 'sent2', found something else in it"
+        raise FormatError(message, source=source, line=line, field="meta.distractors")
     return _with_distractors(tree, listed)
 
 
@@ -163,12 +143,8 @@ def _sentences(row: Mapping[str, Any], source: str | None, line: int | None) -> 
         return _parse_context(context or "", source, line)
     for name in triples:
         if not _SENTENCE_ID.fullmatch(name):
-            raise FormatError(
-                f"expected names such as 'sent1', found {shorten(name)!r}",
-                source=source,
-                line=line,
-                field="meta.triples",
-            )
+            message = f"expected names such as 'sent1', found {shorten(name)!r}"
+            raise FormatError(message, source=source, line=line, field="meta.triples")
         require(row, f"meta.triples.{name}", str, source=source, line=line)
     return dict(triples)
 
@@ -185,12 +161,8 @@ def _parse_context(context: str, source: str | None, line: int | None) -> dict[s
     elif not all(texts):
         found = f"{names[texts.index('')]} without a text"
     if found:
-        raise FormatError(
-            f"expected 'sent1: text sent2: text ...', found {found}",
-            source=source,
-            line=line,
-            field="context",
-        )
+        message = f"expected 'sent1: text sent2: text ...', found {found}"
+        raise FormatError(message, source=source, line=line, field="context")
     return dict(zip(names, texts, strict=True))
 
 
@@ -211,43 +183,39 @@ def _is_as_read(tree: ExplanationTree) -> bool:
 
 
 def _derive(tree: ExplanationTree) -> dict[str, Any]:
-    fresh = not tree.extra  # a row that was read without a question stays without
-    question = {"question": tree.question} if tree.question or fresh else {}
-    answer = {"answer": tree.answer} if tree.answer or fresh else {}
-    proof = format_proof(tree.steps, tree.intermediates)
-    meta: dict[str, Any] = {
-        **{f"{key}_text": value for key, value in {**question, **answer}.items()},
-        "triples": dict(tree.sentences),
+    """Return the official row of a tree, as if it had not been read."""
+    # A row that was read without a question stays without.
+    texts = {
+        key: text
+        for key, text in (("question", tree.question), ("answer", tree.answer))
+        if text or not tree.extra
     }
+    root = notation.hypothesis_id(tree.steps, tree.intermediates)
+    proof = format_proof(tree.steps, tree.intermediates)
     row: dict[str, Any] = {
         "id": tree.id,
         "context": " ".join(f"{name}: {text}" for name, text in tree.sentences.items()),
-        **question,
-        **answer,
+        **texts,
         "hypothesis": tree.hypothesis,
         "proof": proof,
     }
+    meta: dict[str, Any] = {f"{key}_text": text for key, text in texts.items()}
     if not tree.steps:
-        return {**row, "meta": meta}
-    root = notation.hypothesis_id(tree.steps, tree.intermediates)
-    conclusions = {
-        root if step.conclusion == HYPOTHESIS else step.conclusion: tree.text(step.conclusion)
-        for step in tree.steps
-    }
-    row |= {
+        return {**row, "meta": {**meta, "triples": dict(tree.sentences)}}
+    return {
+        **row,
         "full_text_proof": notation.full_text_proof(tree),
         "depth_of_proof": notation.depth_of_proof(tree.steps),
         "length_of_proof": len(tree.steps),
-    }
-    texts = {key: meta.pop(key) for key in ("question_text", "answer_text") if key in meta}
-    return {
-        **row,
         "meta": {
-            **texts,
+            **meta,
             "hypothesis_id": root,
-            "triples": meta["triples"],
+            "triples": dict(tree.sentences),
             "distractors": list(_with_distractors(tree, tree.distractors).distractors),
-            "intermediate_conclusions": conclusions,
+            "intermediate_conclusions": {
+                root if step.conclusion == HYPOTHESIS else step.conclusion: tree.text(step.conclusion)
+                for step in tree.steps
+            },
             "step_proof": proof,
             "lisp_proof": notation.lisp_proof(tree.steps, root),
             "polish_proof": notation.polish_proof(tree.steps, root),

@@ -1,13 +1,13 @@
-"""Pairs of sentences and whether the first entails the second: official NLI files, and any like them.
+"""Pairs of sentences and their entailment label: official NLI files and tables like them.
 
-`read_nli` tells the format by the content:
+`read_nli` detects the format by the content:
 
 ===============  ===================================================================================
 jsonl            SNLI, MultiNLI (`gold_label`, `sentence1`, `sentence2`), or `premise`, `hypothesis`, `label`
 official_text    their official .txt: tabs, a header with parses, quotes are characters like any other
 sick             SICK.txt, and the files of SemEval-2014 Task 1
 table            CSV or TSV with such columns, quoted as spreadsheets do; counterfactual SNLI is of these
-parquet          the same columns, see `entail.data.nli.tables`
+parquet          the same columns, see `entail.data.tables`
 ===============  ===================================================================================
 
 Sentences are kept as they stand, white space at their ends included: baselines count characters.
@@ -20,25 +20,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from entail.data.nli.tables import (
-    MAX_PROBLEMS,
+from entail.data.reading import Source, shorten, source_name
+from entail.data.tables import (
     SENTENCES,
-    NliFormat,
+    Row,
     Table,
+    TableFormat,
     named_columns,
+    parse_rows,
     read_rows,
     sentence,
 )
-from entail.data.reading import Source, shorten, source_name
 from entail.data.text import is_blank
 from entail.errors import FormatError, SettingsError
 
 Label = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[Label, ...] = get_args(Label)
-"""In the order in which data sets of the Hub number them, from 0."""
+"""Labels in the order in which data sets of the Hub number them, from 0."""
 
 MAX_NLI_BYTES = 2_000_000_000
-"""Most that is read of one file; official training files unpack to 500 MB."""
+"""Size limit of a file; official training files unpack to 500 MB."""
 
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     **SENTENCES,
@@ -55,14 +56,14 @@ _DEV_SPLITS = frozenset({"dev", "trial", "val", "valid", "validation"})
 
 @dataclass(frozen=True, slots=True)
 class NliPair:
-    """A premise, a hypothesis, and what the first says of the second.
+    """A premise and a hypothesis with their label.
 
     Attributes:
         premise: The sentence that may entail.
         hypothesis: The sentence that may be entailed.
-        label: Whether it is.
-        forward: What SICK says of premise -> hypothesis; None in other data.
-        backward: What SICK says of hypothesis -> premise; None in other data.
+        label: The label of premise -> hypothesis.
+        forward: SICK's relation of premise -> hypothesis; None in other data.
+        backward: SICK's relation of hypothesis -> premise; None in other data.
     """
 
     premise: str
@@ -73,27 +74,27 @@ class NliPair:
 
     @property
     def bilateral(self) -> bool:
-        """Whether either is known to entail the other: such a pair has no direction."""
+        """Whether each sentence is known to entail the other, so that the pair has no direction."""
         return self.forward == self.backward == "entailment"
 
 
 @dataclass(frozen=True)
 class NliReading:
-    """The pairs of a file, and what became of its other rows.
+    """The pairs of a file, repeated ones too, and counts of the rows left out.
 
     Attributes:
-        pairs: In the order of the file, repeated ones too.
-        source: The file's name, as the person gave it.
-        format: What the file turned out to be.
+        pairs: Pairs in the order of the file.
+        source: Name of the file.
+        format: Format of the file.
         other_labels: Label -> rows left out because it is none of the three; `-` stands for no agreement.
-        empty: Rows left out because a sentence is empty, or nothing of it can be seen.
-        unreadable: Rows left out because they are not what the header says.
-        problems: The first of these in words, each with file and line.
+        empty: Rows left out because a sentence has no visible character.
+        unreadable: Rows left out because they do not fit the header.
+        problems: Messages for the first of these, each with file and line.
     """
 
     pairs: tuple[NliPair, ...]
     source: str
-    format: NliFormat
+    format: TableFormat
     other_labels: Mapping[str, int] = field(default_factory=dict)
     empty: int = 0
     unreadable: int = 0
@@ -111,7 +112,7 @@ class NliReading:
         return sum(self.other_labels.values()) + self.empty + self.unreadable
 
     def to_json(self) -> dict[str, Any]:
-        """Return what was read and left out, of JSON's types; not the pairs."""
+        """Return the counts, without the pairs, as a JSON-serialisable dict."""
         return {
             "source": self.source,
             "format": self.format,
@@ -127,105 +128,79 @@ class NliReading:
 
     def __str__(self) -> str:
         labels = ", ".join(f"{count:,} {label}" for label, count in self.counts.items())
-        left_out = [
-            f"{count:,} {what}"
-            for count, what in (
-                (sum(self.other_labels.values()), "with another label"),
-                (self.empty, "with an empty sentence"),
-                (self.unreadable, "that cannot be read"),
-            )
-            if count
-        ]
-        tail = f"; left out: {', '.join(left_out)}" if left_out else ""
-        return f"{len(self.pairs):,} pairs ({labels}){tail}"
+        skipped = {
+            "with another label": sum(self.other_labels.values()),
+            "with an empty sentence": self.empty,
+            "that cannot be read": self.unreadable,
+        }
+        left_out = ", ".join(f"{count:,} {what}" for what, count in skipped.items() if count)
+        return f"{len(self.pairs):,} pairs ({labels}){f'; left out: {left_out}' if left_out else ''}"
 
 
 def read_nli(
-    source: Source,
-    *,
-    split: str | None = None,
-    name: str | None = None,
-    encoding: str | None = None,
-    numbered: bool = False,
-    max_bytes: int = MAX_NLI_BYTES,
+    source: Source, *, split: str | None = None, name: str | None = None, numbered: bool = False
 ) -> NliReading:
     r"""Read pairs from a file of any format that the module names, gzipped or not.
 
-    >>> said = b'premise,hypothesis,label\nA dog runs.,An animal moves.,entailment\nA dog runs.,It rains.,-\n'
-    >>> print(read_nli(said))
+    >>> text = b'premise,hypothesis,label\nA dog runs.,An animal moves.,entailment\nA dog runs.,It rains.,-\n'
+    >>> print(read_nli(text))
     1 pairs (1 entailment, 0 neutral, 0 contradiction); left out: 1 with another label
 
     Args:
         source: Path, or the bytes of an upload.
-        split: Which rows of a file that holds several splits: TRAIN, TRIAL (or dev) or TEST of SICK.
+        split: Split of a file that holds several: TRAIN, TRIAL (or dev) or TEST of SICK.
         name: Name for messages, the path without one.
-        encoding: See `read_text`.
-        numbered: Take the whole numbers 0, 1, 2 for `LABELS` in this order, as data sets of the Hub do, and
-            as is done with Parquet; elsewhere orders differ, so numbers are no labels.
-        max_bytes: See `read_text`.
+        numbered: Whether the whole numbers 0, 1, 2 stand for `LABELS` in this order, as in data sets of the
+            Hub and always in Parquet; elsewhere orders differ, so numbers are no labels.
 
     Raises:
         FormatError: If the file cannot be read, lacks a column, or has no pair with one of the three labels.
         SettingsError: If the file has no such split, or none at all.
     """
-    table = read_rows(source, name=name, encoding=encoding, max_bytes=max_bytes)
+    table = read_rows(source, name=name, max_bytes=MAX_NLI_BYTES)
     return pairs_of(table, source=source_name(source, name), split=split, numbered=numbered)
 
 
 def pairs_of(table: Table, *, source: str, split: str | None = None, numbered: bool = False) -> NliReading:
-    """Make pairs of the rows of a table; see `read_nli`."""
+    """Return the pairs of the rows of a table; see `read_nli`."""
     columns = _columns(table.columns, source)
     if split is not None and "split" not in columns:
         raise SettingsError(
             f"{source}: expected a column SemEval_set to choose split {split!r} by, found none; leave the "
             "split out, or name the file of that split"
         )
-    numbered = numbered or table.format == "parquet"
-    labels: dict[str, Label | None] = {}
+    order = table.label_names or (LABELS if numbered or table.format == "parquet" else ())
     other: Counter[str] = Counter()
     splits: dict[str, None] = {}
-    pairs: list[NliPair] = []
-    problems: list[str] = []
-    empty = unreadable = 0
-    for place, row in table.rows:
-        try:
-            if isinstance(row, FormatError):
-                raise row
-            if split is not None:
-                found = str(row.get(columns["split"], "")).strip()
-                splits.setdefault(found)
-                if not is_split(found, split):
-                    continue
-            said = _label_text(row, columns["label"])
-            if said not in labels:
-                labels[said] = _label(said, numbered=numbered, names=table.label_names)
-            label = labels[said]
-            if label is None:
-                other[shorten(said, 40)] += 1
-                continue
-            premise, hypothesis = (sentence(row, columns[part]) for part in ("premise", "hypothesis"))
-            if is_blank(premise) or is_blank(hypothesis):
-                empty += 1
-                continue
-            forward, backward = (_relation(row, columns.get(part)) for part in ("forward", "backward"))
-        except FormatError as error:
-            unreadable += 1
-            if len(problems) < MAX_PROBLEMS:
-                problems.append(str(error) if error.source else f"{source}, {place}: {error}")
-            continue
-        pairs.append(NliPair(premise, hypothesis, label, forward, backward))
+    empty = 0
+
+    def parse(row: Row) -> NliPair | None:
+        nonlocal empty
+        if split is not None:
+            found = str(row.get(columns["split"], "")).strip()
+            splits.setdefault(found)
+            if not is_split(found, split):
+                return None
+        text = _label_text(row, columns["label"])
+        label = _label(text, order)
+        if label is None:
+            other[shorten(text, 40)] += 1
+            return None
+        premise, hypothesis = (sentence(row, columns[part]) for part in ("premise", "hypothesis"))
+        if is_blank(premise) or is_blank(hypothesis):
+            empty += 1
+            return None
+        forward, backward = (_relation(row, columns.get(part)) for part in ("forward", "backward"))
+        return NliPair(premise, hypothesis, label, forward, backward)
+
+    parsed, unreadable, problems = parse_rows(table.rows, parse, source)
+    pairs = tuple(pair for pair in parsed if pair is not None)
     if split is not None and splits and not any(is_split(found, split) for found in splits):
         raise SettingsError(f"{source}: expected a split among {', '.join(splits)}, found {split!r}")
     if not pairs:
-        raise _nothing(source, other, empty, problems)
+        raise _no_pairs(source, other, empty, problems)
     return NliReading(
-        pairs=tuple(pairs),
-        source=source,
-        format=table.format,
-        other_labels=dict(other.most_common()),
-        empty=empty,
-        unreadable=unreadable,
-        problems=tuple(problems),
+        pairs, source, table.format, dict(other.most_common()), empty, unreadable, tuple(problems)
     )
 
 
@@ -240,7 +215,6 @@ def is_split(found: str, wanted: str) -> bool:
 
 
 def _columns(names: Sequence[str], source: str) -> dict[str, str]:
-    """Return part -> the column that holds it."""
     columns = named_columns(names, _COLUMNS)
     if missing := [part for part in _COLUMNS if part not in columns]:
         wanted = "; ".join(f"{part} ({' or '.join(_COLUMNS[part])})" for part in missing)
@@ -251,23 +225,20 @@ def _columns(names: Sequence[str], source: str) -> dict[str, str]:
     return columns | named_columns(names, _OPTIONAL)
 
 
-def _label_text(row: Mapping[str, Any], column: str) -> str:
+def _label_text(row: Row, column: str) -> str:
     if column not in row:
         raise FormatError(f"expected a label in {column!r}, found only {shorten(', '.join(row))}")
-    value = row[column]
-    return "null" if value is None else str(value).strip()
+    return "null" if row[column] is None else str(row[column]).strip()
 
 
-def _label(said: str, *, numbered: bool, names: tuple[str, ...]) -> Label | None:
-    if names or numbered:
-        order = names or LABELS
-        if said.isdecimal():
-            said = order[int(said)] if int(said) < len(order) else said
-    return next((label for label in LABELS if label == said.lower()), None)
+def _label(text: str, order: Sequence[str]) -> Label | None:
+    if text.isdecimal() and int(text) < len(order):
+        text = order[int(text)]
+    return next((label for label in LABELS if label == text.lower()), None)
 
 
-def _relation(row: Mapping[str, Any], column: str | None) -> Label | None:
-    """Return what `A_entails_B` and its like say."""
+def _relation(row: Row, column: str | None) -> Label | None:
+    """Return the relation that `A_entails_B` or its like names."""
     value = row.get(column) if column else None
     if value is None:
         return None
@@ -277,11 +248,11 @@ def _relation(row: Mapping[str, Any], column: str | None) -> Label | None:
     return _RELATIONS[middle]
 
 
-def _nothing(source: str, other: Mapping[str, int], empty: int, problems: list[str]) -> FormatError:
+def _no_pairs(source: str, other: Mapping[str, int], empty: int, problems: Sequence[str]) -> FormatError:
     found = []
     if other:
-        seen = ", ".join(f"{label!r} in {count:,} rows" for label, count in list(other.items())[:5])
-        found.append(f"the labels {seen}")
+        labels = ", ".join(f"{label!r} in {count:,} rows" for label, count in list(other.items())[:5])
+        found.append(f"the labels {labels}")
     if empty:
         found.append(f"{empty:,} rows with an empty sentence")
     if problems:

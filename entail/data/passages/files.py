@@ -18,30 +18,19 @@ All but SQuAD are streamed: 21 million passages are never in memory.
 from __future__ import annotations
 
 import ast
-import contextlib
 import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
 from entail.data.passages.html import without_tags
-from entail.data.passages.rows import (
-    Passage,
-    Place,
-    Question,
-    passages_of,
-    question_of,
-    squad_paragraphs,
-    squad_questions,
-)
-from entail.data.passages.stream import json_array, json_lines, lines, pieces
-from entail.data.reading import parse_json, shorten
-from entail.data.text import premise_key
+from entail.data.passages.rows import Passage, Question, passages_of, question_of, squad_paragraphs
+from entail.data.passages.stream import json_array, json_lines, lines, read_head
+from entail.data.reading import parse_json, read_text, shorten
 from entail.errors import FormatError
 
 __all__ = ["Passage", "PassageTally", "Question", "read_passages", "read_qrels", "read_questions"]
@@ -49,6 +38,7 @@ __all__ = ["Passage", "PassageTally", "Question", "read_passages", "read_qrels",
 Format = Literal["squad", "dpr", "jsonl", "table", "beir", "text"]
 
 _HEAD = 1 << 16
+_MAX_SQUAD_BYTES = 2_000_000_000
 _ID = re.compile(r"\S*\d\S*")
 _SQUAD = re.compile(r'"(?:data|paragraphs)"\s*:\s*\[')
 
@@ -116,15 +106,11 @@ def read_questions(
     if kind == "beir":
         yield from _beir_questions(path, split, [] if unknown is None else unknown)
     elif kind == "squad":
-        numbers = count(1)
-        for paragraph, _, place in _squad(path):
-            yield from squad_questions(paragraph, place, numbers)
-    elif kind == "dpr":
-        for number, (line, row) in enumerate(json_array(path), start=1):
-            yield question_of(row, str(number), Place(str(path), line))
-    elif kind == "jsonl":
-        for line, row in json_lines(path):
-            yield question_of(row, str(line), Place(str(path), line))
+        for _, _, questions in _squad(path):
+            yield from questions
+    elif kind in {"dpr", "jsonl"}:
+        for number, place, row in _rows(path, kind):
+            yield question_of(row, number, f"{path}, {place}")
     else:
         yield from _question_lines(path)
 
@@ -157,25 +143,12 @@ def read_qrels(file: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
 def _format(path: Path) -> Format:
     if path.is_dir():
         return "beir"
-    head = _head(path)
+    head = read_head(path, _HEAD)
     if head.startswith("["):
         return "dpr"
     if head.startswith("{"):
         return "squad" if _is_squad(head) else "jsonl"
     return "table" if "\t" in head.split("\n", 1)[0] else "text"
-
-
-def _head(path: Path) -> str:
-    """Return the beginning of a file, of a cut one as far as it can be read."""
-    head = ""
-    with contextlib.closing(pieces(path)) as stream:
-        try:
-            while len(head) < _HEAD and (piece := next(stream, "")):
-                head = (head + piece).lstrip("\ufeff \t\r\n")
-        except FormatError:
-            if not head:
-                raise
-    return head[:_HEAD]
 
 
 def _is_squad(head: str) -> bool:
@@ -191,23 +164,29 @@ def _is_squad(head: str) -> bool:
 def _raw_passages(path: Path) -> Iterator[tuple[str, Passage]]:
     kind = _format(path)
     if kind == "beir":
-        path, kind = _one_of(path, "corpus.jsonl"), "jsonl"
+        path, kind = _find_beir(path, "corpus.jsonl"), "jsonl"
+    seen: set[int] = set()  # hashes: ids of a training file's passages are many
     if kind == "squad":
-        seen = set()
-        for paragraph, place, _ in _squad(path):
-            text = str(paragraph["context"])
-            if (key := premise_key(text)) not in seen:
-                seen.add(key)
-                yield place, Passage(key, text)
+        for place, passage, _ in _squad(path):
+            if hash(passage.id) not in seen:
+                seen.add(hash(passage.id))
+                yield place, passage
     elif kind in {"dpr", "jsonl"}:
-        known: set[int] = set()  # hashes: ids of a training file's passages are many
-        for line, row in json_array(path) if kind == "dpr" else json_lines(path):
-            for passage in passages_of(row, Place(str(path), line)):
-                if hash(passage.id) not in known or "_id" in row:
-                    known.add(hash(passage.id)) if "_id" not in row else None
-                    yield f"line {line}", passage
+        for _, place, row in _rows(path, kind):
+            for passage in passages_of(row, f"{path}, {place}"):
+                if "_id" in row:  # BEIR has each passage once
+                    yield place, passage
+                elif hash(passage.id) not in seen:
+                    seen.add(hash(passage.id))
+                    yield place, passage
     else:
         yield from _passage_lines(path, kind)
+
+
+def _rows(path: Path, kind: Format) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield number, place and object of every row."""
+    unit, rows = ("element", json_array(path)) if kind == "dpr" else ("line", json_lines(path))
+    return ((number, f"{unit} {number}", row) for number, row in rows)
 
 
 def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
@@ -216,15 +195,7 @@ def _passage_lines(path: Path, kind: Format) -> Iterator[tuple[str, Passage]]:
         if not line.strip():
             continue
         parts = line.split("\t") if kind == "table" else [str(number), line]
-        if (
-            number == 1
-            and kind == "table"
-            and [part.lower() for part in parts[:2]]
-            in (
-                ["id", "text"],
-                ["pid", "passage"],
-            )
-        ):
+        if number == 1 and [part.lower() for part in parts[:2]] in (["id", "text"], ["pid", "passage"]):
             titled = len(parts) > 2
             continue
         if len(parts) < 2:
@@ -270,8 +241,8 @@ def _answers(parts: Sequence[str], source: str, line: int) -> list[Any] | None:
     )
 
 
-def _squad(path: Path) -> Iterator[tuple[Mapping[str, Any], str, Place]]:
-    text = "".join(pieces(path)).removeprefix("\ufeff")
+def _squad(path: Path) -> Iterator[tuple[str, Passage, list[Question]]]:
+    text = read_text(path, max_bytes=_MAX_SQUAD_BYTES)
     return squad_paragraphs(parse_json(text, source=str(path)), str(path))
 
 
@@ -283,15 +254,15 @@ def _beir_questions(folder: Path, split: str, unknown: list[str]) -> Iterator[Qu
     gold: dict[str, list[str]] = {}
     for question, passage in read_qrels(qrels):
         gold.setdefault(question, []).append(passage)
-    file = _one_of(folder, "queries.jsonl")
+    file = _find_beir(folder, "queries.jsonl")
     for line, row in json_lines(file):
-        asked = question_of(row, str(line), Place(str(file), line))
+        asked = question_of(row, line, f"{file}, line {line}")
         if asked.id in gold:
             yield Question(asked.id, asked.text, asked.answers, tuple(gold.pop(asked.id)))
     unknown.extend(gold)
 
 
-def _one_of(folder: Path, name: str) -> Path:
+def _find_beir(folder: Path, name: str) -> Path:
     for found in (folder / name, folder / f"{name}.gz"):
         if found.is_file():
             return found

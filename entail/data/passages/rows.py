@@ -1,19 +1,17 @@
-"""Passages and questions from parsed JSON rows and SQuAD articles; errors name the field."""
+"""Passages and questions from parsed JSON: SQuAD, DPR, NQ-open and BEIR; errors name the field."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
+from itertools import count
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from entail.data.reading import shorten
 from entail.data.text import premise_key
 from entail.errors import FormatError
-
-CONTEXTS = ("positive_ctxs", "hard_negative_ctxs", "negative_ctxs", "ctxs")
-"""Fields of a question that hold passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +20,7 @@ class Passage:
 
     Attributes:
         id: Id in the file, else the text's `premise_key`.
-        text: Without HTML.
+        text: Text without HTML.
         title: Title of its page; empty if it is not searched.
     """
 
@@ -56,176 +54,148 @@ class Question:
     hard_negatives: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Location of a value, for errors.
-
-    Attributes:
-        source: Name of the file.
-        line: First line of the row; None in a SQuAD file.
-        path: Path from the row to the value, such as `qas[0].id`.
-    """
-
-    source: str
-    line: int | None = None
-    path: str = ""
-
-    def at(self, name: str | int) -> Place:
-        """Return the location of a field, or of a list element, from 0."""
-        step = f"[{name}]" if isinstance(name, int) else f".{name}" if self.path else name
-        return Place(self.source, self.line, self.path + step)
-
-    def wrong(self, expected: str, found: object) -> FormatError:
-        """Return the error of an unexpected value."""
-        shown = found if isinstance(found, str) else json.dumps(found, ensure_ascii=False, default=repr)
-        return FormatError(
-            f"expected {expected}, found {shorten(shown)}; correct it, or remove the row",
-            source=self.source,
-            line=self.line,
-            field=self.path or None,
-        )
+T = TypeVar("T", bound=BaseModel)
+_EXPECTED = {"missing": "a value", "string_type": "text", "list_type": "a list", "model_type": "an object"}
+_Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 
 
-def squad_paragraphs(value: object, source: str) -> Iterator[tuple[Mapping[str, Any], str, Place]]:
-    """Yield the paragraphs of a SQuAD file: each with its place in words, and for errors.
+def _as_list(value: object) -> object:
+    return [] if value is None else [value] if isinstance(value, str) else value
+
+
+class _Row(BaseModel):
+    """Base of rows: numbers become texts, other fields are left out."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+
+class _Context(_Row):
+    """Passage of a row, or an answer of SQuAD."""
+
+    text: _Text = Field("", validation_alias=AliasChoices("text", "contents"))
+    title: _Text = ""
+    isgold: Any = None
+    id: str | None = Field(None, validation_alias=AliasChoices("_id", "id", "passage_id", "psg_id", "docid"))
+
+    def passage(self) -> Passage:
+        return Passage(self.id or premise_key(self.text), self.text, self.title)
+
+
+_Contexts = Annotated[list[_Context], BeforeValidator(_as_list)]
+
+
+class _WithContexts(_Row):
+    positive_ctxs: _Contexts = []
+    hard_negative_ctxs: _Contexts = []
+    negative_ctxs: _Contexts = []
+    ctxs: _Contexts = []
+
+
+class _Question(_WithContexts):
+    id: str | None = Field(None, validation_alias=AliasChoices("_id", "id", "qid"))
+    text: str = Field(validation_alias=AliasChoices("question", "query", "text"))
+    answers: Annotated[list[str], BeforeValidator(_as_list)] = Field(
+        [], validation_alias=AliasChoices("answers", "answer")
+    )
+
+
+class _SquadQuestion(_Row):
+    question: str
+    id: str | None = None
+    answers: _Contexts = []
+
+
+class _Paragraph(_Row):
+    context: str
+    qas: Annotated[list[_SquadQuestion], BeforeValidator(_as_list)] = []
+
+
+class _Article(_Row):
+    title: _Text = ""
+    paragraphs: Annotated[list[_Paragraph], BeforeValidator(_as_list)] = []
+
+
+class _Squad(_Row):
+    data: list[_Article]
+
+
+def squad_paragraphs(value: object, source: str) -> Iterator[tuple[str, Passage, list[Question]]]:
+    """Yield place, passage and questions of every paragraph of a SQuAD file.
 
     Raises:
-        FormatError: With the field, where it is no SQuAD JSON.
+        FormatError: With the field, if it is no SQuAD JSON.
     """
-    top = Place(source)
-    articles = value.get("data") if isinstance(value, dict) else None
-    if not isinstance(articles, list):
-        raise FormatError('expected SQuAD JSON, an object with a list "data"', source=source)
-    for article, at in _objects(articles, top.at("data"), "an article, an object with paragraphs"):
-        paragraphs = _list(article, "paragraphs", at, "a list of paragraphs")
-        named = at.at("paragraphs")
-        for number, (paragraph, place) in enumerate(
-            _objects(paragraphs, named, "a paragraph, an object with a context"), start=1
-        ):
-            if not isinstance(paragraph.get("context"), str):
-                raise place.at("context").wrong("text", paragraph.get("context", "none"))
-            yield paragraph, f"{article.get('title')}, paragraph {number}", place
+    numbers = count(1)
+    for article in _validate(_Squad, value, source).data:
+        for at, paragraph in enumerate(article.paragraphs, start=1):
+            passage = Passage(premise_key(paragraph.context), paragraph.context)
+            questions = []
+            for number, row in zip(numbers, paragraph.qas, strict=False):
+                answers = tuple(dict.fromkeys(answer.text for answer in row.answers))
+                known = str(number) if row.id is None else row.id
+                questions.append(Question(known, row.question.strip(), answers, (passage.id,)))
+            yield f"{article.title}, paragraph {at}", passage, questions
 
 
-def squad_questions(paragraph: Mapping[str, Any], place: Place, numbers: Iterator[int]) -> Iterator[Question]:
-    """Yield the questions of a paragraph of SQuAD, of which it is the gold passage.
+def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
+    """Yield the passages of a row: its own, or those of a question of DPR or NQ-open.
 
     Args:
-        paragraph: As `squad_paragraphs` gives it.
-        place: Of it.
-        numbers: Counts the questions of the file: one without an id is called by its number.
+        row: The row.
+        source: Name of file and row for messages.
 
     Raises:
         FormatError: With the field that is wrong.
     """
-    gold = (premise_key(str(paragraph["context"])),)
-    asked = _list(paragraph, "qas", place, "a list of questions")
-    for row, at in _objects(asked, place.at("qas"), "an object with a question"):
-        number, known = next(numbers), row.get("id")
-        if not isinstance(row.get("question"), str):
-            raise at.at("question").wrong("text", row.get("question", "none"))
-        answers = [
-            _text(one, "text", inner)
-            for one, inner in _objects(
-                _list(row, "answers", at, "a list of answers"), at.at("answers"), "an answer with text"
-            )
-        ]
-        yield Question(
-            str(number) if known is None else str(known),
-            row["question"].strip(),
-            tuple(dict.fromkeys(answers)),
-            gold,
-        )
-
-
-def passages_of(row: Mapping[str, Any], place: Place) -> Iterator[Passage]:
-    """Yield the passages of a row: its own, or those that a question of DPR or NQ-open comes with.
-
-    Raises:
-        FormatError: With the field that is wrong.
-    """
-    if not any(name in row for name in CONTEXTS):
-        if "text" not in row and "contents" not in row:
-            found = ", ".join(row) or "no field"
-            raise place.wrong("a passage with text, or a question with passages", found)
-        yield _passage(row, place)
-    for name in CONTEXTS:
-        for context, at in _contexts(row, name, place):
-            yield _passage(context, at)
-
-
-def question_of(row: Mapping[str, Any], number: str, place: Place) -> Question:
-    """Return the question of a row, with the ids of the passages it comes with.
-
-    Args:
-        row: Of DPR, NQ-open or BEIR.
-        number: What it is called where it has no id.
-        place: Of it.
-
-    Raises:
-        FormatError: With the field that is wrong.
-    """
-    text = next((row[name] for name in ("question", "query", "text") if isinstance(row.get(name), str)), None)
-    if text is None:
-        found = shorten(", ".join(row))
+    if row.keys() & _WithContexts.model_fields.keys():
+        listed = _validate(_WithContexts, row, source)
+        for name in _WithContexts.model_fields:
+            yield from (context.passage() for context in getattr(listed, name))
+    elif "text" in row or "contents" in row:
+        yield _validate(_Context, row, source).passage()
+    else:
+        found = shorten(", ".join(row) or "no field")
         raise FormatError(
-            f"expected a question, found only the fields {found}", source=place.source, line=place.line
+            f"expected a passage with text, or a question with passages, found {found}", source=source
         )
-    name = "answers" if "answers" in row else "answer"
-    given = row.get(name)
-    if not isinstance(given, list):
-        given = [given] if isinstance(given, str) else _list(row, name, place, "a text or a list of texts")
-    for answer in given:
-        if not isinstance(answer, str | int | float | Decimal):
-            raise place.at(name).wrong("a text or a list of texts", given)
-    positive = list(_contexts(row, "positive_ctxs", place))
-    positive += [one for one in _contexts(row, "ctxs", place) if one[0].get("isgold")]
-    negative = list(_contexts(row, "hard_negative_ctxs", place)) or _contexts(row, "negative_ctxs", place)
-    known = next((row[name] for name in ("_id", "id", "qid") if row.get(name) is not None), number)
+
+
+def question_of(row: Mapping[str, Any], number: int, source: str) -> Question:
+    """Return the question of a row of DPR, NQ-open or BEIR, with the ids of its passages.
+
+    Args:
+        row: The row.
+        number: Id of a question that has none.
+        source: Name of file and row for messages.
+
+    Raises:
+        FormatError: With the field that is wrong.
+    """
+    asked = _validate(_Question, row, source)
+    positive = [*asked.positive_ctxs, *(context for context in asked.ctxs if context.isgold)]
     return Question(
-        str(known),
-        text.strip(),
-        tuple(map(str, given)),
-        tuple(dict.fromkeys(_passage(*one).id for one in positive)),
-        tuple(dict.fromkeys(_passage(*one).id for one in negative)),
+        str(number) if asked.id is None else asked.id,
+        asked.text.strip(),
+        tuple(asked.answers),
+        _ids(positive),
+        _ids(asked.hard_negative_ctxs or asked.negative_ctxs),
     )
 
 
-def _passage(row: Mapping[str, Any], place: Place) -> Passage:
-    text = _text(row, "text" if "text" in row else "contents", place)
-    known = next(
-        (
-            row[name]
-            for name in ("_id", "id", "passage_id", "psg_id", "docid")
-            if row.get(name) or row.get(name) == 0
-        ),
-        None,
-    )
-    return Passage(str(known) if known is not None else premise_key(text), text, _text(row, "title", place))
+def _ids(contexts: list[_Context]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(context.passage().id for context in contexts))
 
 
-def _contexts(row: Mapping[str, Any], name: str, place: Place) -> Iterator[tuple[Mapping[str, Any], Place]]:
-    return _objects(_list(row, name, place, "a list of passages"), place.at(name), "a passage with text")
-
-
-def _list(row: Mapping[str, Any], name: str, place: Place, expected: str) -> list[Any]:
-    """Return a field that is a list, or nothing."""
-    value = row.get(name)
-    if value is not None and not isinstance(value, list):
-        raise place.at(name).wrong(expected, value)
-    return value or []
-
-
-def _objects(values: list[Any], place: Place, expected: str) -> Iterator[tuple[Mapping[str, Any], Place]]:
-    for number, value in enumerate(values):
-        if not isinstance(value, dict):
-            raise place.at(number).wrong(expected, json.dumps(value, ensure_ascii=False))
-        yield value, place.at(number)
-
-
-def _text(row: Mapping[str, Any], name: str, place: Place) -> str:
-    """Return a field that is a text or a number; empty where it is absent."""
-    value = row.get(name)
-    if isinstance(value, list | dict):
-        raise place.at(name).wrong("text", value)
-    return "" if value is None else str(value)
+def _validate(kind: type[T], value: object, source: str) -> T:
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+        expected = _EXPECTED.get(first["type"], first["msg"])
+        found = "none" if first["type"] == "missing" else shorten(repr(first["input"]))
+        raise FormatError(
+            f"expected {expected}, found {found}; correct it, or remove the row",
+            source=source,
+            field=field.removeprefix("."),
+        ) from error

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from entail.data.worldtree.tables import FactTables, read_rows
+from entail.data.worldtree.tables import (
+    SUFFIXES,
+    TABLES,
+    FactTables,
+    open_release,
+    read_fact_tables,
+    read_rows,
+)
 from entail.errors import FormatError
 
 Release = Literal["2019", "2020"]
@@ -16,7 +23,7 @@ Release = Literal["2019", "2020"]
 
 CENTRAL, GROUNDING, LEXICAL_GLUE = "CENTRAL", "GROUNDING", "LEXGLUE"
 ROLES = (CENTRAL, GROUNDING, LEXICAL_GLUE)
-"""The roles of nearly all facts; a few are BACKGROUND, ROLE, NEG or NE."""
+"""Roles of nearly all facts; a few are BACKGROUND, ROLE, NEG or NE."""
 
 _USABLE = frozenset({"SUCCESS", "READY"})
 _NEEDED = ("questionid", "answerkey", "question", "explanation", "flags")
@@ -25,17 +32,17 @@ _LEVELS: Mapping[Release, str] = {"2019": "fold", "2020": "arcset"}
 
 @dataclass(frozen=True)
 class Question:
-    """One question with its correct answer.
+    """Question with its correct answer.
 
     Attributes:
-        id: As the row has it.
+        id: Id of the row.
         stem: The question without its answers.
         answer: The correct answer.
         gold: Uid of each fact of the explanation -> its role, in order; empty in a blind file.
-        flags: What its annotators said of the explanation.
-        level: `Easy` or `Challenge`, None where the row does not say.
-        usable: Whether the shared task of its release scores it: flags are SUCCESS or READY (2020), are among
-            the flags (2019).
+        flags: Annotators' flags of the explanation.
+        level: `Easy` or `Challenge`, None without one.
+        usable: Whether the shared task of its release scores it: SUCCESS or READY is the only flag (2020),
+            is among the flags (2019).
     """
 
     id: str
@@ -54,14 +61,14 @@ class Question:
 
 @dataclass(frozen=True)
 class QuestionReading:
-    """The questions of a file, and what became of its rows.
+    """Questions of a file.
 
     Attributes:
-        source: The file's name.
-        release: Whose rules it follows.
-        questions: Those that could be read, in order.
-        problems: One line for each row that could not: line, id, what was expected.
-        warnings: Rows that were read in part: an entry of the explanation that names no role.
+        source: Name of the file.
+        release: Release whose rules it follows.
+        questions: Readable questions, in order.
+        problems: Message for each row that is not: line, id, what was expected.
+        warnings: Message for each entry of an explanation that names no role.
     """
 
     source: str
@@ -77,12 +84,12 @@ class QuestionReading:
 
     @property
     def scored(self) -> tuple[Question, ...]:
-        """Those of them that have an explanation: what a ranking is measured on."""
+        """Usable questions with an explanation, on which rankings are measured."""
         return tuple(question for question in self.usable if question.gold)
 
     @property
     def explained(self) -> tuple[Question, ...]:
-        """All questions that have an explanation: those that are not scored can be learnt from, too."""
+        """All questions with an explanation: those that are not scored are training data, too."""
         return tuple(question for question in self.questions if question.gold)
 
     def __str__(self) -> str:
@@ -99,11 +106,7 @@ class QuestionReading:
 
 
 def read_questions(file: Path, *, release: Release | None = None) -> QuestionReading:
-    """Read a file of questions of either release; which one is known by its columns.
-
-    Args:
-        file: TSV, may be gzipped.
-        release: Whose rules to follow instead.
+    """Read a TSV of questions, may be gzipped; the release is detected by its columns unless it is given.
 
     Raises:
         FormatError: If the file cannot be read, lacks a column, or holds no question that can be read.
@@ -169,8 +172,8 @@ def stem_and_answer(question: str, key: str) -> tuple[str, str]:
     Raises:
         FormatError: If there are no answers, or none has this key.
     """
-    stem, told = choices(question)
-    labels = list(told)
+    stem, answers = choices(question)
+    labels = list(answers)
     wanted = key.strip().upper()
     if labels and wanted not in labels and len(wanted) == 1:
         # A key by number of answers that are lettered, or the other way round.
@@ -179,22 +182,21 @@ def stem_and_answer(question: str, key: str) -> tuple[str, str]:
     if wanted not in labels:
         found = ", ".join(labels) or "none"
         raise FormatError(f"expected answers (A), (B) ... with the key {key.strip()!r}, found {found}")
-    if not stem or not told[wanted]:
-        raise FormatError(
-            f"expected a question and an answer {wanted}, found {'no question' if told[wanted] else 'none'}"
-        )
-    return stem, told[wanted]
+    if not stem or not answers[wanted]:
+        found = "no question" if answers[wanted] else "none"
+        raise FormatError(f"expected a question and an answer {wanted}, found {found}")
+    return stem, answers[wanted]
 
 
-def explanation(told: str) -> tuple[dict[str, str], list[str]]:
-    """Return uid -> role of an explanation, and the entries that are none; a repeated uid has its last role.
+def explanation(text: str) -> tuple[dict[str, str], list[str]]:
+    """Return uid -> role of an explanation, the last one counting, and the malformed entries.
 
     >>> explanation("12ab|CENTRAL 34cd|LEXGLUE oops")
     ({'12ab': 'CENTRAL', '34cd': 'LEXGLUE'}, ['oops'])
     """
     gold: dict[str, str] = {}
     wrong = []
-    for entry in told.split():
+    for entry in text.split():
         uid, bar, role = entry.partition("|")
         if bar and uid and role:
             gold[uid.lower()] = role.upper()
@@ -209,18 +211,59 @@ def missing_gold(questions: Iterable[Question], facts: FactTables) -> tuple[tupl
 
 
 def gold_positions(question: Question, facts: FactTables, *, roles: Sequence[str] | None = None) -> list[int]:
-    """Return where a question's gold facts stand among the facts; those in no table are left out.
-
-    Args:
-        question: The question.
-        facts: All facts.
-        roles: Only facts of these roles.
-    """
+    """Return the positions of a question's gold facts, of some roles or all, without those in no table."""
     return [
         facts.positions[uid]
         for uid, role in question.gold.items()
         if uid in facts.positions and (roles is None or role in roles)
     ]
+
+
+@dataclass(frozen=True)
+class WorldtreeRelease:
+    """Contents of a folder or a ZIP.
+
+    Attributes:
+        name: Name of the folder or file.
+        facts: All facts.
+        readings: Files of questions by name, those with explanations first.
+        problems: Message for each file beside the tables that is none of questions.
+    """
+
+    name: str
+    facts: FactTables
+    readings: tuple[QuestionReading, ...]
+    problems: tuple[str, ...] = ()
+
+
+def read_release(place: Path, *, name: str | None = None) -> WorldtreeRelease:
+    """Read a release: `tables/` and, beside it or in `questions/`, the files of questions.
+
+    Args:
+        place: The folder that holds `tables/`, or a ZIP of it.
+        name: Name for messages; default: that of the file.
+
+    Raises:
+        FormatError: If it is absent, damaged or too large, or has no tables; having no questions is no error.
+    """
+    shown = name or place.name
+    if not place.exists():
+        raise FormatError("expected a release's folder, or a ZIP of it, found nothing here", source=shown)
+    readings, problems = [], []
+    with open_release(place) as folder:
+        if not (folder / TABLES).is_dir():
+            message = f"expected a folder with {TABLES}/ in it, found none; give the release's own folder"
+            raise FormatError(message, source=shown)
+        facts = read_fact_tables(folder / TABLES)
+        files = [path for path in [*folder.glob("*"), *folder.glob("questions/*")] if path.is_file()]
+        for file in sorted(files, key=lambda path: path.name):
+            if file.name.lower().endswith(SUFFIXES):
+                try:
+                    readings.append(read_questions(file))
+                except FormatError as error:
+                    problems.append(str(error))
+    readings.sort(key=lambda reading: not reading.scored)
+    return WorldtreeRelease(shown, facts, tuple(readings), tuple(problems))
 
 
 _BRACKETS = re.compile(r"\(([A-Z]|[1-9])\)")
@@ -247,8 +290,8 @@ def choices(question: str) -> tuple[str, Mapping[str, str]]:
     if not best:
         return question, {}
     ends = [marker.start() for marker in best[1:]] + [len(question)]
-    told = {m[1]: " ".join(question[m.end() : end].split()) for m, end in zip(best, ends, strict=True)}
-    return " ".join(question[: best[0].start()].split()), told
+    answers = {m[1]: " ".join(question[m.end() : end].split()) for m, end in zip(best, ends, strict=True)}
+    return " ".join(question[: best[0].start()].split()), answers
 
 
 def _series(markers: list[re.Match[str]]) -> list[re.Match[str]]:

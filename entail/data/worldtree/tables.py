@@ -1,4 +1,4 @@
-"""The fact tables of WorldTree, as released: one TSV a kind of fact, whose cells in a row make a sentence.
+"""Fact tables of WorldTree, as released: one TSV a kind of fact, whose cells in a row make a sentence.
 
 A column whose name begins with `[SKIP]` is no part of the sentence; the last one that says `UID` identifies
 the fact. Some uids stand in two rows, even with other words: the first row is the fact.
@@ -6,20 +6,24 @@ the fact. Some uids stand in two rows, even with other words: the first row is t
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from entail.data.reading import MAX_BYTES, read_text
+from entail.data.reading import MAX_BYTES, read_text, text_lines
+from entail.data.tables import split_cells
 from entail.errors import FormatError
 
+SUFFIXES = (".tsv", ".tsv.gz")
+TABLES = "tables"
 _SKIP = "[SKIP]"
-_SUFFIXES = (".tsv", ".tsv.gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +31,9 @@ class Fact:
     """One row of a table.
 
     Attributes:
-        uid: As the row has it.
-        text: Its cells as a sentence, single spaces.
-        table: Name of its table, without a suffix.
+        uid: Uid of the row.
+        text: Cells of the row as a sentence, single spaces.
+        table: Name of the table, without a suffix.
     """
 
     uid: str
@@ -39,16 +43,16 @@ class Fact:
 
 @dataclass(frozen=True)
 class FactTables:
-    """All facts that can explain, in order of table and row, each uid once.
+    """All facts, in order of table and row, each uid once.
 
     Position i of every array made from them is `facts[i]`.
 
     Attributes:
         facts: The facts.
-        repeats: Uids that stood in further rows, which were left out; one entry a row.
+        repeats: Uid of each further row of a uid, left out.
         reworded: Those of them whose further row has other words.
-        problems: Rows that could not be read, one line each: table, line, what was expected.
-        rows: Rows that were no blank line.
+        problems: Message for each row that could not be read: table, line, what was expected.
+        rows: Number of rows that are not blank.
     """
 
     facts: tuple[Fact, ...]
@@ -73,44 +77,42 @@ class FactTables:
     @cached_property
     def digest(self) -> str:
         """Digest of uids and texts, in order: 12 hexadecimal digits."""
-        told = "\n".join(f"{fact.uid}\t{fact.text}" for fact in self.facts)
-        return hashlib.sha256(told.encode()).hexdigest()[:12]
+        text = "\n".join(f"{fact.uid}\t{fact.text}" for fact in self.facts)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def __str__(self) -> str:
-        left_out = [
-            f"{len(self.repeats):,} rows of a uid that was there before ({len(self.reworded):,} with other "
-            "words)"
-            if self.repeats
-            else "",
-            f"{len(self.problems):,} that cannot be read" if self.problems else "",
-        ]
-        told = ", ".join(filter(None, left_out))
-        return f"{len(self):,} facts of {self.rows:,} rows" + (f" ({told})" if told else "")
+        left_out = []
+        if self.repeats:
+            reworded = f"{len(self.reworded):,} with other words"
+            left_out.append(f"{len(self.repeats):,} rows of a uid that was there before ({reworded})")
+        if self.problems:
+            left_out.append(f"{len(self.problems):,} that cannot be read")
+        tail = f" ({', '.join(left_out)})" if left_out else ""
+        return f"{len(self):,} facts of {self.rows:,} rows{tail}"
 
 
-def read_fact_tables(folder: Path) -> FactTables:
-    """Read every `.tsv` of a folder, in order of name; each may be gzipped.
+def read_fact_tables(place: Path) -> FactTables:
+    """Read every `.tsv` of a release's folder `tables/`, in order of name; each may be gzipped.
 
     Args:
-        folder: The release's `tables/`, or a ZIP of it: then every `.tsv` in a folder `tables`, or, where
-            there is no such folder, every `.tsv`.
+        place: The folder `tables/`, or a ZIP, see `open_release`.
 
     Raises:
-        FormatError: If the folder is not there, holds no table or no fact, or a table has no uid column or
-            is no text; if a ZIP is damaged or too large.
+        FormatError: If the folder is absent, holds no table or no fact, or a table has no uid column or is no
+            text; if a ZIP is damaged or too large.
     """
-    if folder.is_dir():
-        files: list[tuple[str, Path | bytes]] = [
-            (path.name, path) for path in sorted(folder.iterdir()) if path.name.lower().endswith(_SUFFIXES)
-        ]
-    elif folder.is_file():
-        files = _unzipped(folder)
-    else:
-        raise FormatError("expected a folder of fact tables (.tsv), found none here", source=str(folder))
+    with open_release(place) as folder:
+        return _read_tables(folder / TABLES if place.is_file() else folder, place)
+
+
+def _read_tables(folder: Path, place: Path) -> FactTables:
+    if not folder.is_dir():
+        raise FormatError("expected a folder of fact tables (.tsv), found none here", source=str(place))
+    files = [path for path in sorted(folder.iterdir()) if path.name.lower().endswith(SUFFIXES)]
     facts: dict[str, Fact] = {}
     repeats, reworded, problems, rows = [], [], [], 0
-    for name, content in files:
-        found, wrong = _table(content, name)
+    for file in files:
+        found, wrong = _read_table(file)
         problems.extend(wrong)
         rows += len(found) + len(wrong)
         for fact in found:
@@ -122,78 +124,73 @@ def read_fact_tables(folder: Path) -> FactTables:
     if not facts:
         what = f"{len(files)} without a fact" if files else "no .tsv file"
         raise FormatError(
-            f"expected fact tables, found {what}; give the release's tables/", source=str(folder)
+            f"expected fact tables, found {what}; give the release's tables/", source=str(place)
         )
     return FactTables(tuple(facts.values()), tuple(repeats), tuple(reworded), tuple(problems), rows)
 
 
-def read_rows(
-    file: Path | bytes, *, name: str | None = None
-) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    r"""Return the header of a TSV, and (line number, cells) of each row that is not blank.
+@contextlib.contextmanager
+def open_release(place: Path) -> Iterator[Path]:
+    """Yield the folder of a release, or its files unpacked from a ZIP: tables in `tables/`, others beside it.
 
-    A cell in quotation marks, as spreadsheets write one that holds some, is taken out of them; others stay
-    as they are, so a stray mark never swallows the rows below it.
+    A ZIP without a folder `tables` holds nothing but tables.
 
     Raises:
-        FormatError: If the file cannot be read or is empty.
+        FormatError: If a ZIP is damaged or too large.
     """
-    called = name or (file.name if isinstance(file, Path) else "upload")
-    lines = read_text(file, name=called).split("\n")
-    if not lines[0].strip():
-        raise FormatError("expected a header of column names, found none", source=called, line=1)
-    header = [_unquoted(cell) for cell in lines[0].split("\t")]
-    rows = [
-        (number, [_unquoted(cell) for cell in line.split("\t")])
-        for number, line in enumerate(lines[1:], start=2)
-        if line.strip()
-    ]
-    return header, rows
+    if not place.is_file():
+        yield place
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        tables = Path(folder, TABLES)
+        tables.mkdir()
+        try:
+            with zipfile.ZipFile(place) as packed:
+                # `__MACOSX/._X.tsv`, which a Mac adds, is no table.
+                paths = {info: PurePosixPath(info.filename) for info in packed.infolist()}
+                files = {
+                    info: path
+                    for info, path in paths.items()
+                    if path.name.lower().endswith(SUFFIXES) and not path.name.startswith(".")
+                }
+                if (size := sum(info.file_size for info in files)) > MAX_BYTES:
+                    raise FormatError(
+                        f"expected at most {MAX_BYTES:,} bytes of tables and questions, found {size:,}",
+                        source=place.name,
+                    )
+                parted = any(TABLES in path.parts[:-1] for path in files.values())
+                for info, path in files.items():  # by its own name alone, so nothing is written elsewhere
+                    inside = not parted or TABLES in path.parts[:-1]
+                    (tables if inside else Path(folder)).joinpath(path.name).write_bytes(packed.read(info))
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
+            message = f"expected the folder of a release or a ZIP of it, found neither ({error})"
+            raise FormatError(message, source=place.name) from error
+        yield Path(folder)
 
 
-def _unquoted(cell: str) -> str:
-    cell = cell.strip()
-    inner = cell[1:-1].replace('""', "")
-    if len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inner:
-        return cell[1:-1].replace('""', '"').strip()
-    return cell
+def read_rows(file: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the header of a TSV, and (line number, cells) of each row that is not blank.
+
+    Raises:
+        FormatError: If the file cannot be read or its first line is blank.
+    """
+    text = read_text(file, name=file.name)
+    if not text.split("\n", 1)[0].strip():
+        raise FormatError("expected a header of column names, found none", source=file.name, line=1)
+    rows = [(number, [cell.strip() for cell in split_cells(line)]) for number, line in text_lines(text)]
+    return rows[0][1], rows[1:]
 
 
-def _unzipped(file: Path) -> list[tuple[str, Path | bytes]]:
-    try:
-        with zipfile.ZipFile(file) as packed:
-            # What a Mac adds for itself (`__MACOSX/._X.tsv`) is no table.
-            tables = [
-                info
-                for info in packed.infolist()
-                if info.filename.lower().endswith(_SUFFIXES)
-                and not PurePosixPath(info.filename).name.startswith(".")
-            ]
-            inside = [info for info in tables if "tables" in PurePosixPath(info.filename).parts[:-1]]
-            size = sum(info.file_size for info in inside or tables)
-            if size > MAX_BYTES:
-                raise FormatError(
-                    f"expected at most {MAX_BYTES:,} bytes of tables, found {size:,}", source=file.name
-                )
-            found = {PurePosixPath(info.filename).name: packed.read(info) for info in inside or tables}
-            return [(name, found[name]) for name in sorted(found)]
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
-        raise FormatError(
-            f"expected a folder of fact tables (.tsv) or a ZIP of one, found neither ({error})",
-            source=file.name,
-        ) from error
-
-
-def _table(file: Path | bytes, name: str) -> tuple[list[Fact], list[str]]:
-    header, rows = read_rows(file, name=name)
-    uids = [i for i, name in enumerate(header) if name.startswith(_SKIP) and "UID" in name.upper()]
+def _read_table(file: Path) -> tuple[list[Fact], list[str]]:
+    """Return the facts of a table, and a message for each row that cannot be read."""
+    name = file.name
+    header, rows = read_rows(file)
+    uids = [i for i, title in enumerate(header) if title.startswith(_SKIP) and "UID" in title.upper()]
     if not uids:
         raise FormatError(
-            f"expected a column '{_SKIP} UID', found {len(header)} columns without it",
-            source=name,
-            line=1,
+            f"expected a column '{_SKIP} UID', found {len(header)} columns without it", source=name, line=1
         )
-    words = [i for i, name in enumerate(header) if name and not name.startswith(_SKIP)]
+    words = [i for i, title in enumerate(header) if title and not title.startswith(_SKIP)]
     table = name.split(".", 1)[0]
     facts, problems = [], []
     for number, cells in rows:

@@ -20,7 +20,7 @@ from entail.ui.shared.resources import Workspace
 from entail.ui.shared.text import label
 
 if TYPE_CHECKING:
-    from entail.data.worldtree.release import WorldtreeRelease
+    from entail.data.worldtree.questions import WorldtreeRelease
     from entail.data.worldtree.tables import FactTables
     from entail.progress import ProgressCallback
 
@@ -55,7 +55,7 @@ class Source:
 
 
 def _read_release(path: Path, name: str, report: ProgressCallback) -> WorldtreeRelease:
-    from entail.data.worldtree.release import read_release
+    from entail.data.worldtree.questions import read_release
 
     return read_release(path, name=name)
 

@@ -1,0 +1,290 @@
+"""Rows of tables: one reader of JSONL, CSV, TSV and Parquet, chosen by content."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from entail.data.reading import MAX_BYTES, Source, parse_object, read_text, shorten, source_name, text_lines
+from entail.errors import FormatError
+
+T = TypeVar("T")
+
+TableFormat = Literal["jsonl", "official_text", "sick", "table", "parquet"]
+"""`official_text`: .txt of SNLI and MultiNLI; `sick`: SICK.txt; `table`: CSV or TSV of spreadsheets."""
+
+Row = Mapping[str, Any]
+Rows = Iterable[tuple[str, Row | FormatError]]
+"""(place for messages, row or its error), to be iterated once."""
+Lines = Iterator[tuple[int, list[str] | FormatError]]
+
+SENTENCES: Mapping[str, tuple[str, ...]] = {
+    "premise": ("premise", "sentence1", "sentence_a"),
+    "hypothesis": ("hypothesis", "sentence2", "sentence_b"),
+}
+"""Column names of the two sentences of a pair, in lower case."""
+
+MAX_PROBLEMS = 20
+"""Limit of unreadable rows that are described; all are counted."""
+
+TAB = "\t"
+_PARSES = "sentence1_binary_parse"
+"""A column of the official .txt files alone."""
+_PARQUET = b"PAR1"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a file.
+
+    Attributes:
+        format: Format of the file.
+        columns: Names of the columns, by the header or the first row; repeated ones are numbered.
+        rows: See `Rows`.
+        label_names: Names of numeric labels that a Parquet file of the Hub holds.
+        header: Names as they stand in a header.
+    """
+
+    format: TableFormat
+    columns: tuple[str, ...]
+    rows: Rows
+    label_names: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
+
+
+def read_rows(
+    source: Source,
+    *,
+    name: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    parses: bool = False,
+    delimiter: str | None = None,
+) -> Table:
+    """Return the rows of a file.
+
+    Args:
+        source: Path, or the bytes of an upload.
+        name: Name for messages, the path without one.
+        max_bytes: See `read_text`.
+        parses: Whether to read the columns of parses of a Parquet file; they are half of it.
+        delimiter: Delimiter of a table; default: the most frequent candidate in its header.
+
+    Raises:
+        FormatError: If the file cannot be read or is empty.
+    """
+    shown = source_name(source, name)
+    if _is_parquet(source):
+        return _read_parquet(source, shown, parses=parses)
+    text = read_text(source, name=shown, max_bytes=max_bytes)
+    first = first_line(text)
+    if first.lstrip().startswith("{"):
+        return _read_jsonl(text, shown)
+    names = {cell.lower() for cell in split_cells(first)}
+    if {"sentence_a", "sentence_b"} <= names or _PARSES in names:
+        lines: Lines = ((number, line.split(TAB)) for number, line in text_lines(text))
+        return with_header(lines, shown, "official_text" if _PARSES in names else "sick")
+    return with_header(read_cells(text, delimiter or guess_delimiter(first), shown), shown)
+
+
+def first_line(text: str) -> str:
+    """Return the first line that is not blank, empty if there is none."""
+    return next((line for _, line in text_lines(text)), "")
+
+
+def guess_delimiter(header: str) -> str:
+    """Return the most frequent of comma, semicolon, tab and bar."""
+    return max(",;\t|", key=header.count)
+
+
+def read_cells(text: str, delimiter: str, shown: str) -> Lines:
+    """Yield (line number, cells) of the rows that are not blank; only a CSV row may span lines."""
+    if delimiter == TAB:
+        yield from ((number, split_cells(line)) for number, line in text_lines(text))
+        return
+    # The default limit of a field is 128 KB; it is global, so the same for every file.
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            lines = f"; lines {number} to {reader.line_num} are lost" if reader.line_num > number else ""
+            yield (
+                number,
+                FormatError(
+                    'expected CSV, with quotation marks in a text written as "He said ""no""", found a cell '
+                    f"that cannot be read ({error}{lines})",
+                    source=shown,
+                    line=number,
+                ),
+            )
+        else:
+            if any(cell.strip() for cell in cells):
+                yield number, cells
+
+
+def split_cells(line: str) -> list[str]:
+    r"""Return the cells of a TSV line; a stray quotation mark is a character like any other.
+
+    >>> split_cells('"so-called ""blue"" ice"\t"Go')
+    ['so-called "blue" ice', '"Go']
+    """
+    return [_unquote(cell) for cell in line.split(TAB)]
+
+
+def _unquote(cell: str) -> str:
+    bare = cell.strip()
+    if len(bare) > 1 and bare[0] == bare[-1] == '"' and '"' not in bare[1:-1].replace('""', ""):
+        return bare[1:-1].replace('""', '"')
+    return cell
+
+
+def with_header(lines: Lines, shown: str, kind: TableFormat = "table") -> Table:
+    """Return the table whose first line is the header.
+
+    Raises:
+        FormatError: If there is no line, or the first cannot be read.
+    """
+    _, header = next(lines, (0, None))
+    if header is None:
+        raise FormatError("expected a table with a header, found an empty file", source=shown)
+    if isinstance(header, FormatError):
+        raise header
+    counts: Counter[str] = Counter()
+    columns = []
+    for name in map(str.strip, header):
+        counts[name] += 1
+        columns.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+    return Table(kind, tuple(columns), _with_names(lines, columns, shown), header=tuple(header))
+
+
+def _with_names(lines: Lines, columns: Sequence[str], shown: str) -> Rows:
+    for number, cells in lines:
+        if isinstance(cells, FormatError):
+            yield f"line {number}", cells
+        elif any(cell.strip() for cell in cells[len(columns) :]):
+            message = (
+                f"expected as many cells as the header has, {len(columns)}, found {len(cells)}; put a text "
+                'with the delimiter between "double quotes"'
+            )
+            yield f"line {number}", FormatError(message, source=shown, line=number)
+        else:
+            # Official rows may end before the columns of single annotators.
+            yield f"line {number}", dict(zip(columns, cells, strict=False))
+
+
+def named_columns(names: Iterable[str], usual: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Return part -> the column that has one of its usual names, in any case.
+
+    >>> named_columns(["pair_ID", "sentence_A", "sentence_B"], SENTENCES)
+    {'premise': 'sentence_A', 'hypothesis': 'sentence_B'}
+    """
+    by_case = {name.strip().lower(): name for name in reversed(list(names))}
+    return {
+        part: next(by_case[name] for name in some if name in by_case)
+        for part, some in usual.items()
+        if by_case.keys() & set(some)
+    }
+
+
+def sentence(row: Row, column: str) -> str:
+    """Return the text in a column.
+
+    Raises:
+        FormatError: If there is none.
+    """
+    value = row.get(column)
+    if not isinstance(value, str):
+        found = "nothing" if value is None else shorten(repr(value))
+        raise FormatError(f"expected text in {column!r}, found {found}")
+    return value
+
+
+def parse_rows(rows: Rows, parse: Callable[[Row], T], shown: str) -> tuple[list[T], int, list[str]]:
+    """Return the parsed rows, the number of unreadable ones, and a message for each of the first of these."""
+    parsed: list[T] = []
+    problems: list[str] = []
+    unreadable = 0
+    for place, row in rows:
+        try:
+            if isinstance(row, FormatError):
+                raise row
+            parsed.append(parse(row))
+        except FormatError as error:
+            unreadable += 1
+            if len(problems) < MAX_PROBLEMS:
+                problems.append(str(error) if error.source else f"{shown}, {place}: {error}")
+    return parsed, unreadable, problems
+
+
+def _is_parquet(source: Source) -> bool:
+    if isinstance(source, bytes):
+        return source.startswith(_PARQUET)
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(len(_PARQUET)) == _PARQUET
+    except (OSError, ValueError):  # `read_text` reports it
+        return False
+
+
+def _read_jsonl(text: str, shown: str) -> Table:
+    """Read one object a line; the columns are those of the first readable one."""
+    rows = _objects(text, shown)
+    before = []
+    for place, row in rows:
+        before.append((place, row))
+        if isinstance(row, dict):
+            return Table("jsonl", tuple(row), chain(before, rows))
+    first = before[0][1]
+    assert isinstance(first, FormatError)
+    raise first
+
+
+def _objects(text: str, shown: str) -> Iterator[tuple[str, dict[str, Any] | FormatError]]:
+    for number, line in text_lines(text):
+        try:
+            yield f"line {number}", parse_object(line, source=shown, line=number)
+        except FormatError as error:
+            yield f"line {number}", error
+
+
+def _read_parquet(source: Source, shown: str, *, parses: bool) -> Table:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    def damaged(error: Exception) -> FormatError:
+        return FormatError(f"expected a whole Parquet file, found a damaged one ({error})", source=shown)
+
+    def rows() -> Rows:
+        try:
+            batches = file.iter_batches(columns=list(columns))
+            for number, row in enumerate((row for batch in batches for row in batch.to_pylist()), start=1):
+                yield f"row {number}", row
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise damaged(error) from error
+
+    try:
+        file = parquet.ParquetFile(
+            pa.BufferReader(source) if isinstance(source, bytes) else os.fspath(source)
+        )
+        schema = file.schema_arrow
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(error) from error
+    columns = tuple(column for column in schema.names if parses or not column.endswith("_parse"))
+    try:  # what `datasets` wrote about the column `label`
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+        names = tuple(map(str, features["label"]["names"]))
+    except (KeyError, TypeError, ValueError):
+        names = ()
+    return Table("parquet", columns, rows(), names)
