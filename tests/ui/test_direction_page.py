@@ -177,9 +177,9 @@ def test_a_table_is_read_as_the_command_line_reads_it(app: AppTest, gaussian: st
     app = uploaded(app, "pairs.tsv", content)
     assert [*app.dataframe[0].value["first"]] == ['"ba be', "bo"]
     assert "“sentence1” and “sentence2”" in said(app)
-    app = uploaded(app, "p.tsv", b'premise\thypothesis\n"ba be\tba\nbo\t"bu"\n')
+    app = uploaded(app, "p.tsv", b'premise\thypothesis\nba be\nbo\t"bu"\n')
     assert [*app.dataframe[0].value["second"]] == ["bu"]
-    assert "left out: 1. p.tsv, line 2: expected a text with quotation marks" in said(app)
+    assert "left out: 1. p.tsv, line 2" in said(app)
     app = uploaded(app, "p.csv", b"premise;hypothesis;label\nba, be;bi;x\n")
     assert [*app.dataframe[0].value["first"]] == ["ba, be"]
 
