@@ -152,8 +152,7 @@ def doctor() -> Report:
     Reports versions, device, memory, disk, jobs and the database. The exit code is 1 if there is a problem.
     """
     from entail.jobs.jobs import Jobs
-    from entail.operations.doctor import diagnose
-    from entail.operations.machine import look_at_machine
+    from entail.operations.doctor import diagnose, look_at_machine
     from entail.operations.storage import look_at_room
 
     with progress_bar() as progress:

@@ -216,7 +216,7 @@ def _write_csv(path: Path, found: SimilarityBias) -> None:
     import io
 
     from entail.data.writing import write_text
-    from entail.trees.formats.escaping import cell
+    from entail.trees.formats.text import cell
 
     out = io.StringIO()
     rows = found.rows()

@@ -37,7 +37,7 @@ KINDS: Mapping[Kind, str] = {
 }
 """Kind of removable item -> title."""
 
-RESTS = 3600.0
+MIN_AGE = 3600.0
 """Minimum age of an incomplete file in seconds: a process may still write a younger one."""
 
 NOTHING = "nothing"
@@ -75,12 +75,7 @@ class Removable:
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """Result of a removal.
-
-    Attributes:
-        removed: Removed items.
-        kept: Id -> reason why an item stayed.
-    """
+    """Result of a removal: removed items, and id -> reason why an item stayed."""
 
     removed: tuple[Removable, ...]
     kept: Mapping[str, str]
@@ -88,39 +83,23 @@ class Cleaned:
     @property
     def size(self) -> int:
         """Freed bytes."""
-        return sum(thing.size for thing in self.removed)
+        return sum(item.size for item in self.removed)
 
 
 def removable(jobs: Jobs | None = None, *, corpora: CorpusStore | None = None) -> list[Removable]:
-    """Return the removable items, the largest of each kind first; nothing is changed.
-
-    Args:
-        jobs: The installation's jobs.
-        corpora: Its corpora, for names in descriptions of vectors; optional.
-    """
+    """Return the removable items, the largest of each kind first; `corpora` give names to vectors."""
     jobs = jobs or Jobs()
-    found = [
-        *_vectors(jobs.settings, corpora),
-        *_checkpoints(jobs),
-        *_leftovers(jobs),
-        *_logs(jobs.settings),
-    ]
-    order = list(KINDS)
-    return sorted(found, key=lambda thing: (order.index(thing.kind), -thing.size, thing.id))
+    kinds = (_vectors(jobs.settings, corpora), _checkpoints(jobs), _leftovers(jobs), _logs(jobs.settings))
+    return [item for kind in kinds for item in sorted(kind, key=lambda item: (-item.size, item.id))]
 
 
 def chosen(there: Sequence[Removable], what: Collection[str], *, wanted: bool = False) -> list[Removable]:
-    """Select items by kind or id.
-
-    Args:
-        there: Removable items.
-        what: Kinds, or ids of single items.
-        wanted: For a kind, include items that are likely to be needed again soon.
+    """Select items by kind or id; by kind without items that are likely needed soon, unless `wanted`.
 
     Raises:
         SettingsError: If a name matches no kind and no item.
     """
-    unknown = [name for name in what if name not in KINDS and name not in {thing.id for thing in there}]
+    unknown = [name for name in what if name not in KINDS and name not in {item.id for item in there}]
     if unknown:
         raise SettingsError(
             f"expected one of {', '.join(KINDS)}, or an id as `entail clean --dry-run` lists them, found "
@@ -141,36 +120,36 @@ def clean(ids: Collection[str], *, jobs: Jobs | None = None, corpora: CorpusStor
         if name.partition("/")[0] not in KINDS:
             raise SettingsError(f"expected one of {', '.join(KINDS)} before a slash, found {name!r}")
     jobs = jobs or Jobs()
-    there = {thing.id: thing for thing in removable(jobs, corpora=corpora)}
+    there = {item.id: item for item in removable(jobs, corpora=corpora)}
     removed: list[Removable] = []
     kept = {name: "missing or in use" for name in ids if name not in there}
-    for thing in (there[name] for name in ids if name in there):
+    for item in (there[name] for name in ids if name in there):
         try:
-            _remove(thing, jobs)
+            _remove(item, jobs)
         except (OSError, EntailError) as error:
-            kept[thing.id] = str(error)
+            kept[item.id] = str(error)
         else:
-            _log.info("removed %s: %s", thing.id, thing.what)
-            removed.append(thing)
+            _log.info("removed %s: %s", item.id, item.what)
+            removed.append(item)
     return Cleaned(tuple(removed), kept)
 
 
-def _remove(thing: Removable, jobs: Jobs) -> None:
+def _remove(item: Removable, jobs: Jobs) -> None:
     roots = (jobs.settings.data_dir, jobs.settings.models_dir)
-    inside = any(thing.path.absolute().is_relative_to(root.absolute()) for root in roots)
-    if thing.path.is_symlink() or not inside:
-        raise DataError(f"{thing.path} is outside the data folder")
-    match thing.kind:
+    inside = any(item.path.absolute().is_relative_to(root.absolute()) for root in roots)
+    if item.path.is_symlink() or not inside:
+        raise DataError(f"{item.path} is outside the data folder")
+    match item.kind:
         case "vectors":
-            remove_entry(thing.path)
+            remove_entry(item.path)
         case "checkpoints":
-            _remove_checkpoints(jobs.folder_of(thing.path.parent.name))
+            _remove_checkpoints(jobs.folder_of(item.path.parent.name))
         case "logs":
-            thing.path.write_bytes(b"")  # its writers append
-        case "leftovers" if thing.path.is_dir():
-            shutil.rmtree(thing.path)
+            item.path.write_bytes(b"")  # its writers append
+        case "leftovers" if item.path.is_dir():
+            shutil.rmtree(item.path)
         case "leftovers":
-            thing.path.unlink()
+            item.path.unlink()
 
 
 def _remove_checkpoints(job: JobFolder) -> None:
@@ -189,34 +168,31 @@ def _vectors(settings: Settings, corpora: CorpusStore | None) -> Iterator[Remova
     for entry in catalogue():
         tower = entry.base if entry.towers == "single" and entry.base is not None else entry
         encoders.setdefault(str(tower.revision), []).append(entry.name)
-    names = {} if corpora is None else _corpus_names(corpora)
+    names: dict[str, str] = {}
+    if corpora is not None:
+        names = {corpora.corpus(one.id, version=one.version).hash: one.name for one in corpora.corpora()}
     for place in sorted(settings.vectors_dir.glob("*/*")):
         if place.name.startswith(".") or not place.is_dir() or place.is_symlink():
             continue
         try:
-            told = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
-            revision, count = str(told["revision"]), int(told["count"])
+            manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+            revision, count = str(manifest["revision"]), int(manifest["count"])
         except (OSError, ValueError, KeyError, TypeError):
             revision, count = "", 0
         users, corpus = encoders.get(revision, []), names.get(place.name)
-        of = f"{count:,} premises" + (f" of {corpus!r}" if corpus else "")
         wanted = bool(users) and (corpus is not None or corpora is None)
+        of = f" of {corpus!r}" if corpus else ""
+        old = "" if corpus or corpora is None else ", of an old version or a deleted corpus"
+        again = f"the next search encodes {count:,} premises again"
         yield Removable(
             id=f"vectors/{place.parent.name}/{place.name}",
             kind="vectors",
-            what=f"{of} by {', '.join(users) or revision or 'an unknown encoder'}"
-            + ("" if corpus or corpora is None else ", of an old version or a deleted corpus"),
+            what=f"{count:,} premises{of} by {', '.join(users) or revision or 'an unknown encoder'}{old}",
             size=size_of(place),
-            cost=f"the next search encodes {count:,} premises again"
-            if wanted
-            else NOTHING + ": no search uses them",
+            cost=again if wanted else f"{NOTHING}: no search uses them",
             wanted=wanted,
             path=place,
         )
-
-
-def _corpus_names(corpora: CorpusStore) -> dict[str, str]:
-    return {corpora.corpus(info.id, version=info.version).hash: info.name for info in corpora.corpora()}
 
 
 def _checkpoints(jobs: Jobs) -> Iterator[Removable]:
@@ -224,21 +200,16 @@ def _checkpoints(jobs: Jobs) -> Iterator[Removable]:
         place = jobs.folder_of(job.id).checkpoints
         if job.open or not place.is_dir():
             continue
+        lost = f"{job.seconds / 60:,.0f} minutes" if job.seconds >= 90 else f"{job.seconds:,.0f} seconds"
         yield Removable(
             id=f"checkpoints/{job.id}",
             kind="checkpoints",
             what=f"of {job.name}, {job.state} ({job.id})",
             size=size_of(place),
-            cost=f"a resumed job starts over: {_minutes(job.seconds)} of training are lost"
-            if job.resumable
-            else NOTHING,
+            cost=f"a resumed job starts over: {lost} of training are lost" if job.resumable else NOTHING,
             wanted=job.resumable,
             path=place,
         )
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:,.0f} minutes" if seconds >= 90 else f"{seconds:,.0f} seconds"
 
 
 def _leftovers(jobs: Jobs) -> Iterator[Removable]:
@@ -250,10 +221,10 @@ def _leftovers(jobs: Jobs) -> Iterator[Removable]:
     unfinished = [p for p in jobs.settings.vectors_dir.glob("*/.*") if p.name != ".locks"]
     for place in [p for p in places if _JOB_ID.fullmatch(p.name) and p not in known] + removed + unfinished:
         try:
-            rests = time.time() - place.lstat().st_mtime > RESTS
+            old = time.time() - place.lstat().st_mtime > MIN_AGE
         except OSError:
             continue
-        if rests:
+        if old:
             name = place.relative_to(models if place.parent == models else jobs.settings.data_dir).as_posix()
             what = "of a deleted job" if place.name.startswith(".deleted-") else "incomplete"
             yield Removable(f"leftovers/{name}", "leftovers", what, size_of(place), NOTHING, False, place)
@@ -263,12 +234,5 @@ def _logs(settings: Settings) -> Iterator[Removable]:
     for log in logs(settings):
         for file in (log.file, log.file.with_name(f"{log.file.name}.before")):
             if size := size_of(file):
-                yield Removable(
-                    id=f"logs/{file.name}",
-                    kind="logs",
-                    what=f"of {log.what}",
-                    size=size,
-                    cost="its messages are lost",
-                    wanted=False,
-                    path=file,
-                )
+                id, what, cost = f"logs/{file.name}", f"of {log.what}", "its messages are lost"
+                yield Removable(id, "logs", what, size, cost, wanted=False, path=file)

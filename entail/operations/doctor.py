@@ -1,20 +1,25 @@
-"""Diagnosis of an installation: versions, device, caches, database, problems."""
+"""Diagnosis of an installation: machine, versions, caches, database, problems."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import platform
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from entail.errors import DatabaseError
+from entail.operations.storage import existing_parent, size_of
 from entail.progress import ProgressCallback
-from entail.results import versions
+from entail.results import hardware, versions
 from entail.settings import Settings, load_settings
 from entail.trees.store.database import open_database, parse_url, shown_url, sqlite_file
 from entail.trees.store.health import examine
@@ -25,18 +30,18 @@ NEEDED = ("sentence-transformers", "torch", "scikit-learn", "streamlit", "SQLAlc
 LITTLE_SPACE = 500 * 2**20
 """Bytes of free disk space below which a problem is reported."""
 
+_TIMEOUT = 5.0
+_GPU_FIELDS = ("name", "memory.total", "memory.used", "utilization.gpu", "driver_version")
+_CGROUP = Path("/sys/fs/cgroup")
+_MEMORY_LIMITS = (
+    (_CGROUP / "memory.max", _CGROUP / "memory.current"),
+    (_CGROUP / "memory/memory.limit_in_bytes", _CGROUP / "memory/memory.usage_in_bytes"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Findings as JSON values.
-
-    Attributes:
-        versions: Package -> version.
-        device: Configured device and number of GPUs.
-        data: Data folder, its free space and the size of its caches.
-        database: Its URL without password, revision, size and rows.
-        problems: A line a problem, with its remedy.
-    """
+    """Findings as JSON values; a problem is a line with its remedy."""
 
     versions: Mapping[str, str]
     device: Mapping[str, Any]
@@ -107,17 +112,17 @@ def _device_problems(device: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _data(settings: Settings) -> dict[str, Any]:
-    folder = _nearest(settings.data_dir)
+    folder = existing_parent(settings.data_dir)
     return {
         "folder": str(settings.data_dir),
         "free_bytes": shutil.disk_usage(folder).free,
-        "vectors_bytes": _bytes(settings.vectors_dir),
-        "models_bytes": _bytes(settings.data_dir / "models"),
+        "vectors_bytes": size_of(settings.vectors_dir),
+        "models_bytes": size_of(settings.data_dir / "models"),
     }
 
 
 def _data_problems(settings: Settings, data: Mapping[str, Any]) -> Iterator[str]:
-    folder = _nearest(settings.data_dir)
+    folder = existing_parent(settings.data_dir)
     if not folder.is_dir() or not _writable(folder):
         yield f"{folder} is not writable; make it so, or set ENTAIL_DATA_DIR to a writable folder"
     if data["free_bytes"] < LITTLE_SPACE:
@@ -127,40 +132,120 @@ def _data_problems(settings: Settings, data: Mapping[str, Any]) -> Iterator[str]
 def _database(
     settings: Settings, progress: ProgressCallback | None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    about: dict[str, Any] = {"url": None, "state": "unknown"}
+    about: dict[str, Any] = {"url": None}
     try:
         about["url"] = shown_url(parse_url(settings.database_url))
         path = sqlite_file(settings.database_url)
         if path is not None and not path.exists():
             return {**about, "state": "missing; the first start creates it"}, ()
-        database = open_database(settings.database_url, read_only=True)
-        try:
+        with contextlib.closing(open_database(settings.database_url, read_only=True)) as database:
             health = examine(database, progress=progress)
-        finally:
-            database.close()
     except DatabaseError as error:
         return {**about, "state": "unusable"}, (str(error),)
     problems = list(health.problems)
     if path is not None and not (_writable(path) and _writable(path.parent)):
         problems.append(f"{path} is read-only, so nothing is saved; make it and its folder writable")
-    state = "well" if not problems else "not well"
-    return {
-        **about,
-        "state": state,
-        "revision": health.revision,
-        "bytes": health.size,
-        "rows": dict(health.rows),
-    }, tuple(problems)
+    about |= {"state": "not well" if problems else "well", "revision": health.revision}
+    return {**about, "bytes": health.size, "rows": dict(health.rows)}, tuple(problems)
 
 
 def _writable(path: Path) -> bool:
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
-def _nearest(folder: Path) -> Path:
-    """Return the folder, or its closest existing parent."""
-    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """GPU as `nvidia-smi` reports it: memory in bytes, utilisation from 0 to 1 (None if unknown)."""
+
+    name: str
+    total: int
+    used: int
+    busy: float | None
+    driver: str
 
 
-def _bytes(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Resources of the machine and their use; memory in bytes, or the limit of this container if lower.
+
+    `cores` are those of this process; `load` averages 1, 5 and 15 minutes (None on Windows).
+    """
+
+    system: str
+    cpu: str
+    cores: int
+    load: tuple[float, float, float] | None
+    memory: int
+    memory_free: int
+    process_memory: int
+    process_since: datetime
+    gpus: tuple[Gpu, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict."""
+        return asdict(self) | {"process_since": self.process_since.isoformat(timespec="seconds")}
+
+
+def look_at_machine() -> Machine:
+    """Return the state of the machine without loading torch."""
+    import psutil
+
+    memory, process, about = psutil.virtual_memory(), psutil.Process(), hardware()
+    total, free = int(memory.total), int(memory.available)
+    limit = _limit()
+    if limit is not None and limit[0] < total:
+        total, free = limit[0], max(0, min(free, limit[0] - limit[1]))
+    return Machine(
+        system=f"{platform.system()} {platform.release()} {platform.machine()}",
+        cpu=str(about["cpu"]),
+        cores=int(about["cores"] or 1),
+        load=os.getloadavg() if hasattr(os, "getloadavg") else None,
+        memory=total,
+        memory_free=free,
+        process_memory=int(process.memory_info().rss),
+        process_since=datetime.fromtimestamp(process.create_time(), UTC),
+        gpus=look_at_gpus(),
+    )
+
+
+def look_at_gpus() -> tuple[Gpu, ...]:
+    """Return the GPUs that `nvidia-smi` reports; none if it is missing, fails or is slow."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return ()
+    try:
+        done = subprocess.run(
+            [tool, f"--query-gpu={','.join(_GPU_FIELDS)}", "--format=csv,noheader,nounits"],
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    return read_gpus(done.stdout) if done.returncode == 0 else ()
+
+
+def read_gpus(told: str) -> tuple[Gpu, ...]:
+    """Return the GPUs of a table of `nvidia-smi`; other lines are skipped.
+
+    >>> read_gpus("NVIDIA H200, 143771, 1024, [N/A], 580.1")[0].busy is None
+    True
+    """
+    found = []
+    for line in told.splitlines():
+        parts = [part.strip() for part in line.split(",")]
+        if len(parts) != len(_GPU_FIELDS):
+            continue
+        name, total, used, busy, driver = parts
+        with contextlib.suppress(ValueError):
+            share = int(busy) / 100 if busy.isdigit() else None
+            found.append(Gpu(name, int(total) * 2**20, int(used) * 2**20, share, driver))
+    return tuple(found)
+
+
+def _limit() -> tuple[int, int] | None:
+    """Return limit and use of the memory of a container, None without a limit."""
+    for most, now in _MEMORY_LIMITS:
+        with contextlib.suppress(OSError, ValueError):
+            return int(most.read_text()), int(now.read_text())
+    return None

@@ -38,12 +38,12 @@ class RetrievalFigures:
 
     Attributes:
         split: Name of the split.
-        source: Where the figures are recorded, in words.
-        queries: Number of queries; None where it is not recorded.
+        source: Origin of the figures, in words.
+        queries: Number of queries; None if not recorded.
         figures: Figures by protocol and measure.
-        unseen: Number of queries that it was not trained on; None where that is all of them.
+        unseen: Number of queries that it was not trained on; None for all of them.
         unseen_figures: Figures on those queries.
-        premises: Number of candidates; 0 where it is not recorded.
+        premises: Number of candidates; 0 if not recorded.
     """
 
     split: str
@@ -55,7 +55,7 @@ class RetrievalFigures:
     premises: int = 0
 
     def figure(self, measure: str, protocol: str) -> float | None:
-        """Return a figure, None where it was not measured."""
+        """Return a figure, None if it was not measured."""
         return self.figures.get(protocol, {}).get(measure)
 
 
@@ -66,8 +66,8 @@ class EncoderSummary:
     Attributes:
         entry: Its catalogue entry.
         facts: Content of its `entail.json`; None without one.
-        size: Bytes of its folder; None where it is not downloaded.
-        training_data: Names of its training data; None where they are not recorded.
+        size: Bytes of its folder; None if not downloaded.
+        training_data: Names of its training data; None if not recorded.
         figures: Its retrieval figures, those of its own card first.
         active_for: Names of the corpora that it ranks; `DEFAULT` for the default pointer.
     """
@@ -91,19 +91,16 @@ class EncoderSummary:
 
     @property
     def licence(self) -> str:
-        """Licence on its card; empty where none is stated."""
+        """Licence on its card; empty if none is stated."""
         return (self.facts.licence if self.facts is not None else self.entry.licence) or ""
 
 
 def list_encoders(
     corpora: Iterable[str], jobs: Jobs, *, extra: Sequence[EncoderEntry] = ()
 ) -> list[EncoderSummary]:
-    """Return the packaged encoders, those under `models/`, and those of the Hub that are promoted or given.
+    """Return the packaged encoders, those under `models/`, and those of the Hub that are active or `extra`.
 
-    Args:
-        corpora: Names of the corpora.
-        jobs: Jobs, whose comparisons count as figures.
-        extra: Further encoders of the Hub.
+    Recorded comparisons of the jobs count as figures.
     """
     ranked = _corpora_by_encoder(corpora)
     entries = {entry.name: entry for entry in (*catalogue(), *extra)}
@@ -127,49 +124,33 @@ def list_encoders(
 def retrieval_figures(
     entry: EncoderEntry, cards: Iterable[ModelFacts], comparisons: Iterable[tuple[str, PairedComparison]]
 ) -> list[RetrievalFigures]:
-    """Return the figures of an encoder, those of its own card first.
+    """Return the figures of an encoder from cards and comparisons, those of its own card first.
 
     Figures belong to weights, so they are found by revision, not by name.
-
-    Args:
-        entry: The encoder.
-        cards: Content of all cards.
-        comparisons: Recorded comparisons, each with its source in words.
     """
     own: list[RetrievalFigures] = []
     others: list[RetrievalFigures] = []
     for facts in cards:
         retrieval = facts.of_kind(RetrievalMetrics)
         for one in retrieval:
+            split, queries, premises = one.source, one.queries, one.premises or 0
             if _same(facts.revision, entry.revision):
-                own.append(
-                    RetrievalFigures(
-                        one.source,
-                        "its card",
-                        one.queries,
-                        one.encoder,
-                        one.unseen,
-                        one.encoder_unseen,
-                        one.premises or 0,
-                    )
-                )
+                figures, unseen = one.encoder, (one.unseen, one.encoder_unseen)
+                own.append(RetrievalFigures(split, "its card", queries, figures, *unseen, premises))
             elif one.base and facts.base is not None and _same(facts.base.revision, entry.revision):
                 source = f"the card of {facts.name}"
-                others.append(
-                    RetrievalFigures(one.source, source, one.queries, one.base, premises=one.premises or 0)
-                )
+                others.append(RetrievalFigures(split, source, queries, one.base, premises=premises))
         dev = facts.record["figures"].get("dev")
         of_trees = facts.text.dev_data == "trees" and entry.gaussian is None and not retrieval
         if of_trees and isinstance(dev, Mapping) and _same(facts.revision, entry.revision):
-            figures = {str(name): float(v) for name, v in dev.items() if isinstance(v, int | float)}
+            dev_figures = {str(name): float(v) for name, v in dev.items() if isinstance(v, int | float)}
             source = "its training, which selected the weights on them"
-            own.append(RetrievalFigures("its dev trees", source, None, {"query_excluded": figures}))
+            own.append(RetrievalFigures("its dev trees", source, None, {"query_excluded": dev_figures}))
     for source, comparison in comparisons:
         if entry.revision in (comparison.candidate, comparison.active):
             side = "second" if comparison.candidate == entry.revision else "first"
-            others.append(
-                RetrievalFigures(comparison.split, source, comparison.queries, _side(comparison, side))
-            )
+            figures = _side(comparison, side)
+            others.append(RetrievalFigures(comparison.split, source, comparison.queries, figures))
     distinct: dict[tuple[str, str], RetrievalFigures] = {}
     for found in (*own, *others):
         distinct.setdefault((found.split, repr(found.figures)), found)
@@ -196,7 +177,7 @@ def read_comparison(evaluation: Mapping[str, object] | None) -> PairedComparison
 
 
 def card_text(folder: Path) -> str:
-    """Return the `README.md` of an encoder, empty where there is none."""
+    """Return the `README.md` of an encoder, empty without one."""
     try:
         return (folder / "README.md").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any, Literal
@@ -21,15 +21,9 @@ _TERMS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Licence:
-    """Licence of one component.
+    """Licence of one component, by its own statement, shortened.
 
-    Attributes:
-        kind: Kind of component.
-        name: Its name.
-        version: Version or revision; empty where there is none.
-        licence: Licence by its own statement, shortened.
-        look: Whether to review it before redistribution: the licence is unknown or may set terms for that.
-            No legal advice.
+    With `look`, review it before redistribution: it is unknown or may set terms for that. No legal advice.
     """
 
     kind: Literal["package", "encoder", "corpus", "sample"]
@@ -48,13 +42,10 @@ def package_licences() -> list[Licence]:
     found: dict[str, Licence] = {}
     for package in metadata.distributions():
         about = package.metadata
-        name = about["Name"]
-        if name is None or name.lower() in found:
-            continue
-        licence = _licence(
-            about["License-Expression"], about.get_all("Classifier") or (), about["License"] or ""
-        )
-        found[name.lower()] = _of("package", name, package.version, licence)
+        if name := about["Name"]:
+            classifiers = about.get_all("Classifier") or ()
+            licence = _licence(about["License-Expression"], classifiers, about["License"] or "")
+            found.setdefault(name.lower(), _of("package", name, package.version, licence))
     return [found[name] for name in sorted(found)]
 
 
@@ -72,17 +63,9 @@ def data_licences(corpora: Iterable[tuple[str, int, str]]) -> list[Licence]:
     >>> [found.licence for found in data_licences([("ours", 3, "")])]
     ['Apache-2.0; facts CC BY-SA 4.0 (WorldTree)', 'unknown']
     """
-    sample = Licence(
-        "sample",
-        "EntailmentBank sample, packaged",
-        "",
-        "Apache-2.0; facts CC BY-SA 4.0 (WorldTree)",
-        False,
-    )
-    return [
-        sample,
-        *(_of("corpus", name, str(version), licence or UNKNOWN) for name, version, licence in corpora),
-    ]
+    terms = "Apache-2.0; facts CC BY-SA 4.0 (WorldTree)"
+    own = (_of("corpus", name, str(version), licence or UNKNOWN) for name, version, licence in corpora)
+    return [Licence("sample", "EntailmentBank sample, packaged", "", terms, False), *own]
 
 
 def _of(kind: Literal["package", "encoder", "corpus"], name: str, version: str, licence: str) -> Licence:
@@ -97,17 +80,8 @@ def _licence(expression: str | None, classifiers: Iterable[str], text: str) -> s
     """
     named = [kind.removeprefix(_CLASSIFIER) for kind in classifiers if kind.startswith(_CLASSIFIER)]
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
-    told = next(_told(expression, named, lines), UNKNOWN)
-    return told if len(told) <= _LONGEST else told[: _LONGEST - 1].rstrip() + "…"
-
-
-def _told(expression: str | None, named: list[str], lines: list[str]) -> Iterator[str]:
-    if expression:
-        yield expression
+    first = lines[0] if lines and lines[0].upper() != "UNKNOWN" else ""
     # A name in the free field is more exact than its class; a whole licence there is not.
-    if len(lines) == 1 and len(lines[0]) <= _LONGEST and lines[0].upper() != "UNKNOWN":
-        yield lines[0]
-    if named:
-        yield ", ".join(named)
-    if lines and lines[0].upper() != "UNKNOWN":
-        yield lines[0]
+    name = first if len(lines) == 1 and len(first) <= _LONGEST else ""
+    licence = expression or name or ", ".join(named) or first or UNKNOWN
+    return licence if len(licence) <= _LONGEST else licence[: _LONGEST - 1].rstrip() + "…"

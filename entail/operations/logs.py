@@ -23,13 +23,7 @@ _TAIL = 2**16
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Log of an installation; its file may be missing.
-
-    Attributes:
-        name: `app`, `worker`, `cli`.
-        what: Its writer.
-        file: Its file.
-    """
+    """Log of an installation; `what` is its writer, and its file may be missing."""
 
     name: str
     what: str
@@ -71,9 +65,8 @@ def tail(name: str, *, lines: int = 100, secrets: Iterable[str] = ()) -> str:
     Raises:
         UnknownJobError: If no log and no job has this name.
     """
-    for log in logs():
-        if log.name == name:
-            return log.tail(lines=lines, secrets=secrets)
+    if found := next((log for log in logs() if log.name == name), None):
+        return found.tail(lines=lines, secrets=secrets)
     from entail.jobs.jobs import Jobs
 
     return masked(Jobs().log_tail(name, lines=lines), secrets=secrets)
@@ -85,20 +78,20 @@ def app_log(file: Path) -> Iterator[None]:
 
     Objects that keep `sys.stderr` meanwhile, such as loggers, write to both. A demo writes no file.
     """
-    said = sys.stderr
+    stderr = sys.stderr
     try:
-        kept = None if is_demo() else _RotatingFile(file)
+        log = None if is_demo() else _RotatingFile(file)
     except OSError:
-        kept = None
-    if kept is None:
+        log = None
+    if log is None:
         yield
         return
-    sys.stderr = _Tee(said, kept)
+    sys.stderr = _Tee(stderr, log)
     try:
         yield
     finally:
-        sys.stderr = said
-        kept.close()
+        sys.stderr = stderr
+        log.close()
 
 
 class _RotatingFile:
@@ -128,19 +121,19 @@ class _RotatingFile:
 
 
 class _Tee:
-    def __init__(self, said: TextIO, kept: _RotatingFile) -> None:
-        self._said, self._kept = said, kept
+    def __init__(self, stream: TextIO, log: _RotatingFile) -> None:
+        self._stream, self._log = stream, log
 
     def write(self, text: str) -> int:
-        self._kept.write(text)
-        return self._said.write(text)
+        self._log.write(text)
+        return self._stream.write(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self.write(line)
 
     def __getattr__(self, name: str) -> object:
-        return getattr(self._said, name)
+        return getattr(self._stream, name)
 
 
 MASK = "***"
@@ -171,10 +164,6 @@ def masked(text: str, *, secrets: Iterable[str] = ()) -> str:
 
     >>> masked("opened postgresql://ann:p%40ss@db/x with Authorization: Bearer abc.def")
     'opened postgresql://ann:***@db/x with Authorization: Bearer ***'
-
-    Args:
-        text: Lines of a log.
-        secrets: Further values to mask.
     """
     for secret in sorted({*secrets, *_of_environment()}, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
@@ -186,14 +175,11 @@ def masked(text: str, *, secrets: Iterable[str] = ()) -> str:
 
 def _of_environment() -> set[str]:
     settings = load_settings()
-    found = {value for name, value in os.environ.items() if _NAMED.search(name)}
+    found = {value for name, value in os.environ.items() if _NAMED.search(name)} | {
+        settings.serve_token or ""
+    }
     for url in (settings.database_url, settings.queue_url or ""):
-        try:
-            password = urlsplit(url).password
-        except ValueError:
-            continue
-        if password:
+        with contextlib.suppress(ValueError):
+            password = urlsplit(url).password or ""
             found |= {password, unquote(password)}
-    if settings.serve_token:
-        found.add(settings.serve_token)
     return found

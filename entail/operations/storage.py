@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,7 @@ from entail.trees.store.database import sqlite_file
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Disk use of one kind of file.
-
-    Attributes:
-        what: Title.
-        where: Path, relative inside the data folder.
-        size: Bytes.
-        again: Whether it can be regenerated; other files are never offered for removal.
-    """
+    """Disk use of one kind of file; `again` tells whether it can be regenerated, and so be removed."""
 
     what: str
     where: str
@@ -37,14 +30,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Disk use of an installation.
-
-    Attributes:
-        folder: Data folder.
-        total: Bytes of its disk.
-        free: Free bytes for this user.
-        kept: Disk use by kind.
-    """
+    """Disk use of an installation: its data folder, bytes of its disk and free ones, and use by kind."""
 
     folder: str
     total: int
@@ -60,13 +46,23 @@ def look_at_room(settings: Settings | None = None) -> Room:
     """Measure the disk use of the installation, without a database on a server."""
     settings = settings or load_settings()
     folder = settings.data_dir
-    disk = shutil.disk_usage(next(p for p in (folder.absolute(), *folder.absolute().parents) if p.exists()))
+    disk = shutil.disk_usage(existing_parent(folder))
     return Room(str(folder), disk.total, disk.free, tuple(_kept(settings)))
+
+
+def existing_parent(folder: Path) -> Path:
+    """Return the folder, or its closest existing parent."""
+    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
 
 
 def size_of(*paths: Path) -> int:
     """Return the bytes of files and folders; links are not followed."""
-    return sum(_sizes(paths))
+    size = 0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            is_folder = path.is_dir() and not path.is_symlink()
+            size += size_of(*path.iterdir()) if is_folder else path.lstat().st_size
+    return size
 
 
 def in_words(size: int) -> str:
@@ -91,8 +87,7 @@ def _kept(settings: Settings) -> Iterator[Kept]:
     data, jobs = settings.data_dir, settings.jobs_dir
 
     def kept(what: str, where: Path, *paths: Path, again: bool = False) -> Kept:
-        inside = where.is_relative_to(data)
-        shown = where.relative_to(data).as_posix() if inside else str(where)
+        shown = where.relative_to(data).as_posix() if where.is_relative_to(data) else str(where)
         return Kept(what, shown, size_of(*(paths or (where,))), again)
 
     database = None
@@ -106,34 +101,16 @@ def _kept(settings: Settings) -> Iterator[Kept]:
         yield kept("encoders in the data folder", data / "models")
     yield kept("backups", data / "backups", *backups(settings))
     yield kept("vectors of premises", settings.vectors_dir, again=True)
-    checkpoints = list(jobs.glob("[0-9]*/checkpoints"))
-    yield kept("checkpoints of jobs", jobs / "*" / "checkpoints", *checkpoints, again=True)
-    yield kept(
-        "jobs without them: settings, data, curves, logs",
-        jobs,
-        *(p for p in _inside(jobs) if p not in checkpoints),
+    checkpoints = kept(
+        "checkpoints of jobs", jobs / "*" / "checkpoints", *jobs.glob("[0-9]*/checkpoints"), again=True
     )
+    yield checkpoints
+    others = kept("jobs without them: settings, data, curves, logs", jobs)
+    yield replace(others, size=others.size - checkpoints.size)
     yield kept("logs of app and command line", data / "log", again=True)
     yield Kept(
         "downloads from the Hub, shared with other programs", str(hub_cache()), size_of(hub_cache()), True
     )
-
-
-def _inside(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder and the content of its subfolders."""
-    for path in folder.iterdir() if folder.is_dir() else ():
-        yield from path.iterdir() if path.is_dir() and not path.is_symlink() else (path,)
-
-
-def _sizes(paths: Iterable[Path]) -> Iterator[int]:
-    for path in paths:
-        try:
-            if path.is_dir() and not path.is_symlink():
-                yield from _sizes(path.iterdir())
-            else:
-                yield path.lstat().st_size
-        except OSError:
-            continue
 
 
 FOLDER = "backups"

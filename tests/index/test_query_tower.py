@@ -139,7 +139,8 @@ def test_evidence_names_the_encoder_that_ranked(make: Any) -> None:
     assert index.manifest.premise_revision == resolve("minilm").revision
     tree = grow(unfold(sample_trees()[0]))
     found = suggest(tree, "n1", corpus, index, k=3)
-    evidence = evidence_of(found, index, corpus_version=1, query=tree.node("n1").text)
+    about = {"retriever": index.name, "revision": index.manifest.revision}
+    evidence = evidence_of(found, **about, corpus_version=1, query=tree.node("n1").text)
     assert (evidence.retriever, evidence.revision) == ("x", resolve("models/x").revision)
     assert evidence.revision != resolve("minilm").revision
 

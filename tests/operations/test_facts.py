@@ -11,9 +11,9 @@ from entail.cli import main
 from entail.data.records import Corpus
 from entail.errors import DemoError
 from entail.jobs.jobs import Jobs
-from entail.operations import machine as machine_module
+from entail.operations import doctor as machine_module
+from entail.operations.doctor import look_at_gpus, look_at_machine, read_gpus
 from entail.operations.licences import UNKNOWN, _licence, data_licences, encoder_licences, package_licences
-from entail.operations.machine import look_at_gpus, look_at_machine, read_gpus
 from entail.operations.storage import back_up, backups
 from entail.trees.store.backup import restore
 from entail.trees.store.corpora import CorpusStore

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import sqlite3
 import threading
@@ -18,18 +19,16 @@ from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseErr
 from entail.trees.log.acts import Create, Write
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store import database as database_module
-from entail.trees.store import schema
+from entail.trees.store import migrations, schema
 from entail.trees.store.authors import Authors
 from entail.trees.store.database import (
-    MIGRATIONS,
     Database,
-    migrate,
     open_database,
     parse_url,
-    schema_revision,
     sqlite_file,
 )
 from entail.trees.store.health import examine
+from entail.trees.store.migrations import MIGRATIONS, migrate, schema_revision
 from entail.trees.store.schema import REVISION
 
 
@@ -298,17 +297,17 @@ def test_tables_cannot_be_made_while_it_is_locked(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def waits() -> Iterator[list[float]]:
     """Give a list that grows by the seconds that each transaction is ready to wait."""
     noted: list[float] = []
-    set_wait = database_module._set_wait
 
-    def note(connection: object, seconds: float) -> None:
-        noted.append(seconds)
-        set_wait(connection, seconds)
+    def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if wait := re.fullmatch(r"PRAGMA busy_timeout = (\d+)", statement):
+            noted.append(int(wait[1]) / 1000)
 
-    monkeypatch.setattr(database_module, "_set_wait", note)
-    return noted
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    yield noted
+    sa.event.remove(sa.Engine, "before_cursor_execute", note)
 
 
 def test_an_act_waits_a_few_seconds_and_those_right_after_it_for_a_glance(
@@ -475,7 +474,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[]
             f"revision, down_revision = '0003', '{REVISION}'\n"
             "def upgrade():\n    op.add_column('trees', sa.Column('note', sa.Text))\n"
         )
-        monkeypatch.setattr(database_module, "MIGRATIONS", folder)
+        monkeypatch.setattr(migrations, "MIGRATIONS", folder)
         monkeypatch.setattr(database_module, "REVISION", "0003")
 
     return go

@@ -142,7 +142,7 @@ def test_a_visitor_has_so_many_trees_and_no_more(
     log = visitor()
     log.archive(log.create(Create(hypothesis="a"), author="Eve"), author="Eve")
     log.create(Create(hypothesis="b"), author="Eve")
-    with pytest.raises(DemoError, match="at most 2 trees; nothing was begun"):
+    with pytest.raises(DemoError, match="at most 2 trees; nothing was created"):
         log.create(Create(hypothesis="c"), author="Eve")
     log.close()
 

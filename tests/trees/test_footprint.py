@@ -20,7 +20,7 @@ from entail.trees.log.acts import (
     Reorder,
     Write,
 )
-from entail.trees.log.footprint import footprint
+from entail.trees.log.rules import footprint
 from entail.trees.log.tree import ROOT, Tree
 
 ICE, FIRE = Premise("ice is cold"), Premise("fire is hot")

@@ -19,7 +19,8 @@ from entail.trees.store import database as database_module
 from entail.trees.store import schema
 from entail.trees.store.authors import Authors, Identity, SignedIn, identity_of, usable_name, vouched
 from entail.trees.store.corpora import CorpusStore
-from entail.trees.store.database import Database, migrate, open_database, schema_revision
+from entail.trees.store.database import Database, open_database
+from entail.trees.store.migrations import migrate, schema_revision
 
 ISSUER = "https://id.example"
 
@@ -162,7 +163,7 @@ def test_judged_pairs_say_it_too(tell: Any) -> None:
 def test_a_database_of_the_first_version_keeps_everything(
     blank_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(database_module, "_bring_up", lambda database: None)
+    monkeypatch.setattr(database_module, "_migrated", lambda database: database)
     old = open_database(blank_url)
     now = datetime.now(UTC)
     with old.writing() as connection:

@@ -23,18 +23,18 @@ from entail.trees.log.acts import (
 )
 from entail.trees.log.event_log import TreeLog
 from entail.trees.log.tree import Tree
-from entail.trees.review.proposals import (
+from entail.trees.review.suggestions import (
     Basis,
     basis_of,
     chain_candidates,
     departures,
+    evidence_of,
     is_decided,
     not_proposed,
     ordered,
-    proposal_evidence,
     still_open,
+    suggest,
 )
-from entail.trees.review.suggestions import suggest
 from entail.trees.store import schema
 from entail.trees.store.database import Database
 
@@ -131,9 +131,8 @@ def test_the_log_keeps_a_proposal_and_reads_older_rows_as_before(sqlite: Databas
     pool = still_open(suggest(tree, "n1", CORPUS, TfidfIndex(CORPUS), k=6), tree, "n1", k=6)
     made = Proposal(means="next", after=basis_of(tree, "n1").after, k=len(pool), among="tfidf")
     found = ordered(pool, np.arange(len(pool), dtype=np.float32))
-    proposed = proposal_evidence(
-        found, made, scorer="arcf", revision="arcf@1", corpus_version=1, query=CLAIM.text
-    )
+    about = {"retriever": "arcf", "revision": "arcf@1", "query": CLAIM.text}
+    proposed = evidence_of(found, **about, corpus_version=1, proposal=made)
     log.act(tree_id, reject(FIRE), author="Ann", base=2, evidence=proposed)
     assert log.evidence(tree_id) == {2: retrieved, 3: proposed}
     assert proposed.shown[0].retrieved == pool[-1].rank

@@ -34,8 +34,8 @@ from entail.trees.log.acts import (
     act_from_json,
     act_to_json,
 )
-from entail.trees.log.checks import check
 from entail.trees.log.replay import History, replay
+from entail.trees.log.rules import check
 from entail.trees.log.tree import ROOT, Tree
 
 E = TypeVar("E", bound=TreeError)

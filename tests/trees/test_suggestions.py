@@ -197,7 +197,9 @@ def test_any_retriever_will_do(tell: Tell, kind: Callable[[Corpus], PremiseIndex
 
 def test_evidence_says_what_was_on_the_screen(tell: Tell, index: InOrder) -> None:
     found = suggest(tell("why?").history.tree, "n1", FACTS, index, k=2, query="mine")
-    evidence = evidence_of(found, index, corpus_version=3, query="mine", own_words=True)
+    evidence = evidence_of(
+        found, retriever="in order", revision="rev 1", corpus_version=3, query="mine", own_words=True
+    )
     assert evidence == Evidence(
         retriever="in order",
         revision="rev 1",

@@ -23,7 +23,7 @@ from entail.trees.log.acts import (
     Reorder,
     Write,
 )
-from entail.trees.log.checks import LONGEST_SENTENCE, check_create
+from entail.trees.log.rules import LONGEST_SENTENCE, check_create
 from entail.trees.log.tree import ROOT, Node
 
 ICE, FIRE, SNOW = Premise("ice is cold", "u1"), Premise("fire is hot", "u2"), Premise("snow is ice")

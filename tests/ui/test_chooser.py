@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Corpus
 from entail.errors import DataError
 from entail.trees.formats.entailment_bank import grow
-from entail.trees.formats.graphml import to_graphml
+from entail.trees.formats.graphs import to_graphml
 from entail.trees.log.acts import Create, GivenNode, Write
 from entail.trees.store.seed import SAMPLE_ID
 from entail.ui.shared.resources import Workspace

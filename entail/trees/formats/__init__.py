@@ -11,9 +11,8 @@
 ======================  ========  =====================================================================
 """
 
-from entail.trees.formats.dot import to_dot
 from entail.trees.formats.entailment_bank import from_jsonl, to_jsonl
-from entail.trees.formats.graphml import from_graphml, to_graphml
+from entail.trees.formats.graphs import from_graphml, to_dot, to_graphml
 from entail.trees.formats.html import to_html
 from entail.trees.formats.svg import to_svg
 from entail.trees.formats.tables import to_judged_csv, to_pairs_csv

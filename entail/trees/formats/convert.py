@@ -12,9 +12,8 @@ from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.data.writing import write_text
 from entail.errors import DataError, FormatError
-from entail.trees.formats.dot import to_dot
 from entail.trees.formats.entailment_bank import from_jsonl, grow, to_jsonl
-from entail.trees.formats.graphml import from_graphml, to_graphml
+from entail.trees.formats.graphs import from_graphml, to_dot, to_graphml
 from entail.trees.formats.html import to_html
 from entail.trees.formats.svg import to_svg
 from entail.trees.formats.tables import to_pairs_csv
@@ -40,12 +39,7 @@ _PACKED = ".gz"
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """Result of `convert`.
-
-    Attributes:
-        trees: Number of trees.
-        files: Written files, in the order of the trees.
-    """
+    """Result of `convert`: number of trees, and the written files in their order."""
 
     trees: int
     files: tuple[Path, ...]
@@ -54,17 +48,12 @@ class Converted:
 def convert(
     source: str | os.PathLike[str], target: str | os.PathLike[str], *, row: int | None = None
 ) -> Converted:
-    """Write the trees of one file into another, in the format of its suffix.
+    """Write the trees of one file, or its `row` (from 1), into another, in the format of its suffix.
 
     Reads `.jsonl` (official EntailmentBank) and `.graphml`. Writes both, `.csv` (parent-child pairs, rows
     counted from 1 in the column `tree`), `.dot`, `.svg` and `.html`. `.jsonl` and `.csv` have any number of
     trees, also compressed as `.gz`. In the other formats several trees become several files, numbered by row
     (`out-001.svg`). Existing files are replaced, each as a whole.
-
-    Args:
-        source: File to read.
-        target: File to write.
-        row: Row to convert, counted from 1; all by default.
 
     Raises:
         FormatError: If a suffix is unknown, or the source is malformed.
@@ -81,11 +70,9 @@ def convert(
     trees = [grow(act) for act in acts]
     if suffix in _MANY:
         texts = {target: _MANY[suffix](trees)}
-    elif len(trees) == 1:
-        texts = {target: _ONE[suffix](trees[0])}
     else:
-        numbered = zip(_numbered(target, len(trees)), trees, strict=True)
-        texts = {path: _ONE[suffix](tree) for path, tree in numbered}
+        files = [target] if len(trees) == 1 else _numbered(target, len(trees))
+        texts = {file: _ONE[suffix](tree) for file, tree in zip(files, trees, strict=True)}
     for path, text in texts.items():
         write_text(path, text)
     return Converted(len(trees), tuple(texts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from entail.data.entailment_bank.proof import MAX_NODES
@@ -13,21 +13,17 @@ from entail.data.reading import Source
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
 from entail.data.text import fold, premise_key
 from entail.errors import ProofError
-from entail.trees.log.acts import Create, GivenNode
+from entail.trees.log.acts import Create, GivenNode, to_json
 from entail.trees.log.tree import ROOT, Node, Tree, TreeBuilder
 
 
 def to_jsonl(trees: Iterable[Tree], *, corpus: Corpus | None = None) -> str:
-    """Return the official JSONL text of authored trees, one row a line; see `refold`.
-
-    Raises:
-        ProofError: If a text cannot be written in the proof language.
-    """
+    """Return authored trees as official JSONL, one row a line; see `refold`."""
     return format_trees(refold(tree, corpus=corpus) for tree in trees)
 
 
 def from_jsonl(source: Source, *, name: str | None = None, corpus: Corpus | None = None) -> list[Create]:
-    """Return the acts that begin an authored tree with each row of an official file; see `unfold`.
+    """Return the acts that create a tree for each row of an official file; see `unfold`.
 
     Raises:
         FormatError: With line and field.
@@ -40,16 +36,15 @@ _SENTENCE, _CONCLUSION = re.compile(r"sent[0-9]+"), re.compile(r"int[0-9]+")
 
 
 def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
-    """Return the act that begins an authored tree with an official row.
+    """Return the act that creates an authored tree from an official row.
 
     Each use of a sentence is a node, depth first, in the order of its step; a premise that a step names twice
-    is one node. Intermediate conclusions that nothing uses hang under nothing. Labels are the row's ids.
+    is one node. Intermediate conclusions without a use are loose nodes. Labels are the row's ids.
 
-    A node's key says which premise of the corpus it is, so it is set where `corpus` holds its text. Without
-    a corpus every leaf gets the key of its text, for a premise is its text.
+    The key of a node identifies the premise of the corpus, so it is set if `corpus` has its text. Without a
+    corpus every leaf gets the key of its text.
 
-    `source` keeps, as plain JSON, what `refold` needs to write the row again: id, question, answer, all
-    sentences (distractors too), intermediates, the steps as they stood and the other fields of the row.
+    `source` keeps, as plain JSON, what `refold` needs to write the row again.
 
     Raises:
         ProofError: If the proof names an unknown sentence, has a cycle, or unfolds to more than
@@ -93,12 +88,12 @@ def unfold(tree: ExplanationTree, *, corpus: Corpus | None = None) -> Create:
 
 
 def grow(act: Create) -> Tree:
-    """Return the tree that an act begins, without a log.
+    """Return the tree that an act creates, without a log.
 
     >>> grow(Create(hypothesis="ice is cold")).root.text
     'ice is cold'
     """
-    builder = TreeBuilder()
+    builder = TreeBuilder(Tree({}))
     builder.apply(act, seq=1, author="")
     return builder.freeze(seq=1)
 
@@ -114,16 +109,8 @@ def _source(tree: ExplanationTree) -> dict[str, Any]:
         "intermediates": [list(pair) for pair in tree.intermediates.items()],
         "steps": [[step.conclusion, list(step.premises)] for step in tree.steps],
         "distractors": list(tree.distractors),
-        "extra": _plain(tree.extra),
+        "extra": to_json(tree.extra),
     }
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value
 
 
 @dataclass
@@ -136,71 +123,59 @@ class _Sentence:
     label: str | None = None
 
 
-@dataclass(frozen=True)
-class _Source:
-    """What an imported row said; all empty for a tree that began here."""
-
-    id: str | None = None
-    question: str = ""
-    answer: str = ""
-    sentences: dict[str, str] = field(default_factory=dict)
-    intermediates: dict[str, str] = field(default_factory=dict)
-    steps: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    distractors: tuple[str, ...] = ()
-    extra: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, tree: Tree) -> _Source:
-        said = tree.source
-        if said.get("format") != "entailment_bank":
-            return cls()
-        return cls(
-            id=said["id"],
-            question=said["question"],
-            answer=said["answer"],
-            sentences=dict(said["sentences"]),
-            intermediates=dict(said["intermediates"]),
-            steps={conclusion: tuple(premises) for conclusion, premises in said["steps"]},
-            distractors=tuple(said["distractors"]),
-            extra=dict(said["extra"]),
-        )
+def _imported_row(tree: Tree) -> ExplanationTree:
+    """Return the row that a tree was imported with; an empty one for a tree that was not imported."""
+    source = tree.source
+    if source.get("format") != "entailment_bank":
+        return ExplanationTree("", "", {})
+    return ExplanationTree(
+        id=source["id"],
+        hypothesis=tree.root.text,
+        sentences=dict(source["sentences"]),
+        intermediates=dict(source["intermediates"]),
+        steps=tuple(Step(tuple(premises), conclusion) for conclusion, premises in source["steps"]),
+        distractors=tuple(source["distractors"]),
+        question=source["question"],
+        answer=source["answer"],
+        extra=dict(source["extra"]),
+    )
 
 
 def refold(tree: Tree, *, corpus: Corpus | None = None, id: str | None = None) -> ExplanationTree:
     """Return an authored tree as an official row; equal sentences with equal premises are one again.
 
-    Of an imported tree, sentences and conclusions keep their labels, also reworded, and new ones get the
-    next free `sentN` and `intN`; a tree that began here is numbered in the order of its steps. An untouched
-    imported tree gives exactly the steps it came with. Every conclusion is drawn before it is used.
+    Sentences and conclusions of an imported tree keep their labels, also reworded, and new ones get the next
+    free `sentN` and `intN`; other trees are numbered in the order of their steps. An untouched imported tree
+    gives exactly its original steps. Every conclusion precedes its uses.
 
-    The context holds what the proof uses, the sentences that the row came with, and the premises that
-    authors rejected, if the tree does not say them somewhere: the last two are its distractors. An imported
-    sentence that is now concluded from others is an intermediate, and no longer in the context.
+    The context has the sentences of the proof, the imported sentences, and the rejected premises whose text
+    is not in the tree: the last two are its distractors. An imported sentence that now has premises is an
+    intermediate, and no longer in the context.
 
-    A conclusion whose premises were all taken away is a leaf of the export, a `sentN`: the format knows no
-    conclusion without a step. A loose node without premises takes part in no step and is left out, and so
-    are all steps of a tree whose hypothesis has no premises: there is no proof of it yet.
+    A conclusion without premises is a leaf of the export, a `sentN`, since the format has no conclusion
+    without a step. Loose nodes without premises are left out, and all steps if the hypothesis has no
+    premises.
 
     Args:
-        tree: An authored tree.
-        corpus: Adds `premise_ids` to the row's other fields: the corpus's own ids of the sentences, where it
-            has any.
-        id: The row's id; without it the id it was imported with, else the key of its hypothesis.
+        tree: Authored tree.
+        corpus: Adds `premise_ids` to the other fields of the row: ids of the sentences in the corpus.
+        id: Id of the row; by default its imported id, else the key of its hypothesis.
     """
-    source = _Source.of(tree)
+    source = _imported_row(tree)
+    imported = {step.conclusion: step.premises for step in source.steps}
     sentences, hypothesis = _join(tree)
     _keep_labels(sentences, source)
-    order = _order(sentences, hypothesis, source) if tree.root.children else []
+    order = _order(sentences, hypothesis, imported) if tree.root.children else []
     _number(sentences, order, source)
-    steps = tuple(_step(sentences, i, hypothesis, source) for i in order)
+    steps = tuple(_step(sentences, i, imported) for i in order)
     used = dict.fromkeys(premise for step in steps for premise in step.premises)
     context = _context(tree, sentences, source, used)
     extra = dict(source.extra)
     if corpus is not None:
-        held = {label: corpus.position(text) for label, text in context.items()}
-        ids = {label: corpus.premises[at].source_id for label, at in held.items() if at is not None}
+        positions = {label: corpus.position(text) for label, text in context.items()}
+        ids = {label: corpus.premises[at].source_id for label, at in positions.items() if at is not None}
         if any(ids.values()):
-            extra["premise_ids"] = {label: given for label, given in ids.items() if given}
+            extra["premise_ids"] = {label: own_id for label, own_id in ids.items() if own_id}
     unused = [label for label in context if label not in used] if steps else []
     return ExplanationTree(
         id=id or source.id or premise_key(tree.root.text),
@@ -229,7 +204,7 @@ def _bottom_up(tree: Tree, start: str) -> Iterator[Node]:
 
 
 def _join(tree: Tree) -> tuple[list[_Sentence], int]:
-    """Return the distinct sentences, each after those below it, and where the hypothesis stands."""
+    """Return the distinct sentences, each after those below it, and the position of the hypothesis."""
     sentences: list[_Sentence] = []
     same: dict[tuple[str, frozenset[int]], list[int]] = {}
     of_node: dict[str, int] = {}
@@ -254,11 +229,11 @@ def _join(tree: Tree) -> tuple[list[_Sentence], int]:
     return sentences, of_node[ROOT]
 
 
-def _keep_labels(sentences: list[_Sentence], source: _Source) -> None:
-    """Give each sentence the imported label it has a claim on: first by its words, then by its place."""
-    said = {**source.sentences, **source.intermediates}
+def _keep_labels(sentences: list[_Sentence], source: ExplanationTree) -> None:
+    """Give each sentence its imported label: first by text, then by the label of its node."""
+    texts = {**source.sentences, **source.intermediates}
     by_text: dict[tuple[bool, str], list[str]] = {}
-    for label, text in said.items():
+    for label, text in texts.items():
         by_text.setdefault((label in source.intermediates, fold(text)), []).append(label)
     taken: set[str] = set()
 
@@ -268,7 +243,7 @@ def _keep_labels(sentences: list[_Sentence], source: _Source) -> None:
             taken.add(label)
 
     for sentence in sentences:
-        if sentence.wanted and fold(said.get(sentence.wanted, "")) == fold(sentence.text):
+        if sentence.wanted and fold(texts.get(sentence.wanted, "")) == fold(sentence.text):
             claim(sentence, sentence.wanted)
     for sentence in sentences:
         for label in by_text.get((bool(sentence.below), fold(sentence.text)), ()):
@@ -277,15 +252,14 @@ def _keep_labels(sentences: list[_Sentence], source: _Source) -> None:
         claim(sentence, sentence.wanted)
 
 
-def _order(sentences: list[_Sentence], hypothesis: int, source: _Source) -> list[int]:
-    """Return the conclusions in the order of their steps.
+def _order(sentences: list[_Sentence], hypothesis: int, imported: Mapping[str, Any]) -> list[int]:
+    """Return the conclusions in the order of their steps: premises first, else as in the row.
 
-    Imported ones stay in the row's order, a new one goes right before the first that uses it; what is used
-    comes first in any case.
+    A new one goes right before the first that uses it.
     """
     import networkx as nx
 
-    imported = {label: place for place, label in enumerate(source.steps)}
+    position = {label: i for i, label in enumerate(imported)}
     graph = nx.DiGraph()
     place: dict[int, tuple[int, int, int]] = {}
     for i in reversed(range(len(sentences))):
@@ -293,7 +267,7 @@ def _order(sentences: list[_Sentence], hypothesis: int, source: _Source) -> list
         if not sentence.below:
             continue
         uses = [place[above] for above in graph.successors(i)] if i in graph else []
-        known = imported.get(sentence.label or "", len(imported) if i == hypothesis else None)
+        known = position.get(sentence.label or "", len(imported) if i == hypothesis else None)
         first_use = min(uses, default=(len(imported), 0, 0))[0]
         place[i] = (first_use, 0, i) if known is None else (known, 1, i)
         graph.add_node(i)
@@ -301,8 +275,8 @@ def _order(sentences: list[_Sentence], hypothesis: int, source: _Source) -> list
     return list(nx.lexicographical_topological_sort(graph, key=place.__getitem__))
 
 
-def _number(sentences: list[_Sentence], order: list[int], source: _Source) -> None:
-    """Give what has no label yet the next free number, in the order of the steps."""
+def _number(sentences: list[_Sentence], order: list[int], source: ExplanationTree) -> None:
+    """Give sentences without a label the next free number, in the order of the steps."""
     labels = {*source.sentences, *source.intermediates, *(s.label for s in sentences if s.label)}
     for i in order:
         for at in (*sentences[i].below, i):
@@ -316,18 +290,18 @@ def _next_label(stem: str, labels: set[str]) -> str:
     return f"{stem}{1 + max((int(la[len(stem) :]) for la in labels if la.startswith(stem)), default=0)}"
 
 
-def _step(sentences: list[_Sentence], i: int, hypothesis: int, source: _Source) -> Step:
+def _step(sentences: list[_Sentence], i: int, imported: Mapping[str, tuple[str, ...]]) -> Step:
     conclusion = str(sentences[i].label)
     premises = tuple(str(sentences[below].label) for below in sentences[i].below)
     # A few official steps name a premise twice; the tree shows it once, and untouched it is written twice.
-    as_it_stood = source.steps.get(conclusion, ())
-    return Step(as_it_stood if tuple(dict.fromkeys(as_it_stood)) == premises else premises, conclusion)
+    original = imported.get(conclusion, ())
+    return Step(original if tuple(dict.fromkeys(original)) == premises else premises, conclusion)
 
 
 def _context(
-    tree: Tree, sentences: list[_Sentence], source: _Source, used: Mapping[str, None]
+    tree: Tree, sentences: list[_Sentence], source: ExplanationTree, used: Mapping[str, None]
 ) -> dict[str, str]:
-    """Return label -> text of what the proof uses, of what the row came with, and of what was rejected."""
+    """Return label -> text of the sentences of the proof, of the imported row, and of rejected premises."""
     texts = {str(sentence.label): sentence.text for sentence in sentences if not sentence.below}
     concluded = {node.label for node in tree.nodes.values() if node.children}
     context = {
@@ -336,13 +310,13 @@ def _context(
         if label in used or label not in concluded
     }
     context |= {label: texts[label] for label in used if label in texts}
-    known = {fold(text) for text in context.values()}
+    known = {*map(fold, context.values()), *tree.folded}
     labels = {*context, *source.sentences}
     judgements = sorted(tree.judgements.values(), key=lambda judgement: judgement.seq)
     for premise in (judgement.premise for judgement in judgements if not judgement.accepted):
-        if fold(premise.text) not in known and fold(premise.text) not in tree.folded:
+        if premise.folded not in known:
             label = _next_label("sent", labels)
             context[label] = premise.text
-            known.add(fold(premise.text))
+            known.add(premise.folded)
             labels.add(label)
     return context

@@ -8,8 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.trees.formats.escaping import printable, script_json
-from entail.trees.formats.outline import Line, outline
+from entail.trees.formats.text import Line, outline, printable, script_json
 from entail.trees.layout.appearance import (
     BORDER_WIDTH,
     CORNER,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from entail.trees.formats.escaping import printable
-from entail.trees.formats.outline import outline
+from entail.trees.formats.text import outline, printable
 from entail.trees.layout.appearance import (
     BORDER_WIDTH,
     CORNER,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
+from typing import Any
 
-from entail.trees.formats.escaping import cell
+from entail.trees.formats.text import cell
 from entail.trees.log.acts import Evidence
 from entail.trees.log.replay import History
 from entail.trees.log.tree import Tree
@@ -15,11 +16,7 @@ PAIR_COLUMNS = ("tree", "parent", "child", "parent_kind", "child_kind")
 
 
 def to_pairs_csv(trees: Mapping[str, Tree]) -> str:
-    """Return a row for each premise of each node, texts escaped by `cell`.
-
-    Args:
-        trees: Name in the column `tree` -> tree.
-    """
+    """Return a row for each premise of each node (name of a tree -> tree), texts escaped by `cell`."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(PAIR_COLUMNS)
@@ -67,41 +64,38 @@ def to_judged_csv(histories: Mapping[str, tuple[History, Mapping[int, Evidence]]
         histories: Tree id -> history and evidence (seq -> evidence, as from `TreeLog.evidence`).
     """
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(JUDGED_COLUMNS)
+    writer = csv.DictWriter(out, JUDGED_COLUMNS, lineterminator="\n")
+    writer.writeheader()
     for tree_id, (history, evidence) in histories.items():
         judgements = sorted(history.tree.judgements.items(), key=lambda item: item[1].seq)
         for (node, key), judgement in judgements:
             event = history.event(judgement.seq)
             seen = evidence.get(judgement.seq) or event.evidence
-            shown = next((s for s in seen.shown if s.key == key), None) if seen else None
-            proposal = seen.proposal if seen else None
-            retrieved = shown.retrieved if shown is not None else None
-            writer.writerow(
-                (
-                    cell(tree_id),
-                    node,
-                    cell(judgement.query),
-                    cell(judgement.premise.text),
-                    key,
-                    "accepted" if judgement.accepted else "rejected",
-                    cell(judgement.author),
-                    event.at.isoformat(timespec="seconds"),
-                    *(
-                        (
-                            cell(seen.retriever),
-                            cell(seen.revision),
-                            seen.corpus_version,
-                            cell(seen.query),
-                            "yes" if seen.own_words else "no",
-                        )
-                        if seen
-                        else [""] * 5
-                    ),
-                    *((shown.rank, shown.score) if shown else ("", "")),
-                    "yes" if event.verified else "no",
-                    *((proposal.means, " ".join(proposal.after)) if proposal else ("", "")),
-                    "" if retrieved is None else retrieved,
-                )
-            )
+            row = {
+                "tree": cell(tree_id),
+                "node": node,
+                "query": cell(judgement.query),
+                "premise": cell(judgement.premise.text),
+                "key": key,
+                "verdict": "accepted" if judgement.accepted else "rejected",
+                "author": cell(judgement.author),
+                "time": event.at.isoformat(timespec="seconds"),
+                "verified": "yes" if event.verified else "no",
+            }
+            writer.writerow(row | (_evidence_columns(seen, key) if seen is not None else {}))
     return out.getvalue()
+
+
+def _evidence_columns(evidence: Evidence, key: str) -> dict[str, Any]:
+    columns: dict[str, Any] = {
+        "retriever": cell(evidence.retriever),
+        "revision": cell(evidence.revision),
+        "corpus_version": evidence.corpus_version,
+        "searched": cell(evidence.query),
+        "own_words": "yes" if evidence.own_words else "no",
+    }
+    if (shown := next((s for s in evidence.shown if s.key == key), None)) is not None:
+        columns |= {"rank": shown.rank, "score": shown.score, "retrieved": shown.retrieved}
+    if (proposal := evidence.proposal) is not None:
+        columns |= {"proposed": proposal.means, "after": " ".join(proposal.after)}
+    return columns

@@ -1,38 +1,38 @@
 """Appearance of each kind of node, on screen and in every export.
 
-A kind is told by its colour and by its shape, so colour alone never carries meaning. The colours stay apart
-for readers with protanopia, deuteranopia and tritanopia; text on its fill has a contrast of at least 4.5:1
-and a border on the background of at least 3:1 (WCAG 2.2, 1.4.3 and 1.4.11), in both themes.
+Kinds differ in colour and in shape, so colour alone never carries meaning. The colours are distinct with
+protanopia, deuteranopia and tritanopia; text has a contrast of at least 4.5:1 to its fill and a border of at
+least 3:1 to the background (WCAG 2.2, 1.4.3 and 1.4.11), in both themes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal
 
 DrawnKind = Literal["hypothesis", "intermediate", "premise", "rejected"]
-"""Drawn elements: the kinds of node, and premises that were rejected for one."""
+"""Kind of a drawn element: a kind of node, or a rejected premise."""
 
 Shape = Literal["ellipse", "rounded", "rectangle", "dashed"]
-"""Outline of a box; `rounded` has half-round corners, `dashed` is a rectangle with a broken border."""
+"""Outline of a box; `rounded` has half-round corners, `dashed` is a rectangle with a dashed border."""
 
 KINDS: tuple[DrawnKind, ...] = ("hypothesis", "intermediate", "premise", "rejected")
-"""In the order of the legend."""
+"""Kinds in the order of the legend."""
 
-NAMES: Mapping[DrawnKind, str] = MappingProxyType(
-    {
-        "hypothesis": "Hypothesis",
-        "intermediate": "Intermediate conclusion",
-        "premise": "Premise",
-        "rejected": "Rejected premise",
-    }
-)
+NAMES: Mapping[DrawnKind, str] = {
+    "hypothesis": "Hypothesis",
+    "intermediate": "Intermediate conclusion",
+    "premise": "Premise",
+    "rejected": "Rejected premise",
+}
 
-SHAPES: Mapping[DrawnKind, Shape] = MappingProxyType(
-    {"hypothesis": "ellipse", "intermediate": "rounded", "premise": "rectangle", "rejected": "dashed"}
-)
+SHAPES: Mapping[DrawnKind, Shape] = {
+    "hypothesis": "ellipse",
+    "intermediate": "rounded",
+    "premise": "rectangle",
+    "rejected": "dashed",
+}
 
 FONT_SIZE = 14
 """Pixels."""
@@ -48,7 +48,7 @@ DASHES = (7, 4)
 DOTS = (2, 4)
 """Edge to a rejected premise."""
 FONTS = "system-ui, sans-serif"
-"""Generic families only, so that nothing is fetched."""
+"""Generic families, so that nothing is fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +74,22 @@ LIGHT = Theme(
     background="#ffffff",
     text="#1a1a1a",
     edge="#666666",
-    looks=MappingProxyType(
-        {
-            "hypothesis": Look("#ffc9ad", "#c24100", "#1a1a1a"),
-            "intermediate": Look("#b5d9f7", "#00498a", "#1a1a1a"),
-            "premise": Look("#d6f7dd", "#149a5b", "#1a1a1a"),
-            "rejected": Look("#fbf3fd", "#b766c9", "#1a1a1a"),
-        }
-    ),
+    looks={
+        "hypothesis": Look("#ffc9ad", "#c24100", "#1a1a1a"),
+        "intermediate": Look("#b5d9f7", "#00498a", "#1a1a1a"),
+        "premise": Look("#d6f7dd", "#149a5b", "#1a1a1a"),
+        "rejected": Look("#fbf3fd", "#b766c9", "#1a1a1a"),
+    },
 )
 
 DARK = Theme(
     background="#0e1117",
     text="#f5f5f5",
     edge="#9aa0a6",
-    looks=MappingProxyType(
-        {
-            "hypothesis": Look("#73290a", "#ff9a63", "#f5f5f5"),
-            "intermediate": Look("#0a3f70", "#4fa3e8", "#f5f5f5"),
-            "premise": Look("#0d4a2b", "#6fe3a6", "#f5f5f5"),
-            "rejected": Look("#2a1530", "#e3b0f0", "#f5f5f5"),
-        }
-    ),
+    looks={
+        "hypothesis": Look("#73290a", "#ff9a63", "#f5f5f5"),
+        "intermediate": Look("#0a3f70", "#4fa3e8", "#f5f5f5"),
+        "premise": Look("#0d4a2b", "#6fe3a6", "#f5f5f5"),
+        "rejected": Look("#2a1530", "#e3b0f0", "#f5f5f5"),
+    },
 )

@@ -15,7 +15,7 @@ from entail.trees.log.tree import ROOT, Tree
 COLUMN = 0.6 * FONT_SIZE
 """Pixels of an average character; text is measured in columns."""
 NARROW, WIDE, FEW_LINES = 28, 84, 8
-"""Columns of a box, those of the widest, and from how many lines on it gets wider than `NARROW`."""
+"""Columns of a box, of the widest box, and the lines from which on a box is wider than `NARROW`."""
 SIBLING_GAP, LAYER_GAP, LOOSE_GAP = 24, 56, 72
 """Pixels between boxes of a layer, between layers, and before a loose tree."""
 
@@ -26,24 +26,24 @@ _COLUMNS = {
     **dict.fromkeys("ABCDEFGHJKLNOPQRSTUVXYZ", 1.32),
     **dict.fromkeys("mwMW@%", 1.67),
 }
-"""DejaVu Sans and Verdana are the widest of the usual sans-serif fonts: what fits in them fits in others."""
+"""Widths in DejaVu Sans and Verdana, the widest of the usual sans-serif fonts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A box.
+    """Box of a node.
 
     Attributes:
-        x: Its centre, to the right; the hypothesis stands at 0.
-        y: Its centre, downwards; the upper edge of the hypothesis is at 0.
-        width: Outline included.
-        height: Outline included.
-        lines: The text as it fits into the box.
-        kind: What it is.
-        text: The whole text.
+        x: Centre, to the right; 0 for the hypothesis.
+        y: Centre, downwards; the upper edge of the hypothesis is at 0.
+        width: Width, outline included.
+        height: Height, outline included.
+        lines: Text, wrapped.
+        kind: Kind of node.
+        text: Whole text.
         layer: 0 for the hypothesis, 1 for its premises and for loose nodes ...
-        parent: Id of the box it hangs under, None for the hypothesis and loose nodes.
-        hidden: How many nodes below are not drawn because the node is collapsed.
+        parent: Id of the parent's box, None for the hypothesis and loose nodes.
+        hidden: Number of nodes below that are not drawn since the node is collapsed.
     """
 
     x: float
@@ -80,7 +80,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Layout:
-    """All boxes of a drawing.
+    """Boxes of a drawing.
 
     Attributes:
         places: Node id (`rejected_id` for a rejected premise) -> box; parents before their premises, depth
@@ -106,7 +106,7 @@ class Layout:
 
     @property
     def edges(self) -> tuple[tuple[str, str], ...]:
-        """(parent, child) of what hangs under something, in the order of the places."""
+        """(parent, child) of each box with a parent, in the order of the places."""
         return tuple((place.parent, id) for id, place in self.places.items() if place.parent is not None)
 
 
@@ -132,17 +132,17 @@ def rejected_id(node_id: str, key: str) -> str:
 def layout(
     tree: Tree, *, collapsed: Collection[str] = (), with_rejected: bool = False, max_lines: int | None = None
 ) -> Layout:
-    """Return a place for every node that is to be seen.
+    """Return the boxes of all visible nodes.
 
-    A parent stands over the middle of its premises, which keep their order; subtrees are moved together as
-    far as no two boxes of a layer come closer than `SIBLING_GAP` (Reingold and Tilford 1981, with boxes of
-    different widths). Boxes of a layer have one upper edge. Loose trees stand to the right, from layer 1 on.
+    A parent stands over the middle of its premises, which keep their order; subtrees are moved together until
+    two boxes of a layer are `SIBLING_GAP` apart (Reingold and Tilford 1981, with boxes of different widths).
+    Boxes of a layer have the same upper edge. Loose trees stand to the right, from layer 1 on.
 
     Args:
-        tree: The tree.
+        tree: Tree.
         collapsed: Ids of nodes of which nothing below is drawn; unknown ones are ignored.
-        with_rejected: Whether the premises rejected for a node stand beside, to the right of, its premises.
-        max_lines: Where a text is cut, its last line ending in “…”; None keeps all of it.
+        with_rejected: Whether to draw rejected premises, to the right of the premises of their node.
+        max_lines: Most lines of a text, the last one ending in “…”; unlimited by default.
     """
     boxes: dict[str, _Box] = {}
     for start in (ROOT, *tree.loose):
@@ -167,17 +167,9 @@ def layout(
             x = right + LOOSE_GAP - min(left for left, _ in contours[id])
         if box.parent is None:
             right = x + max(edge for _, edge in contours[id])
+        y = tops[box.layer] + box.height / 2
         places[id] = Place(
-            x=x,
-            y=tops[box.layer] + box.height / 2,
-            width=box.width,
-            height=box.height,
-            lines=box.lines,
-            kind=box.kind,
-            text=box.text,
-            layer=box.layer,
-            parent=box.parent,
-            hidden=box.hidden,
+            x, y, box.width, box.height, box.lines, box.kind, box.text, box.layer, box.parent, box.hidden
         )
     return Layout(MappingProxyType(places))
 
@@ -198,9 +190,9 @@ def _collect(
     if with_rejected:
         for id in [node.id for node in tree.walk(start) if node.id in boxes and node.id not in collapsed]:
             for premise in tree.rejected(id):
-                beside = rejected_id(id, premise.key)
-                boxes[beside] = _Box("rejected", premise.text, id, boxes[id].layer + 1)
-                boxes[id].children.append(beside)
+                own_id = rejected_id(id, premise.key)
+                boxes[own_id] = _Box("rejected", premise.text, id, boxes[id].layer + 1)
+                boxes[id].children.append(own_id)
 
 
 @lru_cache(maxsize=4096)
@@ -208,7 +200,7 @@ def _measure(text: str, kind: DrawnKind, max_lines: int | None) -> tuple[tuple[s
     """Return the lines of a box, its width and its height."""
     columns = NARROW
     if (length := columns_of(text)) > NARROW * FEW_LINES:
-        # Wider in the same measure as higher, so that a long text does not make a tower.
+        # Width grows with height, so that a long text does not make a tower.
         columns = min(WIDE, round((length * NARROW / FEW_LINES) ** 0.5))
     lines = wrap(text, columns)
     if max_lines is not None and len(lines) > max_lines:
@@ -217,16 +209,15 @@ def _measure(text: str, kind: DrawnKind, max_lines: int | None) -> tuple[tuple[s
     width = columns * COLUMN if len(lines) > 1 else max(6.0, columns_of(lines[0])) * COLUMN
     height = len(lines) * LINE_HEIGHT
     if SHAPES[kind] == "ellipse":
-        # Twice as high as its text, and so wide that the corners of the text lie inside.
+        # Twice as high as its text, and wide enough for the corners of the text.
         return lines, max(1.16 * width, width + height) + PADDING, 2 * height + PADDING
     return lines, width + 2 * PADDING, height + 2 * PADDING
 
 
 def _place_children(boxes: dict[str, _Box]) -> dict[str, list[tuple[float, float]]]:
-    """Set how far right of its parent each box stands; return the contour of every tree that hangs free.
+    """Set the offset of each box from its parent; return the contour of each tree.
 
-    A contour is, from the lowest layer up to the node's own, how far the subtree goes to the left and to the
-    right of the node.
+    A contour has the extent of a subtree to the left and to the right of its root, from the lowest layer up.
     """
     contours: dict[str, list[tuple[float, float]]] = {}
     for id in reversed(boxes):
@@ -256,15 +247,14 @@ def _place_children(boxes: dict[str, _Box]) -> dict[str, list[tuple[float, float
 
 
 def columns_of(text: str) -> float:
-    """Return how many average characters a text is wide."""
+    """Return the width of a text in average characters."""
     return sum(map(_columns, text))
 
 
 @lru_cache(maxsize=4096)
 def _columns(char: str) -> float:
-    known = _COLUMNS.get(char)
-    if known is not None:
-        return known
+    if char in _COLUMNS:
+        return _COLUMNS[char]
     if unicodedata.category(char) in ("Mn", "Me", "Cf") or "\U0001f3fb" <= char <= "\U0001f3ff":
         return 0.0
     return 2.2 if unicodedata.east_asian_width(char) in "WF" else 1.32
@@ -272,10 +262,10 @@ def _columns(char: str) -> float:
 
 @lru_cache(maxsize=4096)
 def wrap(text: str, width: int) -> tuple[str, ...]:
-    """Break a text into lines of at most `width` columns, at spaces, or inside a word that is longer.
+    """Break a text into lines of at most `width` columns, at spaces, or inside a longer word.
 
-    White space is folded to single spaces; a character stays with its combining marks. There is always a
-    line, be it empty.
+    White space is folded to single spaces; a character stays with its combining marks. There is at least one
+    line.
 
     >>> wrap("melting is a kind of process", 14)
     ('melting is a', 'kind of process')

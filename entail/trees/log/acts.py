@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 from entail.data.records import Premise
 from entail.errors import ActError
@@ -17,9 +17,8 @@ class GivenNode:
 
     Attributes:
         text: Sentence.
-        parent: Index of the parent, an earlier given node; -1 for the hypothesis, None for a loose node (a
-            few
-            official proofs never use a conclusion).
+        parent: Index of the parent, an earlier given node; -1 for the hypothesis, None for a loose node (in a
+            few official proofs nothing uses a conclusion).
         label: Id in the imported file (`sent3`, `int1`).
         key: Key of the corpus premise, None if it is none.
     """
@@ -32,10 +31,7 @@ class GivenNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create:
-    """Creation of a tree: its hypothesis, and the nodes below it, if any.
-
-    `source` has the other fields of an imported row.
-    """
+    """Creation of a tree; `source` has the other fields of an imported row."""
 
     kind: ClassVar[str] = "create"
     hypothesis: str
@@ -146,8 +142,6 @@ Act = Create | Accept | Reject | Finish | Write | Conclude | Edit | Remove | Reo
 
 AnyAct = Act | Undo | Redo
 
-R = TypeVar("R")
-
 _ACTS: dict[str, type[AnyAct]] = {
     act.kind: act
     for act in (Create, Accept, Reject, Finish, Write, Conclude, Edit, Remove, Reorder, Move, Undo, Redo)
@@ -156,14 +150,7 @@ _ACTS: dict[str, type[AnyAct]] = {
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Candidate as it was on the screen.
-
-    Attributes:
-        key: Key of the premise.
-        rank: Rank in the list.
-        score: Score that decided the rank.
-        retrieved: Rank in the retriever's list, if the list was re-ranked.
-    """
+    """Candidate on the screen; `retrieved` is its rank by the retriever if a scorer re-ranked the list."""
 
     key: str
     rank: int
@@ -181,8 +168,7 @@ class Proposal:
 
     Attributes:
         means: `next`: top candidates of a retriever, re-ranked by the accepted premises; `draft`: a chain
-            that
-            continues from them.
+            that continues from them.
         after: Keys of the premises below the node at that time, in order.
         k: Number of re-ranked candidates (`next`), or neighbours of each sentence (`draft`).
         among: Revision of the retriever (`next`).
@@ -196,16 +182,16 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What an author had before their eyes when judging a premise.
+    """List that an author saw when judging a premise.
 
     Attributes:
-        retriever: Name of what ranked: a retriever, or the scorer of a proposal.
+        retriever: Name of the retriever, or of the scorer of a proposal.
         revision: Revision of the encoder or scorer, or settings of a lexical retriever.
-        corpus_version: Version of the corpus that was searched.
-        query: The text searched with.
+        corpus_version: Version of the searched corpus.
+        query: Query of the search.
         own_words: Whether the author typed the query instead of taking the node's text.
-        shown: All candidates that were on the screen, by rank.
-        proposal: Where they were proposed by a scorer of facts: how; None where they were retrieved.
+        shown: All candidates on the screen, by rank.
+        proposal: Origin of the list if a scorer proposed it.
     """
 
     retriever: str
@@ -219,15 +205,15 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One row of the log.
+    """Row of the log.
 
     Attributes:
-        seq: Place in the tree's log, 1 for the act that created it.
-        author: Name of who did it.
-        at: When, in UTC.
-        act: What was done.
-        evidence: What was shown, for judgements; None where nothing was, or where it was not asked for.
-        verified: Whether the author had signed in; else the name is one that somebody typed.
+        seq: Position in the tree's log, 1 for the act that created it.
+        author: Name of the author.
+        at: Time, in UTC.
+        act: Act.
+        evidence: Evidence of a judgement; None without one, or where the log was read without it.
+        verified: Whether the author was signed in rather than under a typed name.
     """
 
     seq: int
@@ -244,95 +230,86 @@ def act_to_json(act: AnyAct) -> dict[str, Any]:
     >>> act_to_json(Reject(node="n1", premise=Premise("ice is cold")))
     {'node': 'n1', 'premise': {'text': 'ice is cold', 'source_id': None}}
     """
-    return {f.name: _plain(getattr(act, f.name)) for f in fields(act)}
+    return {f.name: to_json(getattr(act, f.name)) for f in fields(act)}
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
+def to_json(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
+    """Return a value of an act as plain JSON."""
     match value:
-        case str() | None:
-            return value
-        case Mapping():
-            return {key: _plain(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [_plain(inner) for inner in value]
         case Premise() | GivenNode():
             return {f.name: getattr(value, f.name) for f in fields(value)}
-        case _:
-            return value
+        case Mapping():
+            return {key: to_json(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [to_json(inner) for inner in value]
+    return value
 
 
 def act_from_json(kind: str, payload: Mapping[str, Any]) -> AnyAct:
     """Return the act that `act_to_json` wrote.
 
     Raises:
-        ActError: If there is no such kind, or the payload has other fields than it.
+        ActError: If there is no such kind, or the payload does not have its fields.
     """
     act = _ACTS.get(kind)
     if act is None:
         raise ActError(f"no act is called {kind!r}; known: {', '.join(sorted(_ACTS))}")
-    expected = {f.name for f in fields(act)}
-    if set(payload) - expected:
-        raise ActError(f"the act {kind!r} has the fields {sorted(expected)}, found {sorted(payload)}")
-    values: dict[str, Any] = dict(payload)
     try:
-        if kind == "create":
-            values["nodes"] = tuple(_typed(GivenNode(**node)) for node in values.get("nodes", ()))
-        elif kind in ("accept", "reject"):
-            values["premise"] = _typed(Premise(**values["premise"]))
-        elif kind == "finish":
-            values["premises"] = tuple(_typed(Premise(**premise)) for premise in values["premises"])
-        elif kind == "conclude":
-            values["premises"] = tuple(values["premises"])
-        elif kind == "reorder":
-            values["order"] = tuple(values["order"])
-        return _typed(act(**values))
+        made: AnyAct = _from_json(act, payload)
     except (AttributeError, KeyError, TypeError) as error:
-        raise ActError(f"the act {kind!r} has the fields {sorted(expected)}, found {payload!r}") from error
+        expected = sorted(f.name for f in fields(act))
+        raise ActError(f"the act {kind!r} has the fields {expected}, found {payload!r}") from error
+    return made
 
 
-_TYPES = {
-    "str": str,
-    "str | None": str | None,
-    "int": int,
-    "int | None": int | None,
-    "bool": bool,
-    "Mapping[str, Any]": Mapping,
+def _from_json(record: Any, payload: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any of the records above
+    """Return a record; a log from a file may hold anything, so the types of its fields are checked."""
+    kinds = {f.name: str(f.type) for f in fields(record)}
+    return record(**{name: _READ[kinds[name]](value) for name, value in payload.items()})
+
+
+def _checked(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a type or a union of types
+    def check(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
+        if not isinstance(value, kind):
+            raise TypeError(f"expected {kind}, found {value!r}")
+        return value
+
+    return check
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "str": _checked(str),
+    "str | None": _checked(str | None),
+    "int": _checked(int),
+    "int | None": _checked(int | None),
+    "bool": _checked(bool),
+    "Mapping[str, Any]": _checked(Mapping),
+    "tuple[str, ...]": tuple,
+    "Premise": lambda value: _from_json(Premise, value),
+    "tuple[Premise, ...]": lambda values: tuple(_from_json(Premise, value) for value in values),
+    "tuple[GivenNode, ...]": lambda values: tuple(_from_json(GivenNode, value) for value in values),
 }
-
-
-_PLAIN_FIELDS: dict[type, list[tuple[str, Any]]] = {
-    record: [(f.name, _TYPES[str(f.type)]) for f in fields(record) if str(f.type) in _TYPES]
-    for record in (*_ACTS.values(), Premise, GivenNode)
-}
-
-
-def _typed(record: R) -> R:
-    """Return the record if its plain fields are of their types; a log from a file may hold anything."""
-    for name, kind in _PLAIN_FIELDS[type(record)]:
-        if not isinstance(getattr(record, name), kind):
-            raise TypeError(f"{name} is {getattr(record, name)!r}")
-    return record
+"""Readers of the fields of acts, by annotation."""
 
 
 def evidence_to_json(evidence: Evidence | None) -> dict[str, Any] | None:
-    """Return what the log keeps of evidence: what only proposals have is left out of the others.
+    """Return the JSON form of evidence; fields that only proposals have are left out of others.
 
     >>> shown = (Shown("k", 1, 0.5),)
-    >>> seen = Evidence(retriever="x", revision="x", corpus_version=1, query="q", shown=shown)
-    >>> told = evidence_to_json(seen)
-    >>> told["shown"], "proposal" in told
-    ([{'key': 'k', 'rank': 1, 'score': 0.5}], False)
+    >>> evidence = Evidence(retriever="x", revision="x", corpus_version=1, query="q", shown=shown)
+    >>> evidence_to_json(evidence)["shown"]
+    [{'key': 'k', 'rank': 1, 'score': 0.5}]
     """
     if evidence is None:
         return None
-    told = asdict(evidence)
+    payload = asdict(evidence)
     if evidence.proposal is None:
-        del told["proposal"]
-    told["shown"] = [
-        {name: value for name, value in candidate.items() if name != "retrieved" or value is not None}
-        for candidate in told["shown"]
-    ]
-    return told
+        del payload["proposal"]
+    payload["shown"] = list(payload["shown"])
+    for candidate in payload["shown"]:
+        if candidate["retrieved"] is None:
+            del candidate["retrieved"]
+    return payload
 
 
 def evidence_from_json(payload: Mapping[str, Any] | None) -> Evidence | None:

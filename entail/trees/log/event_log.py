@@ -27,9 +27,8 @@ from entail.trees.log.acts import (
     evidence_from_json,
     evidence_to_json,
 )
-from entail.trees.log.checks import check_create
 from entail.trees.log.replay import History, replay
-from entail.trees.log.tree import Tree
+from entail.trees.log.rules import check_create
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, vouched
 from entail.trees.store.database import Database
@@ -47,18 +46,13 @@ class TreeSummary:
     Attributes:
         id: Eight hexadecimal digits.
         corpus_id: Corpus of its premises, None for none.
-        hypothesis: Text of the root.
-        seq: Seq of the last event.
-        created_at: Time of creation, in UTC.
-        created_by: Author who created it.
-        changed_at: Time of the last event, in UTC.
-        changed_by: Author of the last event.
         authors: All authors, in order of their first act.
         premises: Number of leaves.
         steps: Number of nodes with premises.
         judgements: Number of judgements in force.
-        archived: Whether it is archived.
         example: Whether it is bundled or imported.
+
+    The remaining attributes are columns of the table `trees`.
     """
 
     id: str
@@ -79,7 +73,7 @@ class TreeSummary:
 
 def summarise(history: History) -> dict[str, Any]:
     """Return the columns of the table `trees` that follow from the log."""
-    tree: Tree = history.tree
+    tree = history.tree
     first, last = history.events[0], history.events[-1]
     return {
         "hypothesis": tree.root.text,
@@ -98,11 +92,8 @@ def summarise(history: History) -> dict[str, Any]:
 def read_events(connection: sa.Connection, tree_id: str, *, after: int = 0) -> list[Event]:
     """Return the events of a tree after a seq, in order, without their evidence."""
     table = schema.events
-    rows = (
-        sa.select(table.c.seq, table.c.author, table.c.at, table.c.act, table.c.payload, table.c.verified)
-        .where(table.c.tree_id == tree_id, table.c.seq > after)
-        .order_by(table.c.seq)
-    )
+    columns = [column for column in table.columns if column.name not in ("tree_id", "evidence")]
+    rows = sa.select(*columns).where(table.c.tree_id == tree_id, table.c.seq > after).order_by(table.c.seq)
     return [
         Event(seq=seq, author=author, at=at, act=act_from_json(kind, payload), verified=verified)
         for seq, author, at, kind, payload, verified in connection.execute(rows)
@@ -117,12 +108,7 @@ def insert_trees(
     corpus_id: str | None,
     example: bool = False,
 ) -> list[str]:
-    """Create trees in the caller's transaction and return their ids, in order.
-
-    Raises:
-        ActError: If one of them is invalid.
-        CorpusError: If there is no such corpus.
-    """
+    """Create trees in the caller's transaction and return their ids, in order; raises as `TreeLog.create`."""
     at = datetime.now(UTC)
     name = enter(connection, author)
     if (
@@ -135,9 +121,7 @@ def insert_trees(
     events: list[dict[str, Any]] = []
     for act in acts:
         check_create(act)
-        tree_id = secrets.token_hex(4)
-        while tree_id in taken:
-            tree_id = secrets.token_hex(4)
+        tree_id = next(id for id in iter(lambda: secrets.token_hex(4), "") if id not in taken)
         taken.add(tree_id)
         event = Event(seq=1, author=name, at=at, act=act, verified=vouched(author))
         trees.append(
@@ -164,7 +148,11 @@ def _row(tree_id: str, event: Event, evidence: Evidence | None = None) -> dict[s
 
 
 class TreeLog:
-    """Trees of a database; one object can be shared by all threads."""
+    """Trees of a database; one object can be shared by all threads.
+
+    Methods raise `UnknownTreeError` if there is no tree with the id, and `DatabaseError` if the database
+    cannot be read or written.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -186,7 +174,6 @@ class TreeLog:
         Raises:
             ActError: If the act or the author's name is invalid.
             CorpusError: If there is no such corpus.
-            DatabaseError: If the database cannot be written.
         """
         return self.create_all([act], author=author, corpus_id=corpus_id, example=example)[0]
 
@@ -198,12 +185,7 @@ class TreeLog:
             return insert_trees(connection, acts, author=author, corpus_id=corpus_id, example=example)
 
     def history(self, tree_id: str) -> History:
-        """Return a tree with its whole log; only new events are read from the database.
-
-        Raises:
-            UnknownTreeError: If there is no such tree.
-            DatabaseError: If the database cannot be read.
-        """
+        """Return a tree with its whole log; only new events are read from the database."""
         with self._database.reading() as connection:
             history = self._current(connection, tree_id)
         self._cache(tree_id, history)
@@ -217,8 +199,6 @@ class TreeLog:
         Raises:
             ConflictError: If a later event conflicts with the act; nothing is saved.
             ActError: If the act is invalid on the current tree.
-            UnknownTreeError: If there is no such tree.
-            DatabaseError: If the database cannot be written.
         """
         if act.kind in (Undo.kind, Redo.kind):
             raise ActError("use the methods undo and redo")
@@ -234,8 +214,6 @@ class TreeLog:
 
         Raises:
             UndoError: If there is none, or a later act depends on it.
-            UnknownTreeError: If there is no such tree.
-            DatabaseError: If the database cannot be written.
         """
         return self._append(tree_id, author, History.plan_undo)
 
@@ -244,11 +222,7 @@ class TreeLog:
         return self._append(tree_id, author, History.plan_redo)
 
     def evidence(self, tree_id: str, *, seqs: Collection[int] | None = None) -> Mapping[int, Evidence]:
-        """Return the evidence of the judgements, by seq; with `seqs`, of these acts only.
-
-        Raises:
-            UnknownTreeError: If there is no such tree.
-        """
+        """Return the evidence of the judgements, by seq; with `seqs`, of these acts only."""
         table = schema.events
         rows = (
             sa.select(table.c.seq, table.c.evidence)
@@ -259,23 +233,16 @@ class TreeLog:
             rows = rows.where(table.c.seq.in_(list(seqs)))
         with self._database.reading() as connection:
             self._tree_row(connection, tree_id)
-            found = {seq: evidence_from_json(payload) for seq, payload in connection.execute(rows)}
-        return {seq: evidence for seq, evidence in found.items() if evidence is not None}
+            found = [(seq, evidence_from_json(payload)) for seq, payload in connection.execute(rows)]
+        return {seq: evidence for seq, evidence in found if evidence is not None}
 
     def summary(self, tree_id: str) -> TreeSummary:
-        """Return the summary of a tree.
-
-        Raises:
-            UnknownTreeError: If there is no such tree.
-        """
+        """Return the summary of a tree."""
         with self._database.reading() as connection:
             return _summary(self._tree_row(connection, tree_id))
 
     def trees(self, *, corpus_id: str | None = None, archived: bool = False) -> list[TreeSummary]:
-        """Return the trees of one corpus or of all, the last changed first.
-
-        With `archived`, only archived ones.
-        """
+        """Return the trees of one corpus or of all, the last changed first; or only the archived ones."""
         table = schema.trees
         query = sa.select(table).where(
             table.c.archived_at.is_not(None) if archived else table.c.archived_at.is_(None)
@@ -287,11 +254,7 @@ class TreeLog:
             return [_summary(row) for row in connection.execute(query)]
 
     def archive(self, tree_id: str, *, author: str, archived: bool = True) -> None:
-        """Archive or restore a tree; its log is unchanged.
-
-        Raises:
-            UnknownTreeError: If there is no such tree.
-        """
+        """Archive or restore a tree; its log is unchanged."""
         with self._database.writing() as connection:
             self._tree_row(connection, tree_id)
             connection.execute(
@@ -342,12 +305,8 @@ class TreeLog:
 
     def _cache(self, tree_id: str, history: History) -> None:
         with self._lock:
-            known = self._histories.get(tree_id)
-            if (
-                known is None
-                or known.seq <= history.seq
-                or not _same(known.event(history.seq), history.events[-1])
-            ):
+            known = self._histories.get(tree_id, history)
+            if known.seq <= history.seq or not _same(known.event(history.seq), history.events[-1]):
                 self._histories[tree_id] = history
             self._histories.move_to_end(tree_id)
             while len(self._histories) > CACHED_HISTORIES:
@@ -356,11 +315,9 @@ class TreeLog:
     @staticmethod
     def _tree_row(connection: sa.Connection, tree_id: str, *, lock: bool = False) -> sa.Row[Any]:
         query = sa.select(schema.trees).where(schema.trees.c.id == tree_id)
-        row = (
-            connection.execute(query.with_for_update() if lock else query).first()
-            if _TREE_ID.fullmatch(tree_id)
-            else None
-        )
+        if lock:
+            query = query.with_for_update()
+        row = connection.execute(query).first() if _TREE_ID.fullmatch(tree_id) else None
         if row is None:
             raise UnknownTreeError(f"there is no tree {tree_id!r}; it may be in another database")
         return row

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 from entail.errors import ActError, ConflictError, TreeError, UndoError
 from entail.trees.log.acts import Accept, Act, Conclude, Create, Event, Redo, Undo, Write
-from entail.trees.log.checks import check
-from entail.trees.log.footprint import Footprint, footprint
+from entail.trees.log.rules import Footprint, check, footprint
 from entail.trees.log.tree import ROOT, Tree, TreeBuilder
 from entail.trees.log.wording import describe
 
@@ -47,7 +46,7 @@ class History:
     def extend(self, events: Sequence[Event]) -> History:
         """Return the history with these events after it.
 
-        Acts are applied on top; an undo or redo replays the log, for order matters.
+        Acts are applied on top. An undo or redo replays the log, since order matters.
 
         Raises:
             TreeError: If the events do not continue the log's seqs.
@@ -61,12 +60,8 @@ class History:
 
     def undoable(self, author: str) -> Event | None:
         """Return the author's last act that is in force, None without one; a tree's creation stays."""
-        own = (
-            e
-            for e in reversed(self.events)
-            if e.author == author and not isinstance(e.act, Undo | Redo | Create)
-        )
-        return next((e for e in own if e.seq not in self.out_of_force), None)
+        own = (e for e in reversed(self.events) if e.author == author and e.seq in self.footprints)
+        return next((e for e in own if not isinstance(e.act, Create)), None)
 
     def redoable(self, author: str) -> Event | None:
         """Return the act that the author undid last, None if they acted since or have redone it."""
@@ -99,7 +94,7 @@ class History:
                     f"({self.describe(later, with_author=True)})"
                 )
         undo = Undo(seq=target.seq)
-        self._rehearse(undo, author, target, "undo")
+        self._rehearse(undo, author, target)
         return undo
 
     def plan_redo(self, author: str) -> Redo:
@@ -120,7 +115,7 @@ class History:
                     f"({self.describe(later, with_author=True)})"
                 )
         redo = Redo(seq=target.seq)
-        self._rehearse(redo, author, target, "redo")
+        self._rehearse(redo, author, target)
         return redo
 
     def check_current(self, act: Act, *, base: int) -> None:
@@ -152,10 +147,8 @@ class History:
     def _refuse_if(self, touched: Sequence[Event], *, cause: ActError | None = None) -> None:
         if touched:
             lines = tuple(self.describe(event, with_author=True) for event in touched)
-            raise ConflictError(
-                "not saved: " + "; ".join(lines) + (f" ({cause})" if cause else ""),
-                changes=lines,
-            ) from cause
+            reason = f" ({cause})" if cause else ""
+            raise ConflictError(f"not saved: {'; '.join(lines)}{reason}", changes=lines) from cause
 
     def _spoilers(self, act: Act, seen: History) -> list[Event]:
         """Return the event that made an act invalid; none if it never was valid."""
@@ -171,11 +164,7 @@ class History:
     def describe(self, event: Event, *, with_author: bool = False) -> str:
         """Return a description of an event."""
         act = event.act
-        words = (
-            describe(self.event(act.seq).act, self.texts)
-            if isinstance(act, Undo | Redo)
-            else describe(act, self.texts)
-        )
+        words = describe(self.event(act.seq).act if isinstance(act, Undo | Redo) else act, self.texts)
         if isinstance(act, Undo | Redo):
             words = f"{'undid' if isinstance(act, Undo) else 'redid'}: {words}"
         return f"{event.author} {words} at {event.at:%H:%M:%S} UTC" if with_author else words
@@ -200,24 +189,25 @@ class History:
         """Return the footprint of an act in force just before the event `seq`."""
         return replay(self.events[: seq - 1]).footprints[target]
 
-    def _rehearse(self, act: Undo | Redo, author: str, target: Event, verb: str) -> None:
+    def _rehearse(self, act: Undo | Redo, author: str, target: Event) -> None:
         event = Event(seq=self.seq + 1, author=author, at=target.at, act=act)
         try:
             replay((*self.events, event), strict_from=target.seq)
         except ActError as error:
+            done = self.describe(target)
             raise UndoError(
-                f"cannot {verb}: you {self.describe(target)}, and a later act would become invalid ({error})"
+                f"cannot {act.kind}: you {done}, and a later act would become invalid ({error})"
             ) from error
 
 
 def replay(events: Sequence[Event], *, strict_from: int | None = None) -> History:
-    """Return what a log adds up to.
+    """Return the history of a log.
 
-    With `strict_from`, every act in force from that seq on is checked against the tree it meets.
+    With `strict_from`, every act in force from that seq on is checked on the tree before it.
 
     Raises:
         TreeError: If the log is empty, does not begin with `create`, or its seqs are not 1, 2, 3 ...
-        ActError: If an act does not fit the tree it meets.
+        ActError: If an act does not fit the tree before it.
     """
     if not events or not isinstance(events[0].act, Create):
         raise TreeError("a log starts with the act that creates the tree")
@@ -227,21 +217,16 @@ def replay(events: Sequence[Event], *, strict_from: int | None = None) -> Histor
 
 
 def _out_of_force(events: Sequence[Event]) -> frozenset[int]:
-    """Return the seqs of the acts that are undone after these events.
-
-    Raises:
-        TreeError: If an undo or redo is not of an earlier act of its author that it can turn.
-    """
+    """Return the seqs of the acts that are undone after these events; raise `TreeError` on a damaged log."""
     out: set[int] = set()
     for event in events:
         act = event.act
         if not isinstance(act, Undo | Redo):
             continue
-        target = events[act.seq - 1] if 1 < act.seq < event.seq else None
+        target = events[act.seq - 1] if 1 < act.seq < event.seq else event  # an undo itself cannot be undone
         undone = act.seq in out
         if (
-            target is None
-            or isinstance(target.act, Undo | Redo)
+            isinstance(target.act, Undo | Redo)
             or target.author != event.author
             or undone == isinstance(act, Undo)
         ):
@@ -268,7 +253,7 @@ def _apply_all(history: History, events: Sequence[Event], *, strict_from: int | 
         act = event.act
         if isinstance(act, Undo | Redo):
             continue
-        texts.update(_said(act, event.seq))
+        texts.update(_new_texts(act, event.seq))
         if event.seq in history.out_of_force:
             continue
         before = builder.peek()
@@ -288,8 +273,8 @@ def _apply_all(history: History, events: Sequence[Event], *, strict_from: int | 
     )
 
 
-def _said(act: Act, seq: int) -> dict[str, str]:
-    """Return the sentences that an act puts into nodes, by node id."""
+def _new_texts(act: Act, seq: int) -> dict[str, str]:
+    """Return node id -> sentence of the nodes that an act makes."""
     match act:
         case Create(hypothesis=hypothesis, nodes=nodes):
             return {ROOT: hypothesis, **{f"{ROOT}.{i + 1}": given.text for i, given in enumerate(nodes)}}

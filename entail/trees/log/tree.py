@@ -11,19 +11,7 @@ from typing import Any, Literal
 from entail.data.records import Premise
 from entail.data.text import fold
 from entail.errors import ActError
-from entail.trees.log.acts import (
-    Accept,
-    Act,
-    Conclude,
-    Create,
-    Edit,
-    Finish,
-    Move,
-    Reject,
-    Remove,
-    Reorder,
-    Write,
-)
+from entail.trees.log import acts
 
 ROOT = "n1"
 """Id of the hypothesis, which the first act makes."""
@@ -72,15 +60,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Judgement of an author on a premise for a node.
-
-    Attributes:
-        premise: Judged premise.
-        accepted: True if accepted, False if rejected.
-        author: Author.
-        seq: Seq of the act.
-        query: Text of the node at that time.
-    """
+    """Judgement of an author on a premise; `query` is the text of the node at that time."""
 
     premise: Premise
     accepted: bool
@@ -113,11 +93,7 @@ class Tree:
         return self.nodes[ROOT]
 
     def node(self, node_id: str) -> Node:
-        """Return a node.
-
-        Raises:
-            ActError: If the tree has no such node.
-        """
+        """Return a node; raise `ActError` if the tree has no such node."""
         if node_id not in self.nodes:
             raise ActError(f"the tree has no node {node_id}; it may have been removed")
         return self.nodes[node_id]
@@ -153,13 +129,13 @@ class Tree:
         return MappingProxyType(texts)
 
     def judged_on(self, nodes: Collection[Node]) -> list[tuple[str, str]]:
-        """Return the keys of the judgements for these nodes."""
+        """Return the keys of the judgements on premises of these nodes."""
         ids = {node.id for node in nodes}
         return [place for place in self.judgements if place[0] in ids]
 
     def accepted_by(self, nodes: Collection[Node]) -> list[tuple[str, str]]:
         """Return the keys of the acceptances that made these nodes, wherever they are now."""
-        seqs = {node.seq for node in nodes if node.origin == Accept.kind}
+        seqs = {node.seq for node in nodes if node.origin == acts.Accept.kind}
         return [place for place, j in self.judgements.items() if j.accepted and j.seq in seqs]
 
     def rejected(self, node_id: str) -> tuple[Premise, ...]:
@@ -174,11 +150,11 @@ class TreeBuilder:
     `apply` expects acts that `checks.check` accepts on the same state.
     """
 
-    def __init__(self, tree: Tree | None = None) -> None:
-        self._nodes: dict[str, Node] = dict(tree.nodes) if tree else {}
-        self._judgements = dict(tree.judgements) if tree else {}
-        self._finished = dict(tree.finished) if tree else {}
-        self._source: Mapping[str, Any] = tree.source if tree else {}
+    def __init__(self, tree: Tree) -> None:
+        self._nodes = dict(tree.nodes)
+        self._judgements = dict(tree.judgements)
+        self._finished = dict(tree.finished)
+        self._source = tree.source
 
     def freeze(self, *, seq: int) -> Tree:
         """Return the current tree, with `seq` as its last event."""
@@ -194,25 +170,25 @@ class TreeBuilder:
         """Return a view of the tree, which changes with the next `apply`."""
         return Tree(self._nodes, self._judgements, self._finished, self._source)
 
-    def apply(self, act: Act, *, seq: int, author: str) -> None:
+    def apply(self, act: acts.Act, *, seq: int, author: str) -> None:
         """Change the tree by one act; new nodes get their id from `seq`."""
         new_id = f"n{seq}"
         match act:
-            case Create():
+            case acts.Create():
                 self._create(act, seq, author)
-            case Accept(node=node, premise=premise):
+            case acts.Accept(node=node, premise=premise):
                 self._attach(Node(new_id, premise.text, node, (), act.kind, author, seq, key=premise.key))
                 self._judge(node, premise, True, author, seq)
-            case Reject(node=node, premise=premise):
+            case acts.Reject(node=node, premise=premise):
                 self._judge(node, premise, False, author, seq)
-            case Finish(node=node, premises=premises):
+            case acts.Finish(node=node, premises=premises):
                 for premise in premises:
                     if (node, premise.key) not in self._judgements:
                         self._judge(node, premise, False, author, seq)
                 self._finished[node] = seq
-            case Write(node=node, text=text):
+            case acts.Write(node=node, text=text):
                 self._attach(Node(new_id, text, node, (), act.kind, author, seq))
-            case Conclude(node=node, premises=premises, text=text):
+            case acts.Conclude(node=node, premises=premises, text=text):
                 children = self._nodes[node].children
                 chosen = tuple(child for child in children if child in premises)
                 self._nodes[new_id] = Node(new_id, text, node, chosen, act.kind, author, seq)
@@ -222,39 +198,28 @@ class TreeBuilder:
                     node,
                     [new_id if c == chosen[0] else c for c in children if c == chosen[0] or c not in chosen],
                 )
-            case Edit(node=node, text=text):
+            case acts.Edit(node=node, text=text):
                 key = self._nodes[node].key if fold(text) == fold(self._nodes[node].text) else None
                 self._nodes[node] = replace(self._nodes[node], text=text, key=key)
-            case Remove(node=node, keep_premises=keep):
+            case acts.Remove(node=node, keep_premises=keep):
                 self._remove(node, keep=keep)
-            case Reorder(node=node, order=order):
+            case acts.Reorder(node=node, order=order):
                 self._replace_children(node, list(order))
-            case Move(node=node, parent=parent):
+            case acts.Move(node=node, parent=parent):
                 old = self._nodes[node].parent
                 if old is not None:
                     self._replace_children(old, [c for c in self._nodes[old].children if c != node])
                 self._attach(replace(self._nodes[node], parent=parent))
                 self._withdraw_rejection(parent, node)
 
-    def _create(self, act: Create, seq: int, author: str) -> None:
+    def _create(self, act: acts.Create, seq: int, author: str) -> None:
         self._source = act.source
         self._nodes[ROOT] = Node(ROOT, act.hypothesis, None, (), act.kind, author, seq)
-        for i, given in enumerate(act.nodes):
-            parent = (
-                None if given.parent is None else ROOT if given.parent < 0 else f"{ROOT}.{given.parent + 1}"
-            )
+        ids = [ROOT, *(f"{ROOT}.{i}" for i in range(1, len(act.nodes) + 1))]
+        for new_id, given in zip(ids[1:], act.nodes, strict=True):
+            parent = None if given.parent is None else ids[given.parent + 1]
             self._attach(
-                Node(
-                    f"{ROOT}.{i + 1}",
-                    given.text,
-                    parent,
-                    (),
-                    act.kind,
-                    author,
-                    seq,
-                    key=given.key,
-                    label=given.label,
-                )
+                Node(new_id, given.text, parent, (), act.kind, author, seq, key=given.key, label=given.label)
             )
 
     def _attach(self, node: Node) -> None:

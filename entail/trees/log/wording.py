@@ -4,34 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from entail.trees.log.acts import (
-    Accept,
-    AnyAct,
-    Conclude,
-    Create,
-    Edit,
-    Finish,
-    Move,
-    Redo,
-    Reject,
-    Remove,
-    Reorder,
-    Undo,
-    Write,
-)
+from entail.trees.log import acts
 
 LONGEST = 60
 """Most characters of a quoted sentence."""
 
 
-def describe(act: AnyAct, texts: Mapping[str, str]) -> str:
+def describe(act: acts.AnyAct, texts: Mapping[str, str]) -> str:
     """Return a description of an act in the past tense, without its author.
 
-    Args:
-        act: The act.
-        texts: Node id -> sentence, where known.
-
-    >>> describe(Edit(node="n1", text="ice melts"), {"n1": "ice can melt"})
+    >>> describe(acts.Edit(node="n1", text="ice melts"), {"n1": "ice can melt"})
     'reworded “ice can melt” as “ice melts”'
     """
 
@@ -39,30 +21,30 @@ def describe(act: AnyAct, texts: Mapping[str, str]) -> str:
         return quote(texts[node_id]) if node_id in texts else node_id
 
     match act:
-        case Create(hypothesis=hypothesis):
+        case acts.Create(hypothesis=hypothesis):
             return f"started the tree {quote(hypothesis)}"
-        case Accept(node=parent, premise=premise):
+        case acts.Accept(node=parent, premise=premise):
             return f"accepted {quote(premise.text)} for {node(parent)}"
-        case Reject(node=parent, premise=premise):
+        case acts.Reject(node=parent, premise=premise):
             return f"rejected {quote(premise.text)} for {node(parent)}"
-        case Finish(node=parent, premises=premises):
+        case acts.Finish(node=parent, premises=premises):
             count = "no candidate" if not premises else count_of(len(premises), "candidate")
             return f"finished {node(parent)}, {count} rejected"
-        case Write(node=parent, text=text):
+        case acts.Write(node=parent, text=text):
             return f"wrote {quote(text)} below {node(parent)}"
-        case Conclude(premises=premises, text=text):
+        case acts.Conclude(premises=premises, text=text):
             return f"concluded {quote(text)} from {count_of(len(premises), 'premise')}"
-        case Edit(node=edited, text=text):
+        case acts.Edit(node=edited, text=text):
             return f"reworded {node(edited)} as {quote(text)}"
-        case Remove(node=removed, keep_premises=keep):
+        case acts.Remove(node=removed, keep_premises=keep):
             return f"removed {node(removed)}" + (", its premises kept" if keep else "")
-        case Reorder(node=parent):
+        case acts.Reorder(node=parent):
             return f"reordered premises of {node(parent)}"
-        case Move(node=moved, parent=parent):
+        case acts.Move(node=moved, parent=parent):
             return f"moved {node(moved)} below {node(parent)}"
-        case Undo(seq=seq):
+        case acts.Undo(seq=seq):
             return f"undid act {seq}"
-        case Redo(seq=seq):
+        case acts.Redo(seq=seq):
             return f"redid act {seq}"
 
 

@@ -33,15 +33,8 @@ KEYS: tuple[tuple[str, str], ...] = (
 )
 """Keys and their effect, as the dialog shows them."""
 
-LISTENED: tuple[str, ...] = (
-    *"1234567890",
-    *(f"shift+{digit}" for digit in "1234567890"),
-    *"nfpurwcemxsvld[]?",
-    "up",
-    "down",
-    "left",
-    "right",
-)
+_DIGITS, _ARROWS = "1234567890", ("up", "down", "left", "right")
+LISTENED = (*_DIGITS, *(f"shift+{digit}" for digit in _DIGITS), *"nfpurwcemxsvld[]?", *_ARROWS)
 """Keys that the screen listens to."""
 
 
@@ -61,17 +54,6 @@ class Command:
     step: int = 0
 
 
-_DIALOGS = {
-    "w": "write",
-    "c": "conclude",
-    "e": "edit",
-    "m": "move",
-    "x": "remove",
-    "s": "search",
-    "?": "keys",
-}
-
-
 def command_for(
     key: str,
     *,
@@ -87,12 +69,17 @@ def command_for(
         if at >= len(shown):
             return None
         return Command("reject" if key.startswith("shift+") else "accept", shown[at].premise.key)
-    if key in _DIALOGS:
-        return Command("dialog", _DIALOGS[key])
-    if key in ("up", "down", "left", "right"):
+    if key in _ARROWS:
         node = neighbour(tree, selected, key, collapsed=collapsed)
         return Command("select", node) if node != selected else None
-    simple = {
+    return {
+        "w": Command("dialog", "write"),
+        "c": Command("dialog", "conclude"),
+        "e": Command("dialog", "edit"),
+        "m": Command("dialog", "move"),
+        "x": Command("dialog", "remove"),
+        "s": Command("dialog", "search"),
+        "?": Command("dialog", "keys"),
         "u": Command("undo"),
         "r": Command("redo"),
         "f": Command("finish"),
@@ -103,8 +90,7 @@ def command_for(
         "d": Command("draft"),
         "[": Command("reorder", selected, -1),
         "]": Command("reorder", selected, 1),
-    }
-    return simple.get(key)
+    }.get(key)
 
 
 def neighbour(tree: Tree, selected: str, key: str, *, collapsed: Collection[str] = frozenset()) -> str:
@@ -126,9 +112,7 @@ def neighbour(tree: Tree, selected: str, key: str, *, collapsed: Collection[str]
 def moved(tree: Tree, node_id: str, step: int) -> tuple[str, ...] | None:
     """Return the siblings with this node moved by one position; None at the edge."""
     parent = tree.node(node_id).parent
-    if parent is None:
-        return None
-    order = list(tree.node(parent).children)
+    order = list(tree.nodes[parent].children) if parent is not None else [node_id]
     at = order.index(node_id)
     if not 0 <= at + step < len(order):
         return None

@@ -6,7 +6,8 @@ import inspect
 import re
 import unicodedata
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from entail.errors import CorpusError, TrainingError
 from entail.index.factory import LEXICAL
 from entail.progress import ProgressCallback
 from entail.training.method import Source
-from entail.trees.log.event_log import TreeLog
+from entail.trees.log.event_log import TreeLog, TreeSummary
 from entail.trees.log.tree import ROOT, Tree
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
@@ -43,10 +44,7 @@ def read_decisions(name: str) -> tuple[Corpus, Judgements]:
 def read_source(source: Source, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> Any:  # noqa: ANN401 - the method's own
     """Return the data of a training's source; decisions come from the database.
 
-    Args:
-        source: Source of any method.
-        keep: Folder of the job, see `entail.training.method.Source`.
-        progress: Progress of the reading, where the source's `read` takes it.
+    `keep` is the folder of the job, see `entail.training.method.Source`.
 
     Raises:
         EntailError: If a file or the database cannot be read.
@@ -57,23 +55,19 @@ def read_source(source: Source, *, keep: Path | None = None, progress: ProgressC
 
 
 def judgements_of(log: TreeLog, *, corpus_id: str | None = None) -> Judgements:
-    """Return the judgements of all own trees, archived ones included; example trees are left out.
+    """Return the judgements of all own trees, over one corpus or all; archived trees count, examples do not.
 
     All texts below a node count as accepted: premises, own statements and conclusions. Rejections are single
     ones and those of `finish`. Unseen candidates count as neither, nor do pairs that are judged both ways.
-
-    Args:
-        log: Log of the trees.
-        corpus_id: Corpus of the trees; all by default.
     """
-    trees = [
-        log.history(summary.id).tree
-        for archived in (False, True)
-        for summary in log.trees(corpus_id=corpus_id, archived=archived)
-        if not summary.example
-    ]
+    trees = [log.history(summary.id).tree for summary in _own_trees(log, corpus_id)]
     pairs = (pair for tree in trees for pair in pairs_of(tree))
     return Judgements.of_pairs(pairs, roots=(tree.nodes[ROOT].text for tree in trees))
+
+
+def _own_trees(log: TreeLog, corpus_id: str | None) -> list[TreeSummary]:
+    summaries = [s for archived in (False, True) for s in log.trees(corpus_id=corpus_id, archived=archived)]
+    return [summary for summary in summaries if not summary.example]
 
 
 def pairs_of(tree: Tree) -> Iterator[JudgedPair]:
@@ -94,10 +88,7 @@ _LONGEST_SLUG = 40
 class Decided:
     """Counts of decisions for training.
 
-    Attributes:
-        accepted: Accepted premises.
-        rejected: Rejected premises of nodes that have accepted ones.
-        nodes: Nodes with accepted premises.
+    Rejected premises count only for nodes that have accepted ones.
     """
 
     accepted: int = 0
@@ -105,18 +96,12 @@ class Decided:
     nodes: int = 0
 
     def __add__(self, other: Decided) -> Decided:
-        """Add the counts."""
-        return Decided(
-            self.accepted + other.accepted, self.rejected + other.rejected, self.nodes + other.nodes
-        )
+        return Decided(*(sum(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
 
     def missing(self, enough: Decided) -> Decided:
         """Return the missing counts, 0 where there are enough."""
-        return Decided(
-            max(0, enough.accepted - self.accepted),
-            max(0, enough.rejected - self.rejected),
-            max(0, enough.nodes - self.nodes),
-        )
+        counts = zip(astuple(self), astuple(enough), strict=True)
+        return Decided(*(max(0, least - count) for count, least in counts))
 
 
 ENOUGH = Decided(accepted=10, rejected=10, nodes=3)
@@ -125,14 +110,15 @@ ENOUGH = Decided(accepted=10, rejected=10, nodes=3)
 
 def decided(tree: Tree) -> Decided:
     """Count the decisions of a tree; pairs judged both ways do not count."""
-    return _counted(Judgements.of_pairs(pairs_of(tree)))
+    return _count(Judgements.of_pairs(pairs_of(tree)))
 
 
-def _counted(said: Judgements) -> Decided:
+def _count(judgements: Judgements) -> Decided:
+    accepted, rejected = judgements.accepted, judgements.rejected
     return Decided(
-        accepted=sum(map(len, said.accepted.values())),
-        rejected=sum(len(premises) for query, premises in said.rejected.items() if query in said.accepted),
-        nodes=len(said.accepted),
+        accepted=sum(map(len, accepted.values())),
+        rejected=sum(len(premises) for query, premises in rejected.items() if query in accepted),
+        nodes=len(accepted),
     )
 
 
@@ -145,8 +131,7 @@ class Lesson:
         judgements: Judgements of their authors.
         pairs: Pairs to train on.
         outside: Judged texts that are not in the corpus, which are trained on, too: conclusions, own
-            statements,
-            retired premises.
+            statements, retired premises.
     """
 
     trees: int
@@ -157,7 +142,7 @@ class Lesson:
     @property
     def decided(self) -> Decided:
         """Counts of the decisions, each pair once over all trees."""
-        return _counted(self.judgements)
+        return _count(self.judgements)
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -172,14 +157,13 @@ class Lesson:
 
     def rows(self) -> Iterator[tuple[str, str, str, bool]]:
         """Yield sentence, premise, use of the pair, and whether the premise is in the corpus."""
-        outside, said = frozenset(self.outside), self.judgements
-        for pair in said.pairs():
-            if pair.accepted:
-                what = "explains it"
-            else:
-                what = "does not" if pair.query in said.accepted else "left out: nothing is accepted for it"
-            yield pair.query, pair.premise, what, pair.premise not in outside
-        for query, premise in said.contradictions:
+        outside = frozenset(self.outside)
+        for pair in self.judgements.pairs():
+            used = pair.query in self.judgements.accepted
+            rejected = "does not" if used else "left out: nothing is accepted for it"
+            use = "explains it" if pair.accepted else rejected
+            yield pair.query, pair.premise, use, pair.premise not in outside
+        for query, premise in self.judgements.contradictions:
             yield query, premise, "left out: judged both ways", premise not in outside
 
 
@@ -189,14 +173,12 @@ def lesson_of(log: TreeLog, corpus: Corpus, *, corpus_id: str) -> Lesson:
     Raises:
         TrainingError: If nothing is accepted.
     """
-    said = judgements_of(log, corpus_id=corpus_id)
-    summaries = [s for archived in (False, True) for s in log.trees(corpus_id=corpus_id, archived=archived)]
-    trees = sum(bool(s.steps or s.judgements) for s in summaries if not s.example)
-    judged = dict.fromkeys(fold(pair.premise) for pair in said.pairs())
+    judgements = judgements_of(log, corpus_id=corpus_id)
+    judged = dict.fromkeys(fold(pair.premise) for pair in judgements.pairs())
     return Lesson(
-        trees=trees,
-        judgements=said,
-        pairs=judged_pairs(training_corpus(corpus, judgements=said), said),
+        trees=sum(bool(tree.steps or tree.judgements) for tree in _own_trees(log, corpus_id)),
+        judgements=judgements,
+        pairs=judged_pairs(training_corpus(corpus, judgements=judgements), judgements),
         outside=tuple(text for text in judged if corpus.position(text) is None),
     )
 
@@ -210,10 +192,7 @@ def name_for(corpus_name: str, taken: Collection[str]) -> str:
     plain = unicodedata.normalize("NFKD", corpus_name).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain)[:_LONGEST_SLUG].strip("-") or "corpus"
     used = {name.lower() for name in taken}
-    number = 1
-    while f"team-{slug}-{number}" in used:
-        number += 1
-    return f"team-{slug}-{number}"
+    return next(name for n in count(1) if (name := f"team-{slug}-{n}") not in used)
 
 
 def check_name(name: str, taken: Collection[str]) -> None:

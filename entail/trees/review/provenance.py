@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from entail.trees.log.acts import Accept, AnyAct, Evidence, Finish, Reject, Shown
-from entail.trees.log.wording import quote
+from entail.trees.log.acts import Accept, AnyAct, Evidence, Finish, Reject
+from entail.trees.log.wording import count_of, quote
 
 
 def ordinal(number: int) -> str:
@@ -53,28 +53,17 @@ def ranked(
     shown = next((shown for shown in evidence.shown if shown.key == key), None)
     if shown is None:
         return f"not among the top {len(evidence.shown):,} of {who}"
-    return f"{_verb(evidence)} {ordinal(shown.rank)}{_how(evidence)} by {who}{_after(evidence, shown)}"
+    retrieved = "" if shown.retrieved is None else f" (retrieved {ordinal(shown.retrieved)})"
+    return _rank_in_words(evidence, ordinal(shown.rank), who) + retrieved
 
 
-def _verb(evidence: Evidence) -> str:
-    return "ranked" if evidence.proposal is None else "proposed"
-
-
-def _how(evidence: Evidence) -> str:
-    if evidence.proposal is None:
-        return ""
-    return " in a chain" if evidence.proposal.means == "draft" else " to come next"
-
-
-def _after(evidence: Evidence, shown: Shown | None = None) -> str:
-    """Return the basis of a proposal, and its rank by retrieval alone."""
-    if evidence.proposal is None:
-        return ""
-    count = len(evidence.proposal.after)
-    after = "before any premise" if not count else f"after {count} premise{'s' if count > 1 else ''}"
-    if shown is None or shown.retrieved is None:
-        return f", {after}"
-    return f", {after} (retrieved {ordinal(shown.retrieved)})"
+def _rank_in_words(evidence: Evidence, ranks: str, who: str) -> str:
+    proposal = evidence.proposal
+    if proposal is None:
+        return f"ranked {ranks} by {who}"
+    means = "in a chain" if proposal.means == "draft" else "to come next"
+    after = f"after {count_of(len(proposal.after), 'premise')}" if proposal.after else "before any premise"
+    return f"proposed {ranks} {means} by {who}, {after}"
 
 
 def grounds(
@@ -99,5 +88,4 @@ def _finished(
     who = retriever_in_words(evidence, here, called=called)
     if not ranks:
         return f"before a list of {who}"
-    places = ordinal(ranks[0]) + (f" to {ordinal(ranks[-1])}" if len(ranks) > 1 else "")
-    return f"{_verb(evidence)} {places}{_how(evidence)} by {who}{_after(evidence)}"
+    return _rank_in_words(evidence, " to ".join(map(ordinal, dict.fromkeys((ranks[0], ranks[-1])))), who)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +28,17 @@ from entail.errors import DamagedDatabaseError, DatabaseError, DataError, Format
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings, refuse_in_demo
 from entail.trees.store import schema
-from entail.trees.store.archive import Archive, open_archive, write_archive
-from entail.trees.store.database import Database, migrate, open_database, sqlite_file
+from entail.trees.store.archive import Archive, open_archive, read_chunks, write_archive
+from entail.trees.store.database import Database, open_database, sqlite_file
 from entail.trees.store.health import corpus_problems, tree_problems
+from entail.trees.store.migrations import migrate
 
 _BATCH = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """Written backup.
-
-    Attributes:
-        file: Its file.
-        size: Bytes.
-        rows: Table -> rows.
-        models: Number of model files.
-    """
+    """Written backup: its file, its bytes, the rows of each table and the number of model files."""
 
     file: Path
     size: int
@@ -76,14 +70,8 @@ def backup(
 
     The copy is consistent while others work.
 
-    Args:
-        file: Target file.
-        url: URL of the database; default: the settings'.
-        overwrite: Whether to replace an existing file.
-        progress: Receives the number of rows written.
-
     Raises:
-        DataError: If the file exists or cannot be written.
+        DataError: If the file exists and `overwrite` is not set, or it cannot be written.
         DatabaseError: If the database cannot be read.
     """
     path = sqlite_file(url)
@@ -99,18 +87,11 @@ def backup(
 def restore(
     file: Path, *, url: str | None = None, replace: bool = False, progress: ProgressCallback | None = None
 ) -> Restored:
-    """Restore a backup into an empty database and the data folder, atomically.
+    """Restore a backup of this version or an older one into an empty installation, atomically.
 
     The models go to a staging folder, the database is filled in one transaction, and the folders are swapped
-    just before its commit. If a step fails, both are unchanged.
-
-    `replace` allows existing data. It is backed up first, and a damaged database file is renamed.
-
-    Args:
-        file: Backup of this version or an older one.
-        url: URL of the database; default: the settings'.
-        replace: Whether to replace existing data.
-        progress: Receives the number of rows read.
+    just before its commit. If a step fails, both are unchanged. With `replace`, existing data is backed up
+    first, and a damaged database file is renamed.
 
     Raises:
         FormatError: If the file is no backup, truncated, altered or of a newer version.
@@ -129,14 +110,14 @@ def restore(
             damaged = _move_aside(url)
             database = open_database(url)
         try:
-            if _filled(database) or _has_files(models):
+            if _is_filled(database) or any(path.is_file() for path in models.rglob("*")):
                 if not replace:
                     raise DatabaseError(
                         f"nothing was restored, for {database.url} or {models} is not empty; say --replace "
                         "to have it replaced (a backup of it is written first)"
                     )
                 try:
-                    before = _keep(database)
+                    before = _back_up_before(database)
                 except DamagedDatabaseError:
                     database.close()
                     damaged = _move_aside(url)
@@ -165,7 +146,7 @@ def _write(
             for table in tables:
                 yield f"tables/{table.name}.jsonl", _lines(connection, table, meter)
             for path in files:
-                yield f"models/{path.relative_to(models).as_posix()}", _pieces(path)
+                yield f"models/{path.relative_to(models).as_posix()}", read_chunks(path.open("rb"))
 
         written = write_archive(file, parts(), revision=schema.REVISION, overwrite=overwrite)
     rows = {table.name: written[f"tables/{table.name}.jsonl"].lines for table in tables}
@@ -180,13 +161,7 @@ def _lines(connection: sa.Connection, table: sa.Table, meter: Meter) -> Iterator
         meter.add(len(batch))
 
 
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as stream:
-        while piece := stream.read(2**20):
-            yield piece
-
-
-def _filled(database: Database) -> bool:
+def _is_filled(database: Database) -> bool:
     with database.reading() as connection:
         return any(
             connection.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first()
@@ -194,19 +169,15 @@ def _filled(database: Database) -> bool:
         )
 
 
-def _has_files(folder: Path) -> bool:
-    return any(path.is_file() for path in folder.rglob("*"))
-
-
 def _models_dir() -> Path:
     return load_settings().data_dir / "models"
 
 
 def _stamp() -> str:
-    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S%fZ}"
 
 
-def _keep(database: Database) -> Path:
+def _back_up_before(database: Database) -> Path:
     folder = database.file.parent if database.file else load_settings().data_dir
     return _write(database, folder / f"before-restore-{_stamp()}.zip").file
 
@@ -236,8 +207,8 @@ def _staged_models(archive: Archive, models: Path) -> Iterator[Path | None]:
             for name in names:
                 path = staged / name.removeprefix("models/")
                 path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("wb") as stream, closing(archive.content(name)) as pieces:
-                    stream.writelines(pieces)
+                with path.open("wb") as stream, closing(archive.content(name)) as chunks:
+                    stream.writelines(chunks)
         except OSError as error:
             raise DataError(
                 f"nothing was restored: the models cannot be written beside {models} ({error.strerror}); "
@@ -306,13 +277,12 @@ def _fill(
         for column in (column for table in tables.tables.values() for column in table.columns):
             if isinstance(column.type, sa.JSON):
                 column.type = sa.JSON(none_as_null=True)
-        names = [table.name for table in tables.sorted_tables if table.name != "alembic_version"]
-        parts = {f"tables/{name}.jsonl": tables.tables[name] for name in names}
-        if set(parts) != {part for part in archive.parts if part.startswith("tables/")}:
-            raise FormatError(f"expected the tables {names}, found others", source=archive.name)
-        meter = Meter(
-            sum(archive.parts[part].lines for part in parts), "restoring", unit="rows", report=progress
-        )
+        filled = [table for table in tables.sorted_tables if table.name != "alembic_version"]
+        parts = {f"tables/{table.name}.jsonl": table for table in filled}
+        if parts.keys() != {part for part in archive.parts if part.startswith("tables/")}:
+            raise FormatError(f"expected the tables {sorted(parts)}, found others", source=archive.name)
+        count = sum(archive.parts[part].lines for part in parts)
+        meter = Meter(count, "restoring", unit="rows", report=progress)
         for part, table in parts.items():
             try:
                 with closing(archive.rows(part)) as rows:
@@ -327,24 +297,19 @@ def _fill(
                     f"its rows do not fit the table {table.name} ({reason})", source=archive.name
                 ) from error
         migrate(connection)
-        wrong = [*corpus_problems(connection), *tree_problems(connection)]
-        if wrong:
-            raise FormatError(
-                f"what it holds is damaged, so nothing was restored: {wrong[0]}", source=archive.name
-            )
+        if problem := next(chain(corpus_problems(connection), tree_problems(connection)), None):
+            raise FormatError(f"nothing was restored, its content is damaged: {problem}", source=archive.name)
         last()
     return {table.name: archive.parts[part].lines for part, table in parts.items()}
 
 
-def _row(said: Mapping[str, Any], table: sa.Table) -> dict[str, Any]:
+def _row(values: Mapping[str, Any], table: sa.Table) -> dict[str, Any]:
     """Return a row with the types of the reflected table."""
-    row: dict[str, Any] = {}
-    for name, value in said.items():
+    row = dict(values)
+    for name, value in values.items():
         kind = table.c[name].type
         if isinstance(kind, sa.DateTime) and value is not None:
-            moment = datetime.fromisoformat(value).astimezone(UTC)
+            time = datetime.fromisoformat(value).astimezone(UTC)
             # PostgreSQL keeps the zone; SQLite, whose tables know none, takes UTC for granted.
-            row[name] = moment if kind.timezone else moment.replace(tzinfo=None)
-        else:
-            row[name] = value
+            row[name] = time if kind.timezone else time.replace(tzinfo=None)
     return row

@@ -44,8 +44,8 @@ class CorpusChange:
         at: Time, in UTC.
         added: Number of added premises.
         retired: Number of retired premises.
-        added_texts: First added premises.
-        retired_texts: First retired premises; the old text of a correction.
+        added_texts: First `QUOTED` added premises.
+        retired_texts: First `QUOTED` retired premises; the old text of a correction.
         verified: Whether the author was signed in.
     """
 
@@ -61,11 +61,15 @@ class CorpusChange:
 
 
 class CorpusStore:
-    """Corpora of a database; one object can be shared by all threads."""
+    """Corpora of a database; one object can be shared by all threads.
+
+    Methods raise `CorpusError` if there is no corpus with the id, and `DatabaseError` if the database cannot
+    be read or written.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._corpora: OrderedDict[tuple[str, int, datetime], Corpus] = OrderedDict()
+        self._corpora: OrderedDict[tuple[str, int, datetime | None], Corpus] = OrderedDict()
         self._lock = threading.Lock()
 
     def add_corpus(self, corpus: Corpus, *, author: str, licence: str = "", source: str = "") -> CorpusInfo:
@@ -73,7 +77,6 @@ class CorpusStore:
 
         Raises:
             CorpusError: If it is empty, a premise is invalid, or the name is invalid or taken.
-            DatabaseError: If the database cannot be written.
         """
         with self._database.writing() as connection:
             corpus_id = insert_corpus(connection, corpus, author=author, licence=licence, source=source)
@@ -85,11 +88,7 @@ class CorpusStore:
             return [CorpusInfo(*row) for row in connection.execute(INFO.order_by(schema.corpora.c.folded))]
 
     def info(self, corpus_id: str) -> CorpusInfo:
-        """Return the summary of a corpus.
-
-        Raises:
-            CorpusError: If there is no such corpus.
-        """
+        """Return the summary of a corpus."""
         with self._database.reading() as connection:
             return read_info(connection, corpus_id)
 
@@ -108,8 +107,8 @@ class CorpusStore:
             at = connection.scalar(
                 sa.select(changes.c.at).where(changes.c.corpus_id == corpus_id, changes.c.version == wanted)
             )
-            assert at is not None
-            slot = (corpus_id, wanted, at)  # with the time: another corpus may be restored under the same id
+            # With the time, since another corpus may be restored under the same id.
+            slot = (corpus_id, wanted, at)
             with self._lock:
                 if slot in self._corpora:
                     self._corpora.move_to_end(slot)
@@ -126,14 +125,9 @@ class CorpusStore:
     ) -> CorpusInfo:
         """Append premises; repeated ones are added once.
 
-        Args:
-            corpus_id: Corpus.
-            texts: Premises.
-            author: Author.
-            skip_known: Skip premises that the corpus already has, instead of raising.
-
         Raises:
-            CorpusError: If a text is invalid or already in the corpus, or nothing is left to add.
+            CorpusError: If a text is invalid, nothing is left to add, or a text is already in the corpus
+                (unless `skip_known`).
         """
         given = [texts] if isinstance(texts, str) else texts
         premises = [text if isinstance(text, Premise) else Premise(text) for text in given]
@@ -183,23 +177,16 @@ class CorpusStore:
         with self._database.writing() as connection:
             info = read_info(connection, corpus_id, lock=True)
             live = live_keys(connection, corpus_id, info.version)
-            missing = [key for key in retired if key not in live]
-            if missing or not retired:
-                raise CorpusError(
-                    f"{info.name!r} has no premise {missing[0]!r}; it may have been retired"
-                    if missing
-                    else "there is nothing to retire; expected at least one key"
-                )
+            if missing := [key for key in retired if key not in live]:
+                raise CorpusError(f"{info.name!r} has no premise {missing[0]!r}; it may have been retired")
+            if not retired:
+                raise CorpusError("there is nothing to retire; expected at least one key")
             if len(retired) == len(live):
                 raise CorpusError(f"{info.name!r} would be left without a premise; nothing was retired")
             return insert_version(connection, info, "retire", author, retired=retired)
 
     def changes(self, corpus_id: str) -> list[CorpusChange]:
-        """Return the versions of a corpus, the newest first.
-
-        Raises:
-            CorpusError: If there is no such corpus.
-        """
+        """Return the versions of a corpus, the newest first."""
         changes, premises = schema.corpus_changes, schema.premises
         columns = ("version", "change", "author", "at", "added", "retired", "verified")
         query = (

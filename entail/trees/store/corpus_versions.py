@@ -1,4 +1,4 @@
-"""One corpus in the database: its rows by versions, read and written in the caller's transaction."""
+"""Versions of one corpus in the database, read and written in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from entail.data.records import Corpus, Premise
 from entail.data.text import fold
 from entail.errors import CorpusError
 from entail.settings import load_settings
-from entail.trees.log.checks import HALF_CHARACTER
+from entail.trees.log.rules import HALF_CHARACTER
 from entail.trees.log.wording import quote
 from entail.trees.store import schema
 from entail.trees.store.authors import enter, fold_name, vouched
 
 LONGEST_NAME = 100
-"""Characters of a corpus's name."""
+"""Most characters of a corpus's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """What a list of corpora shows of one.
+    """Summary of a corpus.
 
     Attributes:
         id: Eight hexadecimal digits.
         name: Its name, unique in the database.
-        version: 1 when it came, one more with each change.
-        count: Premises in force.
-        licence: Under which it may be used, as its bringer said.
-        source: Where it comes from, as its bringer said.
-        created_at: When it came, in UTC.
-        created_by: Who brought it.
+        version: 1 for a new corpus, one more with each change.
+        count: Number of premises in this version.
+        licence: Licence, as its first author stated.
+        source: Origin, as its first author stated.
+        created_at: Time, in UTC.
+        created_by: Author.
     """
 
     id: str
@@ -49,27 +49,22 @@ class CorpusInfo:
 
 
 def check_premises(premises: Iterable[Premise]) -> None:
-    """See whether these can be premises of a corpus.
+    """Check that these can be premises of a corpus.
 
     Raises:
-        CorpusError: If one is empty, too long, or holds what no text holds.
+        CorpusError: If one is empty, too long, or has invalid characters.
     """
     longest = load_settings().max_premise_chars
     for premise in premises:
-        _check_premise(premise, longest)
-
-
-def _check_premise(premise: Premise, longest: int) -> None:
-    text = premise.text
-    if len(text) > longest:
-        raise CorpusError(
-            f"a premise has at most {longest:,} characters, found {len(text):,} in {quote(text)}; "
-            "split it, or set ENTAIL_MAX_PREMISE_CHARS"
-        )
-    if not fold(text):
-        raise CorpusError("the premise is empty")
-    for said in (text, premise.source_id or ""):
-        _check_storable(said, "a premise")
+        text = premise.text
+        if len(text) > longest:
+            raise CorpusError(
+                f"a premise has at most {longest:,} characters, found {len(text):,} in {quote(text)}; "
+                "split it, or set ENTAIL_MAX_PREMISE_CHARS"
+            )
+        if not fold(text):
+            raise CorpusError("the premise is empty")
+        _check_storable(f"{text}{premise.source_id or ''}", "a premise")
 
 
 def _check_storable(text: str, what: str) -> None:
@@ -80,10 +75,10 @@ def _check_storable(text: str, what: str) -> None:
 
 
 def clean_corpus_name(name: str) -> str:
-    """Return a corpus's name with single spaces and none around.
+    """Return the name of a corpus with white space normalised.
 
     Raises:
-        CorpusError: If nothing is left, it is too long, or it could be taken for a path.
+        CorpusError: If it is empty, too long, or could be taken for a path.
 
     >>> clean_corpus_name(" my  facts ")
     'my facts'
@@ -92,7 +87,7 @@ def clean_corpus_name(name: str) -> str:
     if not 1 <= len(clean) <= LONGEST_NAME:
         raise CorpusError(f"a corpus's name has 1 to {LONGEST_NAME} characters, found {len(clean)}")
     if not all(char.isprintable() for char in clean):
-        raise CorpusError("a corpus's name cannot hold characters that are not seen")
+        raise CorpusError("a corpus's name cannot hold invisible characters")
     if "/" in clean or "\\" in clean or clean.startswith("."):
         raise CorpusError(f"a corpus's name cannot hold / or \\ or begin with a dot, found {clean!r}")
     return clean
@@ -112,50 +107,31 @@ def insert_corpus(
     if not corpus.premises:
         raise CorpusError(f"the corpus {name!r} has no premise; expected at least one")
     check_premises(corpus.premises)
-    for said in (licence, source):
-        _check_storable(said, "the licence or source of a corpus")
+    _check_storable(f"{licence}{source}", "the licence or source of a corpus")
     table = schema.corpora
     if connection.scalar(sa.select(table.c.id).where(table.c.folded == fold_name(name))) is not None:
-        raise CorpusError(f"a corpus called {name!r} is there already; choose another name or add to it")
+        raise CorpusError(f"a corpus {name!r} exists already; choose another name or add to it")
     corpus_id = corpus_id or secrets.token_hex(4)
-    connection.execute(
-        sa.insert(table).values(
-            id=corpus_id,
-            name=name,
-            folded=fold_name(name),
-            version=1,
-            count=len(corpus),
-            licence=licence.strip(),
-            source=source.strip(),
-        )
-    )
-    _insert_change(connection, corpus_id, 1, "create", author, added=len(corpus), retired=0)
+    row: dict[str, Any] = {
+        "id": corpus_id,
+        "name": name,
+        "folded": fold_name(name),
+        "version": 1,
+        "count": len(corpus),
+    }
+    row |= {"licence": licence.strip(), "source": source.strip()}
+    connection.execute(sa.insert(table).values(row))
+    _insert_change(connection, corpus_id, 1, "create", author, added=len(corpus))
     _insert_premises(connection, corpus_id, corpus, version=1, position=0)
     return corpus_id
 
 
 def _insert_change(
-    connection: sa.Connection,
-    corpus_id: str,
-    version: int,
-    change: str,
-    author: str,
-    *,
-    added: int,
-    retired: int,
+    connection: sa.Connection, corpus_id: str, version: int, change: str, author: str, **counts: int
 ) -> None:
-    connection.execute(
-        sa.insert(schema.corpus_changes).values(
-            corpus_id=corpus_id,
-            version=version,
-            change=change,
-            author=enter(connection, author),
-            at=datetime.now(UTC),
-            added=added,
-            retired=retired,
-            verified=vouched(author),
-        )
-    )
+    row = {"corpus_id": corpus_id, "version": version, "change": change, "added": 0, "retired": 0, **counts}
+    by = {"author": enter(connection, author), "at": datetime.now(UTC), "verified": vouched(author)}
+    connection.execute(sa.insert(schema.corpus_changes).values(row | by))
 
 
 def _insert_premises(
@@ -184,22 +160,19 @@ def _insert_premises(
     )
 
 
-def _info_query() -> sa.Select[Any]:
-    corpora, changes = schema.corpora, schema.corpus_changes
-    first = sa.and_(changes.c.corpus_id == corpora.c.id, changes.c.version == 1)
-    return sa.select(
-        *(corpora.c[name] for name in ("id", "name", "version", "count", "licence", "source")),
-        changes.c.at,
-        changes.c.author,
-    ).join(changes, first)
-
-
-INFO = _info_query()
-"""Selects the fields of `CorpusInfo`, of all corpora."""
+INFO: sa.Select[Any] = sa.select(
+    *(schema.corpora.c[name] for name in ("id", "name", "version", "count", "licence", "source")),
+    schema.corpus_changes.c.at,
+    schema.corpus_changes.c.author,
+).join(
+    schema.corpus_changes,
+    (schema.corpus_changes.c.corpus_id == schema.corpora.c.id) & (schema.corpus_changes.c.version == 1),
+)
+"""Query of the fields of `CorpusInfo`, of all corpora."""
 
 
 def read_info(connection: sa.Connection, corpus_id: str, *, lock: bool = False) -> CorpusInfo:
-    """Return what the list of corpora shows of one; with `lock`, nobody else changes it meanwhile.
+    """Return the summary of a corpus; with `lock`, others cannot change it until the transaction ends.
 
     Raises:
         CorpusError: If there is no such corpus.
@@ -250,17 +223,10 @@ def insert_version(
     retired: Sequence[str] = (),
     corrects: str | None = None,
 ) -> CorpusInfo:
-    """Make the next version of a corpus: retire some keys, add some premises at the end."""
+    """Insert the next version of a corpus: retire some keys, append some premises."""
     version, table = info.version + 1, schema.premises
-    _insert_change(
-        connection,
-        info.id,
-        version,
-        change,
-        author,
-        added=len(added or ()),
-        retired=len(retired),
-    )
+    count = len(added or ())
+    _insert_change(connection, info.id, version, change, author, added=count, retired=len(retired))
     if retired:
         connection.execute(
             sa.update(table)
@@ -277,6 +243,6 @@ def insert_version(
     connection.execute(
         sa.update(schema.corpora)
         .where(schema.corpora.c.id == info.id)
-        .values(version=version, count=info.count + len(added or ()) - len(retired))
+        .values(version=version, count=info.count + count - len(retired))
     )
     return read_info(connection, info.id)

@@ -1,4 +1,4 @@
-"""Connections to the database, SQLite or PostgreSQL, with their lock timeouts."""
+"""Connections to the database, SQLite or PostgreSQL: timeouts, migration, errors with a remedy."""
 
 from __future__ import annotations
 
@@ -19,13 +19,10 @@ from urllib.parse import quote, unquote
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 
-from entail.errors import DatabaseError, LockedDatabaseError
+from entail.errors import DamagedDatabaseError, DatabaseError, LockedDatabaseError
 from entail.settings import is_demo, load_settings
-from entail.trees.store.failures import explained
+from entail.trees.store.migrations import migrate, schema_revision
 from entail.trees.store.schema import REVISION
-
-MIGRATIONS = Path(__file__).parent / "migrations"
-"""Folder of the Alembic migrations."""
 
 ACT_WAIT = 3.0
 """Seconds that an act waits for a lock before it fails."""
@@ -33,16 +30,15 @@ ACT_WAIT = 3.0
 GLANCE = 0.2
 """Seconds that optional writes, such as presence, wait for a lock."""
 
-UNWRITABLE = "make the file and its folder writable for this user, then restart"
-"""Remedy for a read-only file."""
+DEMO_REMEDY = "this is a demo, which changes nothing of its team's (ENTAIL_DEMO)"
+"""Reason why a demo does not write to its team's database."""
 
-_WRITING = "entail_writing"  # the option of a connection that says for how many seconds its writer waits
-_MIGRATION_LOCK = 0x656E7461696C  # "entail", as PostgreSQL's advisory lock number
+_WRITING = "entail_writing"  # option of a connection: the seconds that its writer waits
 
 
 @dataclass
 class _Queue:
-    """When somebody last waited for a writer in vain, by the monotonic clock."""
+    """Time when a writer last waited for a lock in vain, by the monotonic clock."""
 
     gave_up: float = -math.inf
 
@@ -52,18 +48,18 @@ class Database:
     """An opened database, safe to share between threads.
 
     Attributes:
-        engine: SQLAlchemy's engine.
-        url: Where it is, without a password.
-        read_only: Whether the file can be read but not written; every act is then refused.
-        wait_seconds: How long who must write waits for a lock.
-        remedy: What is said to do where it can only be read.
+        engine: Engine of SQLAlchemy.
+        url: URL without its password.
+        read_only: Whether it can only be read; every act is then refused.
+        wait_seconds: Seconds to wait for a lock where a write cannot be given up.
+        remedy: Remedy named when a write to a read-only database is refused.
     """
 
     engine: sa.Engine
     url: str
     read_only: bool = False
     wait_seconds: float = 10.0
-    remedy: str = UNWRITABLE
+    remedy: str = "make the file and its folder writable for this user, then restart"
     _queue: _Queue = field(default_factory=_Queue, compare=False)
 
     def __repr__(self) -> str:
@@ -91,11 +87,8 @@ class Database:
     def writing(self, *, wait_seconds: float | None = None) -> Iterator[sa.Connection]:
         """Yield a connection in a transaction, committed to disk at the end or rolled back on an error.
 
-        Readers never wait. A writer waits for another for `ACT_WAIT` seconds; right after somebody did so in
-        vain only for a glance, so that ten keys pressed in a row do not wait ten times.
-
-        Args:
-            wait_seconds: How long to wait instead.
+        Readers never wait. A writer waits for another for `ACT_WAIT` seconds, or for `wait_seconds`; for
+        `GLANCE` right after one waited in vain, so that ten keys pressed in a row do not wait ten times.
 
         Raises:
             LockedDatabaseError: If another write holds the lock for that long.
@@ -129,14 +122,14 @@ def open_database(
 ) -> Database:
     """Open a database; create it if it is missing, and migrate it to this version.
 
-    A file that this user cannot write is opened for reading, see `Database.read_only`; any is in a demo.
+    A file that this user cannot write is opened read-only, and in a demo any database is.
 
     Args:
         url: `sqlite:///file`, `postgresql://user:password@host/name`; by default the settings'.
-        wait_seconds: How long to wait for a server, or for another process's lock when tables have to be
+        wait_seconds: Seconds to wait for a server, or for another process's lock when tables have to be
             made; acts are less patient, see `Database.writing`.
         read_only: Open for reading only; nothing is made, migrated or locked.
-        scratch: It is one that goes again, and may be written in a demo, too.
+        scratch: Temporary database, writable in a demo, too.
 
     Raises:
         LockedDatabaseError: If a migration is needed while another process writes.
@@ -146,10 +139,8 @@ def open_database(
     parsed = parse_url(url if url is not None else load_settings().database_url)
     shown = shown_url(parsed)
     if is_demo() and not (read_only or scratch):
-        return replace(
-            open_database(url, wait_seconds=wait_seconds, read_only=True),
-            remedy="this is a demo, which changes nothing of its team's (ENTAIL_DEMO)",
-        )
+        opened = open_database(url, wait_seconds=wait_seconds, read_only=True)
+        return replace(opened, remedy=DEMO_REMEDY)
     with explained(shown):
         if parsed.get_backend_name() == "sqlite":
             return _open_sqlite(parsed, shown, wait_seconds, read_only=read_only)
@@ -160,13 +151,7 @@ def open_database(
             pool_pre_ping=True,
         )
         sa.event.listen(engine, "begin", _limit_wait)
-        database = Database(engine, shown, read_only=read_only, wait_seconds=wait_seconds)
-        try:
-            _bring_up(database)
-        except BaseException:
-            engine.dispose()
-            raise
-        return database
+        return _migrated(Database(engine, shown, read_only=read_only, wait_seconds=wait_seconds))
 
 
 def parse_url(url: str) -> URL:
@@ -220,49 +205,35 @@ def _open_sqlite(url: URL, shown: str, wait_seconds: float, *, read_only: bool) 
     path = _path(url)
     if path.is_dir():
         raise DatabaseError(f"{path} is a folder; the database is a file: check ENTAIL_DATABASE_URL")
-    if read_only or "uri" in url.query:
-        return _open_sqlite_for_reading(path, shown, wait_seconds)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DatabaseError(
-            f"the folder {path.parent} for the database cannot be made ({error.strerror}); "
-            "set ENTAIL_DATA_DIR to a folder that this user may write"
-        ) from error
-    database = Database(_sqlite_engine(url, wait_seconds), shown, wait_seconds=wait_seconds)
-    try:
-        if _writable(database):
-            _bring_up(database)
-            return database
-    except BaseException:
-        database.close()
-        raise
-    database.close()
-    return _open_sqlite_for_reading(path, shown, wait_seconds)
-
-
-def _open_sqlite_for_reading(path: Path, shown: str, wait_seconds: float) -> Database:
+    if not (read_only or "uri" in url.query):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DatabaseError(
+                f"the folder {path.parent} for the database cannot be made ({error.strerror}); "
+                "set ENTAIL_DATA_DIR to a folder that this user may write"
+            ) from error
+        engine = _sqlite_engine(url, wait_seconds)
+        try:
+            writable = _is_writable(engine, path)
+        except BaseException:
+            engine.dispose()
+            raise
+        if writable:
+            return _migrated(Database(engine, shown, wait_seconds=wait_seconds))
+        engine.dispose()
     # A database in WAL mode needs its -shm file beside it. Where the folder does not let SQLite make one, the
     # file may be read as it is (`immutable`), unless a WAL is left that has to be read with it.
     wal = path.with_name(path.name + "-wal")
-    modes = [{"mode": "ro"}]
-    if not wal.exists() or wal.stat().st_size == 0:
-        modes.append({"mode": "ro", "immutable": "1"})
-    for mode in modes:
-        uri = URL.create("sqlite", database=f"file:{quote(path.as_posix())}", query={**mode, "uri": "true"})
-        database = Database(_sqlite_engine(uri, wait_seconds), shown, read_only=True)
-        try:
-            _bring_up(database)
-        except sa.exc.OperationalError:
-            database.close()
-            if mode is modes[-1]:
-                raise
-        except BaseException:
-            database.close()
+    read = {"mode": "ro", "uri": "true"}
+    uri = URL.create("sqlite", database=f"file:{quote(path.as_posix())}", query=read)
+    try:
+        return _migrated(Database(_sqlite_engine(uri, wait_seconds), shown, read_only=True))
+    except sa.exc.OperationalError:
+        if wal.exists() and wal.stat().st_size:
             raise
-        else:
-            return database
-    raise AssertionError("unreachable")
+    uri = uri.update_query_dict({"immutable": "1"})
+    return _migrated(Database(_sqlite_engine(uri, wait_seconds), shown, read_only=True))
 
 
 def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
@@ -277,15 +248,11 @@ def _sqlite_engine(url: URL, wait_seconds: float) -> sa.Engine:
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
         wait: float | None = connection.get_execution_options().get(_WRITING)
-        _set_wait(connection.connection.driver_connection, wait_seconds if wait is None else wait)
+        milliseconds = round(1000 * (wait_seconds if wait is None else wait))
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {milliseconds}")
         connection.exec_driver_sql("BEGIN" if wait is None else "BEGIN IMMEDIATE")
 
     return engine
-
-
-def _set_wait(connection: object, seconds: float) -> None:
-    assert isinstance(connection, sqlite3.Connection)
-    connection.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
 
 
 def _limit_wait(connection: sa.Connection) -> None:
@@ -295,88 +262,108 @@ def _limit_wait(connection: sa.Connection) -> None:
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(1, round(1000 * wait))}")
 
 
-def _writable(database: Database) -> bool:
+def _is_writable(engine: sa.Engine, path: Path) -> bool:
     """Return whether the file can be written, even if it is locked now; a damaged one raises."""
     try:
-        with database.engine.connect() as connection:
+        with engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert isinstance(raw, sqlite3.Connection)
             raw.execute("PRAGMA journal_mode = WAL")
-            _set_wait(raw, GLANCE)
+            raw.execute(f"PRAGMA busy_timeout = {round(1000 * GLANCE)}")
             try:
                 raw.execute("BEGIN IMMEDIATE")
+                raw.execute("PRAGMA user_version = 0")  # BEGIN alone is content with a read-only file
+                raw.execute("ROLLBACK")
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error):
                     raise
-                return database.file is not None and os.access(database.file, os.W_OK)
-            raw.execute(
-                "PRAGMA user_version = 0"
-            )  # BEGIN alone is content with a file that cannot be written
-            raw.execute("ROLLBACK")
+                return os.access(path, os.W_OK)
     except (sqlite3.OperationalError, sa.exc.OperationalError) as error:
         reason = str(error)
-        if "readonly" in reason or ("unable to open" in reason and _exists(database)):
+        if "readonly" in reason or ("unable to open" in reason and path.exists()):
             return False
         raise
     return True
 
 
-def _exists(database: Database) -> bool:
-    return database.file is not None and database.file.exists()
-
-
-def _bring_up(database: Database) -> None:
-    with database.engine.connect() as connection:
-        revision = schema_revision(connection)
-    if revision == REVISION:
-        return
-    if database.read_only:
-        raise DatabaseError(
-            f"the tables of {database.url} are of revision {revision or 'none'}, expected {REVISION}, and it "
-            "can only be read here; who may write it brings them up to date by starting entail"
-        )
-    with database.writing(wait_seconds=database.wait_seconds) as connection:
-        migrate(connection)
-
-
-def schema_revision(connection: sa.Connection) -> str | None:
-    """Return the revision of the tables, None if there are none."""
-    if not sa.inspect(connection).has_table("alembic_version"):
-        return None
-    version = sa.table("alembic_version", sa.column("version_num"))
-    found: str | None = connection.scalar(sa.select(version.c.version_num))
-    return found
-
-
-def migrate(connection: sa.Connection, revision: str = "head") -> None:
-    """Migrate the tables to a revision, in the caller's transaction, for which other processes wait.
-
-    Raises:
-        DatabaseError: If the tables are of a newer version of entail, or are not entail's.
-    """
-    from alembic import command
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SET LOCAL lock_timeout = 0")  # another's migration takes what it takes
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
-    found = schema_revision(connection)
-    for wanted in (found, revision):
-        if wanted not in {None, "head", *known}:
+def _migrated(database: Database) -> Database:
+    """Return the database with the tables of this version; close it on an error."""
+    try:
+        with database.engine.connect() as connection:
+            revision = schema_revision(connection)
+        if revision != REVISION and database.read_only:
             raise DatabaseError(
-                f"these tables are of revision {wanted}, newer than this version of entail knows "
-                f"({REVISION}); update entail (nothing was changed)"
+                f"the tables of {database.url} are of revision {revision or 'none'}, expected {REVISION}, "
+                "and it can only be read here; who may write it brings them up to date by starting entail"
             )
-    others = set(sa.inspect(connection).get_table_names()) & {"trees", "events", "premises"}
-    if found is None and others:
+        if revision != REVISION:
+            with database.writing(wait_seconds=database.wait_seconds) as connection:
+                migrate(connection)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+@contextmanager
+def explained(url: str) -> Iterator[None]:
+    """Turn an error of a driver into a `DatabaseError` with its cause and its remedy."""
+    try:
+        yield
+    except (sa.exc.SQLAlchemyError, sqlite3.Error) as error:
+        raise _explain(error, url) from error
+    except UnicodeEncodeError as error:
         raise DatabaseError(
-            f"the database has tables that entail did not make ({', '.join(sorted(others))}); give entail a "
-            "database of its own"
+            f"nothing was saved: half a character (a lone surrogate) in {error.object!r}"
+        ) from error
+
+
+def _explain(error: Exception, url: str) -> DatabaseError:
+    original = getattr(error, "orig", None) or error
+    reason = " ".join(str(original).split())
+    if isinstance(original, sqlite3.Error):
+        for sign, (kind, meaning) in _SQLITE_ERRORS.items():
+            if sign in reason.lower():
+                return kind(f"the database {url} {meaning} (SQLite says: {reason})")
+        return DatabaseError(f"the database {url} could not answer (SQLite says: {reason})")
+    if getattr(original, "sqlstate", None) == "55P03":  # lock_not_available, after `lock_timeout`
+        return LockedDatabaseError(f"the database {url} {_LOCKED}")
+    reason = reason if len(reason) <= 300 else reason[:299] + "…"
+    if isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError):
+        return DatabaseError(
+            f"the database server at {url} does not answer: see that it runs, that ENTAIL_DATABASE_URL is "
+            f"right, and that this user may connect ({reason})"
         )
-    config.attributes["connection"] = connection
-    command.upgrade(config, revision)
+    return DatabaseError(f"the database {url} could not answer ({reason}); see `entail doctor`")
+
+
+_LOCKED = (
+    "is locked by another process, which is writing and did not finish in time; nothing was saved, nothing "
+    "was lost: try again in a moment, or close that process"
+)
+_DAMAGED = (
+    "is damaged or not a database; bring back a backup with `entail restore FILE --replace`, which keeps "
+    "the damaged file"
+)
+_FOREIGN = "does not have the tables of this version; see `entail doctor`"
+_SQLITE_ERRORS: dict[str, tuple[type[DatabaseError], str]] = {
+    "readonly": (
+        DatabaseError,
+        "can only be read; make the file and its folder writable for this user, then restart",
+    ),
+    "locked": (LockedDatabaseError, _LOCKED),
+    "not a database": (DamagedDatabaseError, _DAMAGED),
+    "malformed": (DamagedDatabaseError, _DAMAGED),
+    "disk i/o": (DatabaseError, "could not be read or written: see that the disk works and has room"),
+    "full": (
+        DatabaseError,
+        "could not be written: the disk is full; make room and try again, nothing was lost",
+    ),
+    "unable to open": (
+        DatabaseError,
+        "cannot be opened: see that its folder exists and that this user may read and write it",
+    ),
+    "no such table": (DatabaseError, _FOREIGN),
+    "no such column": (DatabaseError, _FOREIGN),
+}
+"""Sign in a message of SQLite -> error class and meaning."""

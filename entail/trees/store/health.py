@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -13,21 +12,15 @@ from entail.progress import Meter, ProgressCallback
 from entail.trees.log.event_log import read_events, summarise
 from entail.trees.log.replay import replay
 from entail.trees.store import schema
-from entail.trees.store.database import Database, schema_revision
+from entail.trees.store.database import Database
+from entail.trees.store.migrations import schema_revision
 
-_BRING_BACK = "restore a backup with `entail restore FILE --replace`"
+_RESTORE = "restore a backup with `entail restore FILE --replace`"
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Findings on a database.
-
-    Attributes:
-        revision: Revision of the tables.
-        size: Bytes on the disk.
-        rows: Table -> rows.
-        problems: A line a problem, with its remedy.
-    """
+    """Findings on a database: revision of the tables, bytes, rows by table, and a line a problem."""
 
     revision: str | None
     size: int
@@ -36,11 +29,7 @@ class Health:
 
 
 def examine(database: Database, *, progress: ProgressCallback | None = None) -> Health:
-    """Examine a whole database without changing it.
-
-    Raises:
-        DatabaseError: If it cannot be read.
-    """
+    """Examine a whole database without changing it."""
     with database.reading() as connection:
         return Health(
             revision=schema_revision(connection),
@@ -55,11 +44,7 @@ def examine(database: Database, *, progress: ProgressCallback | None = None) -> 
 
 
 def counts(database: Database) -> tuple[Mapping[str, int], int, str | None]:
-    """Return the rows of each table, the bytes on the disk and the tables' revision, without examining them.
-
-    Raises:
-        DatabaseError: If it cannot be read.
-    """
+    """Return the rows of each table, the bytes on the disk and the revision of the tables."""
     with database.reading() as connection:
         return _rows(connection), _size(connection, database), schema_revision(connection)
 
@@ -76,21 +61,17 @@ def tree_problems(connection: sa.Connection, *, progress: ProgressCallback | Non
     rows = connection.execute(sa.select(schema.trees).order_by(schema.trees.c.id)).all()
     meter = Meter(len(rows), "replaying logs", unit="trees", report=progress)
     for row in rows:
-        said: Mapping[str, Any] = dict(row._mapping)
+        stored = row._mapping
         try:
             found = summarise(replay(read_events(connection, row.id)))
         except EntailError as error:
-            yield f"the log of tree {row.id} is damaged ({error}): {_BRING_BACK}"
+            yield f"the log of tree {row.id} is damaged ({error}): {_RESTORE}"
         else:
-            odd = [
-                f"{name}: {said[name]!r}, by its log {found[name]!r}"
-                for name in found
-                if said[name] != found[name]
-            ]
-            if odd:
+            wrong = [f"{k}: {stored[k]!r}, by its log {v!r}" for k, v in found.items() if stored[k] != v]
+            if wrong:
                 yield (
-                    f"tree {row.id} is listed as what it is not ({'; '.join(odd)}): "
-                    "its next act puts that right, nothing is lost"
+                    f"the summary of tree {row.id} is wrong ({'; '.join(wrong)}): its next act corrects it, "
+                    "nothing is lost"
                 )
         meter.add(1)
 
@@ -108,7 +89,7 @@ def corpus_problems(connection: sa.Connection) -> Iterator[str]:
         if (live, *versions) != (row.count, row.version, row.version):
             yield (
                 f"the corpus {row.name!r} should have {row.count} premises and {row.version} versions, found "
-                f"{live} and {versions[0]}: {_BRING_BACK}"
+                f"{live} and {versions[0]}: {_RESTORE}"
             )
 
 
@@ -117,9 +98,9 @@ def _file_problems(connection: sa.Connection) -> Iterator[str]:
         return
     found = list(connection.exec_driver_sql("PRAGMA integrity_check(5)").scalars())
     if found != ["ok"]:
-        yield f"the file is damaged ({'; '.join(found)}): {_BRING_BACK}"
+        yield f"the file is damaged ({'; '.join(found)}): {_RESTORE}"
     for table, _row, parent, _key in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(5):
-        yield f"a row of {table} names one of {parent} that is not there: {_BRING_BACK}"
+        yield f"a row of {table} names one of {parent} that is not there: {_RESTORE}"
 
 
 def _size(connection: sa.Connection, database: Database) -> int:

@@ -1,4 +1,4 @@
-"""The tables; `migrations/` brings an older database to them."""
+"""Tables of the database; `migrations/` brings an older one to them."""
 
 from __future__ import annotations
 
@@ -25,29 +25,27 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeDecorator
 
 REVISION = "0002"
-"""The newest migration; a database of another revision is migrated when it is opened, or refused."""
+"""Newest migration; a database of another revision is migrated when it is opened, or refused."""
 
 
 class Utc(TypeDecorator[datetime]):
-    """A moment in UTC, aware in Python whatever the database keeps."""
+    """Time in UTC, aware in Python whatever the database stores."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Return what is stored; a time without a zone is refused, for nobody could say when it was."""
+        """Return the stored value; refuse a time without a zone."""
         if value is None:
             return None
         if value.tzinfo is None:
             raise ValueError(f"a time needs a zone, found {value!r}")
-        moment = value.astimezone(UTC)
-        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+        time = value.astimezone(UTC)
+        return time.replace(tzinfo=None) if dialect.name == "sqlite" else time
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         """Return an aware time in UTC."""
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return value and (value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC))
 
 
 metadata = MetaData(

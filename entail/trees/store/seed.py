@@ -1,4 +1,4 @@
-"""The bundled sample, put into a new database so that the first start has something to show."""
+"""Bundled sample in a new database, so that the first start is not empty."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from entail.trees.store.corpus_versions import insert_corpus
 from entail.trees.store.database import Database
 
 SAMPLE_ID = "5a3b1e00"
-"""Id of the bundled corpus, the same in every database: what says that it was put there before."""
+"""Id of the bundled corpus, the same in every database."""
 
 SAMPLE_AUTHOR = "EntailmentBank"
 """Author of the bundled trees."""
 
 
 def seed_sample(database: Database) -> None:
-    """Put the bundled corpus and its trees into the database, unless they were put there before.
+    """Add the bundled corpus and its trees to the database, unless they were added before or it is read-only.
 
-    Two processes may do so at the same moment: one of them does it, all or nothing. A database that can only
-    be read is left as it is.
+    Of two processes at the same moment one adds them, all or nothing.
 
     Raises:
         DatabaseError: If the database cannot be written.
     """
-    if database.read_only or _seeded(database):
+    if database.read_only or _is_seeded(database):
         return
     corpus = sample_corpus()
     acts = [unfold(tree, corpus=corpus) for tree in sample_trees()]
@@ -47,7 +46,7 @@ def seed_sample(database: Database) -> None:
             )
             insert_trees(connection, acts, author=SAMPLE_AUTHOR, corpus_id=SAMPLE_ID, example=True)
     except DatabaseError:
-        if not _seeded(database):  # a server lets another process be quicker between the look and the leap
+        if not _is_seeded(database):  # another process was quicker
             raise
 
 
@@ -56,6 +55,6 @@ _SEEDED = sa.select(schema.corpora.c.id).where(
 )
 
 
-def _seeded(database: Database) -> bool:
+def _is_seeded(database: Database) -> bool:
     with database.reading() as connection:
         return connection.scalar(_SEEDED) is not None

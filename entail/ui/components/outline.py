@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import streamlit as st
 
-from entail.trees.formats.outline import Line, outline
+from entail.trees.formats.text import Line, outline
 from entail.trees.layout import appearance
 from entail.trees.layout.positions import rejected_id
 from entail.trees.log.tree import Node, Tree

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from entail.operations.doctor import Diagnosis, diagnose
-from entail.operations.machine import Machine, look_at_machine
+from entail.operations.doctor import Diagnosis, Machine, diagnose, look_at_machine
 from entail.operations.storage import in_words
 from entail.results import versions
 from entail.settings import is_demo, load_settings

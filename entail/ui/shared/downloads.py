@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from entail.trees.formats.escaping import cell
+from entail.trees.formats.text import cell
 
 CSV, JSON = "text/csv", "application/json"
 

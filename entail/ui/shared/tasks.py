@@ -141,7 +141,7 @@ class TaskCache:
 @st.cache_resource(show_spinner=False)
 def task_cache() -> TaskCache:
     """Return the process's task cache; works in threads that run no page, too."""
-    from entail.operations.machine import look_at_machine
+    from entail.operations.doctor import look_at_machine
 
     return TaskCache(min(LARGEST_BUDGET, look_at_machine().memory // 4))
 

@@ -13,8 +13,7 @@ from entail.index.protocol import PremiseIndex
 from entail.trees.log.event_log import TreeSummary
 from entail.trees.log.tree import ROOT
 from entail.trees.review.commands import LISTENED, PAGE, command_for
-from entail.trees.review.proposals import basis_of, proposal_evidence, still_open
-from entail.trees.review.suggestions import evidence_of, suggest
+from entail.trees.review.suggestions import basis_of, evidence_of, still_open, suggest
 from entail.ui.components.keyboard import KeyPress, listen
 from entail.ui.frame.author import Visitor, visitor
 from entail.ui.shared.resources import Workspace
@@ -156,7 +155,8 @@ def _retrieve(context: TreeContext, index: PremiseIndex, session: AuthoringSessi
         candidates = tuple(filtered or ())[:k]
     evidence = evidence_of(
         candidates,
-        index,
+        retriever=index.name,
+        revision=index.manifest.revision,
         corpus_version=context.corpus_version,
         query=screen.query or node.text,
         own_words=screen.query is not None,
@@ -186,10 +186,10 @@ def _propose(context: TreeContext, suggester: Suggester, session: AuthoringSessi
     if offer.proposal is None or scorer is None:
         return replace(session, offer=offer)
     looked_at = offer.candidates[: (screen.furthest + 1) * PAGE]
-    evidence = proposal_evidence(
+    evidence = evidence_of(
         looked_at,
-        offer.proposal,
-        scorer=scorer.name,
+        proposal=offer.proposal,
+        retriever=scorer.name,
         revision=scorer.revision,
         corpus_version=context.corpus_version,
         query=words or basis.sentence,

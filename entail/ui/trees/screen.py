@@ -16,8 +16,7 @@ from entail.trees.log.replay import History
 from entail.trees.log.tree import ROOT
 from entail.trees.log.wording import describe
 from entail.trees.review.commands import PAGE, Command, moved
-from entail.trees.review.proposals import Basis, basis_of
-from entail.trees.review.suggestions import Candidate
+from entail.trees.review.suggestions import Basis, Candidate, basis_of
 from entail.ui.frame.author import Visitor
 from entail.ui.trees.suggester import Offer
 

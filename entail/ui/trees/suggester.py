@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from entail.arcf.scoring.listing import ListedScorer, list_scorers
 from entail.trees.log.acts import Proposal
-from entail.trees.review.proposals import (
+from entail.trees.review.suggestions import (
     Basis,
     basis_of,
     chain_candidates,

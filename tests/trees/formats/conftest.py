@@ -9,7 +9,7 @@ import pytest
 
 from entail.data.records import Premise
 from entail.trees.formats.entailment_bank import grow
-from entail.trees.formats.escaping import printable
+from entail.trees.formats.text import printable
 from entail.trees.log.acts import Accept, Create, GivenNode, Reject, Write
 from entail.trees.log.tree import Tree, TreeBuilder
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from entail.trees.formats import to_dot
 from entail.trees.formats.entailment_bank import grow
-from entail.trees.formats.escaping import printable
+from entail.trees.formats.text import printable
 from entail.trees.layout.appearance import DARK, LIGHT
 from entail.trees.log.acts import Create, GivenNode
 from entail.trees.log.tree import Tree

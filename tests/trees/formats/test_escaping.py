@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.trees.formats.escaping import cell, dot_quoted, printable, script_json
+from entail.trees.formats.text import cell, dot_quoted, printable, script_json
 
 ODD = "\x00\x07\t\n\r\x85\ud800\udfff\ufffe\uffff<&\"'\\ab"
 ANY = st.text(alphabet=st.characters()) | st.text(alphabet=ODD)

@@ -8,7 +8,7 @@ from typing import Any
 
 from entail.trees.formats import to_pairs_csv
 from entail.trees.formats.entailment_bank import grow
-from entail.trees.formats.escaping import cell
+from entail.trees.formats.text import cell
 from entail.trees.log.acts import Create, GivenNode
 from entail.trees.log.tree import Tree
 

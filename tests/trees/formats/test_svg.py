@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from entail.trees.formats import to_svg
 from entail.trees.formats.entailment_bank import grow
-from entail.trees.formats.escaping import printable
+from entail.trees.formats.text import printable
 from entail.trees.layout.appearance import DARK, FONTS, LIGHT
 from entail.trees.layout.positions import layout
 from entail.trees.log.acts import Create, GivenNode

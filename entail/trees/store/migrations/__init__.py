@@ -1,5 +1,61 @@
 """Alembic migrations of the database, run when it is opened.
 
-To change the tables: change `schema.py` and its `REVISION`, write `versions/rNNNN_what.py` with the revision
-before as `down_revision`, and change no migration that was released. A test compares both.
+To change the tables: change `schema.py` and its `REVISION`, write `versions/rNNNN_what.py` with the previous
+revision as `down_revision`, and change no migration that was released. A test compares both.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from entail.errors import DatabaseError
+from entail.trees.store.schema import REVISION
+
+MIGRATIONS = Path(__file__).parent
+
+_LOCK = 0x656E7461696C  # "entail", as PostgreSQL's advisory lock number
+
+
+def schema_revision(connection: sa.Connection) -> str | None:
+    """Return the revision of the tables, None if there are none."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    version = sa.table("alembic_version", sa.column("version_num"))
+    found: str | None = connection.scalar(sa.select(version.c.version_num))
+    return found
+
+
+def migrate(connection: sa.Connection, revision: str = "head") -> None:
+    """Migrate the tables to a revision, in the caller's transaction, for which other processes wait.
+
+    Raises:
+        DatabaseError: If the tables are of a newer version of entail, or are not entail's.
+    """
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL lock_timeout = 0")  # another's migration takes what it takes
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+    found = schema_revision(connection)
+    for wanted in (found, revision):
+        if wanted not in {None, "head", *known}:
+            raise DatabaseError(
+                f"these tables are of revision {wanted}, newer than this version of entail knows "
+                f"({REVISION}); update entail (nothing was changed)"
+            )
+    others = set(sa.inspect(connection).get_table_names()) & {"trees", "events", "premises"}
+    if found is None and others:
+        raise DatabaseError(
+            f"the database has tables that entail did not make ({', '.join(sorted(others))}); give entail a "
+            "database of its own"
+        )
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)

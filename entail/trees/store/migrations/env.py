@@ -1,4 +1,4 @@
-"""Runs the migrations on the connection that `entail.trees.store.database.migrate` hands over."""
+"""Script of Alembic: runs the migrations on the connection that `migrate` hands over."""
 
 from alembic import context
 

@@ -1,21 +1,23 @@
-"""Trees as GraphML, for networkx, Gephi, yEd and the like, and back.
+"""Trees as DOT for Graphviz, and as GraphML for networkx, Gephi, yEd and the like, and back.
 
-An edge goes from a premise to what it explains, as an arrow of a proof does. Nodes carry `text`, `kind`
-(`hypothesis`, `intermediate`, `premise`, `rejected`), `judgement` (`accepted`, `rejected`; absent where
-nobody judged), `author`, `origin`, `sentence_id` (its id in an imported row), `key` and
-`order` (place among the premises of its parent).
+In GraphML an edge goes from a premise to its conclusion, as an arrow of a proof does. Nodes have `text`,
+`kind` (`hypothesis`, `intermediate`, `premise`, `rejected`), `judgement` (`accepted`, `rejected`; absent
+without one), `author`, `origin`, `sentence_id` (its id in an imported row), `key` and `order` (position among
+the premises of its parent).
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
 from entail.data.reading import Source, read_text, source_name
 from entail.errors import FormatError
 from entail.trees.formats.entailment_bank import grow, refold
-from entail.trees.formats.escaping import printable
-from entail.trees.layout.positions import rejected_id
+from entail.trees.formats.text import dot_quoted, printable
+from entail.trees.layout.appearance import FONT_SIZE, LIGHT, SHAPES, Theme
+from entail.trees.layout.positions import layout, rejected_id
 from entail.trees.log.acts import Create, GivenNode
 from entail.trees.log.tree import Node, Tree
 
@@ -23,14 +25,40 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-def to_graphml(tree: Tree, *, with_rejected: bool = True) -> str:
-    """Return a tree as GraphML.
+_STYLES = {"ellipse": "filled", "rounded": "filled,rounded", "rectangle": "filled", "dashed": "filled,dashed"}
 
-    Args:
-        tree: The tree.
-        with_rejected: Whether rejected premises are nodes too, each with an edge to the node it was
-            rejected for.
+
+def to_dot(tree: Tree, *, with_rejected: bool = False, theme: Theme = LIGHT) -> str:
+    """Return a tree as DOT; `dot -Tpdf` draws it with the hypothesis on top.
+
+    Edges go from a premise to what it explains; premises keep their order; labels are wrapped.
     """
+    lines = [
+        "digraph explanation {",
+        '  graph [fontname="sans-serif", rankdir=BT, ordering=in, charset=utf8, '
+        f"label={dot_quoted(tree.root.text)}, labelloc=t, fontcolor={dot_quoted(theme.text)}, "
+        f"bgcolor={dot_quoted(theme.background)}];",
+        f'  node [fontname="sans-serif", fontsize={FONT_SIZE}, penwidth=2];',
+        f"  edge [color={dot_quoted(theme.edge)}];",
+    ]
+    drawing = layout(tree, with_rejected=with_rejected)
+    for id, place in drawing.places.items():
+        shape, look = SHAPES[place.kind], theme.looks[place.kind]
+        wrapped = "\n".join(place.lines)
+        lines.append(
+            f"  {dot_quoted(id)} [shape={'ellipse' if shape == 'ellipse' else 'box'}, "
+            f"style={dot_quoted(_STYLES[shape])}, fillcolor={dot_quoted(look.fill)}, "
+            f"color={dot_quoted(look.border)}, fontcolor={dot_quoted(look.text)}, "
+            f"label={dot_quoted(wrapped)}];"
+        )
+    for parent, child in drawing.edges:
+        dotted = " [style=dotted, arrowhead=none]" if drawing.places[child].kind == "rejected" else ""
+        lines.append(f"  {dot_quoted(child)} -> {dot_quoted(parent)}{dotted};")
+    return "\n".join((*lines, "}", ""))
+
+
+def to_graphml(tree: Tree, *, with_rejected: bool = True) -> str:
+    """Return a tree as GraphML; rejected premises are nodes with an edge to their node."""
     import networkx as nx
 
     graph = nx.DiGraph(source=json.dumps(dict(tree.source)))
@@ -42,16 +70,10 @@ def to_graphml(tree: Tree, *, with_rejected: bool = True) -> str:
                 graph.add_edge(node.id, node.parent, relation="explains")
     for (node_id, key), judgement in tree.judgements.items() if with_rejected else ():
         if not judgement.accepted:
-            beside = rejected_id(node_id, key)
-            graph.add_node(
-                beside,
-                text=printable(judgement.premise.text),
-                kind="rejected",
-                judgement="rejected",
-                author=printable(judgement.author),
-                key=key,
-            )
-            graph.add_edge(beside, node_id, relation="rejected")
+            box, text = rejected_id(node_id, key), printable(judgement.premise.text)
+            about = {"kind": "rejected", "judgement": "rejected", "author": printable(judgement.author)}
+            graph.add_node(box, text=text, **about, key=key)
+            graph.add_edge(box, node_id, relation="rejected")
     lines = nx.generate_graphml(graph, named_key_ids=True)
     return "\n".join(('<?xml version="1.0" encoding="utf-8"?>', *lines, ""))
 
@@ -71,11 +93,11 @@ def _about(tree: Tree, node: Node, *, accepted: bool) -> dict[str, Any]:
 
 
 def from_graphml(source: Source, *, name: str | None = None) -> Create:
-    """Return the act that begins a tree with a GraphML file.
+    """Return the act that creates the tree of a GraphML file.
 
-    Files of other programs are read if each node has a `text` (or `label`) and edges go from premises to the
-    one node they explain. The hypothesis is the node of kind `hypothesis`, else the only one that explains
-    nothing. Rejected premises stay behind: who judged them, and what was shown, is not in the file.
+    Files of other programs are read if each node has a `text` (or `label`) and edges go from premises to
+    their one conclusion. The hypothesis is the node of kind `hypothesis`, else the only one without an edge
+    to another. Rejected premises are left out, since the file does not have their evidence.
 
     Raises:
         FormatError: If the file is no GraphML, or its graph is no tree.
@@ -131,23 +153,16 @@ def _root(graph: nx.DiGraph[str], shown: str) -> str:
 
 
 def _nodes(graph: nx.DiGraph[str], root: str, shown: str) -> tuple[GivenNode, ...]:
-    tops: list[tuple[str, int | None]] = [
-        (id, None) for id in graph if graph.out_degree(id) == 0 and id != root
-    ]
-    stack = [*reversed(tops), *((id, -1) for id in reversed(_below(graph, root)))]
+    loose = [id for id in graph if graph.out_degree(id) == 0 and id != root]
+    stack: list[tuple[str, int | None]] = [(id, None) for id in reversed(loose)]
+    stack += [(id, -1) for id in reversed(_below(graph, root))]
     nodes: list[GivenNode] = []
     while stack:
         id, parent = stack.pop()
         about = graph.nodes[id]
         key, label = about.get("key"), about.get("sentence_id")
-        nodes.append(
-            GivenNode(
-                _text(graph, id, shown),
-                parent,
-                label=str(label) if label else None,
-                key=str(key) if key else None,
-            )
-        )
+        text = _text(graph, id, shown)
+        nodes.append(GivenNode(text, parent, str(label) if label else None, str(key) if key else None))
         stack += [(child, len(nodes) - 1) for child in reversed(_below(graph, id))]
     if len(nodes) + 1 != len(graph):
         raise FormatError("expected a tree, found nodes that explain each other in a circle", source=shown)
@@ -171,10 +186,8 @@ def _text(graph: nx.DiGraph[str], id: str, shown: str) -> str:
 
 
 def _source(graph: nx.DiGraph[str], shown: str) -> dict[str, Any]:
-    try:
+    with contextlib.suppress(TypeError, ValueError):
         source = json.loads(graph.graph.get("source", "{}"))
-    except (TypeError, ValueError):
-        source = None
-    if not isinstance(source, dict):
-        raise FormatError("expected a JSON object, found something else", source=shown, field="source")
-    return source
+        if isinstance(source, dict):
+            return source
+    raise FormatError("expected a JSON object, found something else", source=shown, field="source")
