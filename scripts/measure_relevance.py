@@ -32,7 +32,7 @@ from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.training.nli_source import evenly
 from entail.tuning.examples import Examples, examples_of, with_hard_negatives
-from entail.tuning.relevance import claims_entailed, premises_told_apart
+from entail.tuning.relevance import compare_premises, judge_claims
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 NAME = "relevance"
@@ -53,7 +53,7 @@ def measure(
         "passages": len(examples.store),
         "pairs": len(pairs),
         "judge": {"name": judge.name, "revision": judge.revision},
-        "claims": claims_entailed(examples, judge, words=words, progress=progress).to_json(),
+        "claims": judge_claims(examples, judge, words=words, progress=progress).to_json(),
         "premises": [_of_encoder(pairs, name, progress) for name in encoders],
     }
 
@@ -61,7 +61,7 @@ def measure(
 def _of_encoder(pairs: Sequence[NliPair], name: str, progress: ProgressCallback | None) -> dict[str, Any]:
     encoder = load(name)
     return {
-        **premises_told_apart(pairs, encoder, progress=progress).to_json(),
+        **compare_premises(pairs, encoder, progress=progress).to_json(),
         "revision": encoder.revision,
     }
 

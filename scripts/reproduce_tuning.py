@@ -43,9 +43,8 @@ from entail.evaluation.passages.store import PassageStore, store_passages
 from entail.results import hardware, provenance, write_page, write_result
 from entail.training.nli_source import evenly
 from entail.tuning.config import DprConfig, TuningConfig
-from entail.tuning.dpr import train_dpr
 from entail.tuning.examples import Examples, entailed_pairs, examples_of, with_missing_negatives
-from entail.tuning.training import train_tuning
+from entail.tuning.training import train_dpr, train_tuning
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 KS = (1, 5, 20, 50, 100)

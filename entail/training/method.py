@@ -238,4 +238,3 @@ class Source(Protocol):
             keep: Folder of the job. Data that may change while the job waits is stored there at the first
                 read and read from there afterwards, so that a resumed training continues with the same data.
         """
-        ...

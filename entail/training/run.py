@@ -1,4 +1,4 @@
-"""Result of a training, and the fitting of its weights, shared by all methods."""
+"""Start, fitting and result of a training, shared by all methods."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Typ
 
 import numpy as np
 
-from entail.encoders.catalogue import EncoderEntry
+from entail.encoders.catalogue import EncoderEntry, fetch, resolve
+from entail.errors import TrainingError
 from entail.index.protocol import Ints
-from entail.training.adapters.tower import Lora
+from entail.training.adapters.saving import require_place
+from entail.training.adapters.tower import Lora, Precision, cast_precision, require_base, training_device
 from entail.training.loop.distributed import world
 from entail.training.loop.fit import Fitted, Schedule, fit
 from entail.training.loop.task import Task
@@ -29,39 +31,100 @@ class Settings(Protocol):
     @property
     def epochs(self) -> int:
         """Number of epochs."""
-        ...
 
     @property
     def highest_rate(self) -> float:
-        """Highest learning rate."""
-        ...
+        """Learning rate after warm-up."""
 
     @property
     def weight_decay(self) -> float:
         """AdamW weight decay."""
-        ...
 
     @property
     def seed(self) -> int:
         """Random seed."""
-        ...
+
+
+class AdapterSettings(Protocol):
+    """Fields of a configuration that choose the trained weights."""
+
+    @property
+    def tuning(self) -> Literal["lora", "full"]:
+        """Whether to train an adapter, or every weight."""
+
+    @property
+    def rank(self) -> int:
+        """Rank of the adapter."""
+
+
+class EncoderSettings(Settings, AdapterSettings, Protocol):
+    """Fields of a configuration that trains an encoder on a base."""
+
+    @property
+    def base(self) -> str:
+        """Name of the base."""
+
+    @property
+    def precision(self) -> Literal["auto", "fp32", "bf16"]:
+        """Precision of the computation."""
 
 
 C = TypeVar("C", bound=Settings)
 
 
-class Adapted(Protocol):
-    """Fields of a configuration that choose the trained weights."""
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """Base, device and form of the weights of a training.
+
+    Attributes:
+        base: Whole model to start from.
+        initial: Adapter on the base to continue; None for a new one.
+        lora: Form of the trained adapter; None where every weight is trained.
+        device: Torch device.
+        precision: Precision of the computation.
+    """
+
+    base: EncoderEntry
+    initial: EncoderEntry | None
+    lora: Lora | None
+    device: str
+    precision: Precision
 
     @property
-    def tuning(self) -> Literal["lora", "full"]:
-        """`lora` for an adapter, `full` for every weight."""
-        ...
+    def fingerprint(self) -> dict[str, str]:
+        """Identity of the initial adapter, for `fit_method`."""
+        return {"initial": str(self.initial.revision)} if self.initial else {}
 
-    @property
-    def rank(self) -> int:
-        """Rank of the adapter."""
-        ...
+
+def prepare(config: EncoderSettings, run: Run, *, method: str, initial: str = "") -> Setup:
+    """Resolve the base of a training, check its output folder, and seed torch.
+
+    Args:
+        config: Settings.
+        run: Output folder and device.
+        method: Name of the method in `entail.json`.
+        initial: Name of an adapter to continue; empty for none.
+
+    Raises:
+        TrainingError: If the output folder holds something else, the base cannot be trained on, or `initial`
+            is no adapter on it.
+        EncoderError: If the base cannot be loaded.
+    """
+    import torch
+
+    if run.out is not None:
+        require_place(run.out, method=method)
+    base = fetch(resolve(config.base))
+    require_base(base)
+    adapter = resolve(initial) if initial else None
+    if adapter is not None and (adapter.base is None or adapter.base.revision != base.revision):
+        raise TrainingError(
+            f"initial: expected an adapter on {base.name!r}, found {adapter.name!r}; a whole model is a base"
+        )
+    device = training_device(run.device)
+    torch.manual_seed(config.seed)
+    precision = cast_precision(config.precision, device)
+    return Setup(base=base, initial=adapter, lora=lora_of(config), device=device, precision=precision)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +158,7 @@ class Training(Generic[C]):
         }
 
 
-def lora_of(config: Adapted) -> Lora | None:
+def lora_of(config: AdapterSettings) -> Lora | None:
     """Return the form of the trained adapter; None where every weight is trained."""
     return Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None
 

@@ -1,4 +1,4 @@
-"""The settings of both stages of entailment tuning, the paper's where a processor can bear them."""
+"""Settings of both stages of entailment tuning; the paper's (Table 6) where a CPU can afford them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _RANK = "LoRA rank; equal ranks carry over exactly between both stages"
 _DROPOUT = "Dropout in training; default: that of the base"
 _PRECISION = "bf16 trains under autocast; auto uses it if it is faster"
 _WORDS = "Words of a passage around the first answer; 0: all"
-_LONGEST = "Maximum tokens in training, up to the base's maximum"
+_MAX_LENGTH = "Maximum tokens in training, up to the base's maximum"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TuningConfig:
-    """One row of the paper's Table 5, or of ours; what a field is stands in its annotation.
+    """Settings of the first stage, masked hypothesis prediction, such as a row of the paper's Table 5.
 
     Raises:
-        TrainingError: If a value cannot be, or two do not go together.
+        TrainingError: If a value is out of range.
     """
 
     base: Annotated[str, f"{_BASE}; without a masked-LM head it gets a new one"] = "minilm"
@@ -42,7 +42,7 @@ class TuningConfig:
     ] = "hypothesis"
     beta: Annotated[float | None, "Share of masked tokens; default: 0.8; plain: 0.15, as in BERT"] = None
     words: Annotated[int, _WORDS] = 100
-    max_length: Annotated[int, f"{_LONGEST}; truncates the passage, never the claim"] = 256
+    max_length: Annotated[int, f"{_MAX_LENGTH}; truncates the passage, never the claim"] = 256
     epochs: Annotated[int, "Epochs over the pairs"] = 10
     batch_size: Annotated[int, "Pairs per step"] = 128
     learning_rate: Annotated[
@@ -79,8 +79,10 @@ class TuningConfig:
 
     @property
     def highest_rate(self) -> float:
-        """The learning rate at its highest."""
-        return _rate(self.learning_rate, 5e-4 if self.tuning == "lora" else 2e-5)
+        """Learning rate after warm-up."""
+        if self.learning_rate is not None:
+            return self.learning_rate
+        return 5e-4 if self.tuning == "lora" else 2e-5
 
     @property
     def share(self) -> float:
@@ -92,10 +94,10 @@ class TuningConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class DprConfig:
-    """The contrastive stage, which is the same for every arm; what a field is stands in its annotation.
+    """Settings of the second, contrastive stage.
 
     Raises:
-        TrainingError: If a value cannot be, or two do not go together.
+        TrainingError: If a value is out of range, or two exclude each other.
     """
 
     base: Annotated[str, f"{_BASE}, or a fully tuned model"] = "minilm"
@@ -119,7 +121,7 @@ class DprConfig:
     ] = 20
     temperature: Annotated[float, "Temperature of cosines; the paper uses inner products"] = 0.05
     words: Annotated[int, _WORDS] = 100
-    max_length: Annotated[int, _LONGEST] = 256
+    max_length: Annotated[int, _MAX_LENGTH] = 256
     epochs: Annotated[int, "Epochs over the questions; paper: 40 on NQ, 2 on MS MARCO"] = 2
     batch_size: Annotated[int, "Questions per step"] = 128
     learning_rate: Annotated[
@@ -149,18 +151,20 @@ class DprConfig:
         )
         if self.pooling != "base" and self.tuning != "full":
             raise TrainingError(
-                f"pooling={self.pooling} needs tuning=full, found tuning={self.tuning}: an adapter is loaded "
-                "onto its base, whose pooling stays"
+                f"pooling={self.pooling} needs tuning=full, found tuning={self.tuning}: an adapter keeps the "
+                "pooling of its base"
             )
         if self.initial and self.tuning != "lora":
             raise TrainingError(
-                "an adapter to go on from (initial) needs tuning=lora; a model that was tuned whole is a base"
+                "an initial adapter (initial) needs tuning=lora; give a model that was trained whole as base"
             )
 
     @property
     def highest_rate(self) -> float:
-        """The learning rate at its highest."""
-        return _rate(self.learning_rate, 2e-4 if self.tuning == "lora" else 1e-5)
+        """Learning rate after warm-up."""
+        if self.learning_rate is not None:
+            return self.learning_rate
+        return 2e-4 if self.tuning == "lora" else 1e-5
 
 
 _LOWEST: Mapping[str, Any] = {
@@ -172,7 +176,3 @@ _LOWEST: Mapping[str, Any] = {
     "warmup_steps": 0,
     "evaluate_every": 0,
 }
-
-
-def _rate(given: float | None, usual: float) -> float:
-    return usual if given is None else given

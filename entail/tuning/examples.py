@@ -1,6 +1,6 @@
-"""Questions with the passages that answer them, and what both stages learn of them.
+"""Training examples of both stages: questions with their passages, and entailed pairs.
 
-Passages stay on disk (`PassageStore`); an `Example` knows their positions.
+Passages stay on disk (`PassageStore`); an `Example` has their positions.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from entail.claims import existence_claim
 from entail.data.nli.pairs import NliPair
@@ -24,13 +23,13 @@ from entail.progress import ProgressCallback
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question that is learnt from.
+    """Question with its passages.
 
     Attributes:
         question: Its text.
-        answers: Texts that answer it, any of them.
-        gold: Positions of the passages that answer it; the first is learnt.
-        negatives: Positions of passages that look as if they did, the hardest first.
+        answers: Accepted answers.
+        gold: Positions of the passages that answer it; training uses the first.
+        negatives: Positions of its hard negatives, the hardest first.
     """
 
     question: str
@@ -41,12 +40,12 @@ class Example:
 
 @dataclass(frozen=True)
 class Examples:
-    """Questions over a pool of passages, and what was left out.
+    """Questions over a pool of passages.
 
     Attributes:
         store: The pool.
         examples: Questions with a gold passage in the pool.
-        without_gold: Questions left out because they have none there.
+        without_gold: Number of questions without one, left out.
     """
 
     store: PassageStore
@@ -58,11 +57,11 @@ class Examples:
 
     @property
     def digest(self) -> str:
-        """12 hexadecimal digits that change with any question or passage: what a checkpoint is bound to."""
+        """Identity of questions and passages, 12 hexadecimal digits."""
         digest = hashlib.sha256(self.store.digest(0, len(self.store)).encode())
         for one in self.examples:
-            told = [one.question, one.answers, one.gold, one.negatives]
-            digest.update(json.dumps(told).encode() + b"\n")
+            row = [one.question, one.answers, one.gold, one.negatives]
+            digest.update(json.dumps(row).encode() + b"\n")
         return digest.hexdigest()[:12]
 
     def to_json(self) -> dict[str, int]:
@@ -77,12 +76,12 @@ class Examples:
 
 @dataclass(frozen=True, slots=True)
 class EntailedPair:
-    """A premise and a hypothesis that it entails: what masked hypotheses are predicted from.
+    """Premise and an entailed hypothesis.
 
     Attributes:
-        premise: A passage, or the premise of an NLI pair.
-        hypothesis: The question's claim, or the hypothesis of the pair.
-        question: The question itself; of an NLI pair the hypothesis again.
+        premise: Passage, or premise of an NLI pair.
+        hypothesis: Existence claim of the question, or hypothesis of the pair.
+        question: The question; of an NLI pair the hypothesis.
     """
 
     premise: str
@@ -92,29 +91,28 @@ class EntailedPair:
 
 def examples_of(store: PassageStore, questions: Iterable[Question]) -> Examples:
     """Look up the gold passages, and the hard negatives that come with the questions, in a pool."""
-    asked = list(questions)
-    where = store.positions(known for one in asked for known in (*one.gold, *one.hard_negatives))
+    questions = list(questions)
+    positions = store.positions(name for one in questions for name in (*one.gold, *one.hard_negatives))
     found = []
-    for one in asked:
-        gold = tuple(where[known] for known in one.gold if known in where)
-        if gold:
-            told = (where[known] for known in one.hard_negatives if known in where)
-            negatives = tuple(dict.fromkeys(at for at in told if at not in gold))
+    for one in questions:
+        if gold := tuple(positions[name] for name in one.gold if name in positions):
+            given = (positions[name] for name in one.hard_negatives if name in positions)
+            negatives = tuple(dict.fromkeys(at for at in given if at not in gold))
             found.append(Example(one.text, one.answers, gold, negatives))
-    return Examples(store, tuple(found), len(asked) - len(found))
+    return Examples(store, tuple(found), len(questions) - len(found))
 
 
 def with_hard_negatives(
     examples: Examples, *, depth: int, progress: ProgressCallback | None = None
 ) -> Examples:
-    """Add what BM25 brings for a question and is no answer to it, after the negatives it came with.
+    """Add hard negatives found by BM25, as DPR does, after those that a question came with.
 
-    A passage that holds an answer (DPR's match) is none, nor one of a gold passage's text.
+    A passage that contains an answer, or has the text of a gold passage, is no negative.
 
     Args:
-        examples: The questions; their pool is searched.
-        depth: Passages looked at for each.
-        progress: Told how far it is.
+        examples: Questions, whose pool is searched.
+        depth: Number of passages that BM25 ranks for each.
+        progress: Callback for progress.
 
     Raises:
         EvaluationError: If the pool is too large for BM25 in memory.
@@ -139,27 +137,22 @@ def with_hard_negatives(
 def with_missing_negatives(
     examples: Examples, *, depth: int, progress: ProgressCallback | None = None
 ) -> Examples:
-    """Add what BM25 brings to the questions that come with no hard negative; given ones stay as they are.
+    """Add hard negatives found by BM25 to the questions without any; see `with_hard_negatives`.
 
-    Where every question has some, nothing is searched, and the pool may be of any size.
-
-    Args:
-        examples: The questions; their pool is searched.
-        depth: Passages looked at for each; 0 looks for none.
-        progress: Told how far it is.
+    Where every question has some, or `depth` is 0, nothing is searched, and the pool may be of any size.
 
     Raises:
         EvaluationError: If questions have none, and the pool is too large for BM25 in memory.
     """
-    alone = tuple(one for one in examples.examples if not one.negatives)
-    if not alone or not depth:
+    lacking = tuple(one for one in examples.examples if not one.negatives)
+    if not lacking or not depth:
         return examples
     try:
-        mined = with_hard_negatives(replace(examples, examples=alone), depth=depth, progress=progress)
+        mined = with_hard_negatives(replace(examples, examples=lacking), depth=depth, progress=progress)
     except EvaluationError as error:
         raise EvaluationError(
-            f"{len(alone):,} of {len(examples):,} questions come with no hard negative in the pool, and are "
-            f"looked up by BM25: {error}; depth 0 looks for none"
+            f"{len(lacking):,} of {len(examples):,} questions have no hard negative in the pool, and BM25 "
+            f"cannot find any: {error}; depth 0 does without"
         ) from error
     found = iter(mined.examples)
     return replace(
@@ -170,28 +163,29 @@ def with_missing_negatives(
 def entailed_pairs(
     examples: Examples, nli: Iterable[NliPair] = (), *, words: int = 0
 ) -> tuple[EntailedPair, ...]:
-    """Return each question's claim beside its gold passage, then the entailments of NLI pairs.
+    """Return the claim of each question with its gold passage, then the entailments of NLI pairs.
 
-    Of NLI only these are true: `premise entails that hypothesis` is false of any other label.
+    `premise entails that hypothesis` is false of pairs with another label.
 
     Args:
-        examples: The questions.
+        examples: Questions.
         nli: Pairs of any label.
-        words: Words of a passage that are kept, see `excerpt`.
+        words: Maximum number of words of a passage, see `excerpt`.
     """
     found = []
     for one in examples.examples:
         premise = excerpt(examples.store[one.gold[0]].whole, words=words, answers=one.answers)
         found.append(EntailedPair(premise, existence_claim(one.question).text, one.question))
-    seen: dict[tuple[str, str], Any] = {}
-    for pair in nli:
-        if pair.label == "entailment" and pair.hypothesis.strip():
-            seen.setdefault((fold(pair.premise), fold(pair.hypothesis)))
-    return (*found, *(EntailedPair(premise, said, said) for premise, said in seen))
+    texts = dict.fromkeys(
+        (fold(pair.premise), fold(pair.hypothesis))
+        for pair in nli
+        if pair.label == "entailment" and pair.hypothesis.strip()
+    )
+    return (*found, *(EntailedPair(premise, hypothesis, hypothesis) for premise, hypothesis in texts))
 
 
 def excerpt(text: str, *, words: int, answers: Sequence[str] = ()) -> str:
-    """Return so many words of a text, the first answer among them where it stands there.
+    """Return a part of a text around the first answer in it, else its beginning.
 
     >>> excerpt("a b c d e f", words=3, answers=["e"])
     'd e f'
@@ -199,9 +193,9 @@ def excerpt(text: str, *, words: int, answers: Sequence[str] = ()) -> str:
     ('a b c', 'a b')
 
     Args:
-        text: A passage.
-        words: How many are kept; 0 keeps all.
-        answers: Texts; the first that is found, in any case, is put in the middle.
+        text: Passage.
+        words: Maximum number of words; 0 keeps all.
+        answers: Answers; the first one found, in any case, is centred.
     """
     parts = text.split()
     if not words or len(parts) <= words:

@@ -1,4 +1,4 @@
-"""Entailment tuning and the contrastive stage after it (DPR) as methods of the queue."""
+"""Method records of entailment tuning, and of the dense passage retrieval (DPR) after it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
 
 ROWS = 500
-"""Questions that a preview shows at most."""
+"""Maximum number of questions in a preview."""
 
 
 def train_masked(data: PassageData, config: TuningConfig, run: Run) -> Mapping[str, Any]:
-    """Tune; see `train_tuning`."""
+    """Run `train_tuning`."""
     from entail.tuning.examples import entailed_pairs
     from entail.tuning.training import train_tuning
 
@@ -33,34 +33,26 @@ def train_masked(data: PassageData, config: TuningConfig, run: Run) -> Mapping[s
 
 
 def train_contrast(data: PassageData, config: DprConfig, run: Run) -> Mapping[str, Any]:
-    """Mine hard negatives and train; see `train_dpr`."""
-    from entail.tuning.dpr import train_dpr
+    """Find hard negatives and run `train_dpr`."""
+    from entail.tuning.training import train_dpr
 
     mined = with_mined(data, depth=config.depth, progress=run.progress) if config.negatives else data
-    return train_dpr(
-        mined.examples,
-        config,
-        dev=mined.dev,
-        run=run,
-    ).to_json()
+    return train_dpr(mined.examples, config, dev=mined.dev, run=run).to_json()
 
 
 def evaluate(
     encoder: str | Path, data: PassageData, progress: ProgressCallback | None
 ) -> QueryFigures | None:
-    """Measure how well an encoder finds the gold passages of the dev questions in the whole pool.
-
-    None without dev questions.
-    """
+    """Evaluate the retrieval of the dev questions' gold passages from the whole pool; None without any."""
     import numpy as np
 
     from entail.evaluation.passages.retrieval import Judged, evaluate_passages
     from entail.evaluation.retrieval.paired import QueryFigures
 
-    asked = tuple(one for one in data.dev_questions if one.gold)
-    if not asked:
+    questions = tuple(one for one in data.dev_questions if one.gold)
+    if not questions:
         return None
-    found = evaluate_passages(data.examples.store, Judged(asked), encoder=str(encoder), progress=progress)
+    found = evaluate_passages(data.examples.store, Judged(questions), encoder=str(encoder), progress=progress)
     ranks = np.array(found.first_hits, dtype=np.float64)
     weight = np.ones(len(ranks))
     reciprocal = np.divide(1.0, ranks, out=np.zeros(len(ranks)), where=ranks > 0)
@@ -68,15 +60,15 @@ def evaluate(
     return QueryFigures(
         encoder=found.retriever,
         revision=found.revision,
-        split=f"{len(asked):,} questions of {data.split}, {found.passages:,} passages",
-        queries=tuple(one.text for one in asked),
+        split=f"{len(questions):,} questions of {data.split}, {found.passages:,} passages",
+        queries=tuple(one.text for one in questions),
         primary="MRR",
         values={"MRR": (reciprocal, weight), **{name: (hit, weight) for name, hit in hits.items()}},
     )
 
 
 def preview(data: PassageData, config: TuningConfig | DprConfig) -> Preview:
-    """Count questions and passages, and show what is claimed."""
+    """Return the counts, and the claims of the first questions."""
     from entail.claims import existence_claim
     from entail.tuning.examples import excerpt
 
@@ -108,7 +100,7 @@ def preview(data: PassageData, config: TuningConfig | DprConfig) -> Preview:
 
 
 def masked_notes(result: Mapping[str, Any], folder: Path) -> list[str]:
-    """Return which head was used, and the command of the next stage."""
+    """Return a note on the head, and the command of the next stage."""
     head = "a new masked-LM head" if result["new_head"] else "the masked-LM head of the base"
     start = "--initial" if result["config"]["tuning"] == "lora" else "--base"
     return [f"used {head}", f"continue with: entail train dpr {start} {folder}"]
@@ -142,10 +134,7 @@ DPR_CARD = CardText(
     title="Dense passage retrieval (DPR)",
     idea="ranks the passages that answer a question above the others",
     citation=f"{_KARPUKHIN}\n\n{_DAI}",
-    tags=(
-        "passage-retrieval",
-        "hard-negatives",
-    ),
+    tags=("passage-retrieval", "hard-negatives"),
     dev_data="questions",
 )
 

@@ -1,28 +1,46 @@
-"""Relevance and entailment (Figures 2 and 3 of the paper), as values by group.
+"""Relevance and entailment: Figures 2 and 3 of Dai et al. (2024).
 
-Figure 2: by a model of natural language inference, how probable a passage makes the claim of a question, for
-passages that answer it and for hard negatives. Figure 3: how similar a retriever finds a hypothesis to
-premises that entail it, to neutral ones, and to irrelevant ones.
+Figure 2: probability, by a model of natural language inference, that a passage entails the claim of a
+question, for passages that answer it and for hard negatives. Figure 3: similarity, by a retriever, of
+hypotheses to entailing, neutral and irrelevant premises.
 """
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from entail.claims import existence_claim
-from entail.data.nli.pairs import NliPair
-from entail.encoders.encoder import Encoder
+from entail.data.nli.pairs import NliPair, read_nli
+from entail.data.passages.files import Question
 from entail.errors import EvaluationError
 from entail.evaluation.nli.judge import Judge, Values
+from entail.evaluation.passages.pool import KnownQuestion, Pool
+from entail.evaluation.passages.store import store_passages
 from entail.progress import ProgressCallback
-from entail.tuning.examples import Examples, excerpt
+from entail.training.nli_source import evenly
+from entail.tuning.examples import Examples, examples_of, excerpt, with_hard_negatives
+
+if TYPE_CHECKING:
+    from entail.encoders.encoder import Encoder
 
 BINS = 20
+
+DEPTH = 20
+"""Number of passages that BM25 ranks for a question, from which its hard negative is taken."""
+
+MAX_PAIRS = 5_000
+"""Maximum number of pairs of each label read from a file."""
+
+FEW = 30
+"""Number of values of a group below which a summary warns."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +48,10 @@ class Relevance:
     """Values of one measure, by group.
 
     Attributes:
-        measure: What was measured, in words.
-        by: The judge or retriever.
-        groups: Name -> values; the first is expected to stand above the others.
-        bounds: Least and greatest value that can be.
+        measure: Title of the measure.
+        by: Name of the judge or retriever.
+        groups: Name -> values; the first is expected to be above the others.
+        bounds: Range of the measure.
     """
 
     measure: str
@@ -42,7 +60,7 @@ class Relevance:
     bounds: tuple[float, float] = (0.0, 1.0)
 
     def above(self, other: str) -> float:
-        """Return P(a value of the first group > one of another), equal ones counted half."""
+        """Return P(a value of the first group > one of another), ties counted half."""
         from sklearn.metrics import roc_auc_score
 
         first = next(iter(self.groups.values()))
@@ -57,7 +75,7 @@ class Relevance:
         return shares
 
     def to_json(self) -> dict[str, Any]:
-        """Return count, mean, quartiles and histogram of each group, and how far the first stands above."""
+        """Return count, mean, quartiles and histogram of each group, and `above` of all but the first."""
         first = next(iter(self.groups))
         return {
             "measure": self.measure,
@@ -76,28 +94,260 @@ class Relevance:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """Judgements of a question.
+def judge_claims(
+    examples: Examples, judge: Judge, *, words: int = 100, progress: ProgressCallback | None = None
+) -> Relevance:
+    """Compute P(passage entails claim) of gold passages and hard negatives (Figure 2).
+
+    Args:
+        examples: Questions; those without hard negatives are left out, of the others the hardest is taken.
+        judge: Model of natural language inference.
+        words: Maximum number of words of a passage, of a gold one around its answer.
+        progress: Callback for progress.
+
+    Raises:
+        EvaluationError: If no question has a hard negative.
+    """
+    texts = _claim_texts(examples, words=words)
+    if not texts:
+        raise EvaluationError(
+            f"expected questions with hard negatives, found {len(examples)} without; add them by BM25 "
+            "(with_hard_negatives)"
+        )
+    claims = [one.claim for one in texts]
+    passages = [*(one.gold for one in texts), *(one.negative for one in texts)]
+    found = judge.entailment(passages, [*claims, *claims], progress=progress)
+    groups = {"passages that answer": found[: len(texts)], "hard negatives": found[len(texts) :]}
+    return Relevance("P(passage entails claim)", judge.name, groups)
+
+
+def compare_premises(
+    pairs: Sequence[NliPair], encoder: Encoder, *, seed: int = 0, progress: ProgressCallback | None = None
+) -> Relevance:
+    """Compute the similarity of hypotheses to premises of three kinds (Figure 3).
+
+    Irrelevant premises are drawn from other pairs, one for each hypothesis.
+
+    Args:
+        pairs: Entailment and neutral pairs; contradictions are left out.
+        encoder: Retriever; hypotheses are its queries.
+        seed: Random seed.
+        progress: Callback for progress.
+
+    Raises:
+        EvaluationError: If either label is missing, or all pairs have the same premise.
+    """
+    pairs = [pair for pair in pairs if pair.label != "contradiction"]
+    labels = np.array([pair.label for pair in pairs])
+    premises = list(dict.fromkeys(pair.premise for pair in pairs))
+    if len(premises) < 2 or not {"entailment", "neutral"} <= set(labels.tolist()):
+        raise EvaluationError(
+            f"expected entailment and neutral pairs of several premises, found {len(pairs)} pairs of "
+            f"{len(premises)} premises; give another file"
+        )
+    position = {premise: at for at, premise in enumerate(premises)}
+    own = np.array([position[pair.premise] for pair in pairs])
+    steps = np.random.default_rng(seed).integers(1, len(premises), size=len(pairs))
+    others = (own + steps) % len(premises)  # never its own
+    targets = encoder.encode_premises(premises, progress=progress)
+    queries = encoder.encode_queries([pair.hypothesis for pair in pairs], progress=progress)
+
+    def cosines(of: NDArray[np.int64]) -> Values:
+        found: Values = np.einsum("ij,ij->i", queries, targets[of]).astype(np.float64)
+        return found
+
+    similarity = cosines(own)
+    groups = {
+        "entailing": similarity[labels == "entailment"],
+        "neutral": similarity[labels == "neutral"],
+        "irrelevant": cosines(others),
+    }
+    return Relevance("similarity of hypothesis and premise", encoder.name, groups, (-1.0, 1.0))
+
+
+@dataclass(frozen=True)
+class RelevanceFigure:
+    """Values of a figure with their texts.
 
     Attributes:
-        question: As it is asked.
-        claim: What a passage that answers it entails.
-        gold: Such a passage.
-        negative: One that looks as if it did.
+        relevance: Values by group.
+        rows: Texts with their values, for a table.
+        left_out: Number of questions without a hard negative.
     """
 
+    relevance: Relevance
+    rows: tuple[Mapping[str, object], ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class LabelledPairs:
+    """Entailing and neutral pairs of a file.
+
+    Attributes:
+        summary: Counts of pairs read and left out, in words.
+        entailing: Pairs whose premise entails the hypothesis.
+        neutral: Pairs whose premise neither entails nor contradicts it.
+    """
+
+    summary: str
+    entailing: tuple[NliPair, ...]
+    neutral: tuple[NliPair, ...]
+
+    def sample(self, count: int) -> tuple[NliPair, ...]:
+        """Return pairs, half of them of each label, evenly from the file.
+
+        Labels alternate in files, so every second or third row would have the same one.
+        """
+        return (*evenly(self.entailing, (count + 1) // 2), *evenly(self.neutral, count // 2))
+
+
+def read_labelled(content: bytes, *, name: str) -> LabelledPairs:
+    """Read the entailing and neutral pairs of a file (`entail.data.nli.pairs.read_nli`).
+
+    Raises:
+        FormatError: If it cannot be read.
+    """
+    reading = read_nli(content, name=name)
+    entailing, neutral = (
+        evenly([pair for pair in reading.pairs if pair.label == label], MAX_PAIRS)
+        for label in ("entailment", "neutral")
+    )
+    return LabelledPairs(str(reading), entailing, neutral)
+
+
+def measure_claims(
+    pool: Pool, questions: Sequence[KnownQuestion], judge: Judge, *, progress: ProgressCallback | None = None
+) -> RelevanceFigure:
+    """Measure Figure 2 over a pool, with hard negatives by BM25; see `judge_claims`.
+
+    Raises:
+        EvaluationError: If BM25 finds only passages that answer.
+    """
+    named = [
+        Question(str(number), one.question, one.answers, tuple(map(str, sorted(one.gold))))
+        for number, one in enumerate(questions)
+    ]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with (folder / "corpus.jsonl").open("w", encoding="utf-8") as file:
+            for position, text in enumerate(pool.corpus.texts):
+                file.write(json.dumps({"_id": str(position), "title": "", "text": text}) + "\n")
+        store = store_passages([folder], folder / "store", progress=progress)
+        examples = with_hard_negatives(examples_of(store, named), depth=DEPTH, progress=progress)
+        texts = _claim_texts(examples)
+        if not texts:
+            raise EvaluationError(
+                f"{pool.name}: expected passages that look as if they answered, found none by BM25 for "
+                f"{len(questions):,} questions; choose a larger pool"
+            )
+        found = judge_claims(examples, judge, progress=progress)
+    rows = tuple(
+        {
+            "question": one.question,
+            "claim": one.claim,
+            "passage that answers": one.gold,
+            "P(it entails the claim)": f"{first:.6f}",
+            "hard negative": one.negative,
+            "P(that entails the claim)": f"{second:.6f}",
+        }
+        for one, first, second in zip(texts, *found.groups.values(), strict=True)
+    )
+    return RelevanceFigure(found, rows, len(questions) - len(texts))
+
+
+def measure_premises(
+    pairs: Sequence[NliPair], encoder: Encoder, *, progress: ProgressCallback | None = None
+) -> RelevanceFigure:
+    """Measure Figure 3 on entailing pairs, then neutral ones; see `compare_premises`."""
+    found = compare_premises(pairs, encoder, progress=progress)
+    own = [*found.groups["entailing"], *found.groups["neutral"]]
+    rows = tuple(
+        {
+            "label": pair.label,
+            "hypothesis": pair.hypothesis,
+            "premise": pair.premise,
+            f"similarity by {encoder.name}": f"{value:.6f}",
+            f"similarity of an irrelevant premise by {encoder.name}": f"{other:.6f}",
+        }
+        for pair, value, other in zip(pairs, own, found.groups["irrelevant"], strict=True)
+    )
+    return RelevanceFigure(found, rows)
+
+
+def joined_rows(figures: Sequence[RelevanceFigure]) -> list[dict[str, Any]]:
+    """Join the rows of figures over the same pairs, a column for each figure."""
+    return [
+        {name: value for row in rows for name, value in row.items()}
+        for rows in zip(*(figure.rows for figure in figures), strict=True)
+    ]
+
+
+def summarise_claims(figure: RelevanceFigure) -> str:
+    """Return the result of Figure 2 in words."""
+    gold, negative = figure.relevance.groups.values()
+    above = figure.relevance.above("hard negatives")
+    higher = int((gold > negative).sum())
+    words = (
+        f"Answering passages score above hard negatives in **{of_hundred(above)} comparisons** (chance: 50). "
+        f"Mean P(entailment): {gold.mean():.2f} for answering passages, {negative.mean():.2f} for hard "
+        f"negatives. Of {len(gold):,} questions, {higher:,} score above their own hard negative."
+    )
+    return words + _warn_few(figure)
+
+
+def summarise_premises(figure: RelevanceFigure) -> str:
+    """Return the result of Figure 3 in words."""
+    found = figure.relevance
+    means = ", ".join(f"{values.mean():.2f} {name}" for name, values in found.groups.items())
+    words = (
+        f"Entailing premises score above neutral ones in **{of_hundred(found.above('neutral'))} "
+        f"comparisons**, above irrelevant ones in **{of_hundred(found.above('irrelevant'))}** (chance: 50). "
+        f"Mean similarity: {means}."
+    )
+    return words + _warn_few(figure)
+
+
+def of_hundred(share: float) -> str:
+    """Return a share as a count of 100; only exact shares become 0 and 100.
+
+    >>> of_hundred(0.784), of_hundred(0.998), of_hundred(1.0), of_hundred(0.002), of_hundred(0.0)
+    ('78 of 100', 'over 99 of 100', '100 of 100', 'under 1 of 100', '0 of 100')
+    """
+    if 0.995 <= share < 1:
+        return "over 99 of 100"
+    return "under 1 of 100" if 0 < share < 0.005 else f"{share * 100:.0f} of 100"
+
+
+def summary_rows(figures: Sequence[RelevanceFigure]) -> list[dict[str, Any]]:
+    """Return a row for each group of each figure: count, mean, quartiles, share of comparisons above."""
+    rows = []
+    for figure in figures:
+        data = figure.relevance.to_json()
+        first = next(iter(data["groups"]))
+        for name, group in data["groups"].items():
+            lower, median, upper = (f"{value:.6f}" for value in group["quartiles"])
+            row = {"measure": data["measure"], "by": data["by"], "group": name, "values": group["n"]}
+            row |= {"mean": f"{group['mean']:.6f}"}
+            row |= {"lower quartile": lower, "median": median, "upper quartile": upper}
+            above = f"{group['above']:.6f}" if "above" in group else ""
+            rows.append(row | {f"share of comparisons with {first} above": above})
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _ClaimTexts:
     question: str
     claim: str
     gold: str
     negative: str
 
 
-def beside_claims(examples: Examples, *, words: int = 100) -> list[Beside]:
-    """Return what `claims_entailed` judges: a row for each question with a hard negative."""
+def _claim_texts(examples: Examples, *, words: int = 100) -> list[_ClaimTexts]:
+    """Return the texts of each question with a hard negative."""
     store = examples.store
     return [
-        Beside(
+        _ClaimTexts(
             one.question,
             existence_claim(one.question).text,
             excerpt(store[one.gold[0]].whole, words=words, answers=one.answers),
@@ -108,72 +358,6 @@ def beside_claims(examples: Examples, *, words: int = 100) -> list[Beside]:
     ]
 
 
-def claims_entailed(
-    examples: Examples, judge: Judge, *, words: int = 100, progress: ProgressCallback | None = None
-) -> Relevance:
-    """Measure how probable gold passages and hard negatives make the claims of questions (Figure 2).
-
-    Args:
-        examples: Questions with hard negatives; those without take no part. The hardest one is taken.
-        judge: A model of natural language inference.
-        words: Words of a passage that are read: of a gold one around its answer, as it is learnt.
-        progress: Told how far it is.
-
-    Raises:
-        EvaluationError: If no question has a hard negative.
-    """
-    asked = beside_claims(examples, words=words)
-    if not asked:
-        raise EvaluationError(
-            f"expected questions with hard negatives, found {len(examples)} without; add them by BM25 "
-            "(with_hard_negatives)"
-        )
-    claims = [one.claim for one in asked]
-    passages = [*(one.gold for one in asked), *(one.negative for one in asked)]
-    found = judge.entailment(passages, [*claims, *claims], progress=progress)
-    groups = {"passages that answer": found[: len(asked)], "hard negatives": found[len(asked) :]}
-    return Relevance("P(passage entails claim)", judge.name, groups)
-
-
-def premises_told_apart(
-    pairs: Sequence[NliPair], encoder: Encoder, *, seed: int = 0, progress: ProgressCallback | None = None
-) -> Relevance:
-    """Measure how similar a retriever finds hypotheses to premises of three kinds (Figure 3).
-
-    Irrelevant ones are drawn among the premises of other pairs, one for each hypothesis.
-
-    Args:
-        pairs: Entailment and neutral pairs; contradictions take no part.
-        encoder: The retriever: a hypothesis is its query.
-        seed: Of what is drawn.
-        progress: Told how far it is.
-
-    Raises:
-        EvaluationError: If either kind is missing, or all pairs have one premise.
-    """
-    some = [pair for pair in pairs if pair.label != "contradiction"]
-    labels = np.array([pair.label for pair in some])
-    premises = list(dict.fromkeys(pair.premise for pair in some))
-    if len(premises) < 2 or not {"entailment", "neutral"} <= set(labels.tolist()):
-        raise EvaluationError(
-            f"expected entailment and neutral pairs of several premises, found {len(some)} pairs of "
-            f"{len(premises)} premises; give another file"
-        )
-    place = {premise: at for at, premise in enumerate(premises)}
-    own = np.array([place[pair.premise] for pair in some])
-    steps = np.random.default_rng(seed).integers(1, len(premises), size=len(some))
-    drawn = (own + steps) % len(premises)  # never its own
-    told = encoder.encode_premises(premises, progress=progress)
-    asked = encoder.encode_queries([pair.hypothesis for pair in some], progress=progress)
-
-    def cosines(rows: NDArray[np.bool_], of: NDArray[np.int64]) -> Values:
-        found: Values = np.einsum("ij,ij->i", asked[rows], told[of[rows]]).astype(np.float64)
-        return found
-
-    every = np.ones(len(some), dtype=bool)
-    groups = {
-        "entailing": cosines(labels == "entailment", own),
-        "neutral": cosines(labels == "neutral", own),
-        "irrelevant": cosines(every, drawn),
-    }
-    return Relevance("similarity of hypothesis and premise", encoder.name, groups, (-1.0, 1.0))
+def _warn_few(figure: RelevanceFigure) -> str:
+    fewest = min(map(len, figure.relevance.groups.values()))
+    return f" Few values ({fewest:,} a group): interpret with care." if fewest < FEW else ""

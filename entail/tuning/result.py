@@ -2,91 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from entail.encoders.catalogue import EncoderEntry
 from entail.training.adapters.saving import name_of, save_encoder
-from entail.training.loop.fit import Fitted
-from entail.training.run import Training
+from entail.training.run import Setup, Training
 from entail.tuning.config import DprConfig, TuningConfig
 from entail.tuning.tower import PassageTower
-
-TUNING = "tuning"
-"""Name in `entail.json` of the first stage, masked hypothesis prediction."""
-
-DPR = "dpr"
-"""Name in `entail.json` of the second, contrastive stage."""
-
-
-def save_stage(
-    out: Path,
-    *,
-    method: str,
-    config: TuningConfig | DprConfig,
-    fitted: Fitted,
-    counts: Mapping[str, int],
-    data: Sequence[str],
-    tower: PassageTower,
-    base: EncoderEntry,
-    initial: EncoderEntry | None = None,
-) -> None:
-    """Write an adapter, or with every weight tuned a plain model; a masked-LM head is not kept.
-
-    Args:
-        out: The folder; an encoder of this stage that is there already is replaced.
-        method: `TUNING` or `DPR`.
-        config: The settings.
-        fitted: What the training came to.
-        counts: What was learnt from.
-        data: Names of the data sets, for the card.
-        tower: With the weights to keep.
-        base: What it was trained on.
-        initial: The adapter it went on from.
-
-    Raises:
-        TrainingError: If the folder is something else, or cannot be written: the old one is still there.
-    """
-
-    def about() -> dict[str, Any]:
-        started: dict[str, Any] = {"trained_from": base.name}
-        if config.tuning == "lora":
-            started = {"base": name_of(base), "base_revision": base.revision}
-        before = initial or base
-        told = before.card.config if before.card is not None else {}
-        if before.method == TUNING:  # what came before belongs to what this encoder is
-            started["tuned"] = {"revision": before.revision, "config": dict(told)}
-        best = fitted.best
-        return {
-            "method": method,
-            **started,
-            "towers": "siamese",
-            "figures": {"dev": dict(best.figures), "epoch": best.epoch, "step": best.step} if best else {},
-            "config": asdict(config),
-            "trained_on": {**counts, **({"data": list(data)} if data else {})},
-            "licence": base.licence,
-        }
-
-    save_encoder(out, method=method, write=tower.save, about=about)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DprTraining(Training[DprConfig]):
-    """Result of a training, with counts of questions, passages, hard negatives and steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TuningTraining(Training[TuningConfig]):
-    """Result of a training, with counts of pairs, pairs left out, truncated premises and steps.
+    """Result of the first stage, with counts of pairs, pairs left out, truncated premises and steps.
 
     Attributes:
         new_head: Whether the base's checkpoint had no masked-LM head.
     """
 
+    METHOD: ClassVar = "tuning"
+
     new_head: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types, without the folder's place."""
+        """Return a JSON-serialisable dict, without the path of the folder."""
         return {**super().to_json(), "new_head": self.new_head}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DprTraining(Training[DprConfig]):
+    """Result of the second stage, with counts of questions, passages, hard negatives and steps."""
+
+    METHOD: ClassVar = "dpr"
+
+
+def save_stage(out: Path, training: TuningTraining | DprTraining, tower: PassageTower, setup: Setup) -> None:
+    """Write an adapter, or a whole model where every weight was trained, without a masked-LM head.
+
+    Raises:
+        TrainingError: If `out` holds something else, or cannot be written; its content stays.
+    """
+    config, best, base = training.config, training.fitted.best, setup.base
+
+    def about() -> dict[str, Any]:
+        start: dict[str, Any] = {"trained_from": base.name}
+        if config.tuning == "lora":
+            start = {"base": name_of(base), "base_revision": base.revision}
+        before = setup.initial or base
+        if before.method == TuningTraining.METHOD:  # the first stage belongs to the description of this model
+            first = before.card.config if before.card is not None else {}
+            start["tuned"] = {"revision": before.revision, "config": dict(first)}
+        return {
+            "method": training.METHOD,
+            **start,
+            "towers": "siamese",
+            "figures": {"dev": dict(best.figures), "epoch": best.epoch, "step": best.step} if best else {},
+            "config": asdict(config),
+            "trained_on": {**training.counts, **({"data": list(training.data)} if training.data else {})},
+            "licence": base.licence,
+        }
+
+    save_encoder(out, method=training.METHOD, write=tower.save, about=about)

@@ -1,4 +1,4 @@
-"""Sources of both stages of entailment tuning: questions, passages, entailment pairs to mix in."""
+"""Training data of both stages: questions with passages, and entailment pairs to mix in."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PassageData:
-    """Data of trainers of passage retrieval.
+    """Training data of passage retrieval.
 
     Attributes:
-        examples: Questions to learn from, over the pool.
-        dev: Questions to choose the best weights on, over the same pool; None where none were given.
-        dev_questions: The same as the file has them, to measure on.
-        nli: Entailments to mix in.
-        split: The dev questions in words.
+        examples: Training questions over the pool.
+        dev: Dev questions over the same pool; None without a dev file.
+        dev_questions: Dev questions as the file has them, for evaluation.
+        nli: Entailment pairs to mix in.
+        split: Name of the dev file.
     """
 
     examples: Examples
@@ -37,10 +37,10 @@ class PassageData:
 
 @dataclass(frozen=True, kw_only=True)
 class PassageSource:
-    """Questions with the passages that answer them, as retrieval data sets are released.
+    """Questions with gold passages, in the formats of retrieval data sets.
 
     Raises:
-        SettingsError: If nothing to learn from is given.
+        SettingsError: If there are no questions, or a second file comes without the first.
     """
 
     questions: Annotated[
@@ -70,7 +70,7 @@ class PassageSource:
     limit: Annotated[int | None, "Number of questions, taken evenly from all; default: all"] = None
 
     def __post_init__(self) -> None:
-        """Check that something is learnt from."""
+        """Check the files."""
         if self.questions is None:
             raise SettingsError("expected --questions FILE; give questions with gold passages to learn from")
         if self.more is not None and self.passages is None:
@@ -84,13 +84,13 @@ class PassageSource:
 
     @property
     def pool(self) -> tuple[Path, ...]:
-        """The files whose passages are searched."""
+        """Files of the pool."""
         given = (self.passages, self.more) if self.passages is not None else (self.questions, self.dev)
         return tuple(dict.fromkeys(file for file in given if file is not None))
 
     @property
     def nli_files(self) -> tuple[Path, ...]:
-        """The files and data sets of entailments."""
+        """Files and data sets of entailment pairs."""
         return tuple(one for one in (self.nli, self.nli_second, self.nli_third) if one is not None)
 
     def is_elsewhere(self, given: Path) -> bool:
@@ -100,7 +100,7 @@ class PassageSource:
         return given in self.nli_files and is_on_hub(str(given))
 
     def read(self, *, keep: Path | None = None, progress: ProgressCallback | None = None) -> PassageData:
-        """Return the data; passages are kept in the data folder, files are taken as they are.
+        """Return the data; the passages are stored in the data folder.
 
         Raises:
             EntailError: If a file or a data set cannot be read, or no passage is in the pool.
@@ -113,10 +113,10 @@ class PassageSource:
         assert self.questions is not None
         place = load_settings().data_dir / "passages" / store_name(self.pool)
         store = store_passages(self.pool, place, progress=progress)
-        asked = judged_questions(self.questions, qrels=self.qrels, split=self.split).questions
+        questions = judged_questions(self.questions, qrels=self.qrels, split=self.split).questions
         dev = judged_questions(self.dev, split=self.dev_split).questions if self.dev else ()
         return PassageData(
-            examples=examples_of(store, evenly(asked, self.limit)),
+            examples=examples_of(store, evenly(questions, self.limit)),
             dev=examples_of(store, dev) if dev else None,
             dev_questions=dev,
             nli=self._entailments(),
@@ -143,18 +143,14 @@ class PassageSource:
 
 
 def with_mined(data: PassageData, *, depth: int, progress: ProgressCallback | None = None) -> PassageData:
-    """Add hard negatives to questions that have none, those of dev too: their pool is otherwise an easy one.
-
-    Raises:
-        EvaluationError: If some have none, and the pool is too large for BM25 in memory.
-    """
+    """Add hard negatives to training and dev questions without any; see `with_missing_negatives`."""
     from entail.tuning.examples import with_missing_negatives
 
-    learnt, dev = data.examples.examples, data.dev.examples if data.dev else ()
-    every = replace(data.examples, examples=(*learnt, *dev))  # over one pool: its words are indexed once
+    train, dev = data.examples.examples, data.dev.examples if data.dev else ()
+    every = replace(data.examples, examples=(*train, *dev))  # together, so that BM25 indexes the pool once
     found = with_missing_negatives(every, depth=depth, progress=progress).examples
     return replace(
         data,
-        examples=replace(data.examples, examples=found[: len(learnt)]),
-        dev=data.dev and replace(data.dev, examples=found[len(learnt) :]),
+        examples=replace(data.examples, examples=found[: len(train)]),
+        dev=data.dev and replace(data.dev, examples=found[len(train) :]),
     )

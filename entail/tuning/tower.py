@@ -26,29 +26,22 @@ _AT_ONCE = 2048
 """Masked tokens whose scores over the vocabulary are in memory at once: 250 MB of a vocabulary of 30,000."""
 
 WHOLE, PIECE = 8_192, 2_048
-"""Tokens of a step that a processor reads at once, and those of a piece where there are more.
+"""Most tokens of a step that a CPU reads at once, and tokens of a piece of longer steps.
 
-What a transformer keeps for the gradient is 250 KB a token of MiniLM: 8 GB for 128 questions with two
-passages each. In pieces, each read once more in the backward pass, it is half a GB, in about the same time.
+A transformer stores 250 KB a token of MiniLM for the gradient: 8 GB for 128 questions with two passages each.
+In pieces, each read again in the backward pass, it is half a GB, in about the same time.
 """
 
 
 class PassageTower(Tower):
-    """A tower that reads no more than so many tokens while it learns, many texts piece by piece.
+    """Trainable passage encoder; it reads many texts in pieces.
 
-    Args:
-        base: A whole model, the start.
-        lora: Train an adapter of this form; None trains every weight.
-        device: A torch device.
-        max_length: Tokens that are read while training, at most what the base reads.
-        precision: bf16 computes under autocast; the weights stay fp32.
-        dropout: Of hidden states and attention while training; None leaves it as the base has it.
-        initial: Folder of an adapter on this base to start from, cut to the rank of `lora`.
-        pooling: How a text's vector is made; `base` leaves what stands behind the base's transformer.
+    `max_length` is the maximum number of tokens in training, at most that of the base. A `pooling` other than
+    `base` replaces all modules behind the base's transformer. Other arguments are those of `Tower`.
 
     Raises:
-        EncoderError: If the base cannot be loaded, or with a pooling of its own begins with no transformer.
-        TrainingError: As `Tower`.
+        EncoderError: If the base cannot be loaded, or another pooling finds no transformer.
+        TrainingError: See `Tower`.
     """
 
     def __init__(
@@ -79,7 +72,7 @@ class PassageTower(Tower):
 
     @property
     def max_length(self) -> int:
-        """Tokens that are read while training."""
+        """Maximum number of tokens in training."""
         found = self.model.max_seq_length
         assert found is not None
         return int(found)
@@ -99,11 +92,11 @@ class PassageTower(Tower):
         return torch.cat(parts)[back]
 
     def in_pieces(self, tokens: int) -> bool:
-        """Return whether a step of so many tokens is read in pieces."""
+        """Return whether a step of this many tokens is read in pieces."""
         return self.device == "cpu" and tokens > WHOLE
 
     def save(self, folder: Path) -> None:
-        """Write the adapter (fp16), or the whole model, which reads as much as the base.
+        """Write the adapter (fp16), or the whole model with the base's maximum number of tokens.
 
         Raises:
             OSError: If the folder cannot be written.
@@ -116,21 +109,14 @@ class PassageTower(Tower):
 
 
 class MaskedTower(PassageTower):
-    """A tower that predicts masked tokens, by a head that is not kept.
+    """Trainable predictor of masked tokens: a passage encoder with a masked-LM head, which is not saved.
 
-    Args:
-        base: A whole model that begins with a transformer which can have a masked-LM head.
-        lora: Train an adapter of this form, and the head; None trains every weight.
-        device: A torch device.
-        max_length: Tokens that are read while training, at most what the base reads.
-        precision: bf16 computes under autocast; loss and weights stay fp32.
-        dropout: Of hidden states and attention while training; None leaves it as the base has it.
-        hastened: How many times as fast as the rest a new head learns.
-        seed: Of a new head.
+    `head_speed` multiplies the learning rate of a new head, `seed` initialises it. Other arguments are those
+    of `PassageTower`.
 
     Raises:
         EncoderError: If the base cannot be loaded.
-        TrainingError: As `Tower`; if the base cannot have such a head.
+        TrainingError: See `Tower`; if the base cannot have a masked-LM head.
     """
 
     def __init__(
@@ -142,7 +128,7 @@ class MaskedTower(PassageTower):
         max_length: int,
         precision: Precision = "fp32",
         dropout: float | None = None,
-        hastened: float = 1.0,
+        head_speed: float = 1.0,
         seed: int = 0,
     ) -> None:
         super().__init__(
@@ -157,8 +143,8 @@ class MaskedTower(PassageTower):
         self._transformer: Any = first.auto_model
         self.tokenizer: Any = first.tokenizer
         self.head, self.new_head = masked_head(base, self._transformer, seed=seed)
-        if self.new_head and hastened != 1:
-            hasten(self.head, hastened)
+        if self.new_head and head_speed != 1:
+            _scale_rate(self.head, head_speed)
         self.head.to(device)
         self.head.train()
         embeddings = self._transformer.get_input_embeddings().weight
@@ -168,56 +154,54 @@ class MaskedTower(PassageTower):
             if parameter is not embeddings
         }
 
-    def expect(self, frequencies: NDArray[Any]) -> None:
-        """Let a new head begin with how often tokens occur, so that no step is spent on learning that.
-
-        Args:
-            frequencies: Of each token, above 0, shape (vocabulary,).
-        """
+    def set_frequencies(self, frequencies: NDArray[Any]) -> None:
+        """Initialise the bias of a new head by the frequencies of tokens, above 0, shape (vocabulary,)."""
         import torch
 
         bias = self.head.get_output_embeddings().bias
         if self.new_head and bias is not None:
             with torch.no_grad():
-                known = torch.from_numpy(frequencies).log().to(bias)
-                bias[: len(known)] = known - known.mean()
+                logs = torch.from_numpy(frequencies).log().to(bias)
+                bias[: len(logs)] = logs - logs.mean()
 
-    def surprise(self, ids: Tensor, there: Tensor, hidden: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Return -log P of each hidden token with its gradient, and whether it was the likeliest.
+    def token_losses(
+        self, ids: Tensor, attended: Tensor, masked: Tensor, labels: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Return -log P of each masked token with its gradient, and whether it was the likeliest.
 
-        Scores over the vocabulary are computed of hidden tokens alone.
+        Scores over the vocabulary are computed for masked tokens only.
 
         Args:
-            ids: Tokens as they are read, shape (rows, tokens).
-            there: Which of them are no padding, likewise.
-            hidden: Which of them are to be predicted, likewise.
-            labels: What these were, shape (hidden tokens,), row by row.
+            ids: Tokens to read, shape (rows, tokens).
+            attended: Whether a token is no padding, same shape.
+            masked: Whether a token is to be predicted, same shape.
+            labels: Original tokens of the masked ones, shape (masked tokens,), row by row.
         """
         import torch
         from torch.utils.checkpoint import checkpoint
 
         rows = max(1, PIECE // ids.shape[1]) if self.in_pieces(ids.numel()) else len(ids)
         if torch.is_grad_enabled() and rows < len(ids):
-            pieces = zip(*(torch.split(part, rows) for part in (ids, there, hidden)), strict=True)
+            pieces = zip(*(torch.split(part, rows) for part in (ids, attended, masked)), strict=True)
             read = [checkpoint(self._hidden, *piece, use_reentrant=False) for piece in pieces]
-            vectors = torch.cat(read)  # (hidden tokens, d)
+            vectors = torch.cat(read)  # (masked tokens, d)
         else:
-            vectors = self._hidden(ids, there, hidden)
+            vectors = self._hidden(ids, attended, masked)
         if len(vectors) <= _AT_ONCE:
-            return self._surprise(vectors, labels)
-        # More are computed once more in the backward pass, so that one piece is in memory at a time.
+            return self._predicted(vectors, labels)
+        # Longer ones are computed again in the backward pass, so that one piece is in memory at a time.
         parts = [
-            checkpoint(self._surprise, some, expected, use_reentrant=False)
-            for some, expected in _pieces(vectors, labels)
+            checkpoint(self._predicted, *piece, use_reentrant=False)
+            for piece in zip(vectors.split(_AT_ONCE), labels.split(_AT_ONCE), strict=True)
         ]
-        return torch.cat([one for one, _ in parts]), torch.cat([right for _, right in parts])
+        return torch.cat([losses for losses, _ in parts]), torch.cat([correct for _, correct in parts])
 
-    def _hidden(self, ids: Tensor, there: Tensor, hidden: Tensor) -> Tensor:
+    def _hidden(self, ids: Tensor, attended: Tensor, masked: Tensor) -> Tensor:
         with self._autocast():
-            found: Tensor = self._transformer(input_ids=ids, attention_mask=there.long()).last_hidden_state
-        return found[hidden]
+            found: Tensor = self._transformer(input_ids=ids, attention_mask=attended.long()).last_hidden_state
+        return found[masked]
 
-    def _surprise(self, vectors: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    def _predicted(self, vectors: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         from torch.nn.functional import cross_entropy
 
         with self._autocast():
@@ -225,21 +209,13 @@ class MaskedTower(PassageTower):
         return cross_entropy(scores, labels, reduction="none"), scores.detach().argmax(dim=1) == labels
 
 
-def _pieces(vectors: Tensor, labels: Tensor) -> list[tuple[Tensor, Tensor]]:
-    starts = range(0, len(vectors), _AT_ONCE)
-    return [(vectors[at : at + _AT_ONCE], labels[at : at + _AT_ONCE]) for at in starts]
-
-
 def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any, bool]:  # noqa: ANN401 - of transformers, not typed
-    """Return a module that makes scores over the vocabulary, (tokens, d) -> (tokens, vocabulary).
+    """Return a masked-LM head, (tokens, d) -> (tokens, vocabulary), and whether it is newly initialised.
 
     Args:
-        base: The whole model.
-        transformer: Its first module as it learns, whose word embeddings the head shares.
-        seed: Of a new head's weights.
-
-    Returns:
-        The head, and whether it is new: the checkpoint has none, or not all of one.
+        base: Whole model; its checkpoint may have no head, or not all of one.
+        transformer: Trained transformer, whose word embeddings the head shares.
+        seed: Random seed of a new head.
 
     Raises:
         TrainingError: If the base's architecture has no masked-LM form.
@@ -247,13 +223,20 @@ def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any
     import torch
     from transformers import AutoModelForMaskedLM
 
+    def refuse() -> TrainingError:
+        return TrainingError(
+            f"{base.name}: expected a base that can predict masked tokens, found a model of the kind "
+            f"{transformer.config.model_type}, which has no masked-LM head; pass an encoder that was trained "
+            "by masking, such as minilm, google-bert/bert-base-uncased or FacebookAI/roberta-base"
+        )
+
     assert base.path is not None
     stages = weights.modules(base.path)
     folder = base.path / str(stages[0].get("path", "")) if stages else base.path
     with torch.random.fork_rng(devices=[]), silent():
         torch.manual_seed(seed)
         try:
-            model, told = AutoModelForMaskedLM.from_pretrained(
+            model, report = AutoModelForMaskedLM.from_pretrained(
                 str(folder),
                 local_files_only=True,
                 trust_remote_code=False,
@@ -261,37 +244,29 @@ def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any
                 dtype=torch.float32,
                 output_loading_info=True,
             )
-        except Exception as error:  # whatever a foreign folder brings about, its user gets one kind of error
-            raise _no_head(base, transformer) from error
+        except Exception as error:  # a foreign folder may raise anything
+            raise refuse() from error
     inner = getattr(model, "base_model_prefix", "")
     decoder = model.get_output_embeddings()
     if not inner or not hasattr(model, inner) or decoder is None:
-        raise _no_head(base, transformer)
-    new = any(not name.startswith(f"{inner}.") for name in told["missing_keys"])
+        raise refuse()
+    new = any(not name.startswith(f"{inner}.") for name in report["missing_keys"])
     if getattr(model.config, "tie_word_embeddings", True):
         decoder.weight = transformer.get_input_embeddings().weight
-    setattr(model, inner, _handing_on())
+    setattr(model, inner, _identity())
     return _head(model), new
 
 
-def _no_head(base: EncoderEntry, transformer: Any) -> TrainingError:  # noqa: ANN401 - of transformers, not typed
-    return TrainingError(
-        f"{base.name}: expected a base that can predict masked tokens, found a model of the kind "
-        f"{transformer.config.model_type}, which has no masked-LM head; pass an encoder that was trained by "
-        "masking, such as minilm, google-bert/bert-base-uncased or FacebookAI/roberta-base"
-    )
-
-
-def _handing_on() -> torch.nn.Module:
-    """Return what stands in the transformer's place: its output is its input."""
+def _identity() -> torch.nn.Module:
+    """Return a replacement for the transformer whose output is its input."""
     import torch
     from transformers.modeling_outputs import BaseModelOutput
 
-    class HandingOn(torch.nn.Module):
-        def forward(self, *_: Any, inputs_embeds: torch.Tensor, **__: Any) -> BaseModelOutput:  # noqa: ANN401 - whatever an architecture hands down
+    class Identity(torch.nn.Module):
+        def forward(self, *_: Any, inputs_embeds: torch.Tensor, **__: Any) -> BaseModelOutput:  # noqa: ANN401 - arguments of any architecture
             return BaseModelOutput(last_hidden_state=inputs_embeds)
 
-    return HandingOn()
+    return Identity()
 
 
 def _head(model: Any) -> Any:  # noqa: ANN401 - of transformers, not typed
@@ -307,24 +282,24 @@ def _head(model: Any) -> Any:  # noqa: ANN401 - of transformers, not typed
             scores: torch.Tensor = self.model(inputs_embeds=vectors[None]).logits
             return scores[0]
 
-        def get_output_embeddings(self) -> Any:  # noqa: ANN401 - a linear layer as the architecture has it
+        def get_output_embeddings(self) -> Any:  # noqa: ANN401 - a linear layer of any architecture
             return self.model.get_output_embeddings()
 
     return Head()
 
 
-def hasten(head: Any, factor: float) -> None:  # noqa: ANN401 - what `masked_head` returned
-    """Let a head learn so many times as fast as the rest, but for what it shares with the word embeddings.
+def _scale_rate(head: Any, factor: float) -> None:  # noqa: ANN401 - of transformers, not typed
+    """Multiply the learning rate of a head, except of the word embeddings that it shares.
 
-    AdamW's steps are of one length whatever the size of a weight, so a weight that is kept divided by the
+    AdamW's steps are of one length whatever the size of a weight. A weight that is stored divided by the
     factor, and multiplied where it is used, moves by the factor times the learning rate.
     """
     import torch
     from torch.nn.utils.parametrize import register_parametrization
 
-    class Times(torch.nn.Module):
-        def forward(self, kept: torch.Tensor) -> torch.Tensor:
-            return kept * factor
+    class Scaled(torch.nn.Module):
+        def forward(self, stored: torch.Tensor) -> torch.Tensor:
+            return stored * factor
 
         def right_inverse(self, weight: torch.Tensor) -> torch.Tensor:
             return weight / factor
@@ -333,4 +308,4 @@ def hasten(head: Any, factor: float) -> None:  # noqa: ANN401 - what `masked_hea
     for module in list(head.modules()):
         for name, parameter in list(module.named_parameters(recurse=False)):
             if id(parameter) not in shared:
-                register_parametrization(module, name, Times())
+                register_parametrization(module, name, Scaled())

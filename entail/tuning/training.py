@@ -1,4 +1,4 @@
-"""Entailment tuning: predict masked claims from the passages that entail them (Dai et al.)."""
+"""Training of both stages: entailment tuning (Dai et al. 2024), then dense passage retrieval."""
 
 from __future__ import annotations
 
@@ -8,20 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Unpack
 
-from entail.encoders.catalogue import fetch, resolve
 from entail.errors import TrainingError
-from entail.training.adapters.saving import require_place
-from entail.training.adapters.tower import cast_precision, require_base, training_device
 from entail.training.loop.distributed import from_first
-from entail.training.loop.fit import Fitted
 from entail.training.method import Run, RunOptions
-from entail.training.run import fit_method, lora_of, sample_indices
-from entail.tuning.config import TuningConfig
-from entail.tuning.examples import EntailedPair
-from entail.tuning.masked_task import MaskedTask
+from entail.training.run import fit_method, prepare, sample_indices
+from entail.tuning.config import DprConfig, TuningConfig
+from entail.tuning.examples import EntailedPair, Examples
 from entail.tuning.masking import Prompts
-from entail.tuning.result import TUNING, TuningTraining, save_stage
-from entail.tuning.tower import MaskedTower
+from entail.tuning.result import DprTraining, TuningTraining, save_stage
+from entail.tuning.task import DprTask, MaskedTask
+from entail.tuning.tower import MaskedTower, PassageTower
 
 
 def train_tuning(
@@ -32,116 +28,160 @@ def train_tuning(
     run: Run | None = None,
     **options: Unpack[RunOptions],
 ) -> TuningTraining:
-    """Tune an encoder to predict masked hypotheses from premises; what comes out is a start for `train_dpr`.
+    """Train an encoder to predict masked hypotheses from premises, as a start for `train_dpr`.
 
-    Called in each of several processes that `torchrun` started it trains one encoder on all of them.
+    Under `torchrun` all processes train one encoder.
 
     Args:
-        pairs: What is learnt from, see `entail.tuning.examples.entailed_pairs`.
-        config: The settings.
-        dev: Pairs to choose the best weights on, by the loss; without them the last are kept.
+        pairs: Training pairs, see `entail.tuning.examples.entailed_pairs`.
+        config: Settings.
+        dev: Pairs that select the weights by their loss; without them the last weights are kept.
         run: Output folder, device and callbacks.
         options: Fields of `run` as keywords.
 
     Raises:
-        TrainingError: If there is nothing to learn from, the base cannot have a masked-LM head, a loss that
-            is not finite, a folder that holds something else, another process at work in it, or it was
-            stopped.
+        TrainingError: If no pair fits, the base cannot have a masked-LM head, the loss is not finite, the
+            folder holds something else or is in use, or `stop` returned True.
         CheckpointError: If a checkpoint is of another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    import torch
-
     run = replace(run or Run(), **options)
-    out = run.out
-    if out is not None:
-        require_place(out, method=TUNING)
-    base = fetch(resolve(config.base))
-    require_base(base)
-    place = training_device(run.device)
-    torch.manual_seed(config.seed)
+    setup = prepare(config, run, method=TuningTraining.METHOD)
     tower = MaskedTower(
-        base,
-        lora=lora_of(config),
-        device=place,
+        setup.base,
+        lora=setup.lora,
+        device=setup.device,
         max_length=config.max_length,
-        precision=cast_precision(config.precision, place),
+        precision=setup.precision,
         dropout=config.dropout,
-        hastened=config.head_rate / config.highest_rate,
+        head_speed=config.head_rate / config.highest_rate,
         seed=config.seed,
     )
-    form = Prompts(tower.tokenizer, variant=config.prompt, max_length=tower.max_length, name=base.name)
-    prompts, kept = form.of(pairs)
+    form = Prompts(tower.tokenizer, variant=config.prompt, max_length=tower.max_length, name=setup.base.name)
+    prompts = form.of(pairs)
     if not prompts:
         raise TrainingError(
             f"expected pairs of a premise and a hypothesis of at most {tower.max_length} tokens, found "
             f"{len(pairs)} pairs, none of which fits; give more pairs, or a higher max_length"
         )
-    tower.expect(form.frequencies(prompts))
+    tower.set_frequencies(form.frequencies(prompts))
     chosen = [dev[i] for i in sample_indices(len(dev), config.dev_pairs)]
-    task = MaskedTask(config, form, prompts, tower, dev=form.of(chosen)[0])
+    task = MaskedTask(config, form, prompts, tower, dev=form.of(chosen))
     steps = task.steps(config.epochs)
     fitted = fit_method(
         task,
         tower.parameters,
         config,
-        base=base,
+        base=setup.base,
         evaluate_steps=config.evaluate_every,
         max_gradient_norm=config.max_gradient_norm,
         warmup=min(1.0, config.warmup_steps / steps),
-        bound_to={"data": digest(pairs), "dev": digest(dev)},
+        bound_to={"data": _digest(pairs), "dev": _digest(dev)},
         run=run,
     )
-    cut = sum(prompt.dropped > 0 for prompt in prompts)
+    warnings = list(fitted.warnings("loss"))
+    if config.warmup_steps >= steps:
+        warnings.insert(
+            0,
+            f"the rate rises for {config.warmup_steps} steps, and there are only {steps}: it never falls; "
+            "lower warmup_steps, or give more pairs or epochs",
+        )
     training = TuningTraining(
         config=config,
         fitted=fitted,
         counts={
-            "pairs": len(kept),
-            "too_long": len(pairs) - len(kept),
-            "premises_cut": cut,
+            "pairs": len(prompts),
+            "too_long": len(pairs) - len(prompts),
+            "premises_cut": sum(prompt.dropped > 0 for prompt in prompts),
             "premise_tokens_dropped": sum(prompt.dropped for prompt in prompts),
             "steps": fitted.steps,
         },
         new_head=tower.new_head,
-        warnings=_warnings(fitted, steps, config),
-        folder=out,
+        warnings=tuple(warnings),
+        folder=run.out,
         data=tuple(run.data),
     )
-    if out is not None:
-        from_first(
-            lambda: save_stage(
-                out,
-                method=TUNING,
-                config=config,
-                fitted=fitted,
-                counts=training.counts,
-                data=training.data,
-                tower=tower,
-                base=base,
-            )
-        )
+    if (out := run.out) is not None:
+        from_first(lambda: save_stage(out, training, tower, setup))
     return training
 
 
-def digest(pairs: Sequence[EntailedPair]) -> str:
-    """Return 12 hexadecimal digits that change with any pair: what a checkpoint is bound to."""
+def train_dpr(
+    examples: Examples,
+    config: DprConfig,
+    *,
+    dev: Examples | None = None,
+    run: Run | None = None,
+    **options: Unpack[RunOptions],
+) -> DprTraining:
+    """Train a siamese retriever of passages on in-batch and hard negatives.
+
+    Under `torchrun` all processes train one encoder; the negatives of a question are those of its process.
+
+    Args:
+        examples: Training questions; `with_hard_negatives` adds hard negatives.
+        config: Settings.
+        dev: Questions that select the weights by MRR over their own passages; without them the last weights
+            are kept.
+        run: Output folder, device and callbacks.
+        options: Fields of `run` as keywords.
+
+    Raises:
+        TrainingError: If there are fewer than two questions, `initial` is no adapter on the base, the loss is
+            not finite, the folder holds something else or is in use, or `stop` returned True.
+        CheckpointError: If a checkpoint is of another base, data or configuration.
+        EncoderError: If an encoder cannot be loaded.
+    """
+    run = replace(run or Run(), **options)
+    if len(examples) < 2:
+        raise TrainingError(
+            f"expected questions with a gold passage in the pool, at least 2, found {len(examples)} "
+            f"({examples.without_gold} without one); are questions and passages of the same release?"
+        )
+    setup = prepare(config, run, method=DprTraining.METHOD, initial=config.initial)
+    tower = PassageTower(
+        setup.base,
+        lora=setup.lora,
+        device=setup.device,
+        max_length=config.max_length,
+        precision=setup.precision,
+        dropout=config.dropout,
+        initial=setup.initial.path if setup.initial else None,
+        pooling=config.pooling,
+    )
+    if dev is not None:
+        some = sample_indices(len(dev), config.dev_questions)
+        dev = replace(dev, examples=tuple(dev.examples[i] for i in some))
+    task = DprTask(config, examples, tower, dev=dev)
+    fitted = fit_method(
+        task,
+        tower.parameters,
+        config,
+        base=setup.base,
+        evaluate_steps=config.evaluate_every,
+        max_gradient_norm=config.max_gradient_norm,
+        warmup=min(0.1, config.warmup_steps / task.steps(config.epochs)),
+        bound_to={**setup.fingerprint, "data": examples.digest, "dev": dev.digest if dev else ""},
+        run=run,
+    )
+    warnings = list(fitted.warnings("MRR"))
+    if config.negatives and not any(one.negatives for one in examples.examples):
+        warnings.insert(0, "no question has a hard negative, only those of its batch; find some by BM25")
+    training = DprTraining(
+        config=config,
+        fitted=fitted,
+        counts={**examples.to_json(), "steps": fitted.steps},
+        warnings=tuple(warnings),
+        folder=run.out,
+        data=tuple(run.data),
+    )
+    if (out := run.out) is not None:
+        from_first(lambda: save_stage(out, training, tower, setup))
+    return training
+
+
+def _digest(pairs: Sequence[EntailedPair]) -> str:
     found = hashlib.sha256()
     for pair in pairs:
         found.update(json.dumps([pair.premise, pair.hypothesis, pair.question]).encode() + b"\n")
     return found.hexdigest()[:12]
-
-
-def _warnings(fitted: Fitted, steps: int, config: TuningConfig) -> tuple[str, ...]:
-    found = []
-    if config.warmup_steps >= steps:
-        found.append(
-            f"the rate rises for {config.warmup_steps} steps, and there are only {steps}: it never falls; "
-            "lower warmup_steps, or give more pairs or epochs"
-        )
-    if fitted.best is not None and fitted.best.score <= fitted.evaluations[0].score:
-        found.append(
-            f"no weights did better on dev than the untrained ones (loss {-fitted.best.score:.4f} against "
-            f"{-fitted.evaluations[0].score:.4f}); look at the learning rate and at the data"
-        )
-    return tuple(found)

@@ -28,8 +28,7 @@ def form(tokenizer: Any, variant: Any = "hypothesis", max_length: int = 32) -> P
 
 
 def only(prompts: Prompts, pair: EntailedPair = PAIR) -> Prompt:
-    (found,), kept = prompts.of([pair])
-    assert kept == [0]
+    (found,) = prompts.of([pair])
     return found
 
 
@@ -48,7 +47,7 @@ def test_a_prompt_by_hand(tokenizer: Any, variant: Any, ids: list[int], maskable
     assert found.ids.tolist() == ids
     assert list(range(found.first, found.last)) == maskable
     masked = prompts.masked(found, beta=1.0, draw=np.random.default_rng(0))
-    assert np.flatnonzero(masked.hidden).tolist() == maskable
+    assert np.flatnonzero(masked.masked).tolist() == maskable
     assert masked.labels.tolist() == [ids[at] for at in maskable]
     if variant != "plain":
         assert masked.ids.tolist() == [MASK if at in maskable else one for at, one in enumerate(ids)]
@@ -59,14 +58,14 @@ def test_so_many_are_masked_and_nothing_else_changes(tokenizer: Any, variant: An
     prompts = form(tokenizer, variant)
     found = only(prompts)
     draw = np.random.default_rng(0)
-    runs = [prompts.masked(found, beta=beta, draw=draw) for _ in range(2000)]
-    share = np.mean([one.hidden[found.first : found.last] for one in runs], axis=0)
+    runs = [prompts.masked(found, beta=beta, draw=draw) for _ in range(1000)]
+    share = np.mean([one.masked[found.first : found.last] for one in runs], axis=0)
     assert np.allclose(share, beta, atol=0.04)  # each by itself
     for one in runs:
-        assert (one.ids[one.hidden] == MASK).all()
-        assert (one.ids[~one.hidden] == found.ids[~one.hidden]).all()
+        assert (one.ids[one.masked] == MASK).all()
+        assert (one.ids[~one.masked] == found.ids[~one.masked]).all()
         if variant == "hypothesis":
-            assert not one.hidden[:6].any()
+            assert not one.masked[:6].any()
 
 
 def test_the_control_arm_masks_as_bert_does(tokenizer: Any) -> None:
@@ -74,14 +73,14 @@ def test_the_control_arm_masks_as_bert_does(tokenizer: Any) -> None:
     found = only(prompts)
     draw = np.random.default_rng(0)
     shown: list[int] = []
-    for _ in range(6000):
+    for _ in range(3000):
         one = prompts.masked(found, beta=0.15, draw=draw)
-        at = np.flatnonzero(one.hidden & (found.ids == BO))
+        at = np.flatnonzero(one.masked & (found.ids == BO))
         shown += one.ids[at].tolist()
     shares = np.bincount(shown, minlength=60) / len(shown)
-    assert 700 < len(shown) < 1100
+    assert 350 < len(shown) < 550
     assert shares[MASK] == pytest.approx(0.8, abs=0.05)
-    assert shares[BO] == pytest.approx(0.1, abs=0.03)
+    assert shares[BO] == pytest.approx(0.1, abs=0.05)
     assert shares[[0, CLS, SEP, UNK]].sum() == 0
 
 
@@ -95,27 +94,25 @@ def test_what_is_too_long_loses_the_end_of_the_premise(tokenizer: Any) -> None:
 
 
 def test_a_hypothesis_is_never_cut(tokenizer: Any) -> None:
-    prompts, kept = form(tokenizer, max_length=8).of(
-        [EntailedPair("ba", "be bi bo bu ba", "be"), PAIR, EntailedPair("ba", "", "")]
-    )
-    assert kept == [1]
-    assert len(prompts) == 1
+    pairs = [EntailedPair("ba", "be bi bo bu ba", "be"), PAIR, EntailedPair("ba", "", "")]
+    (found,) = form(tokenizer, max_length=8).of(pairs)
+    assert found.dropped == 1
 
 
 def test_a_batch_is_padded_behind(tokenizer: Any) -> None:
     prompts = form(tokenizer)
-    both, _ = prompts.of([PAIR, EntailedPair("ba", "bo", "bo")])
+    both = prompts.of([PAIR, EntailedPair("ba", "bo", "bo")])
     rows = [prompts.masked(one, beta=1.0, draw=np.random.default_rng(0)) for one in both]
-    ids, there, hidden, labels = prompts.padded(rows)
+    ids, attended, masked, labels = prompts.padded(rows)
     assert ids[1].tolist() == [CLS, BA, UNK, UNK, MASK, SEP, 0, 0, 0]
-    assert there[1].tolist() == [True] * 6 + [False] * 3
-    assert hidden.sum(axis=1).tolist() == [2, 1]
+    assert attended[1].tolist() == [True] * 6 + [False] * 3
+    assert masked.sum(axis=1).tolist() == [2, 1]
     assert labels.tolist() == [BO, BU, BO]
 
 
 def test_how_often_tokens_may_be_asked_for(tokenizer: Any) -> None:
     prompts = form(tokenizer)
-    shares = prompts.frequencies(prompts.of([PAIR, PAIR])[0])
+    shares = prompts.frequencies(prompts.of([PAIR, PAIR]))
     assert shares.sum() == pytest.approx(1)
     assert shares[BO] == shares[BU] == 3 * shares[BA]
 

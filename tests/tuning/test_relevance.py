@@ -15,7 +15,7 @@ from entail.errors import EncoderError, EvaluationError
 from entail.evaluation.passages.store import PassageStore
 from entail.judge.judges import NliJudge
 from entail.tuning.examples import Example, Examples
-from entail.tuning.relevance import Relevance, claims_entailed, premises_told_apart
+from entail.tuning.relevance import Relevance, compare_premises, judge_claims
 
 
 class Shared:
@@ -37,7 +37,7 @@ def test_figure_2_by_hand(pool: PassageStore) -> None:
     words = pool[0].text.split()
     asked = Example(f"Who saw {words[4]}?", (words[4],), (0,), (1, 2))
     judge = Shared()
-    found = claims_entailed(Examples(pool, (asked, Example("Why?", (), (3,)))), judge, words=3)
+    found = judge_claims(Examples(pool, (asked, Example("Why?", (), (3,)))), judge, words=3)
     said = f"There exists a known person who saw {words[4]}."
     assert judge.asked == [(" ".join(words[3:6]), said), (" ".join(pool[1].text.split()[:3]), said)]
     assert found.groups["passages that answer"].tolist() == [0.05]
@@ -46,7 +46,7 @@ def test_figure_2_by_hand(pool: PassageStore) -> None:
     assert told["by"] == "shared words"
     assert told["groups"]["hard negatives"]["n"] == 1
     with pytest.raises(EvaluationError, match="expected questions with hard negatives"):
-        claims_entailed(Examples(pool, (Example("Why?", (), (3,)),)), judge)
+        judge_claims(Examples(pool, (Example("Why?", (), (3,)),)), judge)
 
 
 def test_figures_of_groups_by_hand() -> None:
@@ -66,7 +66,7 @@ def test_figure_3_compares_a_hypothesis_with_its_own_premise_and_a_stranger(tiny
         NliPair("bu da", "ra", "contradiction"),
     ]
     encoder = load("tiny")
-    found = premises_told_apart(pairs, encoder)
+    found = compare_premises(pairs, encoder)
     queries, premises = (
         encoder.encode_queries(["ba be", "fo fu"]),
         encoder.encode_premises(["ba be", "bi bo"]),
@@ -76,7 +76,7 @@ def test_figure_3_compares_a_hypothesis_with_its_own_premise_and_a_stranger(tiny
     strangers = [queries[0] @ premises[1], queries[1] @ premises[0]]
     assert found.groups["irrelevant"] == pytest.approx(strangers, abs=1e-5)
     with pytest.raises(EvaluationError, match="found 1 pairs of 1 premises"):
-        premises_told_apart(pairs[:1], encoder)
+        compare_premises(pairs[:1], encoder)
 
 
 def classifier(place: Path, tiny: Path, labels: Sequence[str]) -> Any:

@@ -1,9 +1,9 @@
 """The program that runs every arm of Tables 2 and 5, in miniature."""
 
-import importlib.util
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,14 +12,10 @@ import pytest
 
 
 @pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    file = Path(__file__).parent.parent.parent / "scripts" / "reproduce_tuning.py"
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, file.stem, loaded)  # where its dataclasses look for their annotations
-    spec.loader.exec_module(loaded)
+def program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, load_script: Callable[[str], ModuleType]
+) -> ModuleType:
+    loaded = load_script("reproduce_tuning")
     monkeypatch.setattr(loaded, "RESULTS", tmp_path / "results")
     return loaded
 

@@ -14,9 +14,9 @@ from entail.data.nli.pairs import NliPair
 from entail.data.records import Corpus
 from entail.errors import EvaluationError
 from entail.evaluation.passages.pool import KnownQuestion, Pool, read_pool
-from entail.tuning.relevance import Relevance
-from entail.tuning.relevance_figures import (
+from entail.tuning.relevance import (
     LabelledPairs,
+    Relevance,
     RelevanceFigure,
     joined_rows,
     measure_claims,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,11 +12,62 @@ from entail.index.protocol import Ints
 _WINDOW = 16
 
 
-def batches(lengths: Sequence[int], *, batch_size: int, seed: int, epoch: int) -> list[Ints]:
-    """Split all positions into batches: shuffled, sorted by length within windows, batches shuffled.
+class BatchSettings(Protocol):
+    """Settings that batches depend on."""
 
-    There is little padding, yet every epoch combines other texts. The batches depend only on seed and epoch,
-    so a training resumed within an epoch gets the same ones.
+    @property
+    def batch_size(self) -> int:
+        """Number of examples per batch."""
+
+    @property
+    def seed(self) -> int:
+        """Random seed."""
+
+
+class BatchTask:
+    """Part of a task that is the same for all methods (`entail.training.loop.task.Task`).
+
+    Examples of like length share a batch. Nothing depends on the weights, so there is no state.
+
+    Args:
+        settings: Batch size and seed.
+        lengths: Number of tokens of each example.
+    """
+
+    def __init__(self, settings: BatchSettings, lengths: Sequence[int]) -> None:
+        self._settings, self._lengths, self._epoch = settings, lengths, 0
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Do nothing."""
+
+    def batches(self, epoch: int) -> list[Ints]:
+        """Return the batches of an epoch: indices of examples."""
+        self._epoch = epoch
+        size, seed = self._settings.batch_size, self._settings.seed
+        return batches(self._lengths, batch_size=size, seed=seed, epoch=epoch)
+
+    def steps(self, epochs: int) -> int:
+        """Return the number of batches of all epochs."""
+        return epochs * -(-len(self._lengths) // self._settings.batch_size)
+
+    def share(self, batch: Ints, *, rank: int, size: int) -> Ints:
+        """Return every `size`-th example of a batch, at least one, so that every process has work."""
+        some: Ints = batch[rank::size]
+        return some if len(some) else batch[:1]
+
+    def state(self) -> Mapping[str, Any]:
+        """Return an empty state."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Do nothing."""
+
+
+def batches(lengths: Sequence[int], *, batch_size: int, seed: int, epoch: int) -> list[Ints]:
+    """Split all indices into batches: shuffled, sorted by length within windows, batches shuffled.
+
+    There is little padding, yet every epoch combines other texts. A training resumed within an epoch gets
+    the same batches.
 
     >>> [sorted(b.tolist()) for b in batches([1, 9, 1, 9], batch_size=2, seed=0, epoch=0)]
     [[1, 3], [0, 2]]
@@ -37,11 +89,7 @@ def of_like_length(lengths: Sequence[int], others: Sequence[int]) -> list[int]:
     >>> of_like_length([5, 1, 9], [30, 10, 20])
     [2, 1, 0]
     """
-    matched = [0] * len(lengths)
-    for text, other in zip(_by_length(lengths), _by_length(others), strict=True):
-        matched[text] = other
-    return matched
-
-
-def _by_length(lengths: Sequence[int]) -> list[int]:
-    return sorted(range(len(lengths)), key=lengths.__getitem__)
+    matched = np.empty(len(lengths), dtype=np.int64)
+    matched[np.argsort(lengths, kind="stable")] = np.argsort(others, kind="stable")
+    found: list[int] = matched.tolist()
+    return found

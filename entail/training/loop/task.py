@@ -54,35 +54,27 @@ class Task(Protocol):
 
     def begin_epoch(self, epoch: int) -> None:
         """Prepare an epoch, once; results that depend on the weights belong into `state`."""
-        ...
 
     def batches(self, epoch: int) -> Sequence[Any]:
         """Return the batches of an epoch, the same for the same epoch and state."""
-        ...
 
     def steps(self, epochs: int) -> int:
         """Return the number of batches in all, for the schedule."""
-        ...
 
     def share(self, batch: Any, *, rank: int, size: int) -> Any:  # noqa: ANN401 - the task's own
         """Return the part of a batch for one of several processes."""
-        ...
 
     def loss(self, batch: Any) -> tuple[Tensor, Mapping[str, float]]:  # noqa: ANN401 - the task's own
         """Return the loss, and its terms and diagnostics by name."""
-        ...
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
         """Evaluate the current weights; None without dev data.
 
         Of several processes only the first one calls it.
         """
-        ...
 
     def state(self) -> Mapping[str, Any]:
         """Return the state for a checkpoint, as JSON values."""
-        ...
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what `state` returned."""
-        ...

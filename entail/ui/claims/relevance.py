@@ -11,7 +11,7 @@ import streamlit as st
 
 from entail.evaluation.passages.pool import Pool
 from entail.training.nli_source import evenly
-from entail.tuning.relevance_figures import (
+from entail.tuning.relevance import (
     LabelledPairs,
     RelevanceFigure,
     joined_rows,

@@ -1,0 +1,187 @@
+"""Tasks of both stages: masked hypothesis prediction, and dense passage retrieval (DPR)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from entail.index.protocol import Ints
+from entail.training.adapters.tower import Tower
+from entail.training.loop.batches import BatchTask
+from entail.tuning.config import DprConfig, TuningConfig
+from entail.tuning.examples import Example, Examples, excerpt
+from entail.tuning.masking import MaskedPrompt, Prompt, Prompts
+from entail.tuning.tower import MaskedTower
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class MaskedTask(BatchTask):
+    r"""Masked hypothesis prediction, the first stage.
+
+    .. math:: L = -\frac{1}{|M|} \sum_{i \in M} \log P(t_i \mid \text{prompt without } M)
+
+    M are the masked tokens of a batch. They depend only on seed, epoch and pair.
+
+    Args:
+        config: Settings.
+        form: Builder of the prompts.
+        prompts: Training prompts.
+        tower: Trained tower.
+        dev: Prompts that select the weights.
+    """
+
+    def __init__(
+        self,
+        config: TuningConfig,
+        form: Prompts,
+        prompts: Sequence[Prompt],
+        tower: MaskedTower,
+        *,
+        dev: Sequence[Prompt] = (),
+    ) -> None:
+        super().__init__(config, [len(prompt.ids) for prompt in prompts])
+        self.config, self.form, self.prompts, self.tower = config, form, prompts, tower
+        # Masked once, the same for every seed, so that evaluations and seeds can be compared.
+        self._dev = [
+            form.masked(prompt, beta=config.share, draw=np.random.default_rng((0, row)))
+            for row, prompt in enumerate(dev)
+        ]
+
+    def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
+        """Return the mean loss of the masked tokens, and its diagnostics."""
+        seed, beta = self.config.seed, self.config.share
+        rows = [
+            self.form.masked(
+                self.prompts[row], beta=beta, draw=np.random.default_rng((seed, self._epoch, row))
+            )
+            for row in batch.tolist()
+        ]
+        losses, correct, tokens = self._losses(rows)
+        count = len(losses)
+        terms = {
+            "accuracy": float(correct.float().mean()) if count else 0.0,
+            "hidden": float(count),
+            "tokens": float(tokens),
+        }
+        # Short hypotheses and a small beta may leave nothing masked.
+        return losses.mean() if count else losses.sum(), terms
+
+    def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
+        """Return the negative dev loss as score; None without masked dev tokens."""
+        import torch
+
+        order = sorted(self._dev, key=lambda row: len(row.ids))
+        total, count, hits = 0.0, 0, 0
+        self.tower.model.eval()
+        self.tower.head.eval()
+        try:
+            with torch.inference_mode():
+                for at in range(0, len(order), self.config.batch_size):
+                    losses, correct, _ = self._losses(order[at : at + self.config.batch_size])
+                    total += float(losses.sum())
+                    count, hits = count + len(losses), hits + int(correct.sum())
+        finally:
+            self.tower.model.train()
+            self.tower.head.train()
+        if not count:
+            return None
+        return -total / count, {"loss": total / count, "accuracy": hits / count}
+
+    def _losses(self, rows: Sequence[MaskedPrompt]) -> tuple[Tensor, Tensor, int]:
+        """Return -log P of each masked token, whether it was the likeliest, and the number of tokens."""
+        import torch
+
+        ids, attended, masked, labels = self.form.padded(rows)
+        on = self.tower.device
+        losses, correct = self.tower.token_losses(
+            *(torch.from_numpy(part).to(on) for part in (ids, attended, masked, labels))
+        )
+        return losses, correct, int(attended.sum())
+
+
+class DprTask(BatchTask):
+    r"""Dense passage retrieval (Karpukhin et al. 2020), the second stage.
+
+    .. math:: L_q = -\log \frac{e^{\cos(q, p^+)/t}}{e^{\cos(q, p^+)/t} + \sum_{p^-} e^{\cos(q, p^-)/t}}
+
+    Negatives of a question are its hard ones and every other passage of the batch that is not gold for it. A
+    passage that several questions share is encoded once.
+
+    Args:
+        config: Settings.
+        examples: Training questions.
+        tower: Trained tower of questions and passages.
+        dev: Questions that select the weights.
+    """
+
+    def __init__(
+        self, config: DprConfig, examples: Examples, tower: Tower, *, dev: Examples | None = None
+    ) -> None:
+        self.config, self.examples, self.tower, self.dev = config, examples, tower, dev
+        texts = [self._text(one.gold[0], one) for one in examples.examples]
+        super().__init__(config, tower.lengths(texts))
+
+    def passages_of(self, batch: Ints) -> tuple[list[Example], dict[int, str]]:
+        """Return the questions of a batch, and position -> text of their passages."""
+        questions = [self.examples.examples[row] for row in batch.tolist()]
+        texts: dict[int, str] = {}
+        for one in questions:
+            texts.setdefault(one.gold[0], self._text(one.gold[0], one))
+        for one in questions:
+            for at in self._hard_negatives(one):
+                texts.setdefault(at, self._text(at, None))
+        return questions, texts
+
+    def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
+        """Return the mean loss of some questions, and its diagnostics."""
+        import torch
+
+        examples, texts = self.passages_of(batch)
+        column = {position: number for number, position in enumerate(texts)}
+        questions = self.tower.vectors([one.question for one in examples])  # (n, d)
+        passages = self.tower.vectors(list(texts.values()))  # (m, d)
+        scores = questions @ passages.T / self.config.temperature
+        gold = torch.tensor([column[one.gold[0]] for one in examples], device=scores.device)
+        excluded = torch.zeros(scores.shape, dtype=torch.bool)
+        for row, one in enumerate(examples):
+            excluded[row, [column[at] for at in one.gold[1:] if at in column and at != one.gold[0]]] = True
+        scores = scores.masked_fill(excluded.to(scores.device), float("-inf"))
+        with torch.no_grad():
+            first = (scores.argmax(dim=1) == gold).float().mean()
+        terms = {"first": float(first), "passages": float(len(texts))}
+        return torch.nn.functional.cross_entropy(scores, gold), terms
+
+    def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
+        """Return MRR and R@1 of dev questions over the gold passages and negatives of all of them.
+
+        This is DPR's validation by average rank, over a small pool.
+        """
+        if self.dev is None or not len(self.dev):
+            return None
+        examples = self.dev.examples
+        pool = sorted({at for one in examples for at in (*one.gold, *one.negatives)})
+        column = {position: number for number, position in enumerate(pool)}
+        passages = self.tower.encode([self.dev.store[position].whole for position in pool])
+        scores = self.tower.encode([one.question for one in examples]) @ passages.T
+        ranks = np.array(
+            [
+                1 + (row > row[[column[at] for at in one.gold]].max()).sum()
+                for row, one in zip(scores, examples, strict=True)
+            ]
+        )
+        figures = {"MRR": float((1 / ranks).mean()), "R@1": float((ranks == 1).mean())}
+        return figures["MRR"], figures
+
+    def _hard_negatives(self, one: Example) -> list[int]:
+        """Return the hard negatives of this epoch: the hardest first as in DPR, then the next ones."""
+        several = len(one.negatives)
+        count = min(self.config.negatives, several)
+        return [one.negatives[(self._epoch * count + i) % several] for i in range(count)]
+
+    def _text(self, position: int, one: Example | None) -> str:
+        whole = self.examples.store[position].whole
+        return excerpt(whole, words=self.config.words, answers=one.answers if one else ())

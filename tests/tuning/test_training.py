@@ -1,0 +1,272 @@
+"""Training of both stages: losses by hand, learning, files, one adapter through both, resuming."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from entail.data.passages.files import Passage
+from entail.encoders.catalogue import resolve
+from entail.encoders.encoder import load
+from entail.errors import CheckpointError, TrainingError
+from entail.evaluation.passages.store import PassageStore
+from entail.training.adapters.tower import Lora
+from entail.training.loop.task import Event
+from entail.tuning.config import DprConfig, TuningConfig
+from entail.tuning.examples import EntailedPair, Example, Examples, examples_of, with_hard_negatives
+from entail.tuning.task import DprTask
+from entail.tuning.tower import PassageTower
+from entail.tuning.training import train_dpr, train_tuning
+
+Pairs = Callable[..., list[EntailedPair]]
+
+SMALL: dict[str, Any] = {
+    **{"base": "tiny", "rank": 4, "max_length": 32, "learning_rate": 0.01},
+    **{"warmup_steps": 2, "precision": "fp32"},
+}
+TUNING = TuningConfig(epochs=3, batch_size=16, **SMALL)
+DPR = DprConfig(epochs=4, batch_size=12, **SMALL)
+WEIGHTS = "adapter_model.safetensors"
+
+
+@pytest.fixture
+def examples(pool: PassageStore, passages_and_questions: Any) -> Examples:
+    return with_hard_negatives(examples_of(pool, passages_and_questions[1]), depth=6)
+
+
+def read(folder: Path) -> tuple[dict[str, Any], str]:
+    """Return the content of `entail.json`, and the card."""
+    return json.loads((folder / "entail.json").read_text("utf-8")), (folder / "README.md").read_text("utf-8")
+
+
+class UnitTower:
+    """A tower of two dimensions that has a vector for every text."""
+
+    device = "cpu"
+
+    def __init__(self, vectors: dict[str, tuple[float, float]]) -> None:
+        self._vectors = vectors
+        self.encoded: list[list[str]] = []
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        return [len(text) for text in texts]
+
+    def vectors(self, texts: Sequence[str]) -> Any:
+        self.encoded.append(list(texts))
+        return torch.tensor([self._vectors[text] for text in texts], requires_grad=True)
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        return np.array([self._vectors[text] for text in texts], dtype=np.float32)
+
+
+def small(passages: Sequence[str], questions: Sequence[Example]) -> Examples:
+    store: Any = [Passage(str(at), text) for at, text in enumerate(passages)]
+    return Examples(store, tuple(questions))
+
+
+def test_dpr_loss_by_hand() -> None:
+    # "a" and "b" share the gold passage P; "c" has Q, and R is gold of "c", too; N is a hard negative of "a".
+    questions = [
+        Example("a", (), (0,), (3,)),
+        Example("b", (), (0,)),
+        Example("c", (), (1, 2)),
+        Example("d", (), (2,)),
+    ]
+    tower: Any = UnitTower(
+        {"a": (1, 0), "b": (0, 1), "c": (0.6, 0.8), "d": (0, 1)}
+        | {"P": (1, 0), "Q": (0, 1), "R": (0.8, 0.6), "N": (0.6, 0.8)}
+    )
+    task = DprTask(replace(DPR, temperature=0.5), small(["P", "Q", "R", "N"], questions), tower)
+    loss, terms = task.loss(np.arange(4))
+    assert tower.encoded == [["a", "b", "c", "d"], ["P", "Q", "R", "N"]]  # each passage once
+    rows = {
+        "a": ([1, 0, 0.8, 0.6], 0),
+        "b": ([0, 1, 0.6, 0.8], 0),
+        "c": ([0.6, 0.8, 1.0], 1),  # without R, which answers it
+        "d": ([0, 1, 0.6, 0.8], 2),
+    }
+    expected = [
+        np.log(sum(np.exp(2 * one) for one in cosines)) - 2 * cosines[gold] for cosines, gold in rows.values()
+    ]
+    assert float(loss.detach()) == pytest.approx(np.mean(expected), abs=1e-5)
+    assert terms == {"first": 0.25, "passages": 4.0}
+
+
+def test_every_epoch_takes_the_next_hard_negative() -> None:
+    tower: Any = UnitTower({})
+    passages = small(["P", "1", "2", "3"], [Example("a", (), (0,), (1, 2, 3)), Example("b", (), (0,))])
+    task = DprTask(replace(DPR, negatives=1), passages, tower)
+    for epoch in range(3):
+        task.batches(epoch)
+        assert task.passages_of(np.array([0, 1]))[1] == {0: "P", epoch + 1: str(epoch + 1)}  # hardest first
+    for negatives, expected in ((0, {0}), (9, {0, 1, 2, 3})):
+        task = DprTask(replace(DPR, negatives=negatives), passages, tower)
+        assert set(task.passages_of(np.array([0]))[1]) == expected
+
+
+def test_dev_is_ranked_over_its_own_passages() -> None:
+    tower: Any = UnitTower({"a": (1, 0), "b": (0, 1), "P": (1, 0), "Q": (0.8, 0.6), "N": (0, 1)})
+    dev = small(["P", "Q", "N"], [Example("a", (), (0,)), Example("b", (), (1,), (2,))])
+    assert DprTask(DPR, dev, tower, dev=dev).evaluate() == (0.75, {"MRR": 0.75, "R@1": 0.5})
+
+
+@pytest.mark.parametrize("tuning", ["lora", "full"])
+def test_tuning_learns_hypotheses_from_premises(tiny_home: Path, pairs: Pairs, tuning: Any) -> None:
+    out = tiny_home / "mine"
+    config = replace(TUNING, tuning=tuning, epochs=6)
+    done = train_tuning(pairs(64), config, dev=pairs(16, seed=1), data=["squad"], out=out)
+    assert done.new_head
+    assert done.fitted.best is not None
+    assert done.fitted.best.score > done.fitted.evaluations[0].score + 0.1
+    assert done.counts["pairs"] == 64
+    record, card = read(out)
+    assert record["method"] == "tuning"
+    assert record["trained_on"]["data"] == ["squad"]
+    assert ("base" in record) == (tuning == "lora")
+    assert "Entailment tuning" in card
+    assert "SQuAD" in card
+    assert not any("head" in path.name for path in out.rglob("*"))
+    vectors = load("mine").encode_queries(["ba be", "bo bu"])
+    assert not np.allclose(vectors, load("tiny").encode_queries(["ba be", "bo bu"]), atol=1e-3)
+    assert resolve("mine").symmetric
+    assert json.dumps(done.to_json())
+
+
+@pytest.mark.parametrize("prompt", ["full", "question", "plain"])
+def test_every_prompt_trains(tiny_home: Path, pairs: Pairs, prompt: Any) -> None:
+    events: list[Event] = []
+    done = train_tuning(pairs(20), replace(TUNING, prompt=prompt, epochs=1), watch=events.append)
+    assert done.fitted.best is None
+    masked, tokens = (sum(one.terms[name] for one in events) for name in ("hidden", "tokens"))
+    expected = {"full": 0.8 * 13 / 15, "question": 0.8 * 2 / 13, "plain": 0.15 * 13 / 15}[prompt]
+    assert masked / tokens == pytest.approx(expected, rel=0.35)
+
+
+@pytest.mark.parametrize("tuning", ["lora", "full"])
+def test_dpr_learns_which_passage_answers(tiny_home: Path, examples: Examples, tuning: Any) -> None:
+    config = replace(DPR, tuning=tuning, epochs=8)
+    done = train_dpr(examples, config, dev=examples, data=["squad"], out=tiny_home / "mine")
+    assert done.fitted.best is not None
+    assert done.fitted.best.figures["MRR"] > done.fitted.evaluations[0].figures["MRR"] + 0.1
+    assert not done.warnings
+    assert done.counts["questions"] == 48
+    assert done.counts["hard_negatives"] > 48
+    record, card = read(tiny_home / "mine")
+    assert record["method"] == "dpr"
+    assert "tuned" not in record
+    assert "Dense passage retrieval" in card
+    texts = [examples.store[at].whole for at in range(len(examples.store))]
+    questions = [one.question for one in examples.examples]
+    scores = load("mine").encode_queries(questions) @ load("mine").encode_premises(texts).T
+    ranks = 1 + (scores > scores.diagonal()[:, None]).sum(axis=1)
+    assert (1 / ranks).mean() == pytest.approx(done.fitted.best.figures["MRR"], abs=0.02)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_a_pooling_is_saved_with_the_weights(tiny_home: Path, examples: Examples, pooling: Any) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    config = replace(DPR, tuning="full", pooling=pooling, epochs=1)
+    train_dpr(examples, config, out=tiny_home / "mine")
+    texts = ["ba be bi", "bo bu"]
+    stock = SentenceTransformer(str(tiny_home / "mine"), device="cpu")
+    features = stock.preprocess(texts)
+    tokens = stock[0](features)["token_embeddings"]
+    mask = features["attention_mask"][:, :, None]
+    expected = tokens[:, 0] if pooling == "cls" else (tokens * mask).sum(1) / mask.sum(1)
+    expected = (expected / expected.norm(dim=1, keepdim=True)).detach().numpy()
+    np.testing.assert_allclose(load("mine").encode_queries(texts), expected, atol=1e-5)
+
+
+def test_one_adapter_goes_through_both_stages(tiny_home: Path, examples: Examples, pairs: Pairs) -> None:
+    train_tuning(pairs(32), replace(TUNING, epochs=2), out=tiny_home / "tuned")
+    config = replace(DPR, epochs=1)
+    without = train_dpr(examples, config, dev=examples, out=tiny_home / "plain")
+    done = train_dpr(examples, replace(config, initial="tuned"), dev=examples, out=tiny_home / "mine")
+    assert without.fitted.evaluations[0].figures != done.fitted.evaluations[0].figures
+    base = resolve("mine").base
+    assert base is not None
+    assert base.name == "tiny"
+    record, _ = read(tiny_home / "mine")
+    assert record["tuned"]["revision"] == resolve("tuned").revision
+    assert record["tuned"]["config"]["prompt"] == "hypothesis"
+    # The second stage starts from the weights that the first one wrote.
+    lora, initial = Lora(rank=4, alpha=8), resolve("tuned").path
+    start = PassageTower(resolve("tiny"), lora=lora, device="cpu", max_length=32, initial=initial)
+    assert np.allclose(start.encode(["ba be bi"]), load("tuned").encode_queries(["ba be bi"]), atol=1e-5)
+    with pytest.raises(CheckpointError, match="initial"):
+        train_dpr(examples, replace(config, initial="tuned"), dev=examples, out=tiny_home / "plain")
+
+
+@pytest.mark.parametrize("stage", ["tuning", "dpr"])
+def test_a_stopped_training_resumes_to_the_same_weights(
+    tiny_home: Path, examples: Examples, pairs: Pairs, stage: str
+) -> None:
+    def train(name: str, **options: Any) -> Any:
+        out = tiny_home / name
+        if stage == "dpr":
+            return train_dpr(examples, replace(DPR, epochs=2, dropout=0.1), out=out, **options)
+        return train_tuning(pairs(40), replace(TUNING, epochs=2, dropout=0.1), out=out, **options)
+
+    train("whole")
+    count = iter(range(100))
+    with pytest.raises(TrainingError, match="after step 4"):
+        train("again", stop=lambda: next(count) == 3)
+    assert train("again").fitted.resumed == 1
+    assert (tiny_home / "again" / WEIGHTS).read_bytes() == (tiny_home / "whole" / WEIGHTS).read_bytes()
+
+
+def test_a_base_without_a_masked_form_is_refused(tiny_home: Path, pairs: Pairs) -> None:
+    from transformers import AutoTokenizer, CLIPTextConfig, CLIPTextModel
+
+    sizes: dict[str, Any] = {"vocab_size": 60, "hidden_size": 16, "intermediate_size": 32}
+    config = CLIPTextConfig(**sizes, num_attention_heads=2, num_hidden_layers=1, max_position_embeddings=32)
+    CLIPTextModel(config).save_pretrained(tiny_home / "clip")
+    AutoTokenizer.from_pretrained(tiny_home / "tiny").save_pretrained(tiny_home / "clip")
+    with pytest.raises(TrainingError, match=r"clip: .* such as minilm"):
+        train_tuning(pairs(4), replace(TUNING, base="clip", tuning="full"))
+
+
+def test_pairs_that_do_not_fit(tiny_home: Path, pairs: Pairs) -> None:
+    long = EntailedPair("ba", " ".join(["be"] * 40), "be")
+    with pytest.raises(TrainingError, match="found 1 pairs"):
+        train_tuning([long], TUNING)
+    # Nothing is masked either: beta is next to 0.
+    config = replace(TUNING, warmup_steps=100, max_length=12, epochs=1, beta=1e-9)
+    done = train_tuning([long, *pairs(4)], config)
+    counts = {"pairs": 4, "too_long": 1, "premises_cut": 4, "premise_tokens_dropped": 4 * 3, "steps": 1}
+    assert done.counts == counts
+    assert "never falls" in done.warnings[0]
+
+
+def test_questions_that_cannot_train(tiny_home: Path, examples: Examples, pool: PassageStore) -> None:
+    with pytest.raises(TrainingError, match="at least 2, found 0"):
+        train_dpr(examples_of(pool, []), DPR)
+    with pytest.raises(TrainingError, match="adapter on 'tiny', found 'other'"):
+        train_dpr(examples, replace(DPR, initial="other"))
+    with pytest.raises(TrainingError, match="something else"):
+        train_dpr(examples, DPR, out=tiny_home / "tiny")
+    plain = replace(examples, examples=tuple(replace(one, negatives=()) for one in examples.examples))
+    assert "hard negative" in train_dpr(plain, replace(DPR, epochs=1)).warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("config", "values", "message"),
+    [
+        (TuningConfig, {"beta": 0.0}, "beta: expected more than 0"),
+        (TuningConfig, {"prompt": "claim"}, "prompt: expected one of hypothesis, full"),
+        (TuningConfig, {"max_length": 4}, "max_length: expected at least 8"),
+        (DprConfig, {"temperature": 0.0}, "temperature: expected more than 0"),
+        (DprConfig, {"negatives": -1}, "negatives: expected at least 0"),
+        (DprConfig, {"initial": "x", "tuning": "full"}, "needs tuning=lora"),
+        (DprConfig, {"pooling": "cls"}, "pooling=cls needs tuning=full"),
+    ],
+)
+def test_invalid_settings(config: Any, values: dict[str, Any], message: str) -> None:
+    with pytest.raises(TrainingError, match=message):
+        config(**values)
