@@ -1,9 +1,7 @@
-"""Similarity bias (Figure 3 of the AE-Enc paper): does a retriever prefer what merely looks like the query?
+"""Similarity bias: the preference of a retriever for premises similar to the query (Figure 3 of AE-Enc).
 
-A query is a distinct parent text of gold trees, as in
-`entail.evaluation.retrieval.premises`, and its own text stays
-among its candidates. The first of the given indexes, the pre-trained encoder's, fixes once and for all what a
-pair of query and premise is:
+A query is a distinct parent text of gold trees (`entail.evaluation.retrieval.premises`). Its own text
+stays among the candidates. The index of the pre-trained encoder, the first one, labels the pairs:
 
 ======  ================================================================================================
 ``TP``  a gold child among its parent's first K (K = 20 in the paper)
@@ -11,17 +9,17 @@ pair of query and premise is:
 ``FP``  any other premise among the first K
 ======  ================================================================================================
 
-Which others count as false positives is said in two ways by the paper, so both rules are kept side by side:
+The paper defines false positives in two ways, so there are two rules:
 
 ``all``
-    everything retrieved and not gold, the query's own text too. This is what its count says: on test TP 1745,
-    FN 541, FP 19935.
+    everything retrieved and not gold, the query's own text too, as in its counts: on test TP 1745, FN 541,
+    FP 19935.
 ``outside_tree``
-    of these only what is not the query and stands in no gold tree where the query stands: what its text says.
-    A tree's sentences are what its proof uses (hypothesis, intermediate conclusions, premises); a distractor
-    is not one of them, so it counts.
+    of these only premises other than the query that are in no gold tree of the query, as in its text. The
+    sentences of a tree are those of its proof (hypothesis, intermediate conclusions, premises), without
+    distractors.
 
-Then every pair is measured by token overlap (`entail.data.text`) and by its cosine under each encoder.
+Every pair has its token overlap (`entail.data.text`) and its cosine under each encoder.
 """
 
 from __future__ import annotations
@@ -53,31 +51,31 @@ GROUPS = ("TP", "FN", "FP")
 """Names of the codes 0, 1, 2 in `SimilarityBias.group`."""
 
 LEFT_OUT = -1
-"""In place of a code: by this rule the pair is of no group."""
+"""Code of a pair that is in no group by this rule."""
 
 RULES = ("all", "outside_tree")
-"""The two rules for false positives."""
+"""Rules for false positives."""
 
 
 @dataclass(frozen=True)
 class SimilarityBias:
-    """Every pair of Figure 3 with its labels and values, query by query; from it all figures are derived.
+    """Pairs of Figure 3 with labels and values.
 
     The pairs of a query are its retrieved premises, best first, then the gold children that were not found.
 
     Attributes:
-        corpus: The candidates.
-        k: How many were retrieved, at most the size of the corpus.
+        corpus: Candidates.
+        k: Premises retrieved per query, at most the corpus.
         queries: Folded text of each query.
-        retrievers: Names of the encoders; the first fixed the labels.
-        manifests: What their indexes hold.
+        retrievers: Names of the encoders; the first labelled the pairs.
+        manifests: Manifests of their indexes.
         query: Position of each pair's query in `queries`, ascending, shape (pairs,).
         premise: Position of its premise in the corpus, shape (pairs,).
-        group: Rule -> code of the group of each pair, see `GROUPS` and `LEFT_OUT`, shape (pairs,).
+        group: Rule -> code of each pair's group, see `GROUPS` and `LEFT_OUT`, shape (pairs,).
         overlap: Token overlap of each pair, shape (pairs,).
         cosine: Cosine of each pair under each encoder, shape (retrievers, pairs).
-        missing: Folded texts of gold children that are not in the corpus: they are in no pair.
-        missing_pairs: How many pairs of parent and child are lacking for it.
+        missing: Folded texts of gold children that the corpus lacks, which are in no pair.
+        missing_pairs: Number of pairs of parent and child without them.
     """
 
     corpus: Corpus
@@ -97,7 +95,7 @@ class SimilarityBias:
         return len(self.query)
 
     def counts(self, rule: str) -> dict[str, int]:
-        """Return the pairs of each group.
+        """Return the number of pairs of each group.
 
         Raises:
             RetrievalError: If there is no such rule.
@@ -106,7 +104,7 @@ class SimilarityBias:
         return {name: int((codes == code).sum()) for code, name in enumerate(GROUPS)}
 
     def sample(self, rule: str, *, most: int, seed: int = 0) -> Positions:
-        """Return at most so many pairs of each group, ascending; the same ones at each call.
+        """Return a sample of at most `most` pairs of each group, ascending.
 
         Raises:
             RetrievalError: If there is no such rule.
@@ -120,18 +118,18 @@ class SimilarityBias:
 
     @cached_property
     def panels(self) -> Mapping[str, tuple[Panel, ...]]:
-        """Rule -> panels (a), (b) and so on: summaries of each group, FP against FN with intervals."""
+        """Rule -> panels (a), (b) and so on."""
         return {rule: tuple(self._panels(rule)) for rule in RULES}
 
     @cached_property
     def verdicts(self) -> Mapping[str, tuple[Verdict, ...]]:
-        """Rule -> what the panels say of the paper's claim, see `panels.judge`."""
+        """Rule -> verdicts on the paper's claims, see `panels.judge`."""
         return {rule: judge(panels) for rule, panels in self.panels.items()}
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield one row a pair and encoder, with the texts: for a chart or a CSV file.
+        """Yield a row per pair and encoder, with the texts.
 
-        `group_all` and `group_outside_tree` are the group by each rule, empty where the pair is left out.
+        `group_all` and `group_outside_tree` are the group by each rule, empty if the pair is left out.
         """
         names = dict(enumerate(GROUPS)) | {LEFT_OUT: ""}
         groups = {f"group_{rule}": [names[int(code)] for code in self.group[rule]] for rule in RULES}
@@ -147,7 +145,7 @@ class SimilarityBias:
                 }
 
     def to_json(self) -> dict[str, Any]:
-        """Return figures and verdicts by both rules, and what they were measured on, of JSON's types."""
+        """Return figures and verdicts by both rules as a JSON-serialisable dict."""
         return {
             "k": self.k,
             "corpus": self.corpus.name,
@@ -165,7 +163,7 @@ class SimilarityBias:
                 rule: {
                     "counts": self.counts(rule),
                     "panels": [panel.to_json() for panel in self.panels[rule]],
-                    "verdicts": [verdict.to_json() for verdict in self.verdicts[rule]],
+                    "verdicts": [asdict(verdict) for verdict in self.verdicts[rule]],
                 }
                 for rule in RULES
             },
@@ -199,26 +197,24 @@ def bias(
     k: int = DEFAULT_K,
     progress: ProgressCallback | None = None,
 ) -> SimilarityBias:
-    """Label pairs by the first index and measure them under every one.
+    """Label pairs by the first index and measure them under every index.
 
     Args:
-        corpus: The candidates.
+        corpus: Candidates.
         trees: Gold trees.
-        indexes: Of encoders, all over this corpus: first the pre-trained one, then in the paper's order one
-            tuned on gold triplets (panel c) and one tuned on Iterative AE-Enc data (d); any number.
-        k: Premises retrieved a query; cut to the size of the corpus.
-        progress: Told how far each encoder is.
+        indexes: Indexes of encoders over this corpus: first the pre-trained one; in the paper then one tuned
+            on gold triplets (panel c) and one tuned on Iterative AE-Enc data (d).
+        k: Premises retrieved per query.
+        progress: Callback for progress.
 
     Raises:
         RetrievalError: If there is no index, one has no cosine (TF-IDF, BM25), k is below 1, or a cosine is
-            no number.
+            not finite.
         ManifestMismatchError: If an index was made from another corpus.
         DataError: If no tree has a proof.
     """
     if not indexes:
-        raise RetrievalError(
-            "expected at least one encoder's index, the one that fixes the labels, found none"
-        )
+        raise RetrievalError("expected at least one encoder's index, which labels the pairs, found none")
     for index in indexes:
         require_same_corpus(corpus, index)
         if index.manifest.metric != "inner_product":
@@ -246,7 +242,7 @@ def bias(
     premise, code = np.concatenate(places), np.concatenate(codes)
     cosine = [np.concatenate(first)]
     cosine += [_cosines(index, gold.texts, query, premise, progress) for index in indexes[1:]]
-    inside = _in_the_querys_trees(corpus, trees, gold, query, premise)
+    inside = _in_trees_of_query(corpus, trees, gold, query, premise)
     return SimilarityBias(
         corpus=corpus,
         k=k,
@@ -266,10 +262,10 @@ def bias(
 def encoder_indexes(
     names: Sequence[str], corpus: Corpus, *, progress: ProgressCallback | None = None
 ) -> list[PremiseIndex]:
-    """Make the indexes of encoders by name, as `bias` takes them; nothing is encoded if one is lexical.
+    """Return the indexes of encoders by name, as `bias` takes them.
 
     Raises:
-        RetrievalError: If a name is that of a lexical retriever, or nothing has it.
+        RetrievalError: If a name is unknown or that of a lexical retriever.
         EncoderError: If an encoder cannot be loaded.
     """
     for name in names:
@@ -279,9 +275,9 @@ def encoder_indexes(
 
 
 def _overlaps(corpus: Corpus, gold: GoldQueries, query: Positions, premise: Positions) -> Values:
-    asked = [tokens(text) for text in gold.texts]
-    known = cache(lambda position: tokens(corpus.texts[position]))
-    return np.array([jaccard(asked[q], known(p)) for q, p in zip(query, premise, strict=True)])
+    of_query = [tokens(text) for text in gold.texts]
+    of_premise = cache(lambda position: tokens(corpus.texts[position]))
+    return np.array([jaccard(of_query[q], of_premise(p)) for q, p in zip(query, premise, strict=True)])
 
 
 def _cosines(
@@ -299,10 +295,10 @@ def _cosines(
     return cosine
 
 
-def _in_the_querys_trees(
+def _in_trees_of_query(
     corpus: Corpus, trees: Iterable[ExplanationTree], gold: GoldQueries, query: Positions, premise: Positions
 ) -> NDArray[np.bool_]:
-    """Tell which pairs' premises are the query itself, or stand in the proof of a tree where it stands."""
+    """Return whether each pair's premise is the query itself, or in the proof of a tree of the query."""
     together: dict[str, set[int | None]] = {text: set() for text in gold.texts}
     for tree in trees:
         texts = {fold(text) for pair in tree.pairs for text in pair}

@@ -1,4 +1,4 @@
-"""Settings of an AE-Enc training; the paper's values are the defaults."""
+"""Settings of an AE-Enc training; the defaults are those of Bogatu et al. (2022)."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 @dataclass(frozen=True, kw_only=True)
 class AeencConfig(LossOptions):
-    """One row of the paper's Table 1, or of ours; what a field is stands in its annotation.
+    """Settings of one training, such as a row of the paper's Table 1.
 
     Raises:
-        TrainingError: If a value cannot be, or two do not go together.
+        TrainingError: If a value is out of range, or two exclude each other.
     """
 
     base: Annotated[str, "Base encoder: minilm, a folder under models/ or a Hub id"] = "minilm"
@@ -89,27 +89,25 @@ class AeencConfig(LossOptions):
             choices=_CHOICES,
         )
         if self.initial and self.tuning != "lora":
-            raise TrainingError("an adapter to go on from (initial) needs tuning=lora")
+            raise TrainingError("an initial adapter (initial) needs tuning=lora")
         if self.live_k and self.towers != "single":
             raise TrainingError(
                 f"live_k needs a frozen premise tower (towers=single), found towers={self.towers}; "
                 "use rounds of ACS instead"
             )
         if not (self.gold or self.rounds or self.live_k):
-            raise TrainingError(
-                "expected something to learn from: gold, rounds of ACS, or live_k; found none"
-            )
+            raise TrainingError("expected training pairs: gold, rounds of ACS, or live_k; found none")
 
     @property
     def highest_rate(self) -> float:
-        """The learning rate at its highest."""
+        """Learning rate after warm-up."""
         if self.learning_rate is not None:
             return self.learning_rate
         return 5e-4 if self.tuning == "lora" else 1e-5
 
     @property
-    def epochs_in_all(self) -> int:
-        """Epochs over all rounds, and the restart."""
+    def total_epochs(self) -> int:
+        """Epochs of all rounds and the restart."""
         return self.epochs * (max(1, self.rounds) + self.restart)
 
 
@@ -124,22 +122,19 @@ _CHOICES: Mapping[str, Any] = {
 }
 
 FEW_DECISIONS = AeencConfig(
-    # The query tower alone, as an adapter: the premises keep their vectors, so it can be searched with at
-    # once, a step encodes the queries only, and a few hundred decisions take seconds to a few minutes on
-    # two cores.
+    # The premises keep their vectors and a step encodes only queries, so a few hundred decisions take seconds
+    # to a few minutes on two cores.
     towers="single",
     tuning="lora",
     rank=16,
-    # What was judged by name is all there is: ACS would look up the same judgements again, since what nobody
-    # looked at is neither positive nor negative.
+    # ACS would only find the same judgements again: premises that nobody judged have no label.
     gold=True,
     rounds=0,
     loss="triplet",
     reduction="sum",
     margin=0.2,
-    # All negatives come from the top of the untrained encoder's lists. Pushed hard, queries flee from them
-    # into parts of the corpus that nobody judged, and find less than before. So small steps, few of them,
-    # and a strong pull towards the base.
+    # All negatives are from the top of the base's lists. Pushed hard, queries move to parts of the corpus
+    # that nobody judged. So steps are small and few, and the pull to the base is strong.
     alpha=1.0,
     learning_rate=1e-4,
     epochs=20,

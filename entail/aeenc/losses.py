@@ -1,8 +1,7 @@
 r"""Losses of AE-Enc over cosines of queries and premises.
 
-Each takes cosines of shape (queries, premises) and labels of the same shape: +1 the premise explains the
-query, -1 it does not, 0 not judged (takes no part). All positives and hard negatives of a query take part.
-With a frozen premise tower the premises are constants.
+A loss takes cosines and labels of shape (queries, premises): +1 the premise explains the query, -1 it does
+not, 0 unlabelled. With a frozen premise tower the premises are constants.
 
 To add a loss, add its entry to `LOSSES`, and its options, if new, to `LossOptions`.
 
@@ -30,18 +29,14 @@ Reduction = Literal["mean", "sum"]
 def triplet_margin(
     similarities: Tensor, labels: Tensor, *, margin: float = 0.1, reduction: Reduction = "mean"
 ) -> tuple[Tensor, Tensor]:
-    """Push every positive of a query above its every negative by a margin (eq. 1b, mended).
+    """Return the triplet margin loss (eq. 1b, corrected), and the share of triplets that violate the margin.
 
     Args:
         similarities: Cosines, shape (queries, premises).
         labels: +1, -1 or 0, same shape.
         margin: m.
-        reduction: `mean` over all triplets, as the paper; `sum` over the triplets of a query, then the
-            mean over queries: violated triplets are few, and a mean over all drowns them.
-
-    Returns:
-        The loss, and the share of triplets that violate the margin (the active ones), both scalars; 0 where
-        there is no triplet.
+        reduction: `mean` over all triplets, as in the paper; `sum` over the triplets of a query, then the
+            mean over queries: few triplets violate the margin, so a mean over all is small.
     """
     import torch
 
@@ -57,17 +52,9 @@ def triplet_margin(
 
 
 def contrastive(similarities: Tensor, labels: Tensor, *, margin: float = 0.5) -> tuple[Tensor, Tensor]:
-    """Pull positives to distance 0 and push negatives beyond a margin (SCL).
+    """Return the contrastive loss (SCL), the mean over labelled pairs, and the share of negatives within m.
 
-    The paper gives m = 0.1 for the triplets only, so this margin is an option of its own.
-
-    Args:
-        similarities: Cosines, shape (queries, premises).
-        labels: +1, -1 or 0, same shape.
-        margin: m, in terms of D = 1 - cos.
-
-    Returns:
-        The mean over labelled pairs, and the share of negatives within the margin.
+    The paper gives m = 0.1 for triplets only, so this margin, of D = 1 - cos, is its own option.
     """
     distance = 1 - similarities
     positive, negative = labels > 0, labels < 0
@@ -77,15 +64,9 @@ def contrastive(similarities: Tensor, labels: Tensor, *, margin: float = 0.5) ->
 
 
 def softmax(similarities: Tensor, labels: Tensor, *, temperature: float = 0.05) -> tuple[Tensor, Tensor]:
-    """Make each positive the likeliest among itself and the query's negatives.
+    """Return the softmax loss, the mean over positives with negatives, and the share of misordered triplets.
 
-    Args:
-        similarities: Cosines, shape (queries, premises).
-        labels: +1, -1 or 0, same shape.
-        temperature: tau; the smaller, the more the hardest negatives weigh.
-
-    Returns:
-        The mean over positives that have a negative, and the share of triplets in the wrong order.
+    A low temperature tau weights the hardest negatives more.
     """
     import torch
 
@@ -118,8 +99,8 @@ class Loss:
 
     def __call__(self, similarities: Tensor, labels: Tensor, options: LossOptions) -> tuple[Tensor, Tensor]:
         """Return the loss and the share of active terms."""
-        given = {keyword: getattr(options, name) for keyword, name in self.options.items()}
-        return self.function(similarities, labels, **given)
+        values = {keyword: getattr(options, name) for keyword, name in self.options.items()}
+        return self.function(similarities, labels, **values)
 
 
 LOSSES: Mapping[str, Loss] = {
@@ -167,19 +148,16 @@ class LossOptions:
 def drift(vectors: Tensor, base: Tensor) -> Tensor:
     r"""Return :math:`\|E_s(x) - E_h(x)\|^2`, the mean over texts: one term of the regularisation (eq. 2).
 
+    The paper does not say whether vectors are normalised; here they are, so a term lies between 0 and 4.
+
     Args:
-        vectors: Unit vectors under the tower in training, shape (texts, d).
-        base: Unit vectors of the same texts under the frozen base encoder, same shape. The paper does not
-            say whether vectors are normalised here; ours are, so a term lies between 0 and 4.
+        vectors: Unit vectors of the trained tower, shape (texts, d).
+        base: Unit vectors of the frozen base, same shape.
     """
     return (vectors - base).square().sum(dim=1).mean()
 
 
 def variance(vectors: Tensor) -> float:
-    r"""Return :math:`\frac{n}{n-1} (1 - \|\bar{x}\|^2)` of n unit vectors: 0 when all have become one.
-
-    Args:
-        vectors: Shape (n, d), n of at least 2.
-    """
+    r"""Return :math:`\frac{n}{n-1} (1 - \|\bar{x}\|^2)` of n >= 2 unit vectors: 0 if all are equal."""
     n = len(vectors)
     return (1 - float(vectors.mean(dim=0).square().sum())) * n / (n - 1)

@@ -1,4 +1,4 @@
-"""AE-Enc as a method of the queue."""
+"""Method record of AE-Enc."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.aeenc.config import FEW_DECISIONS, AeencConfig
+from entail.aeenc.losses import LOSSES
 from entail.aeenc.source import TrainingData, TreeSource
 from entail.progress import ProgressCallback
 from entail.training.card_text import CardText
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
 
 ROWS = 500
-"""Pairs that a preview shows at most."""
+"""Maximum number of pairs in a preview."""
 
 
 def train(data: TrainingData, config: AeencConfig, run: Run) -> Mapping[str, Any]:
-    """Train; see `train_aeenc`."""
+    """Run `train_aeenc`."""
     from entail.aeenc.training import train_aeenc
 
     return train_aeenc(
@@ -39,7 +40,7 @@ def train(data: TrainingData, config: AeencConfig, run: Run) -> Mapping[str, Any
 def evaluate(
     encoder: str | Path, data: TrainingData, progress: ProgressCallback | None
 ) -> QueryFigures | None:
-    """Measure how well an encoder finds the children of every parent of the dev trees."""
+    """Evaluate the retrieval of the children of every parent of the dev trees; None without any."""
     from entail.encoders.catalogue import fetch, resolve
     from entail.encoders.encoder import BiEncoder
     from entail.evaluation.retrieval.paired import QueryFigures
@@ -56,7 +57,7 @@ def evaluate(
 
 
 def preview(data: TrainingData, config: AeencConfig) -> Preview:
-    """Count the pairs that are there from the start; rounds of ACS add more."""
+    """Return the pairs of trees or judgements; rounds of ACS add more."""
     from entail.aeenc.pairs import gold_pairs, judged_pairs
 
     if data.judgements is None:
@@ -108,11 +109,7 @@ CARD = CardText(
   archivePrefix = {arXiv}
 }""",
     tags=("hard-negatives",),
-    losses={
-        "triplet": "triplet margin, max(cos(h, p-) - cos(h, p+) + m, 0)",
-        "contrastive": "contrastive, y D^2 / 2 + (1 - y) max(0, m - D)^2 / 2 with D = 1 - cos(h, p)",
-        "softmax": "softmax over the premises of a query, cosines divided by the temperature",
-    },
+    losses={name: loss.formula for name, loss in LOSSES.items()},
 )
 
 AEENC = Method(

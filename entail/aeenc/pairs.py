@@ -1,8 +1,9 @@
-"""Training pairs: for each query, premises that explain it and premises that do not."""
+"""Training pairs of AE-Enc: positives and hard negatives of each query."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ import numpy as np
 
 from entail.aeenc.sampling import Sample
 from entail.data.judgements import JudgedPair, Judgements
-from entail.data.reading import read_jsonl, require
 from entail.data.records import Corpus, ExplanationTree
 from entail.data.text import fold
 from entail.data.writing import write_text
@@ -23,16 +23,16 @@ from entail.index.protocol import Ints
 
 @dataclass(frozen=True)
 class TrainingPairs:
-    """Positives and hard negatives of each query, as positions in one corpus; duplicates are gone.
+    """Positives and hard negatives of each query, as positions in one corpus.
 
     Attributes:
-        corpus_hash: What the positions are of.
+        corpus_hash: Hash of the corpus of the positions.
         queries: Folded texts, each with at least one positive.
-        positives: One array of positions a query, ascending.
-        negatives: The same; may be empty where negatives come from the corpus while training.
-        dropped: Rule -> pairs that were left out: `missing` (the premise is not in the corpus),
-            `own_text` (a query equal to its positive), `both` (positive and negative: it stays positive),
-            `without_positive` (negatives of a query that has no positive).
+        positives: One ascending array of positions per query.
+        negatives: The same; may be empty where training finds negatives in the corpus.
+        dropped: Rule -> number of pairs left out: `missing` (the premise is not in the corpus), `own_text` (a
+            query equal to its positive), `both` (positive and negative: stays positive), `without_positive`
+            (negatives of a query without a positive).
         missing: Folded texts of the gold premises that the corpus lacks.
     """
 
@@ -45,7 +45,7 @@ class TrainingPairs:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Queries, positive and negative pairs, and the triplets that they make."""
+        """Number of queries, positive pairs, negative pairs, and triplets of these."""
         sizes = [(len(p), len(n)) for p, n in zip(self.positives, self.negatives, strict=True)]
         return {
             "queries": len(sizes),
@@ -56,14 +56,14 @@ class TrainingPairs:
 
     @property
     def digest(self) -> str:
-        """12 hexadecimal digits that change with any pair: what a checkpoint is bound to."""
+        """Identity of the pairs, 12 hexadecimal digits."""
         digest = hashlib.sha256(self.corpus_hash.encode())
         for query, positives, negatives in zip(self.queries, self.positives, self.negatives, strict=True):
             digest.update(f"{query}\0{positives.tolist()}\0{negatives.tolist()}\n".encode())
         return digest.hexdigest()[:12]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types, for `from_json`."""
+        """Return a JSON-serialisable dict, for `from_json`."""
         return {
             "corpus_hash": self.corpus_hash,
             "queries": list(self.queries),
@@ -74,32 +74,30 @@ class TrainingPairs:
         }
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> TrainingPairs:
-        """Take back what `to_json` returned."""
+    def from_json(cls, record: Mapping[str, Any]) -> TrainingPairs:
+        """Return the pairs that `to_json` wrote."""
         return cls(
-            corpus_hash=told["corpus_hash"],
-            queries=tuple(told["queries"]),
-            positives=tuple(np.array(positions, dtype=np.int64) for positions in told["positives"]),
-            negatives=tuple(np.array(positions, dtype=np.int64) for positions in told["negatives"]),
-            dropped=told["dropped"],
-            missing=tuple(told["missing"]),
+            corpus_hash=record["corpus_hash"],
+            queries=tuple(record["queries"]),
+            positives=tuple(np.array(positions, dtype=np.int64) for positions in record["positives"]),
+            negatives=tuple(np.array(positions, dtype=np.int64) for positions in record["negatives"]),
+            dropped=record["dropped"],
+            missing=tuple(record["missing"]),
         )
 
-    def joined(self, *others: TrainingPairs) -> TrainingPairs:
-        """Return the pairs of all, each once: how the rounds of iterative AE-Enc add up.
+    def joined(self, other: TrainingPairs) -> TrainingPairs:
+        """Return the union of both, as the rounds of iterative AE-Enc accumulate pairs.
 
         Raises:
-            TrainingError: If one is of another corpus.
+            TrainingError: If the other is of another corpus.
         """
-        everything = (self, *others)
-        if any(pairs.corpus_hash != self.corpus_hash for pairs in others):
+        if other.corpus_hash != self.corpus_hash:
             raise TrainingError("expected training pairs of one corpus, found several; sample them again")
-        dropped = {rule: sum(p.dropped.get(rule, 0) for p in everything) for rule in _RULES}
-        return _pairs(
+        return _gather(
             self.corpus_hash,
-            ((q, int(p), s) for pairs in everything for q, p, s in pairs.flat()),
-            dropped=dropped,
-            missing=tuple(dict.fromkeys(text for pairs in everything for text in pairs.missing)),
+            itertools.chain(self.flat(), other.flat()),
+            dropped={rule: self.dropped.get(rule, 0) + other.dropped.get(rule, 0) for rule in _RULES},
+            missing=tuple(dict.fromkeys((*self.missing, *other.missing))),
         )
 
     def flat(self) -> Iterator[tuple[str, int, bool]]:
@@ -115,10 +113,10 @@ _RULES = ("missing", "own_text", "both", "without_positive")
 def training_corpus(
     corpus: Corpus, *, trees: Iterable[ExplanationTree] = (), judgements: Judgements | None = None
 ) -> Corpus:
-    """Return a corpus and, after its premises, the judged sentences that it lacks, to learn from them too.
+    """Return a corpus extended by the judged sentences that it lacks, for training only.
 
-    Intermediate conclusions, and what authors write themselves, stand in no corpus of facts: a third of what
-    explains something would be lost to training. Measure on the corpus that was given, not on this one.
+    Intermediate conclusions and sentences of authors are in no corpus of facts: without them a third of the
+    positives would be lost. Evaluate on the original corpus.
 
     >>> from entail.data.judgements import JudgedPair
     >>> said = Judgements.of_pairs([JudgedPair("ice melts", "ice is cold", True)])
@@ -126,9 +124,9 @@ def training_corpus(
     ('fire is hot', 'ice is cold')
 
     Args:
-        corpus: The candidates.
-        trees: Gold trees: their children and distractors are added.
-        judgements: What a team judged: what was accepted or rejected is added.
+        corpus: Premises.
+        trees: Gold trees, whose children and distractors are added.
+        judgements: Judgements of a team, whose premises are added.
     """
     trees = list(trees)
     judged = [child for tree in trees for _, child in tree.pairs]
@@ -139,10 +137,10 @@ def training_corpus(
 
 
 def gold_pairs(corpus: Corpus, trees: Iterable[ExplanationTree]) -> TrainingPairs:
-    """Take each parent -> child pair with each distractor of its tree, as the paper's gold triplets do.
+    """Return each parent -> child pair with the distractors of its tree: the paper's gold triplets.
 
-    Distractors are those of task 2; trees of task 1 have none. A distractor that is a child of the
-    same parent in another stays a positive.
+    Trees of task 1 have no distractors. A distractor that is a child of the same parent elsewhere stays a
+    positive.
 
     Raises:
         TrainingError: If no tree has a proof.
@@ -157,7 +155,7 @@ def gold_pairs(corpus: Corpus, trees: Iterable[ExplanationTree]) -> TrainingPair
 
 
 def judged_pairs(corpus: Corpus, judgements: Judgements) -> TrainingPairs:
-    """Take everything that was judged by name: what a team accepted and rejected.
+    """Return the premises that a team accepted and rejected.
 
     Raises:
         TrainingError: If nothing was accepted.
@@ -170,21 +168,12 @@ def judged_pairs(corpus: Corpus, judgements: Judgements) -> TrainingPairs:
 
 
 def sampled_pairs(corpus: Corpus, sample: Sample) -> TrainingPairs:
-    """Take the pairs of an ACS pass.
-
-    Raises:
-        TrainingError: If the sample is of another corpus.
-    """
-    if sample.corpus_hash != corpus.hash:
-        raise TrainingError(
-            f"expected a sample of corpus {corpus.name!r} ({corpus.hash[:12]}), found one of "
-            f"{sample.corpus_hash[:12]}; sample again"
-        )
-    return _pairs(corpus.hash, ((p.query, p.premise, p.positive) for p in sample.pairs))
+    """Return the pairs of an ACS pass over this corpus."""
+    return _gather(corpus.hash, ((p.query, p.premise, p.positive) for p in sample.pairs))
 
 
 def write_pairs(file: str | PathLike[str], corpus: Corpus, pairs: TrainingPairs) -> None:
-    """Write pairs as JSONL, one query a line with the texts of its premises; gzipped by suffix.
+    """Write pairs as JSONL, a line per query with the texts of its premises; gzipped by suffix.
 
     Raises:
         DataError: If the file cannot be written.
@@ -203,41 +192,28 @@ def write_pairs(file: str | PathLike[str], corpus: Corpus, pairs: TrainingPairs)
     write_text(file, "".join(f"{line}\n" for line in lines))
 
 
-def read_pairs(file: str | PathLike[str], corpus: Corpus) -> TrainingPairs:
-    """Read pairs that `write_pairs` wrote, or another program in its form.
-
-    Raises:
-        FormatError: Naming line and field.
-        TrainingError: If nothing in it is a positive.
-    """
-    judged: list[JudgedPair] = []
-    for line, row in read_jsonl(file):
-        query = require(row, "query", str, source=str(file), line=line)
-        for name, accepted in (("positives", True), ("negatives", False)):
-            texts: list[Any] = require(row, name, list, source=str(file), line=line)
-            judged.extend(JudgedPair(query, str(text), accepted) for text in texts)
-    return _of_judged(corpus, judged, f"{file}: expected queries with positives, found none")
-
-
-def _of_judged(corpus: Corpus, judged: Iterable[JudgedPair], nothing: str) -> TrainingPairs:
-    missing: dict[str, None] = {}
-    lost = 0
-    known: list[tuple[str, int, bool]] = []
+def _of_judged(corpus: Corpus, judged: Iterable[JudgedPair], message: str) -> TrainingPairs:
+    missing: list[JudgedPair] = []
+    found: list[tuple[str, int, bool]] = []
     for pair in judged:
         position = corpus.position(pair.premise)
         if position is None:
-            lost += 1
-            if pair.accepted:
-                missing[fold(pair.premise)] = None
+            missing.append(pair)
         else:
-            known.append((fold(pair.query), position, pair.accepted))
-    if not any(positive for _, _, positive in known):
-        named = f"; {lost} judged premises are not in corpus {corpus.name!r}" if lost else ""
-        raise TrainingError(f"{nothing}{named}")
-    return _pairs(corpus.hash, known, dropped={"missing": lost}, missing=tuple(missing), corpus=corpus)
+            found.append((fold(pair.query), position, pair.accepted))
+    if not any(positive for _, _, positive in found):
+        lost = f"; {len(missing)} judged premises are not in corpus {corpus.name!r}" if missing else ""
+        raise TrainingError(f"{message}{lost}")
+    return _gather(
+        corpus.hash,
+        found,
+        dropped={"missing": len(missing)},
+        missing=tuple(dict.fromkeys(fold(pair.premise) for pair in missing if pair.accepted)),
+        corpus=corpus,
+    )
 
 
-def _pairs(
+def _gather(
     corpus_hash: str,
     flat: Iterable[tuple[str, int, bool]],
     *,
@@ -245,7 +221,7 @@ def _pairs(
     missing: tuple[str, ...] = (),
     corpus: Corpus | None = None,
 ) -> TrainingPairs:
-    """Gather by query, in order of first sight, and drop what cannot be learnt from."""
+    """Gather (query, position, is positive) by query, in order of appearance."""
     counts = dict.fromkeys(_RULES, 0) | dict(dropped or {})
     positives: dict[str, set[int]] = {}
     negatives: dict[str, set[int]] = {}
@@ -263,12 +239,13 @@ def _pairs(
     return TrainingPairs(
         corpus_hash=corpus_hash,
         queries=tuple(positives),
-        positives=tuple(_ascending(found) for found in positives.values()),
-        negatives=tuple(_ascending(negatives.get(query, set())) for query in positives),
+        positives=tuple(ascending(found) for found in positives.values()),
+        negatives=tuple(ascending(negatives.get(query, ())) for query in positives),
         dropped=counts,
         missing=missing,
     )
 
 
-def _ascending(positions: set[int]) -> Ints:
+def ascending(positions: Iterable[int]) -> Ints:
+    """Return positions as a sorted array."""
     return np.array(sorted(positions), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Panels of Figure 3 of the AE-Enc paper, in numbers, and what they say of its claim.
+"""Panels of Figure 3 of Bogatu et al. (2022), and tests of the paper's claims on them.
 
-A panel shows one value a pair, token overlap (a) or the cosine under one encoder (b, c, d ...), for the true
-positives, false negatives and false positives of `entail.aeenc.bias`. The paper claims, and `judge` tests:
+A panel has one value per pair, token overlap (a) or the cosine under one encoder (b, c, d ...), for the true
+positives, false negatives and false positives of `entail.aeenc.bias`. `judge` tests these claims:
 
 ==========================  ====================  ============================================================
 panel                       claim                 holds where
@@ -14,15 +14,14 @@ panel                       claim                 holds where
                                                   negligible in the scale of Romano et al. (2006)
 ==========================  ====================  ============================================================
 
-Where an interval lies on the other side the claim does not hold, where it straddles the limit that is open.
-Every encoder after the first is tested for both (c) and (d), since either may be what somebody asks of it.
-All intervals are of 95 % over queries.
+If an interval lies on the other side, the claim does not hold; if it contains the limit, the claim is open.
+Every encoder after the first is tested for both (c) and (d). All intervals are 95 % over queries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -39,12 +38,12 @@ _SIZES = ((NEGLIGIBLE, "negligible"), (0.33, "small"), (0.474, "medium"), (1.0, 
 
 @dataclass(frozen=True, slots=True)
 class GroupSummary:
-    """One group in one panel; all but the count are None for a group without pairs.
+    """Summary of one group in one panel; all but the count are None for a group without pairs.
 
     Attributes:
-        count: Pairs.
-        mean: Their mean.
-        sd: Their standard deviation (of the pairs at hand, divided by their number).
+        count: Number of pairs.
+        mean: Mean.
+        sd: Population standard deviation.
         quartiles: First quartile, median, third quartile.
     """
 
@@ -55,7 +54,7 @@ class GroupSummary:
 
     @classmethod
     def of(cls, values: Values) -> GroupSummary:
-        """Sum some values up.
+        """Return the summary of some values.
 
         >>> GroupSummary.of(np.array([0.0, 0.5, 1.0])).quartiles
         (0.25, 0.5, 0.75)
@@ -65,22 +64,17 @@ class GroupSummary:
         first, median, third = (float(value) for value in np.quantile(values, (0.25, 0.5, 0.75)))
         return cls(len(values), float(values.mean()), float(values.std()), (first, median, third))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the numbers, of JSON's types."""
-        quartiles = None if self.quartiles is None else list(self.quartiles)
-        return {"count": self.count, "mean": self.mean, "sd": self.sd, "quartiles": quartiles}
-
 
 @dataclass(frozen=True, slots=True)
 class Panel:
     """One panel by one rule for false positives.
 
     Attributes:
-        letter: `a` is token overlap, `b` the encoder that fixed the labels, `c` and on the others.
+        letter: `a` for token overlap, `b` for the labelling encoder, `c` and so on for the others.
         measure: `token overlap` or `cosine`.
-        retriever: The encoder's name; None for token overlap.
-        groups: `TP`, `FN`, `FP` -> their summaries.
-        separation: FP against FN; None where one of them is empty.
+        retriever: Name of the encoder; None for token overlap.
+        groups: `TP`, `FN`, `FP` -> summary.
+        separation: FP against FN; None if one is empty.
     """
 
     letter: str
@@ -91,16 +85,16 @@ class Panel:
 
     @property
     def title(self) -> str:
-        """Letter and measure, and the encoder where there is one."""
+        """Letter, measure and encoder."""
         return f"({self.letter}) {self.measure}" + (f", {self.retriever}" if self.retriever else "")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers, of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return {
             "panel": self.letter,
             "measure": self.measure,
             "retriever": self.retriever,
-            "groups": {name: group.to_json() for name, group in self.groups.items()},
+            "groups": {name: asdict(group) for name, group in self.groups.items()},
             "fp_against_fn": None if self.separation is None else self.separation.to_json(),
         }
 
@@ -110,10 +104,10 @@ class Verdict:
     """Outcome of one part of the paper's claim.
 
     Attributes:
-        panel: The panel's letter.
-        claim: What the paper says of it.
-        holds: None where it cannot be decided, or was not measured.
-        words: The same with its numbers, for a person.
+        panel: Letter of the panel.
+        claim: Claim of the paper.
+        holds: Whether it holds; None if undecided or not measured.
+        words: Sentence with the numbers.
     """
 
     panel: str
@@ -121,23 +115,19 @@ class Verdict:
     holds: bool | None
     words: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the verdict, of JSON's types."""
-        return {"panel": self.panel, "claim": self.claim, "holds": self.holds, "words": self.words}
-
 
 _ABOVE, _OVERLAP, _BALANCED = "FP above FN", "FP and FN overlap", "FP and FN balanced"
+_WANTED = (("c", _OVERLAP, "gold triplets"), ("d", _BALANCED, "Iterative AE-Enc data"))
 
 
 def judge(panels: Sequence[Panel]) -> tuple[Verdict, ...]:
-    """Test the paper's claim on panels (a), (b) and any further ones, all by one rule."""
+    """Test the paper's claims on the panels of one rule: (a), (b) and any further ones."""
     found = [_above(panel) for panel in panels[:2]]
     for panel in panels[2:]:
         found += [_overlapping(panel, panels[1]), _balanced(panel)]
-    if len(panels) < 3:
-        found.append(_unmeasured("c", _OVERLAP, "an encoder tuned on gold triplets"))
-    if len(panels) < 4:
-        found.append(_unmeasured("d", _BALANCED, "an encoder tuned on Iterative AE-Enc data"))
+    for letter, claim, encoder in _WANTED[max(0, len(panels) - 2) :]:
+        words = f'({letter}): "{claim}" was not measured; give an encoder tuned on {encoder}.'
+        found.append(Verdict(letter, claim, None, words))
     return tuple(found)
 
 
@@ -155,7 +145,7 @@ def _above(panel: Panel) -> Verdict:
     size = next(name for limit, name in _SIZES if abs(delta) <= limit)
     chance = f"P(FP > FN) = {panel.separation.auc:.3f} [{low:.3f}, {high:.3f}]"
     numbers = f"{chance}, Cliff's delta {delta:+.3f} ({size})"
-    # The labels are this encoder's own ranking, so only the comparison across queries says anything.
+    # The labels are this encoder's ranking, so only the comparison across queries is informative.
     note = "; within one query this encoder's labels make it so" if panel.letter == "b" else ""
     return _verdict(panel, _ABOVE, holds, f"{words}: {numbers}{note}")
 
@@ -202,7 +192,3 @@ def _empty(panel: Panel, claim: str) -> Verdict:
     none = " or ".join(name for name in ("FP", "FN") if not panel.groups[name].count) or "FP or FN"
     words = f'{panel.title}: "{claim}" cannot be tested. There is no {none} here.'
     return Verdict(panel.letter, claim, None, words)
-
-
-def _unmeasured(letter: str, claim: str, wanted: str) -> Verdict:
-    return Verdict(letter, claim, None, f'({letter}): "{claim}" was not measured; give {wanted}.')

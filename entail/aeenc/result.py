@@ -15,41 +15,39 @@ from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry
 from entail.encoders.stock import sentence_transformer
 from entail.encoders.training_queries import write_seen
 from entail.training.adapters.saving import name_of, save_encoder
-from entail.training.adapters.tower import (
-    Tower,
-    save_routes,
-)
+from entail.training.adapters.tower import Tower, save_routes
 from entail.training.run import Training
 
 METHOD = "aeenc"
 
 
 def save_aeenc(out: Path, training: AeencTraining, towers: Mapping[str, Tower], base: EncoderEntry) -> None:
-    """Write what was trained; see `save_encoder`.
+    """Write the towers `queries` and, for dual, `premises`.
 
-    Adapters stay adapters: the query tower's, and for dual the premise tower's in `premise_tower/`. With
-    every weight tuned siamese is a plain model; single and dual are a Router, whose document route is the
-    base or the premise tower.
-
-    Args:
-        out: The folder; an encoder of this method that is there already is replaced.
-        training: What `entail.json` tells.
-        towers: `queries`, and for dual `premises`, with the weights to keep.
-        base: What they were trained on.
+    Adapters are written as such, the premise tower's into `premise_tower/`. With every weight trained,
+    siamese is a plain model; single and dual are a Router, whose document route is the base or the premise
+    tower.
 
     Raises:
-        TrainingError: If the folder is something else, or cannot be written: the old one is still there.
+        TrainingError: If `out` holds something else, or cannot be written; its content stays.
     """
 
     def write(folder: Path) -> None:
-        _write_towers(folder, training.config, towers, base)
+        premises = towers.get("premises")
+        if training.config.tuning == "full" and training.config.towers != "siamese":
+            documents = premises.model if premises else sentence_transformer(base, device="cpu")
+            save_routes(folder, towers["queries"].model, documents)
+        else:
+            towers["queries"].save(folder)
+            if premises:
+                premises.save(folder / PREMISE_TOWER)
         write_seen(folder, map(premise_key, training.pairs.queries))
 
     save_encoder(out, method=METHOD, write=write, about=lambda: card_of(training, base))
 
 
 def card_of(training: AeencTraining, base: EncoderEntry) -> dict[str, Any]:
-    """Return what `entail.json` says; see `entail.encoders.card.Card`."""
+    """Return the content of `entail.json`; see `entail.encoders.card.Card`."""
     best = training.fitted.best
     return {
         "method": METHOD,
@@ -72,26 +70,15 @@ def card_of(training: AeencTraining, base: EncoderEntry) -> dict[str, Any]:
     }
 
 
-def _write_towers(folder: Path, config: AeencConfig, towers: Mapping[str, Tower], base: EncoderEntry) -> None:
-    if config.tuning == "full" and config.towers != "siamese":
-        learnt = towers.get("premises")
-        premises = learnt.model if learnt else sentence_transformer(base, device="cpu")
-        save_routes(folder, towers["queries"].model, premises)
-        return
-    towers["queries"].save(folder)
-    if "premises" in towers:
-        towers["premises"].save(folder / PREMISE_TOWER)
-
-
 @dataclass(frozen=True, kw_only=True)
 class AeencTraining(Training[AeencConfig]):
     """Result of a training, with the final counts of queries, positives, negatives and triplets.
 
     Attributes:
-        pairs: The pairs that it ended with, those of all rounds.
-        samples: The report of each round's ACS pass.
-        teachers: Whom it also learnt from.
-        sentences: How many sentences they taught.
+        pairs: Training pairs of all rounds.
+        samples: Report of each round's ACS pass.
+        teachers: Names of the teachers.
+        sentences: Number of distilled sentences.
     """
 
     pairs: TrainingPairs
@@ -101,7 +88,7 @@ class AeencTraining(Training[AeencConfig]):
 
     @property
     def dropped(self) -> Mapping[str, int]:
-        """Rule -> pairs that were left out, see `TrainingPairs`."""
+        """Rule -> number of pairs left out, see `TrainingPairs`."""
         return self.pairs.dropped
 
     @property
@@ -110,7 +97,7 @@ class AeencTraining(Training[AeencConfig]):
         return self.pairs.missing
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types, without the pairs' texts and the folder's place."""
+        """Return a JSON-serialisable dict, without the pairs and the path of the folder."""
         return {
             **super().to_json(),
             "dropped": dict(self.dropped),

@@ -1,14 +1,14 @@
-"""ACS: active sampling of training pairs around what the present encoder retrieves (Algorithms 1 and 2).
+"""Active sampling of training pairs from the results of a retriever (AE-Enc, Algorithms 1 and 2, ACS).
 
-For a query Q the K nearest premises are looked up. One that explains Q is a positive (a branch) and is
-itself queried, and so on down; one that does not is a *hard negative*: similar enough to be retrieved, and
-wrong. The printed Algorithm 2 merges only the negatives of the recursion; its positives are merged here too,
-or the lower branches would be lost.
+A query Q retrieves its K nearest premises. One that explains Q is a positive (a branch) and is queried in
+turn. One that does not is a *hard negative*. The printed Algorithm 2 merges only the negatives of the
+recursion; its positives are merged here too, or the lower branches would be lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -25,46 +25,43 @@ from entail.progress import Meter, ProgressCallback
 PERCENTILES = (0, 5, 25, 50, 75, 95, 100)
 
 _QUERIES_AT_ONCE = 128
+_RULES = ("unjudged", "own_text_explains", "visited", "too_deep")
 
 
 @dataclass(frozen=True, slots=True)
 class SampledPair:
-    """A query and a premise that was retrieved for it.
+    """Query and a premise retrieved for it.
 
     Attributes:
         query: Folded text.
         premise: Position in the corpus.
         positive: Whether the premise explains the query; else it is a hard negative.
-        score: Similarity by which it was retrieved.
-        rank: Its place, 1 is the nearest.
-        depth: 0 below the queries one started from, 1 below their branches, ...
+        score: Similarity.
     """
 
     query: str
     premise: int
     positive: bool
     score: float
-    rank: int
-    depth: int
 
 
 @dataclass(frozen=True)
 class SampleReport:
-    """Figures of a sampling pass, to judge its quality by.
+    """Figures of a sampling pass.
 
     Attributes:
-        queries: Queries looked up.
-        positives: Pairs whose premise explains the query.
-        negatives: Hard negatives.
-        without_positive: Queries for which nothing retrieved explains them.
-        without_negative: Queries for which everything judged explains them.
-        depth: Deepest query looked up, 0 for those one started from.
-        dropped: Rule -> pairs dropped by it: `unjudged` (nobody said), `own_text_explains` (a query equal
-            to its positive), `visited` (a branch already queried), `too_deep` (a branch not queried).
+        queries: Number of queries.
+        positives: Number of positive pairs.
+        negatives: Number of hard negatives.
+        without_positive: Queries without a positive.
+        without_negative: Queries without a hard negative.
+        depth: Depth of the deepest query, 0 for the first ones.
+        dropped: Rule -> number of pairs: `unjudged` (neither accepted nor rejected), `own_text_explains` (a
+            query equal to its positive), `visited` (a branch queried before), `too_deep` (not queried).
         positive_scores: `PERCENTILES` of the positives' similarities, empty without any.
-        negative_scores: The same of the negatives.
-        k: How many premises were looked up a query, cut to the corpus.
-        missing: Folded texts of premises that explain a query and that the corpus lacks: no pass finds them.
+        negative_scores: `PERCENTILES` of the negatives' similarities.
+        k: Premises retrieved per query, at most the corpus.
+        missing: Folded texts of accepted premises that the corpus lacks.
     """
 
     queries: int
@@ -80,26 +77,26 @@ class SampleReport:
     missing: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types, for `from_json`."""
+        """Return a JSON-serialisable dict, for `from_json`."""
         return {**asdict(self), "missing": {"count": len(self.missing), "texts": list(self.missing)}}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> SampleReport:
-        """Take back what `to_json` returned; checkpoints of before say nothing of missing premises."""
-        missing = told.get("missing", {"texts": ()})["texts"]
-        return cls(**{**told, "missing": tuple(missing)})
+    def from_json(cls, record: Mapping[str, Any]) -> SampleReport:
+        """Return the report that `to_json` wrote; early checkpoints have no missing premises."""
+        missing = record.get("missing", {"texts": ()})["texts"]
+        return cls(**{**record, "missing": tuple(missing)})
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The pairs of a sampling pass, P and N of Algorithm 1.
+    """Pairs of a sampling pass, P and N of Algorithm 1.
 
     Attributes:
-        retriever: Name of what retrieved.
+        retriever: Name of the retriever.
         revision: Its revision.
-        corpus_hash: What the positions are of.
-        pairs: In the order in which they were met.
-        report: Counts and percentiles.
+        corpus_hash: Hash of the corpus of the positions.
+        pairs: Pairs in order of retrieval.
+        report: Figures.
     """
 
     retriever: str
@@ -121,21 +118,20 @@ def sample(
 ) -> Sample:
     """Run ACS over all queries (AE-Enc, Algorithms 1 and 2), level by level.
 
-    A text is looked up once, however many parents it has: its own branches do not depend on them.
+    Each text is queried once, since its branches do not depend on its parents.
 
     Args:
-        corpus: The premises.
-        judgements: Who says what explains what.
-        index: Where premises are looked up, with the encoder as it is now.
-        k: Premises looked up a query, K; cut to the size of the corpus.
-        start: Queries to start from; default: everything of which something is known. Algorithm 1 starts from
-            hypotheses (`judgements.roots`), but then an intermediate conclusion that is not retrieved
-            hides its whole subtree.
-        max_depth: Branches deeper than this are not queried.
-        progress: Told how many queries are done.
+        corpus: Premises.
+        judgements: Oracle of what explains what.
+        index: Index of the current encoder.
+        k: Premises retrieved per query, K.
+        start: First queries; default: every judged one. Algorithm 1 starts from hypotheses
+            (`judgements.roots`), but then an intermediate conclusion that is not retrieved hides its subtree.
+        max_depth: Maximum depth of a query.
+        progress: Callback for progress.
 
     Raises:
-        SamplingError: If there is nothing to start from, or k or `max_depth` cannot be.
+        SamplingError: If there is no query, or `k` or `max_depth` is out of range.
         ManifestMismatchError: If the index was made from another corpus.
     """
     require_same_corpus(corpus, index)
@@ -148,76 +144,60 @@ def sample(
     if k < 1 or max_depth < 0:
         raise SamplingError(f"expected k of at least 1 and a depth of at least 0, found {k} and {max_depth}")
     k = min(k, len(corpus))
-    known = frozenset(judgements.queries)
+    judged = frozenset(judgements.queries)
     texts = [premise.folded for premise in corpus.premises]
     meter = Meter(len(queries), "sampling", unit="queries", report=progress)
     visited = set(queries)
-    dropped = dict.fromkeys(("unjudged", "own_text_explains", "visited", "too_deep"), 0)
-    found: list[SampledPair] = []
-    alone = {True: 0, False: 0}
-    level, depth, looked_up = list(queries), 0, 0
+    dropped = Counter(dict.fromkeys(_RULES, 0))
+    pairs: list[SampledPair] = []
+    level, depth = list(queries), 0
     while level:
         branches: dict[str, None] = {}
         for at in range(0, len(level), _QUERIES_AT_ONCE):
             some = level[at : at + _QUERIES_AT_ONCE]
             hits = index.search(some, k=k)
             for query, positions, scores in zip(some, hits.positions, hits.scores, strict=True):
-                seen = {True: 0, False: 0}
-                for rank, (position, score) in enumerate(zip(positions, scores, strict=True), start=1):
-                    text = texts[int(position)]
-                    answer = judgements.explains(query, text)
-                    if answer is None:
+                for position, score in zip(positions.tolist(), scores.tolist(), strict=True):
+                    text = texts[position]
+                    explains = judgements.explains(query, text)
+                    if explains is None:
                         dropped["unjudged"] += 1
-                    elif answer and text == query:
+                        continue
+                    if explains and text == query:
                         dropped["own_text_explains"] += 1
+                        continue
+                    pairs.append(SampledPair(query, position, explains, score))
+                    if not explains or text not in judged:  # nothing is judged below a leaf
+                        continue
+                    if text in visited:
+                        dropped["visited"] += 1
+                    elif depth == max_depth:
+                        dropped["too_deep"] += 1
                     else:
-                        seen[answer] += 1
-                        found.append(SampledPair(query, int(position), answer, float(score), rank, depth))
-                        if not answer:
-                            continue
-                        if text not in known:
-                            continue  # a leaf, or nobody judged it: there is nothing to learn below
-                        if text in visited:
-                            dropped["visited"] += 1
-                        elif depth == max_depth:
-                            dropped["too_deep"] += 1
-                        else:
-                            branches[text] = None
-                alone[True] += not seen[True]
-                alone[False] += not seen[False]
-            looked_up += len(some)
+                        branches[text] = None
             meter.add(len(some) if depth == 0 else 0)
         visited.update(branches)
         level = list(branches)
         depth += bool(level)
-    scores_of = {side: np.array([p.score for p in found if p.positive is side]) for side in (True, False)}
-    report = SampleReport(
-        queries=looked_up,
-        positives=len(scores_of[True]),
-        negatives=len(scores_of[False]),
-        without_positive=alone[True],
-        without_negative=alone[False],
-        depth=depth,
-        dropped=dropped,
-        positive_scores=_percentiles(scores_of[True]),
-        negative_scores=_percentiles(scores_of[False]),
-        k=k,
-        missing=tuple(
-            dict.fromkeys(
-                text
-                for premises in judgements.accepted.values()
-                for text in premises
-                if corpus.position(text) is None
-            )
-        ),
-    )
-    return Sample(index.name, index.manifest.revision, corpus.hash, tuple(found), report)
-
-
-def _percentiles(scores: np.ndarray) -> dict[str, float]:
-    if not scores.size:
-        return {}
-    return {
-        f"p{p}": round(float(v), 4)
-        for p, v in zip(PERCENTILES, np.percentile(scores, PERCENTILES), strict=True)
+    accepted = (text for premises in judgements.accepted.values() for text in premises)
+    found: dict[str, Any] = {
+        "queries": len(visited),
+        "depth": depth,
+        "dropped": dict(dropped),
+        "k": k,
+        "missing": tuple(dict.fromkeys(text for text in accepted if corpus.position(text) is None)),
     }
+    for side, positive in (("positive", True), ("negative", False)):
+        some = [pair for pair in pairs if pair.positive is positive]
+        found[f"{side}s"] = len(some)
+        found[f"without_{side}"] = len(visited) - len({pair.query for pair in some})
+        found[f"{side}_scores"] = _percentiles([pair.score for pair in some])
+    report = SampleReport(**found)
+    return Sample(index.name, index.manifest.revision, corpus.hash, tuple(pairs), report)
+
+
+def _percentiles(scores: Sequence[float]) -> dict[str, float]:
+    if not scores:
+        return {}
+    values = np.percentile(scores, PERCENTILES)
+    return {f"p{p}": round(float(v), 4) for p, v in zip(PERCENTILES, values, strict=True)}

@@ -1,4 +1,4 @@
-"""AE-Enc: train a bi-encoder on what explains and what only looks alike (Algorithms 1 and 2, equation 2)."""
+"""Training of AE-Enc: a bi-encoder that ranks explanations above similar premises (Bogatu et al. 2022)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from entail.aeenc.task import AeencTask, require_both_classes
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus, ExplanationTree, gold_children
 from entail.data.text import premise_key
-from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.encoders.encoder import BiEncoder
 from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import PremiseEvaluation, evaluate_premises
@@ -30,23 +29,15 @@ from entail.index.queries import QueryVectors
 from entail.index.vectors import premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
-from entail.training.adapters.saving import require_place
-from entail.training.adapters.tower import (
-    Tower,
-    TowerEncoder,
-    cast_precision,
-    require_base,
-    training_device,
-)
+from entail.training.adapters.tower import Tower, TowerEncoder
 from entail.training.cards.sources import TEAM
 from entail.training.distillation.cross_encoder import CrossEncoderTeacher
 from entail.training.distillation.task import Distilling
 from entail.training.distillation.teachers import Teaching
 from entail.training.loop.distributed import from_first, world
-from entail.training.loop.fit import Fitted
 from entail.training.loop.task import Event, Task
 from entail.training.method import Run, RunOptions
-from entail.training.run import fit_method, lora_of
+from entail.training.run import fit_method, prepare
 
 
 def train_aeenc(
@@ -62,76 +53,59 @@ def train_aeenc(
     run: Run | None = None,
     **options: Unpack[RunOptions],
 ) -> AeencTraining:
-    """Train an encoder from gold trees, or from what authors accepted and rejected.
+    """Train an encoder on gold trees, or on what authors accepted and rejected.
 
-    Called in each of several processes that `torchrun` started it trains one encoder on all of them; the
-    first alone evaluates, writes, and tells `progress` and `watch`.
+    Under `torchrun` all processes train one encoder; only the first evaluates, writes and reports.
 
     Args:
-        corpus: The premises, candidates of ACS; see `training_corpus`.
-        config: The settings.
-        trees: Gold trees, which also are the oracle of ACS.
-        judgements: What a team judged, instead of trees.
-        dev: Trees to choose the best weights on (MAP, query excluded); without them the last are kept.
+        corpus: Premises, the candidates of ACS; see `training_corpus`.
+        config: Settings.
+        trees: Gold trees, also the oracle of ACS.
+        judgements: Judgements of a team, instead of trees.
+        dev: Trees that select the weights (MAP, query excluded); without them the last weights are kept.
         dev_corpus: Candidates for `dev`; default: `corpus`.
-        teaching: Sentences that nobody judged and what teachers, or a reader of pairs, make of them, for
-            `config.distil`; queries of `trees`, `judgements` and `dev` among them are left out.
-        cache_dir: Where premise vectors are cached; default: the settings' folder.
+        teaching: Unlabelled sentences with the targets of teachers, for `config.distil`; queries of `trees`,
+            `judgements` and `dev` are left out.
+        cache_dir: Cache of premise vectors; default: the settings' folder.
         run: Output folder, device and callbacks.
         options: Fields of `run` as keywords.
 
     Raises:
-        TrainingError: If there is nothing to learn from, one class only, a loss that is not finite, a folder
-            that holds something else, another process at work in it, or it was stopped.
+        TrainingError: If positives or negatives are lacking, arguments exclude each other, the loss is not
+            finite, the folder holds something else or is in use, or `stop` returned True.
         CheckpointError: If a checkpoint is of another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    import torch
-
     run = dataclasses.replace(run or Run(), **options)
-    out = run.out
     if bool(trees) == (judgements is not None):
         raise TrainingError("expected either trees or judgements to learn from")
-    if out is not None:
-        require_place(out, method=METHOD)
-    if (config.distil > 0) != (teaching is not None):
-        raise TrainingError(
-            "expected both a teaching (teachers and sentences) and distil above 0, or neither"
-        )
-    if isinstance(teaching, CrossEncoderTeacher) and (config.contrast or config.towers != "single"):
-        raise TrainingError(
-            "what a reader says is learnt as a ranking of frozen premises: expected towers=single and "
-            f"contrast=0, found towers={config.towers} and contrast={config.contrast:g}"
-        )
-    rank, _ = world()
-    progress = None if rank else run.progress
-    known = Judgements.of_trees(trees) if judgements is None else judgements
-    if config.restart and not known.closed:
-        raise TrainingError(
-            "a restart on the positives alone takes the other premises of a batch as negatives, which "
-            "authors did not judge; train from gold trees, or without restart"
-        )
-    first = _first_pairs(corpus, config, trees, known)
-    base = fetch(resolve(config.base))
-    require_base(base)
-    initial = resolve(config.initial) if config.initial else None
-    if initial is not None and (initial.base is None or initial.base.revision != base.revision):
-        raise TrainingError(f"expected an adapter on {base.name!r} to go on from, found {initial.name!r}")
-    place = training_device(run.device)
-    frozen = BiEncoder(base, device=place)
+    oracle = Judgements.of_trees(trees) if judgements is None else judgements
+    _require_compatible(config, teaching, oracle)
+    pairs = _first_pairs(corpus, config, trees, oracle)
+    setup = prepare(config, run, method=METHOD, initial=config.initial)
+    progress = None if world()[0] else run.progress
+    frozen = BiEncoder(setup.base, device=setup.device)
     cache = load_settings().vectors_dir if cache_dir is None else cache_dir
     base_premises = premise_vectors(corpus, frozen, cache_dir=cache, progress=progress)
-
-    torch.manual_seed(config.seed)
-    towers = _towers(config, base, place, initial.path if initial else None)
+    towers = {
+        name: Tower(
+            setup.base,
+            lora=setup.lora,
+            device=setup.device,
+            precision=setup.precision,
+            dropout=config.dropout,
+            initial=setup.initial.path if setup.initial else None,
+        )
+        for name in (("queries", "premises") if config.towers == "dual" else ("queries",))
+    }
     queries = towers["queries"]
     premises = towers.get("premises", queries if config.towers == "siamese" else None)
-    encoder = TowerEncoder(out.name if out else "training", queries, premises, frozen)
+    encoder = TowerEncoder(run.out.name if run.out else "training", queries, premises, frozen)
     indexes = _Indexes(encoder, frozen, cache, progress)
 
     def resample() -> tuple[TrainingPairs, SampleReport]:
-        start = known.roots if config.start == "hypotheses" and known.roots else None
-        found = sample(corpus, known, indexes.of(corpus), k=config.k, start=start, progress=progress)
+        start = oracle.roots if config.start == "hypotheses" and oracle.roots else None
+        found = sample(corpus, oracle, indexes.of(corpus), k=config.k, start=start, progress=progress)
         return sampled_pairs(corpus, found), found.report
 
     def evaluate() -> tuple[float, dict[str, float]] | None:
@@ -142,8 +116,8 @@ def train_aeenc(
     task = AeencTask(
         config,
         corpus,
-        first,
-        known,
+        pairs,
+        oracle,
         queries=queries,
         premises=premises,
         base_premises=base_premises,
@@ -153,7 +127,7 @@ def train_aeenc(
     )
     whole: Task = task
     if teaching is not None:
-        teaching = teaching.without({*known.queries, *gold_children(dev)})
+        teaching = teaching.without({*oracle.queries, *gold_children(dev)})
         if config.contrast and isinstance(teaching, Teaching):
             teaching = teaching.apart(base_premises, weight=config.contrast)
         whole = Distilling(
@@ -165,12 +139,12 @@ def train_aeenc(
             sentences=config.sentences,
             seed=config.seed,
         )
-    told = 0
+    reported = 0
 
-    def watched(event: Event) -> None:
-        nonlocal told
-        if len(task.warnings) > told:
-            told = len(task.warnings)
+    def watch(event: Event) -> None:
+        nonlocal reported
+        if len(task.warnings) > reported:
+            reported = len(task.warnings)
             event = dataclasses.replace(event, warning=task.warnings[-1])
         if run.watch is not None:
             run.watch(event)
@@ -179,17 +153,17 @@ def train_aeenc(
         whole,
         {f"{name}.{key}": p for name, tower in towers.items() for key, p in tower.parameters.items()},
         config,
-        base=base,
+        base=setup.base,
         bound_to={
             "corpus": corpus.hash[:12],
-            "data": _digest(first.digest, known.closed, known.accepted, known.rejected, known.roots),
-            **({"initial": str(initial.revision)} if initial else {}),
+            "data": _digest(pairs.digest, oracle.closed, oracle.accepted, oracle.rejected, oracle.roots),
+            **setup.fingerprint,
             **({"teaching": teaching.digest} if teaching else {}),
             "dev": _digest((dev_corpus or corpus).hash, [tree.pairs for tree in dev]),
         },
-        epochs=config.epochs_in_all,
+        epochs=config.total_epochs,
         patience=config.patience or None,
-        run=dataclasses.replace(run, watch=watched),
+        run=dataclasses.replace(run, watch=watch),
     )
     training = AeencTraining(
         config=config,
@@ -197,19 +171,19 @@ def train_aeenc(
         counts=task.pairs.counts,
         pairs=task.pairs,
         samples=tuple(task.samples),
-        warnings=(*task.warnings, *_warnings(fitted)),
-        folder=out,
+        warnings=(*task.warnings, *fitted.warnings("MAP")),
+        folder=run.out,
         teachers=teaching.teachers if teaching else (),
         sentences=len(teaching.sentences) if teaching else 0,
         data=tuple(run.data) or ((TEAM,) if judgements is not None else ()),
     )
-    if out is not None:
-        from_first(lambda: save_aeenc(out, training, towers, base))
+    if (out := run.out) is not None:
+        from_first(lambda: save_aeenc(out, training, towers, setup.base))
     return training
 
 
 def dev_figures(measured: PremiseEvaluation) -> tuple[float, dict[str, float]]:
-    """Return what the best weights are chosen by, MAP with the query excluded, and the main figures."""
+    """Return the score that selects the weights, MAP with the query excluded, and the main figures."""
     figures = measured.figures()
     names = ("MAP", "NDCG", "Hit@10", "Hit@50")
     chosen = {
@@ -218,74 +192,71 @@ def dev_figures(measured: PremiseEvaluation) -> tuple[float, dict[str, float]]:
     return chosen["query_excluded.MAP"], chosen
 
 
-def _warnings(fitted: Fitted) -> tuple[str, ...]:
-    if fitted.best is None or fitted.best.score > fitted.evaluations[0].score:
-        return ()
-    return (
-        f"no weights did better on dev than those at the start (MAP {fitted.best.score:.4f} against "
-        f"{fitted.evaluations[0].score:.4f}), and the best of them were kept all the same; lower the "
-        "learning rate, raise alpha, or sample more rounds",
-    )
-
-
 class _Indexes:
-    """Indexes over the towers as they are; with frozen premises one set of vectors a corpus serves always."""
+    """Indexes with the current weights of the towers; the vectors of frozen premises are computed once."""
 
     def __init__(
         self, encoder: TowerEncoder, frozen: BiEncoder, cache: Path, progress: ProgressCallback | None
     ) -> None:
         self._encoder, self._frozen, self._cache, self._progress = encoder, frozen, cache, progress
-        self._kept: dict[str, DenseIndex] = {}
+        self._of_base: dict[str, DenseIndex] = {}
 
     def of(self, corpus: Corpus) -> DenseIndex:
-        """Return an index that ranks by the weights of this moment."""
+        """Return an index of a corpus with the current weights."""
         self._encoder.moved()
         if self._encoder.premise_revision != self._frozen.premise_revision:
             vectors = self._encoder.encode_premises(corpus.texts, progress=self._progress)
             return DenseIndex(self._encoder, corpus, vectors)
-        if corpus.hash not in self._kept:
+        if corpus.hash not in self._of_base:
             vectors = premise_vectors(corpus, self._frozen, cache_dir=self._cache, progress=self._progress)
-            self._kept[corpus.hash] = DenseIndex(self._frozen, corpus, vectors)
-        return self._kept[corpus.hash].by(self._encoder)
+            self._of_base[corpus.hash] = DenseIndex(self._frozen, corpus, vectors)
+        return self._of_base[corpus.hash].by(self._encoder)
 
 
 def _base_queries(
     frozen: BiEncoder, corpus: Corpus, base_premises: Floats
 ) -> Callable[[Sequence[str]], Floats]:
-    """Return what gives the base's query vectors: those of premises are known, others encoded once."""
-    remembered = QueryVectors(frozen, capacity=1 << 20)
+    """Return a cached encoder of queries by the base, which takes the vectors of premises from the corpus."""
+    cached = QueryVectors(frozen, capacity=1 << 20)
 
     def encode(texts: Sequence[str]) -> Floats:
-        places = ((text, corpus.position(text)) for text in texts)
-        also = {premise_key(text): base_premises[place] for text, place in places if place is not None}
-        return remembered.encode(texts, also=also)
+        positions = ((text, corpus.position(text)) for text in texts)
+        also = {premise_key(text): base_premises[at] for text, at in positions if at is not None}
+        return cached.encode(texts, also=also)
 
     return encode
 
 
-def _towers(config: AeencConfig, base: EncoderEntry, device: str, initial: Path | None) -> dict[str, Tower]:
-    lora = lora_of(config)
-    precision = cast_precision(config.precision, device)
-    names = ("queries", "premises") if config.towers == "dual" else ("queries",)
-    return {
-        name: Tower(
-            base, lora=lora, device=device, precision=precision, dropout=config.dropout, initial=initial
+def _require_compatible(
+    config: AeencConfig, teaching: Teaching | CrossEncoderTeacher | None, oracle: Judgements
+) -> None:
+    if (config.distil > 0) != (teaching is not None):
+        raise TrainingError(
+            "expected both a teaching (teachers and sentences) and distil above 0, or neither"
         )
-        for name in names
-    }
+    if isinstance(teaching, CrossEncoderTeacher) and (config.contrast or config.towers != "single"):
+        raise TrainingError(
+            "a cross-encoder's ranking of frozen premises needs towers=single and contrast=0, found "
+            f"towers={config.towers} and contrast={config.contrast:g}"
+        )
+    if config.restart and not oracle.closed:
+        raise TrainingError(
+            "a restart on positives takes the other premises of a batch as negatives, which authors did not "
+            "judge; train from gold trees, or without restart"
+        )
 
 
 def _first_pairs(
-    corpus: Corpus, config: AeencConfig, trees: Sequence[ExplanationTree], known: Judgements
+    corpus: Corpus, config: AeencConfig, trees: Sequence[ExplanationTree], oracle: Judgements
 ) -> TrainingPairs:
-    pairs = gold_pairs(corpus, trees) if trees else judged_pairs(corpus, known)
+    pairs = gold_pairs(corpus, trees) if trees else judged_pairs(corpus, oracle)
     if trees and not config.gold:
-        nothing = tuple(np.empty(0, dtype=np.int64) for _ in pairs.queries)
-        pairs = dataclasses.replace(pairs, negatives=nothing)
-    require_both_classes(pairs, config, closed=known.closed)
+        none = tuple(np.empty(0, dtype=np.int64) for _ in pairs.queries)
+        pairs = dataclasses.replace(pairs, negatives=none)
+    require_both_classes(pairs, config, closed=oracle.closed)
     if pairs.missing:
         warnings.warn(
-            f"{len(pairs.missing)} gold premises are not in corpus {corpus.name!r} and are not learnt from; "
+            f"{len(pairs.missing)} gold premises are not in corpus {corpus.name!r} and are not trained on; "
             f"the first: {pairs.missing[0]!r}; training_corpus() adds them",
             stacklevel=3,
         )
@@ -296,5 +267,5 @@ def _digest(*parts: object) -> str:
     def plain(value: object) -> object:
         return dict(value) if isinstance(value, Mapping) else str(value)
 
-    said = json.dumps(parts, default=plain, ensure_ascii=False)
-    return hashlib.sha256(said.encode()).hexdigest()[:12]
+    text = json.dumps(parts, default=plain, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

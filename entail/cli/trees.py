@@ -73,14 +73,13 @@ def sample(
     """
     from entail.aeenc.pairs import sampled_pairs, write_pairs
     from entail.aeenc.sampling import sample as run
-    from entail.aeenc.source import training_data
+    from entail.aeenc.source import TreeSource
     from entail.data.judgements import Judgements
     from entail.index.factory import retriever as make_retriever
     from entail.trees.review.decisions import read_decisions
 
-    data = training_data(
-        corpus=corpus, trees=trees, from_log=from_log, extend=extend, decisions=read_decisions
-    )
+    source = TreeSource(corpus=corpus, trees=trees, from_log=from_log, extend=extend)
+    data = source.read(decisions=read_decisions)
     judgements = data.judgements or Judgements.of_trees(data.trees)
     with progress_bar() as progress:
         index = make_retriever(retriever, data.corpus, progress=progress)

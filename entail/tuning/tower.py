@@ -192,7 +192,7 @@ class MaskedTower(PassageTower):
         # Longer ones are computed again in the backward pass, so that one piece is in memory at a time.
         parts = [
             checkpoint(self._predicted, *piece, use_reentrant=False)
-            for piece in zip(vectors.split(_AT_ONCE), labels.split(_AT_ONCE), strict=True)
+            for piece in zip(torch.split(vectors, _AT_ONCE), torch.split(labels, _AT_ONCE), strict=True)
         ]
         return torch.cat([losses for losses, _ in parts]), torch.cat([correct for _, correct in parts])
 

@@ -1,10 +1,9 @@
-"""What cannot be learnt from, or not as asked, is said in words."""
+"""Errors and warnings of AE-Enc trainings."""
 
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from entail.aeenc.config import AeencConfig
@@ -12,10 +11,8 @@ from entail.aeenc.pairs import gold_pairs, training_corpus
 from entail.aeenc.training import train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
-from entail.encoders.encoder import BiEncoder
-from entail.errors import CheckpointError, DivergedError, ManifestMismatchError, TrainingError
+from entail.errors import CheckpointError, DivergedError, TrainingError
 from entail.index.factory import retriever
-from entail.index.flat import DenseIndex
 from entail.training.loop.task import Event
 
 Trees = tuple[ExplanationTree, ...]
@@ -33,32 +30,21 @@ def said(*pairs: tuple[str, str, bool]) -> Judgements:
     "changes",
     [
         {"rank": 0},
-        {"k": 0},
-        {"epochs": 0},
-        {"batch_size": 0},
         {"premises_per_step": 3},
         {"rounds": -1},
-        {"temperature": 0.0},
-        {"learning_rate": 0.0},
         {"learning_rate": float("nan")},
-        {"alpha": -0.1},
         {"margin": float("inf")},
-        {"contrastive_margin": -1.0},
+        {"distil": -1.0},
+        {"dropout": 1.0},
         {"loss": "hinge"},
-        {"towers": "three"},
         {"live_k": 5, "towers": "dual"},
         {"gold": False, "rounds": 0},
+        {"initial": "x", "tuning": "full"},
     ],
 )
-def test_a_setting_that_cannot_be_is_named(changes: dict[str, Any]) -> None:
+def test_an_invalid_setting_is_named(changes: dict[str, Any]) -> None:
     with pytest.raises(TrainingError, match=next(iter(changes))):
         AeencConfig(**changes)
-
-
-def test_the_learning_rate_is_that_of_what_is_tuned() -> None:
-    assert AeencConfig().highest_rate == 5e-4
-    assert AeencConfig(tuning="full").highest_rate == 1e-5
-    assert AeencConfig(learning_rate=0.1).highest_rate == 0.1
 
 
 def test_something_to_learn_from_is_needed_and_not_twice(facts: Corpus, trees: Trees) -> None:
@@ -100,13 +86,6 @@ def test_a_restart_on_what_authors_judged_is_refused(facts: Corpus) -> None:
         train_aeenc(facts, replace(SETTINGS, restart=True), judgements=judgements)
 
 
-def test_gold_without_distractors_needs_a_round(home: Path, facts: Corpus, trees: Trees) -> None:
-    bare = [replace(tree, distractors=()) for tree in trees]
-    with pytest.raises(TrainingError, match="give trees with distractors"):
-        train_aeenc(facts, replace(SETTINGS, rounds=0), trees=bare)
-    assert train_aeenc(facts, SETTINGS, trees=bare).counts["negatives"] > 0
-
-
 def test_a_round_that_finds_no_negative_is_an_error(home: Path) -> None:
     judgement = ExplanationTree(
         id="t",
@@ -116,14 +95,6 @@ def test_a_round_that_finds_no_negative_is_an_error(home: Path) -> None:
     )
     with pytest.raises(TrainingError, match="found none beside 2 positives"):
         train_aeenc(Corpus.of("two", ["da de", "fa fe"]), SETTINGS, trees=[judgement])
-
-
-def test_a_query_equal_to_its_positive_is_dropped_and_counted(home: Path, facts: Corpus) -> None:
-    query, other, wrong = facts.texts[:3]
-    judgements = said((query, query, True), (query, other, True), (query, wrong, False))
-    training = train_aeenc(facts, replace(SETTINGS, rounds=0), judgements=judgements)
-    assert training.dropped["own_text"] == 1
-    assert training.counts["positives"] == 1
 
 
 def test_missing_gold_is_warned_of_counted_and_named(home: Path, facts: Corpus, trees: Trees) -> None:
@@ -153,14 +124,7 @@ def test_a_training_corpus_has_all_that_was_judged_after_what_was_given(facts: C
 def test_k_beyond_the_corpus_is_cut(home: Path, facts: Corpus, trees: Trees) -> None:
     training = train_aeenc(facts, replace(SETTINGS, k=10_000), trees=trees)
     assert training.samples[0].k == len(facts)
-    live = replace(SETTINGS, rounds=0, live_k=10_000)
-    assert train_aeenc(facts, live, trees=trees).fitted.steps == 4
-
-
-def test_an_encoder_of_another_dimension_is_refused_by_an_index(home: Path, facts: Corpus) -> None:
-    encoder = BiEncoder("tiny")
-    with pytest.raises(ManifestMismatchError, match=r"\(40, 16\).*found \(40, 12\)"):
-        DenseIndex(encoder, facts, np.ones((40, 12), dtype=np.float32))
+    assert training.fitted.steps == 4
 
 
 def test_a_loss_that_is_nan_stops_with_what_to_do(home: Path, facts: Corpus, trees: Trees) -> None:
@@ -188,15 +152,13 @@ def test_a_collapse_is_warned_of_with_the_evidence(
         towers="siamese",
         tuning="full",
         alpha=0.0,
-        epochs=40,
-        learning_rate=0.02,
+        epochs=10,
+        learning_rate=0.1,
     )
     training = train_aeenc(facts, settings, trees=trees, watch=told.append)
     assert len(training.warnings) == 1
-    assert "have collapsed into nearly one vector (variance 0.0" in training.warnings[0]
-    assert "lower the learning rate or raise alpha" in training.warnings[0]
+    assert "collapsed" in training.warnings[0]
     assert [event.warning for event in told if event.warning] == list(training.warnings)
-    assert not train_aeenc(facts, SETTINGS, trees=trees).warnings
 
 
 def test_weights_that_are_worse_on_dev_than_the_start_are_warned_of_with_both_figures(
@@ -220,42 +182,32 @@ def test_weights_that_are_worse_on_dev_than_the_start_are_warned_of_with_both_fi
     assert best is not None
     assert best.score < start.score == 1.0
     (warning,) = training.warnings
-    assert f"better on dev than those at the start (MAP {best.score:.4f} against 1.0000)" in warning
+    assert f"MAP {best.score:.4f} against 1.0000" in warning
     better = train_aeenc(facts, SETTINGS, trees=trees, dev=trees)
     assert better.fitted.best is not None
     assert better.fitted.best.score > better.fitted.evaluations[0].score
     assert not better.warnings
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"base": "other"}, r"base: expected 'other@\w+', found 'tiny@\w+'"),
-        ({"margin": 0.7}, "config.margin: expected '0.7', found '0.1'"),
-    ],
-)
-def test_a_checkpoint_of_another_training_is_refused(
-    home: Path, facts: Corpus, trees: Trees, changes: dict[str, Any], message: str
-) -> None:
-    train_aeenc(facts, SETTINGS, trees=trees, out=home / "mine")
-    with pytest.raises(CheckpointError, match=message):
-        train_aeenc(facts, replace(SETTINGS, **changes), trees=trees, out=home / "mine")
+def test_a_checkpoint_of_another_training_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
+    def train(trees: Trees = trees, dev: Trees = trees, **changes: Any) -> None:
+        train_aeenc(facts, replace(SETTINGS, **changes), trees=trees, dev=dev, out=home / "mine")
 
-
-def test_a_checkpoint_of_other_data_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
-    train_aeenc(facts, SETTINGS, trees=trees, dev=trees, out=home / "mine")
-    for changes, name in (({"trees": trees[:5]}, "data"), ({"dev": trees[:5]}, "dev")):
+    train()
+    for changes, name in (
+        ({"base": "other"}, "base"),
+        ({"margin": 0.7}, "config.margin"),
+        ({"trees": trees[:5]}, "data"),
+        ({"dev": trees[:5]}, "dev"),
+    ):
         with pytest.raises(CheckpointError, match=f"{name}: expected"):
-            train_aeenc(facts, SETTINGS, **{"trees": trees, "dev": trees, **changes}, out=home / "mine")
+            train(**changes)
 
 
-def test_a_base_that_is_an_adapter_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
-    train_aeenc(facts, SETTINGS, trees=trees, out=home / "mine")
-    with pytest.raises(TrainingError, match=r"found the adapter 'mine'; take 'tiny'"):
+@pytest.mark.parametrize(("tuning", "message"), [("lora", "adapter 'mine'; take 'tiny'"), ("full", "routes")])
+def test_a_trained_base_is_refused(
+    home: Path, facts: Corpus, trees: Trees, tuning: Any, message: str
+) -> None:
+    train_aeenc(facts, replace(SETTINGS, tuning=tuning), trees=trees, out=home / "mine")
+    with pytest.raises(TrainingError, match=message):
         train_aeenc(facts, replace(SETTINGS, base="mine"), trees=trees)
-
-
-def test_a_base_with_routes_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
-    train_aeenc(facts, replace(SETTINGS, tuning="full"), trees=trees, out=home / "routed")
-    with pytest.raises(TrainingError, match="encodes queries and premises alike, found 'routed'"):
-        train_aeenc(facts, replace(SETTINGS, base="routed"), trees=trees)

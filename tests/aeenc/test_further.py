@@ -46,16 +46,6 @@ def test_a_vector_moves_towards_what_is_preferred_of_its_neighbours(cross: Modul
     np.testing.assert_allclose(as_it_is, vectors, atol=1e-6)  # who agrees moves nothing
 
 
-def test_the_nearest_alone_get_a_share_of_what_was_said(cross: ModuleType) -> None:
-    first = TfidfIndex(CORPUS)
-    said = {"cold ice": (np.array([1, 2]), np.array([0.0, 1.0], dtype=np.float32))}
-    index = cross.ReadAnew(first, said, share=10.0)
-    before = first.scores(["cold ice"])
-    np.testing.assert_allclose(index.scores(["cold ice"]) - before, [[0, 0, 10, 0]], atol=1e-6)
-    assert index.search(["cold ice"], k=1).positions.tolist() == [[2]]
-    np.testing.assert_array_equal(first.scores(["cold ice"]), before)
-
-
 def test_a_judge_learns_from_children_and_from_neighbours_that_are_none(cross: ModuleType) -> None:
     tree = ExplanationTree(
         id="t",

@@ -69,20 +69,6 @@ def test_one_class_alone_gives_a_finite_loss_and_gradient(loss: Any, labels: Any
         assert torch.isfinite(similarities.grad).all()
 
 
-def test_a_query_without_negatives_takes_no_part_in_the_softmax() -> None:
-    alone, _ = softmax(SIMILARITIES[:1], LABELS[:1])
-    with_other, _ = softmax(SIMILARITIES, torch.stack([LABELS[0], torch.tensor([1, 0, 0, 0]).to(torch.int8)]))
-    assert alone.item() == pytest.approx(with_other.item())
-
-
-def test_contrastive_pushes_only_within_its_margin() -> None:
-    similarities = torch.tensor([[0.2, 0.9]], requires_grad=True)
-    value, _ = contrastive(similarities, torch.tensor([[-1, -1]], dtype=torch.int8), margin=0.5)
-    value.backward()
-    assert similarities.grad[0, 0] == 0
-    assert similarities.grad[0, 1] > 0
-
-
 def test_drift_is_the_squared_distance_to_the_base() -> None:
     base = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     assert drift(base, base).item() == 0

@@ -1,14 +1,14 @@
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, read_pairs, write_pairs
+from entail.aeenc.pairs import TrainingPairs, gold_pairs, judged_pairs, write_pairs
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
-from entail.errors import FormatError, TrainingError
+from entail.errors import TrainingError
 
 
 def corpus(*texts: str) -> Corpus:
@@ -79,11 +79,6 @@ def test_pairs_judged_both_ways_are_neither() -> None:
     assert as_texts(judged_pairs(corpus(), judgements), corpus()) == {"q": (["b"], [])}
 
 
-def test_nothing_accepted_is_an_error() -> None:
-    with pytest.raises(TrainingError, match="accept some candidates"):
-        judged_pairs(corpus(), Judgements.of_pairs([JudgedPair("q", "a", False)]))
-
-
 def test_rounds_add_up_and_a_pair_counts_once() -> None:
     one = gold_pairs(corpus(), [tree(used=("a",), distractors=("c",))])
     two = gold_pairs(corpus(), [tree(used=("a", "b"), distractors=("c", "q"))])
@@ -94,17 +89,7 @@ def test_rounds_add_up_and_a_pair_counts_once() -> None:
         one.joined(gold_pairs(corpus("a", "c"), [tree()]))
 
 
-def test_pairs_come_back_from_a_file(tmp_path: Path) -> None:
-    pairs = gold_pairs(corpus(), [tree(used=("a", "b"))])
-    file = tmp_path / "pairs.jsonl.gz"
-    write_pairs(file, corpus(), pairs)
-    again = read_pairs(file, corpus())
-    assert again.digest == pairs.digest
-    assert all(np.issubdtype(p.dtype, np.int64) for p in again.positives)
-
-
-def test_a_bad_line_is_named(tmp_path: Path) -> None:
+def test_pairs_are_written_with_texts(tmp_path: Path) -> None:
     file = tmp_path / "pairs.jsonl"
-    file.write_text('{"query": "q", "positives": ["a"], "negatives": []}\n{"query": "q"}\n', encoding="utf-8")
-    with pytest.raises(FormatError, match="line 2"):
-        read_pairs(file, corpus())
+    write_pairs(file, corpus(), gold_pairs(corpus(), [tree(used=("a", "b"))]))
+    assert json.loads(file.read_text()) == {"query": "q", "positives": ["a", "b"], "negatives": ["c"]}

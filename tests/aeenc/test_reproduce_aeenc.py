@@ -111,12 +111,6 @@ def test_a_run_that_was_broken_off_goes_on_where_it_was(
     assert run("--rows", "+TML single", "--missing") == figures
 
 
-def test_weights_may_lie_beside_the_folder_one_stands_in(run: Run, tmp_path: Path) -> None:
-    figures = run("--rows", "+TML single", "--work", "../work")
-    assert figures["rows"]["+TML single"]["0"]["trained"]["name"] == "tiny-tml-single-0"
-    assert (tmp_path / "work" / "tiny-tml-single-0" / "entail.json").is_file()
-
-
 def test_a_row_that_is_not_there_is_answered_with_those_that_are(run: Run) -> None:
     with pytest.raises(SystemExit, match=r"no row is called 'AE'; rows are: TF-IDF, BM25, base"):
         run("--rows", "AE")
@@ -215,35 +209,6 @@ def test_the_table_is_made_from_the_committed_figures(script: ModuleType) -> Non
     folder = ROOT / "docs" / "results"
     lines = list(script.page(folder))
     assert (folder / "aeenc.md").read_text(encoding="utf-8").splitlines() == lines
-
-
-def test_what_an_adapter_loses_is_said_where_it_is_much(script: ModuleType) -> None:
-    def rows(adapter: float, whole: float) -> dict[str, Any]:
-        return {
-            name: {"0": {"query_excluded": {"MAP": value}, "paper": {"MAP": value}}}
-            for name, value in (("AE-Enc single", adapter), ("AE-Enc single, every weight", whole))
-        }
-
-    much = " ".join(script.tuning_in_words(rows(0.48, 0.5)))
-    assert "loses 0.020 MAP to tuning every weight**, more than 0.01 (AE-Enc single: 0.480 " in much
-    assert "no more than 0.01" in " ".join(script.tuning_in_words(rows(0.495, 0.5)))
-    assert list(script.tuning_in_words({})) == []
-
-
-def test_rows_are_listed_by_the_commit_and_processor_of_their_runs(script: ModuleType) -> None:
-    def at(commit: str, gpus: list[str]) -> dict[str, Any]:
-        return {"run": {"commit": commit, "cpu": "a processor", "gpus": gpus}}
-
-    one, two = "1" * 40, "2" * 40
-    rows = {
-        "TF-IDF": {"0": at(one, [])},
-        "base": {"0": at(one, [])},
-        "+TML": {"0": at(one, []), "1": at(two, ["G"])},
-    }
-    assert list(script.measured_at(rows)) == [
-        "- commit `111111111111`, a processor, GPUs: none: TF-IDF; base; +TML (seed 0)",
-        "- commit `222222222222`, a processor, GPUs: G: +TML (seed 1)",
-    ]
 
 
 def test_the_papers_figures_stand_beside_the_base_they_are_of(script: ModuleType) -> None:

@@ -65,7 +65,6 @@ def test_branches_are_queried_in_their_turn_and_their_pairs_kept() -> None:
         ("mid", "leaf b", True),
     }
     assert got.report.depth == 1
-    assert {p.depth for p in got.pairs if p.query == "mid"} == {1}
 
 
 def test_an_intermediate_that_is_not_retrieved_hides_its_subtree_unless_one_starts_from_all_parents() -> None:

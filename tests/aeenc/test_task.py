@@ -141,20 +141,6 @@ def test_a_step_that_encodes_premises_takes_a_quarter_of_negatives_at_least() ->
     assert len(lots) > 1
 
 
-def test_processes_share_a_batch_and_none_is_left_without() -> None:
-    made = task(closed(q=("child",)), pairs(q="child"), live_k=2)
-    batch = np.arange(5)
-    assert [made.share(batch, rank=rank, size=2).tolist() for rank in (0, 1)] == [[0, 2, 4], [1, 3]]
-    assert [made.share(batch[:1], rank=rank, size=2).tolist() for rank in (0, 1)] == [[0], [0]]
-
-
-def test_one_query_alone_is_no_collapse() -> None:
-    made = task(closed(q=("child",)), pairs(q="child"), live_k=2)
-    _, terms = made.loss(np.array([0]))
-    assert "variance" not in terms
-    assert not made.warnings
-
-
 @pytest.mark.parametrize("towers", ["siamese", "dual"])
 def test_premises_that_collapse_are_warned_of_once_with_the_evidence(towers: str) -> None:
     judgements = Judgements.of_pairs(

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from entail.aeenc import source
 from entail.aeenc.config import AeencConfig
 from entail.aeenc.method import AEENC, preview
 from entail.aeenc.source import TrainingData, TreeSource
@@ -43,24 +42,22 @@ def test_in_words(files: TreeSource) -> None:
     assert str(TreeSource(from_log="sky")) == "the decisions on sky"
 
 
-def test_decisions_are_kept_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decisions_are_kept_as_they_were(tmp_path: Path) -> None:
     said = Judgements.of_pairs(
         [
             JudgedPair("q", "a", True),
             JudgedPair("q", "b", False),
+            JudgedPair("q", "d", True),
             JudgedPair("r", "c", True),
             JudgedPair("r", "c", False),
         ],
         roots=["q"],
     )
     given = Corpus.of("sky", ["a", "b"])
-    decided = TrainingData(Corpus.of("sky", ["a", "b", "c"]), given, (), said, ())
-    reads = iter([decided])
-    monkeypatch.setattr(source, "training_data", lambda **_: next(reads))
+    decisions = iter([(given, said)])
     wanted = TreeSource(from_log="sky")
-    first, again = wanted.read(keep=tmp_path), wanted.read(keep=tmp_path)
-    assert again == first == decided
-    assert list(again.corpus.texts) == ["a", "b", "c"]
+    first, again = (wanted.read(keep=tmp_path, decisions=lambda _: next(decisions)) for _ in range(2))
+    assert again == first == TrainingData(Corpus.of("sky", ["a", "b", "d"]), given, (), said, ())
     (tmp_path / "decisions.json").write_text("{", encoding="utf-8")
     with pytest.raises(JobError, match="submit it again"):
         wanted.read(keep=tmp_path)

@@ -1,11 +1,15 @@
-"""Trains the grove in each of several processes, whole and stopped; run by test_distributed, by torchrun.
+"""Train the grove in each of several processes: whole, stopped and resumed, by the command line.
 
     torchrun --nproc-per-node 2 ranks.py TREES FACTS FOLDER
 
-Every process writes what it came to into FOLDER/rank-N.json.
+Every process writes its results into FOLDER/rank-N.json, and exits with 3 if threads of gloo are left when
+the interpreter begins to shut down, since they may abort it.
 """
 
+import atexit
+import contextlib
 import hashlib
+import io
 import json
 import os
 import sys
@@ -13,47 +17,53 @@ from pathlib import Path
 from typing import Any
 
 
+def check_threads() -> None:
+    if any("gloo" in (task / "comm").read_text("utf-8") for task in Path("/proc/self/task").glob("*")):
+        os._exit(3)
+
+
 def main() -> None:
+    atexit.register(check_threads)  # the first registered is the last called
     import entail.aeenc.training as training
     from entail.aeenc.config import AeencConfig
+    from entail.cli import main as command
     from entail.data.entailment_bank.trees import read_trees
     from entail.data.records import Corpus
     from entail.errors import TrainingError
 
-    trees, facts, folder = read_trees(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
+    trees, facts, folder = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
     corpus = Corpus.of("facts", facts.read_text(encoding="utf-8").splitlines())
+    gold = read_trees(trees)
     rank = os.environ["RANK"]
-    evaluated = 0
-    evaluate, towers = training.evaluate_premises, training._towers
+    evaluated, towers = 0, []
+    evaluate, tower = training.evaluate_premises, training.Tower
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         nonlocal evaluated
         evaluated += 1
         return evaluate(*args, **kwargs)
 
-    def kept(*args: Any) -> Any:
-        made.update(towers(*args))
-        return made
+    def recorded(*args: Any, **kwargs: Any) -> Any:
+        towers.append(tower(*args, **kwargs))
+        return towers[-1]
 
-    made: dict[str, Any] = {}
-    training.evaluate_premises, training._towers = counted, kept
-    config = AeencConfig(
-        base="tiny", towers="siamese", rank=4, epochs=2, rounds=2, batch_size=8, k=8, precision="fp32"
-    )
+    training.evaluate_premises, training.Tower = counted, recorded  # type: ignore[misc]
+    small: dict[str, Any] = {"base": "tiny", "rank": 4, "epochs": 1, "rounds": 2, "batch_size": 8, "k": 8}
+    config = AeencConfig(towers="siamese", precision="fp32", **small)
 
     def train(name: str, **options: Any) -> dict[str, Any]:
         steps: list[int] = []
         done = training.train_aeenc(
             corpus,
             config,
-            trees=trees,
-            dev=trees,
+            trees=gold,
+            dev=gold,
             out=folder / name,
             watch=lambda event: steps.append(event.step),
             **options,
         )
         digest = hashlib.sha256()
-        for tensor in made["queries"].parameters.values():
+        for tensor in towers[-1].parameters.values():
             digest.update(tensor.detach().numpy().tobytes())
         return {
             "weights": digest.hexdigest(),
@@ -61,28 +71,34 @@ def main() -> None:
             "samples": [report.to_json() for report in done.samples],
             "counts": dict(done.counts),
             "steps": done.fitted.steps,
-            "told": len(steps),
+            "events": len(steps),
             "resumed": done.fitted.resumed,
-            "there": (folder / name / "entail.json").is_file(),
+            "saved": (folder / name / "entail.json").is_file(),
         }
 
-    whole = train("whole")
-    asked = 0
+    results: dict[str, Any] = {"whole": train("whole")}
+    calls = 0
 
     def stop() -> bool:
-        """Stop in the second round, and let the first process alone say so."""
-        nonlocal asked
-        asked += 1
-        return asked == 5 and rank == "0"
+        """Stop in the second round, on request of the first process only."""
+        nonlocal calls
+        calls += 1
+        return calls == 3 and rank == "0"
 
     try:
         train("stopped", stop=stop)
-        said = ""
     except TrainingError as error:
-        said = str(error)
-    resumed = train("stopped")
-    told = {"whole": whole, "said": said, "resumed": resumed, "evaluated": evaluated}
-    (folder / f"rank-{rank}.json").write_text(json.dumps(told), encoding="utf-8")
+        results["error"] = str(error)
+    results |= {"resumed": train("stopped"), "evaluated": evaluated}
+    out, err = io.StringIO(), io.StringIO()
+    options = {"corpus": facts, "trees": trees, "out": folder / "mine", **small}
+    given = ["train", "aeenc", "--json", "--progress"]
+    for name, value in options.items():
+        given += [f"--{name.replace('_', '-')}", str(value)]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        results["code"] = command(given)
+    results |= {"out": out.getvalue(), "bars": err.getvalue().count("training:   0%")}
+    (folder / f"rank-{rank}.json").write_text(json.dumps(results), encoding="utf-8")
 
 
 if __name__ == "__main__":
