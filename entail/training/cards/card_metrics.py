@@ -24,9 +24,6 @@ _OF_TRAINING = {
     "step MAP": "MAP of single steps",
 }
 
-Measurement = tuple[str, str]
-"""Measure and data."""
-
 
 @dataclass(frozen=True)
 class MetricPair:
@@ -51,32 +48,26 @@ class MetricPair:
 
 
 def compare_cards(first: Path | None, second: Path) -> list[MetricPair]:
-    """Return the figures of two models, a row a measure and data set; decisive rows come first.
-
-    Args:
-        first: Folder of the active model; None without one.
-        second: Folder of the candidate.
-    """
+    """Return the figures of the active model, if any, and a candidate; decisive rows come first."""
     ours = _figures_of(first) if first is not None else {}
     theirs = _figures_of(second)
     rows = [MetricPair(*key, ours.get(key), theirs.get(key)) for key in dict.fromkeys([*ours, *theirs])]
     return sorted(rows, key=lambda row: (not row.same_data, row.measure not in DECISIVE))
 
 
-def _figures_of(folder: Path) -> dict[Measurement, float]:
-    """Return the figures of a model; none where they cannot be read, such as those of another version."""
+def _figures_of(folder: Path) -> dict[tuple[str, str], float]:
+    """Return (measure, data) -> figure; empty if they cannot be read, such as those of another version."""
     try:
-        record = read_json(folder / "entail.json")
-        figures = record.get("figures") or {} if isinstance(record, dict) else {}
-        found: dict[Measurement, float] = {}
-        for key, value in _figures(figures):
+        record = read_json(folder / "entail.json") or {}
+        found: dict[tuple[str, str], float] = {}
+        for key, value in _figures(record.get("figures") or {}):
             found.setdefault(key, value)
         return found
     except (EncoderError, TypeError, ValueError, KeyError, AttributeError):
         return {}
 
 
-def _figures(figures: Mapping[str, Any]) -> Iterator[tuple[Measurement, float]]:
+def _figures(figures: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], float]]:
     stored = read_stored(figures)
     for result in (one for metrics in stored if isinstance(metrics, PairMetrics) for one in metrics.sets):
         data = f"{result.data}, {result.n:,} pairs"

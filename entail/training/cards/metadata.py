@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,15 +32,14 @@ class ModelFacts:
 
     Attributes:
         name: Name of the model.
-        record: Its `entail.json`; the parts `config`, `figures`, `trained_on`, `averaged` and `tuned` are
-            objects.
+        record: Its `entail.json`; the parts in `_OBJECTS` are objects.
         text: Description of its method.
         entry: The encoder; None for a cross-encoder.
         cross: Text of a cross-encoder; None for an encoder.
         base: Its base, None where that is unknown here.
         sources: Its training data; None where not recorded.
         licence: The publisher's decision, else a proposal.
-        metrics: Its evaluation figures, one a result file.
+        metrics: Its evaluation figures, one per result file.
         notes: Further paragraphs on its training.
     """
 
@@ -79,13 +79,14 @@ class ModelFacts:
     @property
     def config(self) -> dict[str, Any]:
         """Settings of the training with their effective values; of an average the common ones."""
-        configs = [one.get("config") or {} for one in self.record["averaged"].get("encoders") or ()]
-        common = {
-            name: value
-            for name, value in (configs[0] if configs else {}).items()
-            if all(config.get(name) == value for config in configs)
-        }
-        return effective_config(str(self.record.get("method")), self.record["config"] or common)
+        config, *others = [
+            self.record["config"],
+            *(one.get("config") or {} for one in self.record["averaged"].get("encoders") or ()),
+        ]
+        if not config and others:
+            common = others[0].items()
+            config = {name: value for name, value in common if all(c.get(name) == value for c in others)}
+        return effective_config(str(self.record.get("method")), config)
 
     def of_kind(self, kind: type[AnyMetrics]) -> tuple[AnyMetrics, ...]:
         """Return the metrics of one kind."""
@@ -122,19 +123,14 @@ def effective_config(method: str, config: Mapping[str, Any]) -> dict[str, Any]:
     if known is None or not missing:
         return dict(config)
     fields = {field.name for field in known.fields}
-    try:
+    with contextlib.suppress(SettingsError, TypeError, ValueError):  # settings of another version
         configured = known.configured({name: value for name, value in config.items() if name in fields})
-    except (SettingsError, TypeError, ValueError):  # settings of another version
-        return dict(config)
-    return {**config, **{name: getattr(configured, prop, None) for name, prop in missing.items()}}
+        return {**config, **{name: getattr(configured, prop, None) for name, prop in missing.items()}}
+    return dict(config)
 
 
 def read_facts(folder: Path, *, name: str | None = None) -> ModelFacts:
-    """Return the facts of a model.
-
-    Args:
-        folder: Its folder.
-        name: Its name; default: the folder's.
+    """Return the facts of a model; its name is by default the folder's.
 
     Raises:
         EncoderError: If the folder is no model of this project, or its `entail.json` is malformed.
@@ -180,12 +176,10 @@ def update_facts(
     licence: str | None = None,
     notes: Sequence[str] = (),
 ) -> None:
-    """Write facts to `entail.json` that its training does not know.
-
-    The revision stays: it is a digest of the weights.
+    """Write facts to `entail.json` that the training does not know; the revision stays.
 
     Args:
-        folder: The model's.
+        folder: Folder of the model.
         results: Result files with its figures; newer figures replace those that they supersede.
         data: Names of its training data sets, in place of the earlier ones.
         licence: Decision of its publisher.
@@ -193,7 +187,7 @@ def update_facts(
 
     Raises:
         EncoderError: If a result file contains no figures of these weights, or something cannot be read or
-            written: nothing was changed.
+            written; then nothing was changed.
     """
     facts = read_facts(folder)
     record = dict(facts.record)
@@ -239,19 +233,15 @@ def _read_record(folder: Path, name: str) -> dict[str, Any]:
             f"{name}: expected a model with an entail.json, found none; its own README.md is its card"
         )
     record: dict[str, Any] = dict(read_json(folder / "entail.json"))
-    for part in _OBJECTS:
-        value = record.get(part)
-        if value is not None and not isinstance(value, dict):
-            raise EncoderError(
-                f"{name}: expected an object as {part!r} in entail.json, found {str(value)[:60]!r}"
-            )
-        record[part] = value or {}
+    parts = {part: record.get(part) or {} for part in _OBJECTS}
     notes = record.get("notes") or []
+    wrong = [(part, "an object") for part, value in parts.items() if not isinstance(value, dict)]
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-        raise EncoderError(
-            f"{name}: expected a list of texts as 'notes' in entail.json, found {str(notes)[:60]!r}"
-        )
-    return record
+        wrong.append(("notes", "a list of texts"))
+    for part, expected in wrong:
+        found = str(record[part])[:60]
+        raise EncoderError(f"{name}: expected {expected} as {part!r} in entail.json, found {found!r}")
+    return record | parts
 
 
 def _resolve_base(name: object) -> EncoderEntry | None:
@@ -269,13 +259,10 @@ def _weights(folder: Path, facts: ModelFacts) -> Weights:
         parts = cross_parts(folder, read_card(folder, facts.name) or Card())
         command = "judge --judge" if facts.record.get("judge") else "chains --scorer"
         return Weights(revision=parts.revision, command=f"entail evaluate {command} {facts.name}")
+    command = f"premises --retriever {entry.base.name if entry.base else 'minilm'} --retriever"
     if entry.gaussian:
-        command = f"nli --data DATA --encoder {entry.name}"
+        command = "nli --data DATA --encoder"
     elif entry.method in ("tuning", "dpr"):
-        command = f"passages --passages FILE --questions FILE --encoder {entry.name}"
-    else:
-        command = (
-            f"premises --retriever {entry.base.name if entry.base else 'minilm'} --retriever {entry.name}"
-        )
+        command = "passages --passages FILE --questions FILE --encoder"
     base = entry.base.revision if entry.base else None
-    return Weights(revision=entry.revision, base=base, command=f"entail evaluate {command}")
+    return Weights(revision=entry.revision, base=base, command=f"entail evaluate {command} {entry.name}")

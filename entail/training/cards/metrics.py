@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 from entail.training.cards.markdown import code, escaped, number
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Figures = Mapping[str, float]
 Question = Literal["nli", "direction"]
@@ -15,12 +19,8 @@ PROTOCOLS = {"paper": "query among the candidates", "query_excluded": "query exc
 """Name of a retrieval protocol in result files -> title."""
 
 DEFAULT_RANKING: Mapping[str, str] = {
-    "metric": "tfidf",
-    "length": "9",
-    "least": "3",
-    "beam": "1",
-    "margin": "None",
-    "first": "None",
+    **{"metric": "tfidf", "length": "9", "least": "3"},
+    **{"beam": "1", "margin": "None", "first": "None"},
 }
 """Default settings of a ranking of facts, which cards leave out; the number of visible facts has none."""
 
@@ -31,14 +31,7 @@ _RETRIEVAL_MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
 
 
 class Table(NamedTuple):
-    """One table of a card; cells are Markdown.
-
-    Attributes:
-        caption: Paragraph above.
-        header: Column titles.
-        rows: Cells.
-        note: Paragraph below, empty for none.
-    """
+    """One table of a card, with the paragraphs above and below it; cells are Markdown."""
 
     caption: str
     header: Sequence[str]
@@ -116,17 +109,17 @@ class PairResult:
 
     @property
     def cells(self) -> list[str]:
-        """The common cells of a row: name, count, accuracy, interval."""
-        return [escaped(self.data), f"{self.n:,}", number(self.accuracy), _interval(self.interval)]
+        """Cells of a row."""
+        common = [escaped(self.data), f"{self.n:,}", number(self.accuracy), _interval(self.interval)]
+        if self.question == "nli":
+            return [*common, number(self.auprc), number(self.baseline)]
+        longer = f"{number(self.longer[0])} (of {self.longer[1]:,})" if self.longer else "-"
+        return [*common, number(self.baseline), longer]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairMetrics(Metrics):
-    """Figures on sentence pairs.
-
-    Attributes:
-        sets: A result a set and question, in the file's order.
-    """
+    """Figures on sentence pairs, one result per set and question."""
 
     KEY = "measured_pairs"
 
@@ -135,24 +128,21 @@ class PairMetrics(Metrics):
     def tables(self, base: str) -> Iterator[Table]:
         """Yield a table for entailment and one for its direction."""
         head = ["pairs", "count", "accuracy", "95 % interval"]
-        nli = [[*one.cells, number(one.auprc), number(one.baseline)] for one in self._of("nli")]
-        if nli:
-            yield Table(
+        for question, caption, columns in (
+            (
+                "nli",
                 "Entailment against neutral and contradiction, at the threshold stored with the model:",
-                [*head, "AUPRC", "majority class"],
-                nli,
-            )
-        direction = [[*one.cells, number(one.baseline), _longer(one)] for one in self._of("direction")]
-        if direction:
-            yield Table(
+                ["AUPRC", "majority class"],
+            ),
+            (
+                "direction",
                 "Direction of entailment, over the entailment pairs. The length baseline calls the shorter "
                 "sentence entailed, so it fails wherever the longer one is:",
-                [*head, "length baseline", "where the longer is entailed"],
-                direction,
-            )
-
-    def _of(self, question: Question) -> Iterator[PairResult]:
-        return (one for one in self.sets if one.question == question)
+                ["length baseline", "where the longer is entailed"],
+            ),
+        ):
+            if rows := [one.cells for one in self.sets if one.question == question]:
+                yield Table(caption, [*head, *columns], rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,16 +194,10 @@ class PassageMetrics(Metrics):
         )
 
     def _effect_of_tuning(self) -> str:
-        both = [name for name in self.gold if name in self.untuned]
-        worse = any(self.gold[name] < self.untuned[name] for name in both)
-        better = any(self.gold[name] > self.untuned[name] for name in both)
-        effect = {(True, False): "lowered", (False, True): "raised"}.get(
-            (worse, better), "did not clearly change"
-        )
-        example = "".join(
-            f"{name} {number(self.gold[name])} with it and {number(self.untuned[name])} without; "
-            for name in both[:1]
-        )
+        both = [(name, self.gold[name], self.untuned[name]) for name in self.gold if name in self.untuned]
+        lower, higher = any(a < b for _, a, b in both), any(a > b for _, a, b in both)
+        effect = "did not clearly change" if lower == higher else "lowered" if lower else "raised"
+        example = "".join(f"{name} {number(a)} with it and {number(b)} without; " for name, a, b in both[:1])
         return (
             f"Entailment tuning {effect} these figures ({example}same questions, hard negatives, steps and "
             "seed)."
@@ -260,9 +244,9 @@ class RetrievalMetrics(Metrics):
         }
         sides = {f"untrained base, {base}": self.base, "this encoder": self.encoder}
         columns = {
-            f"{who}: {words}": figures.get(protocol) or {}
+            f"{side}: {words}": figures.get(protocol) or {}
             for protocol, words in PROTOCOLS.items()
-            for who, figures in sides.items()
+            for side, figures in sides.items()
             if figures
         }
         yield Table(
@@ -322,9 +306,10 @@ class ChainMetrics(Metrics):
     @property
     def conditions(self) -> str:
         """Data and settings; equal exactly for comparable measurements."""
-        settings = {name: self.settings[name] for name in RANKING_SETTINGS if name in self.settings}
         other = [
-            f"{name} = {value}" for name, value in settings.items() if DEFAULT_RANKING.get(name) != value
+            f"{name} = {self.settings[name]}"
+            for name in RANKING_SETTINGS
+            if name in self.settings and DEFAULT_RANKING.get(name) != self.settings[name]
         ]
         return ", ".join([f"{self.data} ({self.digest}), {self.questions:,} questions", *other])
 
@@ -336,18 +321,11 @@ class ChainMetrics(Metrics):
 
     def tables(self, base: str) -> Iterator[Table]:
         """Yield one table of one row."""
+        cells = [escaped(self.conditions), code(self.method), f"{self.facts:,}", number(self.map)]
         yield Table(
             "Rankings of all facts, measured by `entail evaluate chains`:",
             ["data", "method", "facts", "MAP", "95 % interval"],
-            [
-                [
-                    escaped(self.conditions),
-                    code(self.method),
-                    f"{self.facts:,}",
-                    number(self.map),
-                    _interval(self.interval),
-                ]
-            ],
+            [[*cells, _interval(self.interval)]],
         )
 
 
@@ -381,16 +359,8 @@ def _interval(interval: tuple[float, float] | None) -> str:
     return " to ".join(map(number, interval)) if interval else "-"
 
 
-def _longer(result: PairResult) -> str:
-    return f"{number(result.longer[0])} (of {result.longer[1]:,})" if result.longer else "-"
-
-
-_VALIDATORS: dict[type, Any] = {}
-
-
-def _validator(kind: type) -> Any:  # noqa: ANN401 - a TypeAdapter of the class
+@cache
+def _validator(kind: type) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
-    if kind not in _VALIDATORS:
-        _VALIDATORS[kind] = TypeAdapter(kind)
-    return _VALIDATORS[kind]
+    return TypeAdapter(kind)

@@ -27,6 +27,10 @@ _PRECISIONS = ("", "bf16", "openvino")
 _QUESTIONS = {"nli": "majority", "direction": "length_baseline"}
 """Question about pairs -> name of its baseline in result files."""
 
+_PASSAGE_FIELDS = {"retriever", "revision", "questions", "passages", "gold"}
+
+Record = Mapping[str, Any]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
@@ -58,16 +62,16 @@ def read_metrics(file: Path, weights: Weights) -> Metrics:
     """
     if not file.is_file():
         raise EncoderError(f"{file.name}: expected a result file, found none of this name")
-    record = read_json(file)
-    if not isinstance(record, dict) or not isinstance(record.get("figures"), dict):
+    result = read_json(file)
+    if not isinstance(result, dict) or not isinstance(result.get("figures"), dict):
         raise EncoderError(
             f"{file.name}: expected a result file with 'figures', as `entail evaluate ... --out` writes it, "
             "found something else"
         )
-    figures = record["figures"]
+    figures = result["figures"]
     shared = {
         "source": file.name.partition(".")[0],
-        "about": {name: record[name] for name in _ABOUT if name in record},
+        "about": {name: result[name] for name in _ABOUT if name in result},
     }
     try:
         for find in (_pairs, _passages, _retrieval, _chains):
@@ -85,7 +89,7 @@ def read_metrics(file: Path, weights: Weights) -> Metrics:
     )
 
 
-def _pairs(figures: Mapping[str, Any], weights: Weights, shared: Mapping[str, Any]) -> Metrics | None:
+def _pairs(figures: Record, weights: Weights, shared: Record) -> Metrics | None:
     sets = [
         {
             **{key: row.get(key) for key in ("n", "accuracy", "interval", "auprc")},
@@ -94,21 +98,17 @@ def _pairs(figures: Mapping[str, Any], weights: Weights, shared: Mapping[str, An
             "baseline": row[baseline],
             "longer": [longer["accuracy"], longer["n"]] if longer and longer["n"] else None,
         }
-        for name, row in _pair_rows(figures, "pairs")
+        for name, row in _pair_rows(figures)
         for question, baseline in _QUESTIONS.items()
-        if _same(row["revision"], weights.revision) and baseline in row
+        if _precision(row["revision"], weights.revision) == "" and baseline in row
         for longer in [row.get("longer_entailed")]
     ]
     return PairMetrics.from_json({**shared, "sets": sets}) if sets else None
 
 
-def _passages(figures: Mapping[str, Any], weights: Weights, shared: Mapping[str, Any]) -> Metrics | None:
-    rows = list(_passage_rows(figures))
-    measured = {
-        precision: row
-        for row in reversed(rows)
-        if (precision := _precision(row["revision"], weights.revision)) is not None
-    }
+def _passages(figures: Record, weights: Weights, shared: Record) -> Metrics | None:
+    rows = _passage_rows(figures)
+    measured = {_precision(row["revision"], weights.revision): row for row in reversed(rows)}
     precision = next((one for one in _PRECISIONS if one in measured), None)
     if precision is None:
         return None
@@ -117,7 +117,9 @@ def _passages(figures: Mapping[str, Any], weights: Weights, shared: Mapping[str,
     base = (row for row in alike if _precision(row["revision"], weights.base) == precision)
     words = (row for row in alike if row["retriever"] == "bm25")
     untuned = (row for row in rows if _is_untuned(row, ours))
+    about = {name: ours[name] for name in ("commit", "seed", "hardware") if name in ours}
     run = ours.get("run") or {}
+    about |= {name: run[name] for name in ("commit", "command", "finished") if name in run}
     return PassageMetrics.from_json(
         {
             **{name: ours[name] for name in ("questions", "passages")},
@@ -128,21 +130,19 @@ def _passages(figures: Mapping[str, Any], weights: Weights, shared: Mapping[str,
             "words": _values(next(words, {}).get("gold")),
             "untuned": _values(next(untuned, {}).get("gold")),
             "precision": precision,
-            "about": {
-                **shared["about"],
-                **{name: ours[name] for name in ("commit", "seed", "hardware") if name in ours},
-                **{name: run[name] for name in ("commit", "command", "finished") if name in run},
-            },
+            "about": {**shared["about"], **about},
         }
     )
 
 
-def _retrieval(figures: Mapping[str, Any], weights: Weights, shared: Mapping[str, Any]) -> Metrics | None:
-    runs = list(_retrieval_runs(figures))
-    ours = next((run for run in runs if _same(_manifest_revision(run), weights.revision)), None)
-    if ours is None:
+def _retrieval(figures: Record, weights: Weights, shared: Record) -> Metrics | None:
+    runs = _retrieval_runs(figures)
+    ours, base = (
+        next((run for run in runs if _precision(_manifest_revision(run), revision) == ""), {})
+        for revision in (weights.revision, weights.base)
+    )
+    if not ours:
         return None
-    base = next((run for run in runs if _same(_manifest_revision(run), weights.base)), {})
     unseen = ours.get("unseen") or {}
     return RetrievalMetrics.from_json(
         {
@@ -156,81 +156,73 @@ def _retrieval(figures: Mapping[str, Any], weights: Weights, shared: Mapping[str
             "base": {name: base[name] for name in PROTOCOLS if base},
             "unseen": unseen.get("queries"),
             "encoder_unseen": {name: unseen[name] for name in PROTOCOLS if name in unseen},
-            "reads": [_reads(ours), _reads(base)],
+            "reads": [(run.get("effort") or {}).get("reads_per_accepted") for run in (ours, base)],
         }
     )
 
 
-def _chains(figures: Mapping[str, Any], weights: Weights, shared: Mapping[str, Any]) -> Metrics | None:
+def _chains(figures: Record, weights: Weights, shared: Record) -> Metrics | None:
     if not _is_chains(figures) or figures["method"] == "ensemble":
         return None
     settings = figures["settings"]
-    if not _same(str(settings.get("scorer", "")), weights.revision):
+    if _precision(settings.get("scorer", ""), weights.revision) != "":
         return None
+    kept = (*RANKING_SETTINGS, "precision")
     return ChainMetrics.from_json(
         {
             **shared,
             **{name: figures[name] for name in ("method", "digest", "questions", "facts", "interval")},
             "data": Path(str(figures["source"])).name,
             "map": figures["MAP"],
-            "settings": {
-                name: str(value)
-                for name, value in settings.items()
-                if name in (*RANKING_SETTINGS, "precision")
-            },
+            "settings": {name: str(value) for name, value in settings.items() if name in kept},
         }
     )
 
 
-def _revisions(figures: Mapping[str, Any]) -> Iterator[str]:
+def _revisions(figures: Record) -> Iterator[str]:
     """Yield every revision that was measured."""
     yield from map(_manifest_revision, _retrieval_runs(figures))
-    yield from (str(row["revision"]) for _, row in _pair_rows(figures, "pairs"))
+    yield from (str(row["revision"]) for _, row in _pair_rows(figures))
     yield from (str(row["revision"]) for row in _passage_rows(figures))
     if _is_chains(figures):
         yield f"{figures['method']} by {figures['settings'].get('scorer', 'no scorer')}"
 
 
-def _pair_rows(figures: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield data name and figures of every evaluation on pairs, wherever it is nested.
-
-    The name is that of the data, else the closest key above that is no question.
-    """
-    if "accuracy" in figures and "n" in figures and figures.get("revision"):
-        data = figures.get("data")
-        source = str(data.get("source", name)) if isinstance(data, dict) else name
-        # The bare name of a file; a data set of the Hub keeps its owner.
-        yield (PurePath(source).name if PurePath(source).suffix else source), figures
-        return
-    for key, value in figures.items():
-        if isinstance(value, dict):
-            yield from _pair_rows(value, name if key in _QUESTIONS else str(key))
+def _objects(value: object, name: str = "pairs") -> Iterator[tuple[str, Record]]:
+    """Yield every object within a JSON value, with the closest key above it that is no question."""
+    if isinstance(value, dict):
+        yield name, value
+        for key, inner in value.items():
+            yield from _objects(inner, name if key in _QUESTIONS else str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _objects(inner, name)
 
 
-def _passage_rows(figures: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(figures, dict):
-        if {"retriever", "revision", "questions", "passages", "gold"} <= figures.keys():
-            yield figures
-            return
-        figures = list(figures.values())
-    for inner in figures if isinstance(figures, list) else ():
-        yield from _passage_rows(inner)
+def _pair_rows(figures: Record) -> Iterator[tuple[str, Record]]:
+    """Yield the name of the data and the figures of every evaluation on pairs."""
+    for name, row in _objects(figures):
+        if "accuracy" in row and "n" in row and row.get("revision"):
+            data = row.get("data")
+            source = str(data.get("source", name)) if isinstance(data, dict) else name
+            # The bare name of a file; a data set of the Hub keeps its owner.
+            yield (PurePath(source).name if PurePath(source).suffix else source), row
 
 
-def _retrieval_runs(figures: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    if all(isinstance(figures.get(name), dict) for name in (*PROTOCOLS, "manifest")):
-        yield figures
-    for value in figures.values():
-        for inner in value if isinstance(value, list) else [value]:
-            if isinstance(inner, dict):
-                yield from _retrieval_runs(inner)
+def _passage_rows(figures: Record) -> list[Record]:
+    return [row for _, row in _objects(figures) if row.keys() >= _PASSAGE_FIELDS]
 
 
-def _is_chains(figures: Mapping[str, Any]) -> bool:
+def _retrieval_runs(figures: Record) -> list[Record]:
+    names = (*PROTOCOLS, "manifest")
+    return [run for _, run in _objects(figures) if all(isinstance(run.get(name), dict) for name in names)]
+
+
+def _is_chains(figures: Record) -> bool:
     return {"MAP", "settings", "digest", "method"} <= figures.keys()
 
 
-def _is_untuned(row: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
+def _is_untuned(row: Record, ours: Record) -> bool:
     """Return whether a row of `scripts/reproduce_tuning.py` is our second stage without the first."""
     budget, whole = row.get("budget"), ours.get("budget")
     return (
@@ -243,10 +235,6 @@ def _is_untuned(row: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
     )
 
 
-def _same(found: object, expected: str | None) -> bool:
-    return _precision(found, expected) == ""
-
-
 def _precision(found: object, expected: str | None) -> str | None:
     """Return the precision suffix of a revision, empty for the default; None for other weights."""
     # The part before the digest is a folder name, which may differ between machines.
@@ -257,14 +245,9 @@ def _precision(found: object, expected: str | None) -> str | None:
     return next((one for one in _PRECISIONS if measured == digest + (one and f"+{one}")), None)
 
 
-def _manifest_revision(run: Mapping[str, Any]) -> str:
+def _manifest_revision(run: Record) -> str:
     return str(run["manifest"].get("revision", ""))
 
 
-def _reads(run: Mapping[str, Any]) -> float | None:
-    effort = run.get("effort")
-    return effort.get("reads_per_accepted") if isinstance(effort, dict) else None
-
-
-def _values(figures: Mapping[str, Any] | None) -> Figures:
+def _values(figures: Record | None) -> Figures:
     return {name: float(value) for name, value in (figures or {}).items() if name != "questions"}

@@ -16,12 +16,8 @@ OTHER = "other"
 
 _PERMISSIVE = ("apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "cc0-1.0", "unlicense")
 _STRICTER = (
-    "cc-by-4.0",
-    "cc-by-sa-3.0",
-    "cc-by-sa-4.0",
-    "cc-by-nc-4.0",
-    "cc-by-nc-sa-3.0",
-    "cc-by-nc-sa-4.0",
+    *("cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0"),
+    *("cc-by-nc-4.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0"),
 )
 
 KNOWN = (*_PERMISSIVE, *_STRICTER)

@@ -45,7 +45,7 @@ _COUNTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class DataFacts:
-    """Facts of a data set card.
+    """Facts of a data set card: names, origin and licences, and counts.
 
     Attributes:
         repo: Its Hub id.
@@ -53,12 +53,8 @@ class DataFacts:
         source: Origin of the corpus, as entered with it.
         corpus_licence: Licence of the corpus, as entered with it.
         licence: Decision of the publisher; None for a proposal.
-        trees: Number of trees with a proof.
         pairs: Number of edges of all trees.
-        accepted: Number of accepted premises.
-        rejected: Number of rejected premises.
-        authors: Number of authors of judgements.
-        named: Whether their names are included.
+        named: Whether the authors' names are included.
     """
 
     repo: str
@@ -85,7 +81,7 @@ def model_card(
     """Return the card of a model as Markdown.
 
     Args:
-        folder: Folder of an encoder or a cross-encoder, with its `entail.json`.
+        folder: Folder of the model.
         name: Name of the model; default: the folder's.
         repo: Its Hub id, for the title and the examples; None for a local model.
         location: Path of a local model in the examples; default: `models/NAME`.
@@ -136,13 +132,7 @@ def write_card(folder: Path, *, name: str | None = None, repo: str | None = None
 
 
 def route_card(card: Path, name: str, route: str) -> str:
-    """Return a short card of one route of an exported encoder, with the header of the encoder's card.
-
-    Args:
-        card: The encoder's card; without this file the short card has no header.
-        name: Name of the exported encoder.
-        route: `query` or `premise`.
-    """
+    """Return a short card of a route, `query` or `premise`, with the header of the whole encoder's card."""
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
     header, end, _ = text.partition("\n---\n")
     header = f"{header}{end}\n" if end and header.startswith("---\n") else ""
@@ -226,37 +216,29 @@ def _counts(facts: ModelFacts) -> list[list[str]]:
 
 
 def _settings(facts: ModelFacts) -> list[list[str]]:
-    config, rows = facts.config, []
+    config = facts.config
     if not config:
         return []
-    if revision := facts.record.get("base_revision"):
-        rows.append(["base, revision", code(str(revision))])
-    if loss := facts.text.losses.get(str(config.get("loss"))):
-        rows.append(["loss function", code(loss)])
-    rows += markdown.settings(config)
+    revision, loss = facts.record.get("base_revision"), facts.text.losses.get(str(config.get("loss")))
     epoch = facts.record["figures"].get("epoch")
-    if epoch is not None:
-        rows.append(["epoch of the checkpoint", shown(epoch)])
-    return rows
+    return [
+        *([["base, revision", code(str(revision))]] if revision else []),
+        *([["loss function", code(loss)]] if loss else []),
+        *markdown.settings(config),
+        *([["epoch of the checkpoint", shown(epoch)]] if epoch is not None else []),
+    ]
 
 
 def _licences(facts: ModelFacts) -> list[str]:
     base = facts.base.licence if facts.base else facts.record.get("base_licence")
-    if facts.sources is None:
-        return [f"base: {base or 'unknown'}", "data: unknown"]
-    return [
-        f"base: {base or 'unknown'}",
-        *(f"{source.name}: {source.licence or 'unknown'}" for source in facts.sources),
-    ]
+    data = {"data": None} if facts.sources is None else {one.name: one.licence for one in facts.sources}
+    return [f"{name}: {licence or 'unknown'}" for name, licence in {"base": base, **data}.items()]
 
 
 def _citations(facts: ModelFacts) -> list[str]:
-    entries = [
-        facts.text.citation,
-        base_citation(facts.base) if facts.base else "",
-        *(source.citation for source in facts.sources or ()),
-    ]
-    return list(dict.fromkeys(entry for entry in entries if entry))
+    base = base_citation(facts.base) if facts.base else ""
+    entries = [facts.text.citation, base, *(source.citation for source in facts.sources or ())]
+    return list(dict.fromkeys(filter(None, entries)))
 
 
 def _measured_with(about: Mapping[str, Any]) -> str:
