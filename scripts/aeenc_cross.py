@@ -3,7 +3,7 @@ r"""What others than its own vectors add to an encoder that ships: read anew by 
 The cross-encoder is a judge (`entail.tuning`) that learns from training trees: a child entails its parent,
 a neighbour that is no child is neutral to it. Where reading the nearest premises anew does not rank them
 better, there is nothing to distil; what it says is learnt as a ranking
-(`entail.training.distillation.cross_encoder`). The
+(`entail.training.distillation.teachers`). The
 scores of a hybrid with BM25 move what the encoder makes of a sentence that nobody judged a step down the
 gradient of their cross-entropy with the encoder's own ranking,
 
@@ -41,8 +41,7 @@ from entail.judge.config import JudgeConfig
 from entail.judge.judges import NliJudge
 from entail.judge.training import train_judge
 from entail.settings import load_settings
-from entail.training.distillation.cross_encoder import CrossEncoderTeacher, score_nearest
-from entail.training.distillation.teachers import Teaching
+from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching, score_nearest
 
 READ, NEGATIVES, NEAREST = 50, 5, 30
 SENTENCES, SHARP = 2000, 0.05

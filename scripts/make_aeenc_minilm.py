@@ -54,7 +54,7 @@ from entail.results import write_page, write_result
 from entail.training.adapters.averaging import average_adapters
 from entail.training.cards.metadata import update_facts
 from entail.training.cards.template import write_card
-from entail.training.distillation.teachers import Teaching, near, teach
+from entail.training.distillation.teachers import Teaching, teach, vary
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
@@ -186,7 +186,7 @@ class Run:
 
         @cache
         def teaching() -> Teaching:
-            beside = near(list(gold_children(self.data.train)), count=VARIATIONS, seed=0)
+            beside = vary(list(gold_children(self.data.train)), count=VARIATIONS, seed=0)
             return teach(teachers, (*self.data.corpus.texts, *beside), progress=self.progress)
 
         second = replace(SECOND, initial=str(start))

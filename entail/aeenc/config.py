@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from entail.aeenc.losses import LossName, LossOptions, Reduction
+from entail.aeenc.losses import LossOptions
 from entail.errors import TrainingError
 from entail.training.validation import check_values
 
@@ -86,7 +85,6 @@ class AeencConfig(LossOptions):
             },
             above_zero={"temperature": self.temperature, "learning_rate": self.highest_rate},
             not_negative=("margin", "contrastive_margin", "alpha", "weight_decay", "distil", "contrast"),
-            choices=_CHOICES,
         )
         if self.initial and self.tuning != "lora":
             raise TrainingError("an initial adapter (initial) needs tuning=lora")
@@ -110,16 +108,6 @@ class AeencConfig(LossOptions):
         """Epochs of all rounds and the restart."""
         return self.epochs * (max(1, self.rounds) + self.restart)
 
-
-_CHOICES: Mapping[str, Any] = {
-    "towers": Towers,
-    "tuning": Tuning,
-    "loss": LossName,
-    "reduction": Reduction,
-    "start": Start,
-    "pool": Pool,
-    "precision": Precision,
-}
 
 FEW_DECISIONS = AeencConfig(
     # The premises keep their vectors and a step encodes only queries, so a few hundred decisions take seconds

@@ -188,10 +188,10 @@ def sample(
         "missing": tuple(dict.fromkeys(text for text in accepted if corpus.position(text) is None)),
     }
     for side, positive in (("positive", True), ("negative", False)):
-        some = [pair for pair in pairs if pair.positive is positive]
-        found[f"{side}s"] = len(some)
-        found[f"without_{side}"] = len(visited) - len({pair.query for pair in some})
-        found[f"{side}_scores"] = _percentiles([pair.score for pair in some])
+        of_side = [pair for pair in pairs if pair.positive is positive]
+        found[f"{side}s"] = len(of_side)
+        found[f"without_{side}"] = len(visited) - len({pair.query for pair in of_side})
+        found[f"{side}_scores"] = _percentiles([pair.score for pair in of_side])
     report = SampleReport(**found)
     return Sample(index.name, index.manifest.revision, corpus.hash, tuple(pairs), report)
 

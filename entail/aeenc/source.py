@@ -13,8 +13,7 @@ from entail.errors import JobError, SettingsError
 if TYPE_CHECKING:
     from entail.data.judgements import Judgements
     from entail.data.records import Corpus, ExplanationTree
-    from entail.training.distillation.cross_encoder import CrossEncoderTeacher
-    from entail.training.distillation.teachers import Teaching
+    from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching
 
     DecisionReader = Callable[[str], tuple[Corpus, Judgements]]
     """Name of a team's corpus -> the corpus and the judgements on it."""

@@ -31,9 +31,8 @@ from entail.progress import ProgressCallback
 from entail.settings import load_settings
 from entail.training.adapters.tower import Tower, TowerEncoder
 from entail.training.cards.sources import TEAM
-from entail.training.distillation.cross_encoder import CrossEncoderTeacher
 from entail.training.distillation.task import Distilling
-from entail.training.distillation.teachers import Teaching
+from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching
 from entail.training.loop.distributed import from_first, world
 from entail.training.loop.task import Event, Task
 from entail.training.method import Run, RunOptions

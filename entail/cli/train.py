@@ -87,11 +87,10 @@ def _aeenc(
         if teacher and taught:
             from entail.data.corpora import read_corpus
             from entail.data.records import gold_children
-            from entail.training.distillation.teachers import near as near_sentences
-            from entail.training.distillation.teachers import teach
+            from entail.training.distillation.teachers import teach, vary
 
             queries = [*(gold_children(data.trees) if data.judgements is None else data.judgements.queries)]
-            variations = near_sentences(queries, count=near, seed=config.seed)
+            variations = vary(queries, count=near, seed=config.seed)
             sentences = (*read_corpus(taught).corpus.texts, *variations)
             data = replace(data, teaching=teach(teacher, sentences, device=device, progress=progress))
         run = Run(data=data_name or (), resume=resume, device=device, progress=progress)

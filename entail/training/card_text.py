@@ -35,9 +35,7 @@ class CrossEncoderText:
         description: Input and output, a paragraph each, as Markdown; the first continues a sentence.
         usage: Shell commands.
         dev_caption: Caption of the figures measured during training.
-        limitations: Known limitations.
         pipeline_tag: Task id of the Hub.
-        tags: Tags of the Hub.
         evaluation: Further evaluation paragraphs, as Markdown.
         idea: Replacement for the method's idea, for a baseline; empty: the method's.
     """

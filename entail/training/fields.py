@@ -20,10 +20,10 @@ REQUIRED = dataclasses.MISSING
 """The default of a field that has none."""
 
 RENAMED: Mapping[str, str] = {"longest": "max_length"}
-"""Field names of earlier versions -> today's."""
+"""Field names of earlier versions -> current names."""
 
 REMOVED = frozenset({"alone", "frozen"})
-"""Fields of earlier versions whose values no longer change anything."""
+"""Fields of earlier versions that have no effect."""
 
 _KINDS: Mapping[Any, Kind] = {bool: "flag", int: "whole", float: "number", Path: "file", str: "text"}
 _WORDS: Mapping[Kind, str] = {
@@ -40,8 +40,6 @@ class Field:
     """One setting.
 
     Attributes:
-        name: Name in the dataclass.
-        kind: Kind of the value.
         default: Default value, `REQUIRED` without one.
         help: Description, may be empty.
         choices: Values of a `choice`.
@@ -70,18 +68,19 @@ class Field:
         """
         if self.optional and (value is None or value == ""):
             return None
-        if self.kind == "choice" and value in self.choices:
-            return value
-        if self.kind == "flag" and isinstance(value, bool):
-            return value
-        if self.kind == "whole" and isinstance(value, int) and not isinstance(value, bool):
-            return value
-        if self.kind == "number" and isinstance(value, int | float) and not isinstance(value, bool):
-            return float(value)
-        if self.kind == "file" and isinstance(value, str | Path) and str(value):
-            return Path(value)
-        if self.kind == "text" and isinstance(value, str):
-            return value
+        match self.kind, value:
+            case "flag", bool():
+                return value
+            case "choice", str() if value in self.choices:
+                return value
+            case "whole", int() if not isinstance(value, bool):
+                return value
+            case "number", int() | float() if not isinstance(value, bool):
+                return float(value)
+            case "file", str() | Path() if str(value):
+                return Path(value)
+            case "text", str():
+                return value
         expected = f"one of {', '.join(self.choices)}" if self.choices else _WORDS[self.kind]
         raise SettingsError(
             f"{self.name}: expected {expected}{' or nothing' if self.optional else ''}, found {value!r}"
@@ -108,20 +107,16 @@ def fields_of(config_type: type[Any]) -> tuple[Field, ...]:
 
 
 def current_names(values: Mapping[str, V], *, known: Iterable[str]) -> dict[str, V]:
-    """Return values under today's field names, without fields that were removed.
+    """Return values of an earlier version under the current field names; `known` ones stay as they are.
 
     >>> current_names({"longest": 64, "alone": 2, "rank": 4}, known=["max_length", "rank"])
     {'max_length': 64, 'rank': 4}
-
-    Args:
-        values: Values by name, as an earlier version may have stored them.
-        known: Names that stay as they are, even if a field of another class was called so.
     """
-    kept = set(known)
+    known = set(known)
     return {
-        name if name in kept else RENAMED.get(name, name): value
+        name if name in known else RENAMED.get(name, name): value
         for name, value in values.items()
-        if name in kept or name not in REMOVED
+        if name in known or name not in REMOVED
     }
 
 

@@ -42,14 +42,12 @@ class Run:
     """Output, device and callbacks of one training.
 
     Attributes:
-        out: Folder for the model; None keeps nothing. It is written at the end, over nothing but a model of
-            the same method.
+        out: Folder for the model, written at the end; may only hold a model of the same method.
         work: Folder for checkpoints; default: `out` with the suffix `.training`.
         resume: Whether to continue from the checkpoint in `work`.
         device: `auto`, `cpu`, `cuda`, `cuda:1` ...; default: `ENTAIL_DEVICE`.
         checkpoint_seconds: Seconds between two checkpoints; every epoch also ends with one.
         data: Names of the data sets, for the card (`entail.training.cards.sources`).
-        progress: Callback for progress.
         watch: Callback for every step, evaluation and warning.
         stop: Called after every step; True stops the training there, with a checkpoint.
     """
@@ -86,14 +84,7 @@ class RunOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Preview:
-    """Preview of training data.
-
-    Attributes:
-        counts: Sizes by name, such as queries, positives, negatives.
-        left_out: Reason -> number of examples left out.
-        header: Column names of `rows`.
-        rows: First examples.
-    """
+    """Preview of training data: sizes by name, reason -> examples left out, and a table of the first ones."""
 
     counts: Mapping[str, int]
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -114,7 +105,7 @@ class Method:
         source: Dataclass of the training data, see `Source`.
         title: Title for people.
         card: Description for model cards; None: the title alone.
-        preview: Returns a preview from the data and a configuration.
+        preview: Returns a preview of the data for a configuration.
         common: Names of the settings that a form shows first; default: all.
         presets: Title -> configuration to start from; default: the defaults alone.
         for_decisions: Title of the preset for training on a team's decisions.

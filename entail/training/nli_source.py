@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,14 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NliData:
-    """Training data of triplets.
-
-    Attributes:
-        triplets: Training triplets.
-        dev: Pairs to choose the best weights on, may be empty.
-        skipped: Number of training rows with another label, or unreadable.
-        split: Name of the dev pairs.
-    """
+    """Training triplets, and dev pairs as in `PairData`."""
 
     triplets: NliTriplets
     dev: tuple[NliPair, ...]
@@ -33,11 +27,9 @@ class NliData:
 
 @dataclass(frozen=True)
 class PairData:
-    """Training data of labelled pairs.
+    """Training pairs in the order of the files, and dev pairs that select the weights, possibly none.
 
     Attributes:
-        pairs: Training pairs in the order of the files.
-        dev: Pairs to choose the best weights on, may be empty.
         skipped: Number of training rows with another label, or unreadable.
         split: Name of the dev pairs.
     """
@@ -93,7 +85,7 @@ class PairSource:
         return tuple(file for file in (self.pairs, self.second, self.third) if file is not None)
 
     def is_elsewhere(self, given: Path) -> bool:
-        """Return whether this is the name of a data set on the Hub, not a file."""
+        """Return whether a value is the name of a data set on the Hub, not a file."""
         from entail.evaluation.nli.sources import is_on_hub
 
         return is_on_hub(str(given))
@@ -108,17 +100,14 @@ class PairSource:
         from entail.data.reading import shorten
         from entail.evaluation.nli.sources import ALIASES, is_on_hub
 
-        try:
+        with contextlib.suppress(OSError):  # longer than any name of a file may be
             if is_on_hub(name):
                 return Path(name)
-            taken = Path(name).exists()
-        except OSError:  # longer than any name of a file may be
-            taken = False
-        if taken:
-            raise SettingsError(
-                f"a file or folder here is called {name!r} and would be read instead; take it as a file, or "
-                f"name the data set with its organisation: {ALIASES.get(name, f'organisation/{name}')}"
-            )
+            if Path(name).exists():
+                raise SettingsError(
+                    f"a file or folder here is called {name!r} and would be read instead; take it as a file, "
+                    f"or name the data set with its organisation: {ALIASES.get(name, f'organisation/{name}')}"
+                )
         raise SettingsError(
             f"expected the name of a data set on the Hub ({', '.join(ALIASES)}, or "
             f"organisation/name@revision:configuration), found {shorten(name)!r}"
@@ -169,26 +158,20 @@ class NliSource(PairSource):
         Raises:
             EntailError: If a file or a data set cannot be read, or has no such split.
         """
-        from dataclasses import replace
-
         from entail.data.nli.triplets import nli_triplets
 
         whole = self.read_pairs()
         triplets = nli_triplets(whole.pairs)
         if self.limit is not None:
             triplets = replace(triplets, triplets=triplets.triplets[: self.limit])
-        return NliData(triplets=triplets, dev=whole.dev, skipped=whole.skipped, split=whole.split)
+        return NliData(triplets, whole.dev, whole.skipped, whole.split)
 
     def __str__(self) -> str:
         return (f"the first {self.limit:,} triplets of " if self.limit else "") + PairSource.__str__(self)
 
 
 def require_some(limit: int | None) -> None:
-    """Check a limit of training examples.
-
-    Raises:
-        SettingsError: If it is below 2.
-    """
+    """Raise a SettingsError if a limit of training examples is below 2."""
     if limit is not None and limit < 2:
         raise SettingsError(f"limit: expected at least 2, found {limit}")
 

@@ -29,6 +29,22 @@ class Settings(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
+    def base(self) -> str:
+        """Name of the base."""
+
+    @property
+    def tuning(self) -> Literal["lora", "full"]:
+        """Whether to train an adapter, or every weight."""
+
+    @property
+    def rank(self) -> int:
+        """Rank of the adapter."""
+
+    @property
+    def precision(self) -> Literal["auto", "fp32", "bf16"]:
+        """Precision of the computation."""
+
+    @property
     def epochs(self) -> int:
         """Number of epochs."""
 
@@ -45,44 +61,12 @@ class Settings(Protocol):
         """Random seed."""
 
 
-class AdapterSettings(Protocol):
-    """Fields of a configuration that choose the trained weights."""
-
-    @property
-    def tuning(self) -> Literal["lora", "full"]:
-        """Whether to train an adapter, or every weight."""
-
-    @property
-    def rank(self) -> int:
-        """Rank of the adapter."""
-
-
-class EncoderSettings(Settings, AdapterSettings, Protocol):
-    """Fields of a configuration that trains an encoder on a base."""
-
-    @property
-    def base(self) -> str:
-        """Name of the base."""
-
-    @property
-    def precision(self) -> Literal["auto", "fp32", "bf16"]:
-        """Precision of the computation."""
-
-
 C = TypeVar("C", bound=Settings)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """Base, device and form of the weights of a training.
-
-    Attributes:
-        base: Whole model to start from.
-        initial: Adapter on the base to continue; None for a new one.
-        lora: Form of the trained adapter; None where every weight is trained.
-        device: Torch device.
-        precision: Precision of the computation.
-    """
+    """Base, initial adapter on it, form of the trained adapter (None: every weight), device and precision."""
 
     base: EncoderEntry
     initial: EncoderEntry | None
@@ -96,18 +80,12 @@ class Setup:
         return {"initial": str(self.initial.revision)} if self.initial else {}
 
 
-def prepare(config: EncoderSettings, run: Run, *, method: str, initial: str = "") -> Setup:
-    """Resolve the base of a training, check its output folder, and seed torch.
-
-    Args:
-        config: Settings.
-        run: Output folder and device.
-        method: Name of the method in `entail.json`.
-        initial: Name of an adapter to continue; empty for none.
+def prepare(config: Settings, run: Run, *, method: str, initial: str = "") -> Setup:
+    """Check the output folder, resolve the base and the initial adapter by name, and seed torch.
 
     Raises:
-        TrainingError: If the output folder holds something else, the base cannot be trained on, or `initial`
-            is no adapter on it.
+        TrainingError: If the folder holds anything else, the base cannot be trained on, or `initial` is no
+            adapter on it.
         EncoderError: If the base cannot be loaded.
     """
     import torch
@@ -132,10 +110,7 @@ class Training(Generic[C]):
     """Result of a training over all its resumptions; methods add fields.
 
     Attributes:
-        config: Settings.
-        fitted: Evaluations and times.
         counts: Sizes of the training data by name.
-        warnings: Warnings for people.
         folder: Folder of the model; None if it was not written.
         data: Names of the data sets, for the card.
     """
@@ -158,7 +133,7 @@ class Training(Generic[C]):
         }
 
 
-def lora_of(config: AdapterSettings) -> Lora | None:
+def lora_of(config: Settings) -> Lora | None:
     """Return the form of the trained adapter; None where every weight is trained."""
     return Lora(rank=config.rank, alpha=2 * config.rank) if config.tuning == "lora" else None
 
@@ -182,13 +157,13 @@ def fit_method(
     Args:
         task: Batches, loss and evaluation.
         parameters: Trained weights by name.
-        config: Settings; a checkpoint is bound to every one of them.
-        base: Model that the weights start from; a checkpoint is bound to its revision.
+        config: Settings; a checkpoint is bound to all of them.
+        base: Start of the weights; a checkpoint is bound to its revision.
         bound_to: Further names and values that a checkpoint is bound to.
         run: Output folder, device and callbacks.
-        epochs: Number of epochs; default: as the settings say.
+        epochs: Number of epochs; default: that of the settings.
         warmup: Share of all steps in which the learning rate rises.
-        max_gradient_norm: Length to which longer gradients are cut.
+        max_gradient_norm: Maximum gradient norm.
         evaluate_steps: Steps between two evaluations within an epoch; None or 0 for none.
         patience: Evaluations without a better score before it stops; None never stops early.
     """
@@ -221,14 +196,10 @@ def fit_method(
 
 
 def sample_indices(size: int, count: int) -> Ints:
-    """Sample dev examples for choosing the best weights: the same for every seed, so that seeds compare.
+    """Sample `count` of `size` dev examples (0: all), the same for every seed, so that seeds compare.
 
     >>> sample_indices(3, 0).tolist()
     [0, 1, 2]
-
-    Args:
-        size: Number of dev examples.
-        count: Size of the sample; 0 for all.
     """
     if not count or size <= count:
         return np.arange(size)

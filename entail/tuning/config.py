@@ -72,7 +72,6 @@ class TuningConfig:
                 "max_gradient_norm": self.max_gradient_norm,
             },
             not_negative=("weight_decay",),
-            choices={"tuning": Tuning, "prompt": Prompt, "precision": Precision},
         )
         if not 0 < self.share <= 1:
             raise TrainingError(f"beta: expected more than 0 and at most 1, found {self.share}")
@@ -147,7 +146,6 @@ class DprConfig:
                 "max_gradient_norm": self.max_gradient_norm,
             },
             not_negative=("weight_decay",),
-            choices={"tuning": Tuning, "pooling": Pooled, "precision": Precision},
         )
         if self.pooling != "base" and self.tuning != "full":
             raise TrainingError(

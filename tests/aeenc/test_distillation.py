@@ -16,8 +16,8 @@ from entail.encoders.weights import read_json
 from entail.errors import CheckpointError, TrainingError
 from entail.training.adapters.averaging import average_adapters
 from entail.training.distillation.task import Distilling
-from entail.training.distillation.teachers import Teaching, near, teach
-from entail.training.loop.batches import batches
+from entail.training.distillation.teachers import Teaching, teach, vary
+from entail.training.loop.batches import BatchTask
 
 Trees = tuple[ExplanationTree, ...]
 
@@ -73,14 +73,14 @@ def test_teachers_speak_as_their_mean(home: Path, teachers: list[Path]) -> None:
 
 def test_sentences_near_others_are_made_of_their_words() -> None:
     known = ["ice is a cold and solid thing", "fire gives heat to everything around it"]
-    made = near(known, count=8, seed=0)
+    made = vary(known, count=8, seed=0)
     assert len(made) == len(set(made)) > 8
     assert not {*made} & {*known, ""}
     words = {word for sentence in known for word in sentence.split()}
     assert all(set(sentence.split()) <= words for sentence in made)
-    assert made == near(known, count=8, seed=0) != near(known, count=8, seed=1)
-    assert near([], count=3, seed=0) == ()
-    assert near(["ice"], count=9, seed=0) == ()
+    assert made == vary(known, count=8, seed=0) != vary(known, count=8, seed=1)
+    assert vary([], count=3, seed=0) == ()
+    assert vary(["ice"], count=9, seed=0) == ()
 
 
 def test_a_step_away_from_the_crowd_by_hand() -> None:
@@ -169,15 +169,11 @@ def test_sentences_are_dealt_anew_each_epoch_and_shared_by_processes() -> None:
         def lengths(self, texts: tuple[str, ...]) -> list[int]:
             return [len(text) for text in texts]
 
-    class Task:
-        def batches(self, epoch: int) -> list[Any]:
-            return batches([1] * 6, batch_size=2, seed=0, epoch=epoch)
-
-        def share(self, batch: Any, *, rank: int, size: int) -> Any:
-            return batch[rank::size]
+    class Task(BatchTask):
+        evaluate = None
 
     teaching = Teaching(tuple("abcd"), np.ones((4, 2), dtype=np.float32), ("t",))
-    both: Any = (Task(), teaching, Tower())
+    both: Any = (Task(config(batch_size=2), [1] * 6), teaching, Tower())
     distilling = Distilling(*both, premises=torch.eye(2), weight=1.0, sentences=2, seed=0)
     dealt = distilling.batches(0)
     assert len(dealt) == 3

@@ -14,8 +14,7 @@ from entail.aeenc.training import train_aeenc
 from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.encoder import BiEncoder
 from entail.errors import CheckpointError, RetrievalError, TrainingError
-from entail.training.distillation.cross_encoder import CrossEncoderTeacher, score_nearest
-from entail.training.distillation.teachers import Teaching, teach
+from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching, score_nearest, teach
 
 Trees = Sequence[ExplanationTree]
 CORPUS = Corpus.of("letters", ["a", "b", "c", "d"])

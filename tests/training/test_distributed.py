@@ -55,4 +55,4 @@ def test_two_processes_train_one_encoder_and_resume(
     assert first["code"] == second["code"] == 0
     assert json.loads(first["out"])["name"] == "mine"
     assert second["out"] == ""
-    assert (first["bars"], second["bars"]) == (1, 0)
+    assert first["bars"] > 0 == second["bars"]

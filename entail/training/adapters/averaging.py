@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _A, _B = ".lora_A.weight", ".lora_B.weight"
+_IDENTITY = ("method", "base", "base_revision", "towers")
 
 
 def average_adapters(
@@ -68,24 +69,19 @@ def average_adapters(
             f"expected a scale of 0 or more and a rank of at least 1, found {scale:g}, {rank}"
         )
     merged, lost = merge(folders, shares=[scale * share for share in shares], rank=rank)
-    _require_same([_about(folder) for folder in folders], [folder.name for folder in folders])
-    told = [dict(read_json(folder / "entail.json") or {}) for folder in folders]
-    head = (
-        mean_tensors(folders, f"{HEAD}/model.safetensors", shares=shares) if told[0].get("gaussian") else {}
-    )
+    _require_same(folders)
+    records = [dict(read_json(folder / "entail.json") or {}) for folder in folders]
+    first = records[0]
+    file = f"{HEAD}/model.safetensors"
+    head = mean_tensors(folders, file, shares=shares) if first.get("gaussian") else {}
     write_adapter(merged, out, like=folders[0])
+    about = {name: first[name] for name in (*_IDENTITY, "licence") if name in first}
     if head:
         (out / HEAD).mkdir(exist_ok=True)
-        save_file(head, out / HEAD / "model.safetensors")
+        save_file(head, out / file)
         shutil.copyfile(folders[0] / HEAD / "config.json", out / HEAD / "config.json")
-    about = {
-        name: told[0][name]
-        for name in ("method", "base", "base_revision", "towers", "licence")
-        if name in told[0]
-    }
-    if head:
-        about["gaussian"] = _unfitted(told[0], folders[0].name).to_json()
-    about |= describe_mean(folders, told, shares=shares, scale=scale)
+        about["gaussian"] = _unfitted(first, folders[0].name).to_json()
+    about |= describe_mean(folders, records, shares=shares, scale=scale)
     (out / "entail.json").write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     let_read(out, like=out / "entail.json")
     write_seen(out, frozenset[str]().union(*map(read_seen, folders)))
@@ -111,13 +107,7 @@ def even_shares(count: int, weights: Sequence[float] | None) -> list[float]:
 
 
 def write_adapter(merged: Mapping[str, tuple[Tensor, Tensor]], out: Path, *, like: Path) -> None:
-    """Write factors as a LoRA adapter, fp16.
-
-    Args:
-        merged: Factors of `merge`.
-        out: Folder for the adapter.
-        like: Adapter on the same modules; its configuration is copied, except the rank.
-    """
+    """Write the factors of `merge` as a LoRA adapter, fp16, configured as another one but for the rank."""
     import torch
     from safetensors.torch import save_file
 
@@ -138,7 +128,7 @@ def write_adapter(merged: Mapping[str, tuple[Tensor, Tensor]], out: Path, *, lik
 
 def describe_mean(
     folders: Sequence[Path],
-    told: Sequence[Mapping[str, Any]],
+    records: Sequence[Mapping[str, Any]],
     *,
     shares: Sequence[float],
     scale: float = 1.0,
@@ -147,30 +137,25 @@ def describe_mean(
 
     Args:
         folders: Folders of the members.
-        told: Content of their `entail.json`.
+        records: Content of their `entail.json`.
         shares: Weight of each.
         scale: Scale c of the mean.
     """
-    learnt = [one.get("trained_on") or {} for one in told]
-    found = {name: value for name, value in learnt[0].items() if all(o.get(name) == value for o in learnt)}
-    data = dict.fromkeys(name for one in learnt for name in one.get("data") or ())
+    parts = [record.get("trained_on") or {} for record in records]
+    common = {name: value for name, value in parts[0].items() if all(p.get(name) == value for p in parts)}
+    data = dict.fromkeys(name for part in parts for name in part.get("data") or ())
     members = [
-        {"name": folder.name, "weight": share, "config": one.get("config")}
-        for folder, share, one in zip(folders, shares, told, strict=True)
+        {"name": folder.name, "weight": share, "config": record.get("config")}
+        for folder, share, record in zip(folders, shares, records, strict=True)
     ]
     return {
-        "trained_on": {**found, **({"data": list(data)} if data else {})},
+        "trained_on": {**common, **({"data": list(data)} if data else {})},
         "averaged": {"encoders": members, "scale": scale},
     }
 
 
 def mean_tensors(folders: Sequence[Path], file: str, *, shares: Sequence[float]) -> dict[str, Tensor]:
-    """Return the weighted mean of a file of tensors, in the precision of the first.
-
-    Args:
-        folders: Folders of the members.
-        file: Path of the file within each.
-        shares: Weight of each.
+    """Return the weighted mean of a file of tensors in each folder, in the precision of the first.
 
     Raises:
         TrainingError: If a file is missing, or they differ in their tensors.
@@ -178,19 +163,18 @@ def mean_tensors(folders: Sequence[Path], file: str, *, shares: Sequence[float])
     import torch
     from safetensors.torch import load_file
 
-    found = []
+    found: list[dict[str, Tensor]] = []
     for folder in folders:
         if not (folder / file).is_file():
             raise TrainingError(f"{folder.name}: expected {file}, found none")
         found.append(load_file(folder / file))
-    shapes = [{name: tensor.shape for name, tensor in one.items()} for one in found]
-    for folder, shape in zip(folders, shapes, strict=True):
-        if shape != shapes[0]:
+        shapes, first = ({name: t.shape for name, t in one.items()} for one in (found[-1], found[0]))
+        if shapes != first:
             raise TrainingError(f"expected heads of one shape, found others in {folder.name}")
     mean = {}
-    for name, first in found[0].items():
+    for name, tensor in found[0].items():
         weighted = [share * one[name].float() for share, one in zip(shares, found, strict=True)]
-        mean[name] = torch.stack(weighted).sum(0).to(first.dtype)
+        mean[name] = torch.stack(weighted).sum(0).to(tensor.dtype)
     return mean
 
 
@@ -235,9 +219,9 @@ def merge(
     return merged, lost / whole if whole else 0.0
 
 
-def _unfitted(told: Mapping[str, Any], name: str) -> GaussianForm:
+def _unfitted(record: Mapping[str, Any], name: str) -> GaussianForm:
     """Return the form of an encoder of Gaussians without threshold and confidence."""
-    form = GaussianForm.read(told["gaussian"], name=name)
+    form = GaussianForm.read(record["gaussian"], name=name)
     return GaussianForm(similarity=form.similarity, pooling=form.pooling, tanh=form.tanh)
 
 
@@ -271,18 +255,18 @@ def _truncated(a: Tensor, b: Tensor, rank: int | None) -> tuple[Tensor, Tensor, 
     return (roots[:, None] * (v[:kept] @ qa.T), (qb @ u[:, :kept]) * roots, values.square())
 
 
-def _about(folder: Path) -> Mapping[str, Any]:
-    told = read_json(folder / "entail.json") or {}
-    about = {name: told.get(name) for name in ("base", "base_revision", "towers", "method")}
-    form = asdict(_unfitted(told, folder.name)) if told.get("gaussian") else {}
-    return about | {name: form.get(name) for name in ("similarity", "pooling", "tanh")}
-
-
-def _require_same(about: Sequence[Mapping[str, Any]], names: Sequence[str]) -> None:
-    for told, name in zip(about, names, strict=True):
-        for field, value in told.items():
-            if value != about[0][field]:
+def _require_same(folders: Sequence[Path]) -> None:
+    """Check that adapters agree in base, towers and method, and as encoders of Gaussians in their form."""
+    first: dict[str, Any] = {}
+    for folder in folders:
+        record = read_json(folder / "entail.json") or {}
+        form = asdict(_unfitted(record, folder.name)) if record.get("gaussian") else {}
+        found = {name: record.get(name) for name in _IDENTITY}
+        found |= {name: form.get(name) for name in ("similarity", "pooling", "tanh")}
+        first = first or found
+        for name, value in found.items():
+            if value != first[name]:
                 raise TrainingError(
-                    f"expected adapters of one {field}, found {about[0][field]!r} in {names[0]} and "
-                    f"{value!r} in {name}"
+                    f"expected adapters of one {name}, found {first[name]!r} in {folders[0].name} and "
+                    f"{value!r} in {folder.name}"
                 )

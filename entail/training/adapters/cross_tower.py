@@ -101,11 +101,7 @@ class CrossTower(Tower):
             self.model.train()
 
     def save(self, folder: Path) -> None:
-        """Write adapter (fp16) and head, or the whole model and head, into a new or empty folder.
-
-        Raises:
-            OSError: If the folder cannot be written.
-        """
+        """Write adapter (fp16) and head, or the whole model and head, into a new or empty folder."""
         from safetensors.torch import save_file
 
         folder.mkdir(parents=True, exist_ok=True)

@@ -80,12 +80,8 @@ def save_encoder(
 
 
 def let_read(folder: Path, *, like: Path) -> None:
-    """Give the tensors below a folder the mode of another file; safetensors writes them for the owner only.
-
-    Raises:
-        OSError: If a mode cannot be changed.
-    """
-    mode = stat.S_IMODE(like.stat().st_mode)  # not by os.umask, which is told only by changing it
+    """Give the tensors below a folder the mode of another file; safetensors lets only the owner read them."""
+    mode = stat.S_IMODE(like.stat().st_mode)  # os.umask cannot be read without changing it
     for path in folder.rglob("*.safetensors"):
         path.chmod(mode)
 

@@ -22,7 +22,7 @@ from entail.data.text import fold
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.device import device_name
 from entail.encoders.encoder import BiEncoder
-from entail.encoders.stock import sentence_transformer
+from entail.encoders.stock import sentence_transformer, silent
 from entail.errors import TrainingError
 from entail.index.protocol import Floats
 from entail.progress import Meter, ProgressCallback
@@ -40,15 +40,11 @@ Precision = Literal["fp32", "bf16"]
 class Lora:
     """Low-rank adapter on every linear layer: W x + (alpha / rank) B A x, with trained A and B.
 
-    Attributes:
-        rank: r; 16 trains 0.7 million weights of MiniLM's 22 million.
-        alpha: Scale of the change, divided by the rank.
-        dropout: Dropout of its input.
+    A rank of 16 trains 0.7 million weights of MiniLM's 22 million.
     """
 
     rank: int = 16
     alpha: int = 32
-    dropout: float = 0.0
 
 
 class Tower:
@@ -100,7 +96,7 @@ class Tower:
         }
 
     def attend(self, by: str) -> None:
-        """Choose the attention of transformers: `eager` (matrix products) or `sdpa` (torch's fused one).
+        """Choose the attention of transformers: `eager` (matrix products) or `sdpa` (torch's fused kernel).
 
         On a CPU the gradient of `sdpa` is slow over many short sequences: in bf16 without dropout it takes a
         third of a step (`scripts/bench_attention.py`). Towers on a CPU are `eager`.
@@ -157,14 +153,8 @@ class Tower:
         return int(found)
 
     def save(self, folder: Path) -> None:
-        """Write the adapter (fp16), or the whole model, into a new or empty folder.
-
-        Raises:
-            OSError: If the folder cannot be written.
-        """
-        folder.mkdir(parents=True, exist_ok=True)
-        with _without_bars():
-            self.model.save_pretrained(str(folder), create_model_card=False)
+        """Write the adapter (fp16), or the whole model, into a new or empty folder."""
+        save_whole(folder, self.model)
         if self.lora is not None:
             _tidy_adapter(folder, base=self.base.name)
 
@@ -178,14 +168,7 @@ class Tower:
 
 
 class TowerEncoder:
-    """`Encoder` over towers in training, with their current weights.
-
-    Args:
-        name: Name of the encoder.
-        queries: Query tower.
-        premises: Premise tower; None if the base encodes premises.
-        base: Base.
-    """
+    """`Encoder` with the current weights of towers; without a premise tower the base encodes premises."""
 
     def __init__(self, name: str, queries: Tower, premises: Tower | None, base: BiEncoder) -> None:
         self.name, self._queries, self._premises, self._base = name, queries, premises, base
@@ -244,11 +227,7 @@ def require_base(base: EncoderEntry) -> None:
 
 
 def save_routes(folder: Path, queries: SentenceTransformer, premises: SentenceTransformer) -> None:
-    """Write two whole models as one Router, with a route for queries and one for documents.
-
-    Raises:
-        OSError: If the folder cannot be written.
-    """
+    """Write two whole models as one Router, with a route for queries and one for documents."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Router
 
@@ -259,27 +238,10 @@ def save_routes(folder: Path, queries: SentenceTransformer, premises: SentenceTr
 
 
 def save_whole(folder: Path, model: SentenceTransformer) -> None:
-    """Write a whole model, safetensors and configuration, without a card.
-
-    Raises:
-        OSError: If the folder cannot be written.
-    """
+    """Write a model, safetensors and configuration, without a card."""
     folder.mkdir(parents=True, exist_ok=True)
-    with _without_bars():
+    with silent():
         model.save_pretrained(str(folder), create_model_card=False)
-
-
-@contextlib.contextmanager
-def _without_bars() -> Iterator[None]:
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]  # not typed there
 
 
 def _add_adapter(model: SentenceTransformer, lora: Lora) -> None:
@@ -292,7 +254,7 @@ def _add_adapter(model: SentenceTransformer, lora: Lora) -> None:
         LoraConfig(
             r=lora.rank,
             lora_alpha=lora.alpha,
-            lora_dropout=lora.dropout,
+            lora_dropout=0.0,
             target_modules="all-linear",
             # PEFT takes what matches nothing for a mistake, and T5 has no pooler.
             exclude_modules=left_out if any(re.fullmatch(left_out, name) for name in names) else None,
@@ -318,12 +280,12 @@ def _start_from(model: SentenceTransformer, initial: Path, lora: Lora | None) ->
     start, _ = merge([initial], shares=[1.0], rank=lora.rank)
     ours = {name: module for name, module in model.named_modules() if hasattr(module, "lora_A")}
     with torch.no_grad():
-        for told, (a, b) in start.items():
-            place = told.removeprefix("base_model.model.")
-            found = [module for name, module in ours.items() if name == place or name.endswith(f".{place}")]
+        for key, (a, b) in start.items():
+            layer = key.removeprefix("base_model.model.")
+            found = [module for name, module in ours.items() if name == layer or name.endswith(f".{layer}")]
             if len(found) != 1:
                 raise TrainingError(
-                    f"{initial.name}: expected an adapter on linear layers of the base, found {place!r}"
+                    f"{initial.name}: expected an adapter on linear layers of the base, found {layer!r}"
                 )
             (down,), (up,) = found[0].lora_A.values(), found[0].lora_B.values()
             down.weight[: len(a)] = a
@@ -351,25 +313,25 @@ def _tidy_adapter(folder: Path, *, base: str) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def training_device(asked: str | None = None) -> str:
+def training_device(name: str | None = None) -> str:
     """Return the device of this process; of several by `torchrun`, each takes the GPU of its local rank.
 
     Raises:
-        SettingsError: If the device is not there.
+        SettingsError: If the device does not exist.
     """
-    found = device_name(asked)
+    found = device_name(name)
     return f"cuda:{os.environ.get('LOCAL_RANK', '0')}" if found == "cuda" else found
 
 
-def cast_precision(asked: Literal["auto", "fp32", "bf16"], device: str) -> Precision:
-    """Return bf16 where it is faster: on GPUs, and on CPUs with AMX or AVX512-BF16."""
+def cast_precision(precision: Literal["auto", "fp32", "bf16"], device: str) -> Precision:
+    """Return the precision; `auto` is bf16 where faster: on GPUs, and CPUs with AMX or AVX512-BF16."""
     import torch
 
-    if asked != "auto":
-        return asked
-    if torch.device(device).type == "cuda":
-        return "bf16" if torch.cuda.is_bf16_supported() else "fp32"
-    return "bf16" if _processor_has_bf16() else "fp32"
+    if precision != "auto":
+        return precision
+    is_gpu = torch.device(device).type == "cuda"
+    has_bf16 = torch.cuda.is_bf16_supported() if is_gpu else _processor_has_bf16()
+    return "bf16" if has_bf16 else "fp32"
 
 
 def _processor_has_bf16() -> bool:

@@ -68,7 +68,8 @@ class Metrics:
         from pydantic import ValidationError
 
         try:
-            checked: Self = _validator(cls).validate_python(record)
+            kind: type[Metrics] = cls
+            checked: Self = _validator(kind).validate_python(record)
         except ValidationError as error:
             problems = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
             raise ValueError("; ".join(problems)) from error
@@ -360,7 +361,7 @@ def _interval(interval: tuple[float, float] | None) -> str:
 
 
 @cache
-def _validator(kind: type) -> TypeAdapter[Any]:
+def _validator(kind: type[Metrics]) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)

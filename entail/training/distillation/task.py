@@ -2,9 +2,9 @@ r"""Distillation task: the loss of a method plus the distance to teachers on unl
 
 .. math:: L = L_{method} + \lambda \, D(E_h(x), t(x))
 
-D is 1 - cosine to the teachers' vector or, for a `CrossEncoderTeacher`, the divergence of the rankings of all
-premises. A tower that fits its judgements closely stays near its teachers everywhere else (knowledge
-distillation, Hinton et al. 2015; of sentence vectors, Reimers and Gurevych 2020).
+D is the distance of a teaching (`entail.training.distillation.teachers`). A tower that fits its judgements
+closely stays near its teachers everywhere else (knowledge distillation, Hinton et al. 2015; of sentence
+vectors, Reimers and Gurevych 2020).
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from entail.errors import TrainingError
 from entail.index.protocol import Ints
 from entail.training.adapters.tower import Tower
-from entail.training.distillation.cross_encoder import CrossEncoderTeacher
-from entail.training.distillation.teachers import Teaching
+from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching
 from entail.training.loop.batches import batches
 from entail.training.loop.task import Task
 
@@ -62,10 +61,8 @@ class Distilling:
         self.weight, self._sentences, self._seed = weight, sentences, seed
         self._lengths = tower.lengths(teaching.sentences)
         self._distance = teaching.distance(premises)
-
-    def begin_epoch(self, epoch: int) -> None:
-        """Prepare the method's epoch."""
-        self.task.begin_epoch(epoch)
+        self.begin_epoch, self.steps, self.evaluate = task.begin_epoch, task.steps, task.evaluate
+        self.state, self.restore = task.state, task.restore  # sentences depend only on seed and epoch
 
     def batches(self, epoch: int) -> Sequence[tuple[Any, Ints]]:
         """Return the method's batches with sentences, which differ from epoch to epoch."""
@@ -76,10 +73,6 @@ class Distilling:
             turn = len(own) * epoch + len(taught)
             taught += batches(self._lengths, batch_size=size, seed=seed, epoch=turn)
         return list(zip(own, taught[: len(own)], strict=True))
-
-    def steps(self, epochs: int) -> int:
-        """Return the method's steps."""
-        return self.task.steps(epochs)
 
     def share(self, batch: tuple[Any, Ints], *, rank: int, size: int) -> tuple[Any, Ints]:
         """Return the part of a batch for one process."""
@@ -96,15 +89,3 @@ class Distilling:
         vectors = self.tower.vectors([self.teaching.sentences[i] for i in taught])  # (sentences, d)
         distance = self._distance(vectors, torch.from_numpy(taught).to(vectors.device))
         return total + self.weight * distance, {**terms, "distil": float(distance.detach())}
-
-    def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
-        """Evaluate as the method does."""
-        return self.task.evaluate()
-
-    def state(self) -> Mapping[str, Any]:
-        """Return the method's state: the order of sentences depends only on seed and epoch."""
-        return self.task.state()
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore the method's state."""
-        self.task.restore(state)

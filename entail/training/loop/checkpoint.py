@@ -91,9 +91,8 @@ def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint
             f"{file.name}: expected a checkpoint of format {_FORMAT}, found format {format_}, of another "
             "version of entail; go on with that version, or begin anew without resuming"
         )
-    found = _current(found, fingerprint)
-    differing = differences(fingerprint, found)
-    if differing:
+    found = _rename_fields(found, fingerprint)
+    if differing := differences(fingerprint, found):
         raise CheckpointError(
             f"{file.name} is of another training ({differing}); train into another folder, or "
             "begin anew without resuming"
@@ -101,12 +100,12 @@ def read_checkpoint(file: Path, *, fingerprint: Mapping[str, str]) -> Checkpoint
     return Checkpoint(found, state, tensors)
 
 
-def _current(found: Mapping[str, str], fingerprint: Mapping[str, str]) -> dict[str, str]:
-    """Return a fingerprint of an earlier version with today's names of the configuration's fields."""
+def _rename_fields(found: Mapping[str, str], fingerprint: Mapping[str, str]) -> dict[str, str]:
+    """Return a fingerprint of an earlier version with the current names of the configuration's fields."""
 
     def fields(some: Mapping[str, str]) -> dict[str, str]:
-        return {key.removeprefix(_CONFIG): told for key, told in some.items() if key.startswith(_CONFIG)}
+        return {key.removeprefix(_CONFIG): value for key, value in some.items() if key.startswith(_CONFIG)}
 
-    others = {key: told for key, told in found.items() if not key.startswith(_CONFIG)}
+    others = {key: value for key, value in found.items() if not key.startswith(_CONFIG)}
     config = current_names(fields(found), known=fields(fingerprint))
-    return others | {f"{_CONFIG}{name}": told for name, told in config.items()}
+    return others | {f"{_CONFIG}{name}": value for name, value in config.items()}

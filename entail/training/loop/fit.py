@@ -39,16 +39,12 @@ class Schedule:
     """Schedule of AdamW: linear warm-up, linear decay to 0.
 
     Attributes:
-        epochs: Number of epochs.
         learning_rate: Highest learning rate.
         warmup: Share of all steps in which it rises.
-        weight_decay: AdamW weight decay.
         max_gradient_norm: Length to which longer gradients are cut.
-        evaluate_every: Epochs between two evaluations; the last epoch always ends with one.
         evaluate_steps: Steps between two evaluations within an epoch; None for none.
         checkpoint_seconds: Seconds between two checkpoints, 0 for one after every step; every epoch also
             ends with one.
-        seed: Random seed of batches and dropout.
     """
 
     epochs: int
@@ -56,7 +52,6 @@ class Schedule:
     warmup: float = 0.05
     weight_decay: float = 0.0
     max_gradient_norm: float = 1.0
-    evaluate_every: int = 1
     evaluate_steps: int | None = None
     checkpoint_seconds: float = 30.0
     seed: int = 0
@@ -64,14 +59,12 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Result of the loop.
+    """Result of the loop over all resumptions.
 
     Attributes:
         best: Evaluation of the kept weights; None without evaluations: the last weights are kept.
-        evaluations: All of them.
-        steps: Steps done, over all resumptions.
-        seconds: Wall time, over all resumptions.
-        resumed: Times it was resumed.
+        seconds: Wall time.
+        resumed: Number of resumptions.
     """
 
     best: Evaluated | None
@@ -109,7 +102,7 @@ def fit(
     Args:
         task: Task of the method.
         parameters: Trained weights by name.
-        schedule: Schedule.
+        schedule: Steps, learning rate, checkpoints.
         folder: Folder for checkpoints; None writes none.
         fingerprint: Identity of the training; a checkpoint with another one is refused.
         resume: Whether to continue from the checkpoint in `folder`.
@@ -129,7 +122,7 @@ def fit(
         if resume and folder is not None and (folder / CHECKPOINT).is_file():
             run.resume()
         if run.rank or watch is None:
-            watch = _ignore
+            watch = lambda event: None  # noqa: E731
         return run.go(patience=patience, progress=None if run.rank else progress, watch=watch, stop=stop)
 
 
@@ -210,8 +203,7 @@ class _Run:
                     self._save()
                     saved = time.perf_counter()
             self.epoch, self.next_batch = epoch + 1, 0
-            if (epoch + 1) % schedule.evaluate_every == 0 or epoch + 1 == schedule.epochs:
-                self._evaluate(epoch + 1, watch, steps=self.total)
+            self._evaluate(epoch + 1, watch, steps=self.total)
             self._save()
             saved = time.perf_counter()
         if self.step == 0:
@@ -240,10 +232,9 @@ class _Run:
         if loss.requires_grad and bool(torch.isfinite(loss)):
             loss.backward()  # type: ignore[no-untyped-call]  # not typed there
         shared = torch.tensor([float(loss.detach()), float(stop is not None and stop())], device=loss.device)
-        if self.size > 1:
-            for parameter in self.parameters.values():
-                if parameter.grad is None:
-                    parameter.grad = torch.zeros_like(parameter)
+        for parameter in self.parameters.values() if self.size > 1 else ():
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
         gradients = [p.grad for p in self.parameters.values() if p.grad is not None]
         # In one message, so that all processes continue, stop or fail together.
         average([*gradients, shared], size=self.size)
@@ -279,7 +270,7 @@ class _Run:
     def _impatient(self, patience: int | None) -> bool:
         if patience is None or self.best is None:
             return False
-        return self.evaluations[-1].epoch - self.best.epoch >= patience * self.schedule.evaluate_every
+        return self.evaluations[-1].epoch - self.best.epoch >= patience
 
     def _save(self) -> None:
         if self.file is None or self.rank:
@@ -331,10 +322,6 @@ class _Run:
         self.before, self.resumed = state["seconds"], state["resumed"] + 1
         self.total = state["total"]
         self.task.restore(state["task"])
-
-
-def _ignore(event: Event) -> None:
-    """Ignore an event."""
 
 
 @contextlib.contextmanager
