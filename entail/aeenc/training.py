@@ -164,13 +164,14 @@ def train_aeenc(
         patience=config.patience or None,
         run=dataclasses.replace(run, watch=watch),
     )
+    advice = "lower the learning rate, raise alpha, or sample more rounds"
     training = AeencTraining(
         config=config,
         fitted=fitted,
         counts=task.pairs.counts,
         pairs=task.pairs,
         samples=tuple(task.samples),
-        warnings=(*task.warnings, *fitted.warnings("MAP")),
+        warnings=(*task.warnings, *fitted.warnings("MAP", advice=advice)),
         folder=run.out,
         teachers=teaching.teachers if teaching else (),
         sentences=len(teaching.sentences) if teaching else 0,

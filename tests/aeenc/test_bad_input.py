@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from entail.aeenc.config import AeencConfig
-from entail.aeenc.pairs import gold_pairs, training_corpus
 from entail.aeenc.training import train_aeenc
 from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
@@ -74,12 +73,6 @@ def test_authors_who_never_reject_give_no_negatives_however_one_samples(
         train_aeenc(facts, replace(SETTINGS, **changes), judgements=said(*accepted))
 
 
-def test_rejections_of_other_queries_are_no_negatives(facts: Corpus) -> None:
-    judgements = said(("ba be", facts.texts[0], True), ("bi bo", facts.texts[1], False))
-    with pytest.raises(TrainingError, match="and 1 rejected for queries of which nothing is accepted"):
-        train_aeenc(facts, SETTINGS, judgements=judgements)
-
-
 def test_a_restart_on_what_authors_judged_is_refused(facts: Corpus) -> None:
     judgements = said(("ba be", facts.texts[0], True), ("ba be", facts.texts[1], False))
     with pytest.raises(TrainingError, match="train from gold trees, or without restart"):
@@ -105,26 +98,6 @@ def test_missing_gold_is_warned_of_counted_and_named(home: Path, facts: Corpus, 
     assert training.missing == (lost,)
     assert training.dropped["missing"] == 1
     assert training.to_json()["missing"] == {"count": 1, "texts": [lost]}
-
-
-def test_a_training_corpus_has_all_that_was_judged_after_what_was_given(facts: Corpus, trees: Trees) -> None:
-    few = Corpus.of("few", facts.texts[:5])
-    whole = training_corpus(few, trees=trees)
-    assert whole.texts[:5] == few.texts
-    assert gold_pairs(whole, trees).missing == ()
-    assert gold_pairs(whole, trees).dropped["missing"] == 0
-    assert set(whole.texts) == set(facts.texts)
-    assert training_corpus(facts, trees=trees) is facts
-    judgements = said(
-        ("ba be", "of nowhere", True), ("ba be", "nor here", False), ("ba be", few.texts[0], True)
-    )
-    assert training_corpus(few, judgements=judgements).texts[5:] == ("of nowhere", "nor here")
-
-
-def test_k_beyond_the_corpus_is_cut(home: Path, facts: Corpus, trees: Trees) -> None:
-    training = train_aeenc(facts, replace(SETTINGS, k=10_000), trees=trees)
-    assert training.samples[0].k == len(facts)
-    assert training.fitted.steps == 4
 
 
 def test_a_loss_that_is_nan_stops_with_what_to_do(home: Path, facts: Corpus, trees: Trees) -> None:

@@ -108,16 +108,6 @@ def test_groups_by_both_rules_by_hand() -> None:
     assert found.counts("outside_tree") == {"TP": 2, "FN": 2, "FP": 1}
 
 
-def test_a_tree_where_the_query_is_a_premise_counts_as_its_tree() -> None:
-    other = tree([([M, FILLERS[3]], FILLERS[4])])
-    index = ScoredIndex("base", {M: {FILLERS[3]: 0.9, FILLERS[4]: 0.8, FILLERS[5]: 0.7}})
-    found = bias(CORPUS, [SUN, other], [index], k=3)
-    groups = {
-        premise: group for (query, premise), group in labelled(found, "outside_tree").items() if query == M
-    }
-    assert groups == {FILLERS[3]: "", FILLERS[4]: "", FILLERS[5]: "FP", A: "FN", B: "FN"}
-
-
 def test_a_gold_child_that_is_the_query_is_gold() -> None:
     itself = tree([([A, " " + H], H)])
     found = bias(CORPUS, [itself], [ScoredIndex("base", {H: {H: 1, A: 0.5}})], k=2)
@@ -208,13 +198,10 @@ def test_token_overlap_by_hand() -> None:
     ("one", "other", "expected"),
     [
         ("The Moon 's orbit", "the moon's ORBIT .", 1),
-        ("the moon's orbit", "the moon orbit", 3 / 4),  # `s` is a word
         ("water, water", "water", 1),  # a set of words
         ("10 degrees", "100 degrees", 1 / 3),
         ("snow-white", "snow white", 1),
-        ("...", "...", 0),
         ("", "ice", 0),
-        ("Éclair", "éclair", 1),
     ],
 )
 def test_words_of_the_overlap(one: str, other: str, expected: float) -> None:

@@ -25,22 +25,6 @@ def verdict(panel: str, claim: str, holds: bool | None, words: str = "") -> dict
     return {"panel": panel, "claim": claim, "holds": holds, "words": words}
 
 
-def test_of_all_four_panels_only_what_the_paper_says_counts(script: ModuleType) -> None:
-    """It says that (c) overlap and that (d) are balanced; of a single trained encoder either may be asked."""
-    found = [
-        verdict("c", "FP and FN overlap", True),
-        verdict("c", "FP and FN balanced", False),
-        verdict("d", "FP and FN overlap", None),
-        verdict("d", "FP and FN balanced", True),
-    ]
-    assert script.conclusion(found, whole=True) == (
-        "**The paper's claim holds here**; what holds: (c) “FP and FN overlap”, (d) “FP and FN balanced”."
-    )
-    assert "does not hold as a whole" in script.conclusion(found[:2], whole=False)
-    beside = [verdict("e", "FP and FN overlap", False), verdict("e", "FP and FN balanced", None)]
-    assert script.conclusion(found + beside, whole=True) == script.conclusion(found, whole=True)
-
-
 def test_a_training_is_told_by_the_run_of_table_1_that_it_is(
     script: ModuleType, trained: Callable[..., Path], tmp_path: Path
 ) -> None:

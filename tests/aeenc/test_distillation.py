@@ -147,21 +147,6 @@ def test_training_goes_on_from_an_adapter(
     assert np.abs(base - expected).max() > 0.1
 
 
-def test_dropout_is_what_is_asked_for(home: Path, facts: Corpus, trees: Trees) -> None:
-    losses: dict[float | None, list[float]] = {}
-    for dropout in (None, 0.0, 0.1):
-        told: list[float] = []
-        train_aeenc(
-            facts,
-            config(epochs=1, dropout=dropout),
-            trees=trees,
-            watch=lambda event: told.append(event.terms.get("loss", 0.0)),  # noqa: B023 - called at once
-        )
-        losses[dropout] = told
-    assert losses[None] == losses[0.1]  # the base's own
-    assert losses[0.0] != losses[0.1]
-
-
 def test_sentences_are_dealt_anew_each_epoch_and_shared_by_processes() -> None:
     class Tower:
         dimension, device = 2, "cpu"

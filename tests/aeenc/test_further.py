@@ -62,38 +62,6 @@ def test_a_judge_learns_from_children_and_from_neighbours_that_are_none(cross: M
     assert {pair.hypothesis for pair in found} == {"ice is cold"}
 
 
-def run(score: float, **more: Any) -> dict[str, Any]:
-    measures = {"MAP": score, "Hit@10": 0.7, "Hit@50": 0.9}
-    at = {"commit": "abcdef" * 6, "cpu": "some"}
-    return {"query_excluded": measures, "paper": measures, "run": at, **more}
-
-
-def test_a_page_says_what_was_measured(further: ModuleType) -> None:
-    ends = [{"epoch": epoch, "MAP": 0.4 + epoch / 100} for epoch in range(7)]
-    config = {"epochs": 3, "rounds": 2}
-    trained = run(0.5, seconds=61.2, config=config, evaluations=ends, **{"best epoch": 6})
-    result = {
-        "figures": {
-            "trees": 1,
-            "learnt from": 2,
-            "premises": 3,
-            "questions": {
-                "K": {"30": {"0": trained, "1": run(0.6, seconds=58.8, **{"best epoch": 3})}},
-                "rounds": {"two": {"0": trained}},
-                "hybrid": {"alone": {"0": run(0.58)}},
-            },
-        },
-        "command": "python scripts/aeenc_further.py",
-    }
-    page = "\n".join(further.markdown(result))
-    assert "| 30 | 0.550 ± 0.071 | 0.700 ± 0.000 | 0.900 ± 0.000 |" in page
-    assert "| 6, 3 | 60 |" in page
-    assert "| 0 | 1 | 2 |" in page
-    assert "| 0.400 | 0.430 | 0.460 |" in page
-    assert "| alone | 0.580 | 0.700 | 0.900 | 0.580 | 0.700 | 0.900 |" in page
-    assert "Measured at commit `abcdefabcdef`, some." in page
-
-
 def test_the_page_is_made_from_the_committed_figures(further: ModuleType) -> None:
     page = RESULT.with_suffix(".md").read_text(encoding="utf-8")
     told = "\n".join(further.markdown(json.loads(RESULT.read_text(encoding="utf-8"))))

@@ -54,18 +54,6 @@ def test_it_pays_from_where_on_every_interval_is_above_nothing(script: ModuleTyp
     assert "| 30 | 0.010 | -0.040 to 0.060 | 1.90 | 1.65 to 2.15 | 2 of 3 |" in page
 
 
-@pytest.mark.parametrize("runs", [[(0.6, 10.0)], [(0.51, 17.5), (0.52, 17.4)], [(0.49, 15.0), (0.48, 15.1)]])
-def test_where_it_is_not_known_to_pay_the_page_says_so(
-    script: ModuleType, runs: list[tuple[float, float]]
-) -> None:
-    """One seed has no spread; a gain in MAP alone, or in reading alone, is not enough."""
-    told = result(trees_10=runs)
-    assert script.pays_from(told["figures"]) is None
-    page = "\n".join(script.markdown(told))
-    assert "these figures do not say" in page
-    assert "It pays from" not in page
-
-
 def test_the_page_is_made_from_the_committed_figures(script: ModuleType) -> None:
     page = RESULT.with_suffix(".md").read_text(encoding="utf-8")
     assert page.splitlines() == list(script.markdown(json.loads(RESULT.read_text(encoding="utf-8"))))

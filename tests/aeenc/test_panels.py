@@ -51,12 +51,6 @@ def test_above(auc: tuple[float, float, float], holds: bool | None, words: str) 
     assert words in verdict.words
 
 
-def test_the_labelling_encoder_is_said_to_have_made_its_labels() -> None:
-    first, second, *_ = judge([panel("a", HIGH), panel("b", HIGH)])
-    assert "labels make it so" in second.words
-    assert "labels make it so" not in first.words
-
-
 @pytest.mark.parametrize(
     ("shared", "holds", "words"),
     [(0.7, True, "overlap more"), (0.3, False, "overlap less"), (0.5, None, "cannot")],
@@ -90,9 +84,3 @@ def test_what_was_not_measured_is_said() -> None:
     assert [(v.panel, v.holds) for v in found[2:]] == [("c", None), ("d", None)]
     assert "was not measured; give an encoder tuned on gold triplets" in found[2].words
     assert [v.panel for v in judge([panel(letter, HIGH) for letter in "abc"])] == ["a", "b", "c", "c", "d"]
-
-
-def test_an_empty_group_cannot_be_tested() -> None:
-    found = judge([panel(letter, None, fn=0) for letter in "abc"])
-    assert {v.holds for v in found} == {None}
-    assert all("There is no FN here" in v.words for v in found[:-1])

@@ -198,13 +198,6 @@ def test_half_a_dpr_is_answered_with_what_to_take(run: Run, on_the_hub: Callable
         run("--rows", "base", base=on_the_hub("dpr-question_encoder", _dpr))
 
 
-def test_a_base_of_ones_own_is_told_by_its_name(run: Run, home: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine").symlink_to(home / "other", target_is_directory=True)
-    figures = run("--rows", "+TML single", base=str(tmp_path / "mine"))
-    assert figures["base"] == "mine"
-    assert str(tmp_path) not in json.dumps(figures)
-
-
 def test_the_table_is_made_from_the_committed_figures(script: ModuleType) -> None:
     folder = ROOT / "docs" / "results"
     lines = list(script.page(folder))

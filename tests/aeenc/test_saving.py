@@ -99,15 +99,6 @@ def test_the_card_says_how_it_was_made(home: Path, facts: Corpus, trees: Trees) 
     assert str(home) not in (home / "mine" / "adapter_config.json").read_text(encoding="utf-8")
 
 
-def test_a_base_outside_the_models_is_found_again(
-    home: Path, tiny_models: Path, facts: Corpus, trees: Trees
-) -> None:
-    (home / "tiny").unlink()
-    base = tiny_models / "tiny"
-    train_aeenc(facts, replace(SETTINGS, base=str(base)), trees=trees, out=home / "mine")
-    assert entail.load("mine").entry.base is not None
-
-
 def test_on_another_base_it_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
     train_aeenc(facts, SETTINGS, trees=trees, out=home / "mine")
     card = json.loads((home / "mine" / "entail.json").read_text(encoding="utf-8"))
@@ -131,15 +122,6 @@ def test_nothing_else_is_written_over(
     with pytest.raises(TrainingError, match="found something else in 'mine'"):
         train_aeenc(facts, SETTINGS, trees=trees, out=out)
     assert not (home / "mine.training").exists()  # said before anything was done
-
-
-def test_an_encoder_of_this_method_is_replaced_whole(home: Path, facts: Corpus, trees: Trees) -> None:
-    out = home / "mine"
-    train_aeenc(facts, replace(SETTINGS, towers="dual"), trees=trees, out=out)
-    train_aeenc(facts, SETTINGS, trees=trees, out=out, work=home / "elsewhere")
-    assert not (out / "premise_tower").exists()
-    assert entail.load("mine").entry.towers == "single"
-    assert not [path for path in home.iterdir() if path.name.startswith(".")]
 
 
 @pytest.mark.parametrize("when", ["weights", "move"])

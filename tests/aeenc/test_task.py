@@ -91,11 +91,6 @@ def test_live_negatives_are_the_nearest_and_the_own_text_is_one_like_any_other()
     assert labels_of(made, 0) == [{"q": -1, "near": -1, "child": 1, "other": -1}]
 
 
-def test_a_child_is_never_a_negative_though_it_is_no_pair_either() -> None:
-    made = task(closed(q=("child", "near")), pairs(q="child"), live_k=2)
-    assert labels_of(made, 0) == [{"q": -1, "child": 1, "other": -1}]
-
-
 def test_a_pool_of_the_trees_leaves_the_rest_of_the_corpus_out() -> None:
     judgements = closed(q=("child",), near=("far",))
     made = task(judgements, pairs(q="child"), live_k=5, pool="trees")

@@ -196,3 +196,9 @@ def test_each_architecture_trains_the_towers_it_says(
     premise = [facts.position(text) for text in conclusions]
     assert np.allclose(siamese.queries[query], siamese.premises[premise], atol=1e-6)
     assert not np.allclose(dual.queries[query], dual.premises[premise], atol=1e-3)
+
+
+def test_dropout_changes_the_losses(runs: Callable[..., Run]) -> None:
+    evaluations = [runs(loss="triplet", dropout=dropout).queries for dropout in (None, 0.1, 0.0)]
+    assert np.array_equal(evaluations[0], evaluations[1])  # the base has a dropout of 0.1
+    assert not np.array_equal(evaluations[1], evaluations[2])

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from entail.encoders.weights import folder_digest
 from entail.errors import EncoderError
 from entail.training.cards.metadata import read_facts, update_facts
 from entail.training.cards.metrics import DEFAULT_RANKING, ChainMetrics
-from entail.training.cards.result_files import Weights, read_metrics
 from entail.training.cards.template import model_card
 
 REVISION = "mine@0a0a0a+tiny@1b1b1b"
@@ -41,17 +39,6 @@ def scorer(scorer_folder: Callable[..., Path]) -> tuple[Path, str]:
     parts = find_cross(folder)
     assert parts is not None
     return folder, parts.revision
-
-
-def test_a_result_file_is_read(tmp_path: Path) -> None:
-    found = read_metrics(result(tmp_path / "ours.json"), Weights(revision="elsewhere@0a0a0a+tiny@1b1b1b"))
-    assert isinstance(found, ChainMetrics)
-    assert (found.source, found.map, found.interval) == ("ours", 0.5, (0.4, 0.6))
-    assert found.conditions == "questions.dev.tsv (abc), 1,234 questions, k = 60"
-    assert found.about == {"commit": "c0ffee", "seed": None}
-    other = replace(found, settings={**found.settings, "margin": "1.0", "precision": "bf16"})
-    assert other.conditions == f"{found.conditions}, margin = 1.0"
-    assert ChainMetrics.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 def test_default_settings_are_those_of_the_command() -> None:
@@ -98,12 +85,6 @@ def test_newer_figures_replace_older_ones_on_the_same_data(tmp_path: Path, score
     assert after("d.json", method="single-fact", settings=single, MAP=0.1)[-1] == ("d", 0.1)
     assert folder_digest(folder) == digest
     assert "0.800" in model_card(folder)
-
-
-def test_malformed_stored_figures_are_refused(scorer_folder: Callable[..., Path]) -> None:
-    folder = scorer_folder("mine", measured_chains=[{"source": "s"}])
-    with pytest.raises(EncoderError, match=r"figures\.measured_chains"):
-        update_facts(folder)
 
 
 def test_a_judge_takes_no_figures_of_chains(

@@ -76,17 +76,6 @@ def test_figures_without_what_it_was_trained_on_stand_on_the_card(results: Path,
     assert "on the other" not in card
 
 
-def test_measured_again_it_is_replaced(results: Path, home: Path) -> None:
-    update_facts(home / "mine", results=[results])
-    before = resolve("mine").revision
-    other = results.rename(results.with_name("other.json"))
-    update_facts(home / "mine", results=[other])
-    update_facts(home / "mine", results=[other])
-    told = json.loads((home / "mine" / "entail.json").read_text(encoding="utf-8"))
-    assert [one["source"] for one in told["figures"]["measured"]] == ["grove", "other"]
-    assert resolve("mine").revision == before
-
-
 def test_figures_of_other_weights_are_refused(results: Path, encoder: Write, home: Path) -> None:
     told = results.read_text(encoding="utf-8")
     encoder(towers="siamese")  # trained anew under the same name

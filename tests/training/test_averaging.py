@@ -54,13 +54,6 @@ def test_the_mean_is_exact_up_to_half_precision(tmp_path: Path) -> None:
     np.testing.assert_allclose(added(tmp_path / "mean"), expected, atol=2e-2)
 
 
-def test_who_may_read_the_configuration_may_read_the_weights(tmp_path: Path) -> None:
-    one, two = adapter(tmp_path / "one", seed=1), adapter(tmp_path / "two", seed=2)
-    average_adapters([one, two], tmp_path / "mean")
-    modes = {path.name: path.stat().st_mode for path in (tmp_path / "mean").iterdir()}
-    assert modes["adapter_model.safetensors"] == modes["adapter_config.json"]
-
-
 def test_weights_and_scale(tmp_path: Path) -> None:
     one, two = adapter(tmp_path / "one", seed=1), adapter(tmp_path / "two", seed=2)
     average_adapters([one, two], tmp_path / "mean", weights=[0.75, 0.25], scale=0.5)

@@ -17,7 +17,6 @@ from entail.training.cards.metrics import PassageMetrics
 from entail.training.cards.result_files import Weights, read_metrics
 from entail.training.fields import values_of
 from entail.training.method import Run, method
-from entail.training.nli_source import evenly
 from entail.tuning.method import evaluate, preview
 from entail.tuning.source import PassageSource
 
@@ -264,9 +263,3 @@ def test_names_of_data_sets_are_no_files(squad: dict[str, Path]) -> None:
 def test_what_is_not_given_is_told(values: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         PassageSource(**values)
-
-
-def test_some_are_taken_from_everywhere() -> None:
-    assert evenly(range(10), 5) == (0, 2, 4, 6, 8)
-    assert evenly(range(3), 5) == (0, 1, 2)
-    assert evenly(range(3), None) == (0, 1, 2)

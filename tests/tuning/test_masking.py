@@ -93,12 +93,6 @@ def test_what_is_too_long_loses_the_end_of_the_premise(tokenizer: Any) -> None:
     assert found.dropped == 3
 
 
-def test_a_hypothesis_is_never_cut(tokenizer: Any) -> None:
-    pairs = [EntailedPair("ba", "be bi bo bu ba", "be"), PAIR, EntailedPair("ba", "", "")]
-    (found,) = form(tokenizer, max_length=8).of(pairs)
-    assert found.dropped == 1
-
-
 def test_a_batch_is_padded_behind(tokenizer: Any) -> None:
     prompts = form(tokenizer)
     both = prompts.of([PAIR, EntailedPair("ba", "bo", "bo")])
@@ -108,13 +102,6 @@ def test_a_batch_is_padded_behind(tokenizer: Any) -> None:
     assert attended[1].tolist() == [True] * 6 + [False] * 3
     assert masked.sum(axis=1).tolist() == [2, 1]
     assert labels.tolist() == [BO, BU, BO]
-
-
-def test_how_often_tokens_may_be_asked_for(tokenizer: Any) -> None:
-    prompts = form(tokenizer)
-    shares = prompts.frequencies(prompts.of([PAIR, PAIR]))
-    assert shares.sum() == pytest.approx(1)
-    assert shares[BO] == shares[BU] == 3 * shares[BA]
 
 
 def test_byte_pairs_keep_their_white_space() -> None:

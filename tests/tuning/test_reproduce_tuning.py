@@ -88,23 +88,6 @@ def test_a_row_bears_its_command_and_the_seconds_of_a_run_that_was_broken_off(
     assert found["run"]["commit"] == found["commit"]
 
 
-def test_a_pooling_that_was_never_trained_is_a_start_of_its_own(
-    tiny_home: Path, tmp_path: Path, squad: dict[str, Path], program: Any
-) -> None:
-    given = ["--train", str(squad["train"]), "--dev", str(squad["dev"]), "--work", str(tmp_path / "work")]
-    given += ["--questions", "30", "--base", "tiny", "--rows", "none", "0.8/H", "--every-weight"]
-    given += ["--tuning-epochs", "1", "--epochs", "1", "--batch-size", "8", "--longest", "32"]
-    assert program.main([*given, "--rows", "none"]) == 0
-    assert program.main([*given, "--pooling", "cls"]) == 0
-    rows = program._rows(tmp_path / "results" / "tuning.json")
-    assert [row["arm"] for row in rows] == ["none", "none", "0.8/H"]
-    assert [row["budget"].get("pooling") for row in rows] == [None, "cls", "cls"]
-    assert [row["configs"]["contrast"]["pooling"] for row in rows] == ["base", "cls", "cls"]
-    assert rows[0]["gold"] != rows[1]["gold"]
-    groups = program.groups(rows)
-    assert [[row["arm"] for row in some] for _, some in groups] == [["none", "0.8/H"], ["none"]]
-
-
 def row(arm: str, seed: int | None, first: float, **budget: Any) -> dict[str, Any]:
     figures = {"R@1": first, "R@5": first, "R@20": first, "R@50": first, "R@100": first, "MRR": first}
     return {"arm": arm, "seed": seed, "budget": budget, "gold": figures, "answer": None}
@@ -128,15 +111,3 @@ def test_verdicts_are_taken_seed_by_seed(program: Any) -> None:
         "- holds: the order of Table 5 by R@1: 0.8/H, 0.2/H, p[SEP]q, none "
         "(the paper: 0.8/H, 0.2/H, p[SEP]q, none)"
     )
-
-
-def test_rows_are_compared_under_their_budget(program: Any) -> None:
-    rows = [
-        row("bm25", None, 0.1, passages=9),
-        row("none", 0, 0.2, passages=9, epochs=1),
-        row("0.8/H", 0, 0.3, passages=9, epochs=1, tuning_epochs=1),
-        row("0.8/H", 0, 0.4, passages=9, epochs=1, tuning_epochs=2),
-        row("none", 0, 0.5, passages=9, epochs=5),
-    ]
-    found = [[one["gold"]["R@1"] for one in some] for _, some in program.groups(rows)]
-    assert found == [[0.1, 0.2, 0.3], [0.1, 0.2, 0.4], [0.1, 0.5]]

@@ -90,25 +90,6 @@ def test_heads_of_every_form_are_taken(tmp_path: Path, kind: str) -> None:
     assert torch.allclose(found, expected, atol=1e-5)
 
 
-def test_a_new_head_is_tied_to_the_word_embeddings_and_begins_with_what_is_frequent(tiny_home: Path) -> None:
-    tower = masked_tower()
-    assert tower.new_head
-    decoder = tower.head.get_output_embeddings()
-    assert decoder.weight is tower._transformer.get_input_embeddings().weight
-    names = {name for name in tower.parameters if name.startswith("masked_head.")}
-    assert {name.rpartition("predictions.")[2] for name in names} == {
-        "bias",
-        *(f"transform.{part}.{what}" for part in ("dense", "LayerNorm") for what in ("weight", "bias")),
-    }
-    shares = np.full(60, 0.01)
-    shares[7] = 0.41
-    tower.set_frequencies(shares)
-    assert float((decoder.bias[7] - decoder.bias[8]).detach()) == pytest.approx(np.log(41), abs=1e-5)
-    whole = masked_tower(whole=True)
-    embeddings = whole._transformer.get_input_embeddings().weight
-    assert sum(parameter is embeddings for parameter in whole.parameters.values()) == 1
-
-
 @pytest.mark.parametrize("least", [{"_AT_ONCE": 4}, {"WHOLE": 8, "PIECE": 64}])
 def test_the_gradient_raises_what_was_hidden_and_pieces_change_nothing(
     tiny_home: Path, pairs: Pairs, monkeypatch: pytest.MonkeyPatch, least: dict[str, int]
@@ -192,3 +173,16 @@ def test_head_rate_is_the_rate_of_a_new_head(tiny_home: Path, pairs: Pairs) -> N
     with_head(tiny_home)
     known = MaskedTower(resolve("bert"), lora=None, device="cpu", max_length=32, head_speed=5.0)
     assert not any("parametrizations" in name for name in known.parameters)
+
+
+def test_a_new_head_is_tied_to_the_word_embeddings_and_starts_with_frequencies(tiny_home: Path) -> None:
+    tower = masked_tower()
+    assert tower.new_head
+    decoder = tower.head.get_output_embeddings()
+    embeddings = tower._transformer.get_input_embeddings().weight
+    assert decoder.weight is embeddings
+    assert not any(parameter is embeddings for parameter in tower.parameters.values())
+    shares = np.full(60, 0.01)
+    shares[7] = 0.41
+    tower.set_frequencies(shares)
+    assert float((decoder.bias[7] - decoder.bias[8]).detach()) == pytest.approx(np.log(41), abs=1e-5)

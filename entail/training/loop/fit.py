@@ -73,14 +73,16 @@ class Fitted:
     seconds: float
     resumed: int
 
-    def warnings(self, measure: str) -> tuple[str, ...]:
+    def warnings(
+        self, measure: str, *, advice: str = "look at the learning rate and at the data"
+    ) -> tuple[str, ...]:
         """Return a warning if no weights did better on dev than the untrained ones."""
         if self.best is None or self.best.score > self.evaluations[0].score:
             return ()
         best, untrained = abs(self.best.score), abs(self.evaluations[0].score)
         return (
             f"no weights did better on dev than the untrained ones ({measure} {best:.4f} against "
-            f"{untrained:.4f}); look at the learning rate and at the data",
+            f"{untrained:.4f}); {advice}",
         )
 
 
