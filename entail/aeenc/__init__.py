@@ -1,6 +1,6 @@
-"""Active entailment encoding (AE-Enc; Bogatu, Zhou, Landers, Freitas): retrieval that learns from decisions.
+"""Active entailment encoding (AE-Enc; Bogatu, Zhou, Landers, Freitas 2022).
 
-Encoders of sentences put first what looks like the query, not what explains it. Here the author's own
-decisions, or gold trees, become positives and hard negatives (sampling), an encoder learns from them (losses,
-training), and what is left of the similarity bias is measured (bias).
+Sentence encoders rank premises similar to the query above those that explain it. Here gold trees, or the
+decisions of authors, give positives and hard negatives (sampling), an encoder is trained on them (losses,
+task, training), and the remaining similarity bias is measured (bias).
 """

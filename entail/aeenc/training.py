@@ -31,7 +31,7 @@ from entail.progress import ProgressCallback
 from entail.settings import load_settings
 from entail.training.adapters.tower import Tower, TowerEncoder
 from entail.training.cards.sources import TEAM
-from entail.training.distillation.task import Distilling
+from entail.training.distillation.task import DistillationTask
 from entail.training.distillation.teachers import CrossEncoderTeacher, Teaching
 from entail.training.loop.distributed import from_first, world
 from entail.training.loop.task import Event, Task
@@ -128,8 +128,8 @@ def train_aeenc(
     if teaching is not None:
         teaching = teaching.without({*oracle.queries, *gold_children(dev)})
         if config.contrast and isinstance(teaching, Teaching):
-            teaching = teaching.apart(base_premises, weight=config.contrast)
-        whole = Distilling(
+            teaching = teaching.move_apart(base_premises, weight=config.contrast)
+        whole = DistillationTask(
             task,
             teaching,
             queries,
@@ -203,7 +203,7 @@ class _Indexes:
 
     def of(self, corpus: Corpus) -> DenseIndex:
         """Return an index of a corpus with the current weights."""
-        self._encoder.moved()
+        self._encoder.invalidate()
         if self._encoder.premise_revision != self._frozen.premise_revision:
             vectors = self._encoder.encode_premises(corpus.texts, progress=self._progress)
             return DenseIndex(self._encoder, corpus, vectors)

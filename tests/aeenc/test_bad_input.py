@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from entail.aeenc.config import AeencConfig
@@ -12,6 +13,7 @@ from entail.data.judgements import JudgedPair, Judgements
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.errors import CheckpointError, DivergedError, TrainingError
 from entail.index.factory import retriever
+from entail.training.distillation.teachers import Teaching
 from entail.training.loop.task import Event
 
 Trees = tuple[ExplanationTree, ...]
@@ -46,11 +48,18 @@ def test_an_invalid_setting_is_named(changes: dict[str, Any]) -> None:
         AeencConfig(**changes)
 
 
-def test_something_to_learn_from_is_needed_and_not_twice(facts: Corpus, trees: Trees) -> None:
-    with pytest.raises(TrainingError, match="either trees or judgements"):
-        train_aeenc(facts, SETTINGS)
-    with pytest.raises(TrainingError, match="either trees or judgements"):
-        train_aeenc(facts, SETTINGS, trees=trees, judgements=said())
+def test_arguments_that_exclude_each_other(facts: Corpus, trees: Trees) -> None:
+    judgements = said(("ba be", facts.texts[0], True), ("ba be", facts.texts[1], False))
+    teaching = Teaching(("ba",), np.ones((1, 16), dtype=np.float32), ("t",))
+    for arguments, changes, message in (
+        ({}, {}, "either trees or judgements"),
+        ({"trees": trees, "judgements": judgements}, {}, "either trees or judgements"),
+        ({"judgements": judgements}, {"restart": True}, "without restart"),
+        ({"trees": trees}, {"distil": 1.0}, "both a teaching"),
+        ({"trees": trees, "teaching": teaching}, {}, "both a teaching"),
+    ):
+        with pytest.raises(TrainingError, match=message):
+            train_aeenc(facts, replace(SETTINGS, **changes), **arguments)
 
 
 def test_no_positives(facts: Corpus) -> None:
@@ -71,12 +80,6 @@ def test_authors_who_never_reject_give_no_negatives_however_one_samples(
     accepted = [("ba be", text, True) for text in facts.texts[:3]]
     with pytest.raises(TrainingError, match="expected hard negatives, found none beside 3 positives"):
         train_aeenc(facts, replace(SETTINGS, **changes), judgements=said(*accepted))
-
-
-def test_a_restart_on_what_authors_judged_is_refused(facts: Corpus) -> None:
-    judgements = said(("ba be", facts.texts[0], True), ("ba be", facts.texts[1], False))
-    with pytest.raises(TrainingError, match="train from gold trees, or without restart"):
-        train_aeenc(facts, replace(SETTINGS, restart=True), judgements=judgements)
 
 
 def test_a_round_that_finds_no_negative_is_an_error(home: Path) -> None:

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.aeenc.bias import GROUPS, RULES, SimilarityBias, bias, encoder_indexes
+from entail.aeenc.bias import RULES, SimilarityBias, bias, encoder_indexes
 from entail.data.records import HYPOTHESIS, Corpus, ExplanationTree, Step
 from entail.data.text import premise_key, token_overlap
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.index.protocol import Floats, Hits, Manifest
-from entail.progress import Progress
 from entail.statistics.ranking import hit_rate
 
 H, M = "the sun is a star near earth", "the sun is a star"
@@ -83,9 +82,6 @@ def labelled(found: SimilarityBias, rule: str) -> dict[tuple[str, str], str]:
     }
 
 
-# --- labels ------------------------------------------------------------------------------------------------
-
-
 def test_groups_by_both_rules_by_hand() -> None:
     found = bias(CORPUS, [SUN], [BASE], k=3)
     assert found.queries == (M, H)
@@ -147,14 +143,13 @@ def test_k_larger_than_the_corpus_finds_everything() -> None:
     found = bias(CORPUS, [SUN], [BASE], k=500)
     assert found.k == len(CORPUS)
     assert found.counts("all") == {"TP": 4, "FN": 0, "FP": 18}
-    written = json.loads(json.dumps(found.to_json(), allow_nan=False))["rules"]["all"]
-    assert written["panels"][0]["fp_against_fn"] is None
-    assert written["panels"][0]["groups"]["FN"] == {"count": 0, "mean": None, "sd": None, "quartiles": None}
-    assert written["verdicts"][0]["holds"] is None
-    assert "There is no FN here" in written["verdicts"][0]["words"]
-
-
-# --- values ------------------------------------------------------------------------------------------------
+    record = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert (record["k"], record["queries"], record["premises"], record["pairs"]) == (11, 2, 11, 22)
+    assert record["manifests"][0]["revision"] == "base@1"
+    rule = record["rules"]["all"]
+    assert rule["panels"][0]["fp_against_fn"] is None
+    assert rule["panels"][0]["groups"]["FN"] == {"count": 0, "mean": None, "sd": None, "quartiles": None}
+    assert rule["verdicts"][0]["holds"] is None
 
 
 def test_labels_stay_and_cosines_are_measured_again() -> None:
@@ -170,19 +165,6 @@ def test_labels_stay_and_cosines_are_measured_again() -> None:
     assert panel.groups["FN"].mean == pytest.approx((0.7 + 0.9) / 2)
     assert panel.groups["FN"].quartiles == pytest.approx((0.75, 0.8, 0.85))
     assert panel.groups["FP"].sd == pytest.approx(np.std([0, -0.5, 0, 0]))
-
-
-def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    trees = [SUN, tree([([FILLERS[1], A], FILLERS[2])])]
-    whole = bias(CORPUS, trees, [BASE, TUNED], k=3)
-    monkeypatch.setattr("entail.evaluation.retrieval.premises._QUERIES_AT_ONCE", 2)
-    base, tuned = ScoredIndex("base", BASE.told), ScoredIndex("tuned", TUNED.told)
-    seen: list[Progress] = []
-    parts = bias(CORPUS, trees, [base, tuned], k=3, progress=seen.append)
-    assert base.batches == tuned.batches == [2, 1]
-    assert parts.to_json() == whole.to_json()
-    assert np.array_equal(parts.cosine, whole.cosine)
-    assert [p.what for p in seen if p.done == p.total] == ["labelling with base", "measuring with tuned"]
 
 
 def test_token_overlap_by_hand() -> None:
@@ -206,9 +188,6 @@ def test_token_overlap_by_hand() -> None:
 )
 def test_words_of_the_overlap(one: str, other: str, expected: float) -> None:
     assert token_overlap(one, other) == token_overlap(other, one) == pytest.approx(expected)
-
-
-# --- what comes of it --------------------------------------------------------------------------------------
 
 
 def big(queries: int = 300) -> tuple[Corpus, list[ExplanationTree], dict[str, dict[str, dict[str, float]]]]:
@@ -244,22 +223,6 @@ def test_the_claim_holds_where_it_was_built_to_hold() -> None:
             ("d", "FP and FN balanced"): False,
         }
     assert "FP stand below FN" in found.verdicts["all"][-1].words
-
-
-def test_the_object_is_json_and_says_what_was_measured() -> None:
-    found = json.loads(json.dumps(bias(CORPUS, [SUN], [BASE, TUNED], k=3).to_json(), allow_nan=False))
-    assert (found["k"], found["queries"], found["premises"], found["pairs"]) == (3, 2, 11, 8)
-    assert found["retrievers"] == ["base", "tuned"]
-    assert [manifest["revision"] for manifest in found["manifests"]] == ["base@1", "tuned@1"]
-    assert set(found["rules"]) == set(RULES)
-    for rule in found["rules"].values():
-        assert [panel["panel"] for panel in rule["panels"]] == ["a", "b", "c"]
-        assert set(rule["counts"]) == set(GROUPS)
-        interval = rule["panels"][0]["fp_against_fn"]["auc_interval"]
-        assert 0 <= interval[0] <= interval[1] <= 1
-
-
-# --- bad input ---------------------------------------------------------------------------------------------
 
 
 def test_lexical_retrievers_are_refused_before_anything_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:

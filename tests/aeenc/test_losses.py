@@ -3,10 +3,18 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
-from entail.aeenc.losses import contrastive, drift, softmax, triplet_margin, variance
+from entail.aeenc.losses import (
+    LOSSES,
+    Loss,
+    LossOptions,
+    contrastive,
+    drift,
+    softmax,
+    triplet_margin,
+    variance,
+)
+from entail.aeenc.method import AEENC
 
 SIMILARITIES = torch.tensor([[0.9, 0.8, 0.2, 0.5], [0.1, 0.4, 0.3, 0.0]])
 LABELS = torch.tensor([[1, -1, -1, 0], [-1, 1, 1, -1]], dtype=torch.int8)
@@ -17,9 +25,6 @@ def test_triplet_margin_by_hand() -> None:
     loss, active = triplet_margin(SIMILARITIES, LABELS, margin=0.2)
     assert loss.item() == pytest.approx(0.1 / 6)
     assert active.item() == pytest.approx(1 / 6)
-
-
-def test_triplet_margin_summed_is_a_mean_over_queries() -> None:
     loss, _ = triplet_margin(SIMILARITIES, LABELS, margin=0.2, reduction="sum")
     assert loss.item() == pytest.approx(0.1 / 2)
 
@@ -42,45 +47,45 @@ def test_softmax_by_hand() -> None:
     assert wrong.item() == 0
 
 
-@pytest.mark.parametrize(
-    "loss", [triplet_margin, lambda s, y: triplet_margin(s, y, reduction="sum"), contrastive, softmax]
-)
-def test_the_gradient_raises_positives_and_lowers_negatives(loss: Any) -> None:
-    similarities = torch.tensor([[0.5, 0.6, 0.4]], requires_grad=True)
-    labels = torch.tensor([[1, -1, 0]], dtype=torch.int8)
-    value, _ = loss(similarities, labels)
-    value.backward()
-    positive, negative, unknown = similarities.grad[0].tolist()
-    # going down the gradient
-    assert -positive > 0
-    assert -negative < 0
-    assert unknown == 0
+@pytest.mark.parametrize("loss", [*LOSSES.values()], ids=[*LOSSES])
+class TestEveryLoss:
+    """Properties of every entry of the table, so of a new one too."""
 
-
-@pytest.mark.parametrize("loss", [triplet_margin, contrastive, softmax])
-@pytest.mark.parametrize("labels", [[[0, 0, 0]], [[1, 1, 0]], [[-1, -1, 0]]])
-def test_one_class_alone_gives_a_finite_loss_and_gradient(loss: Any, labels: Any) -> None:
-    similarities = torch.tensor([[0.5, 0.6, 0.4]], requires_grad=True)
-    value, active = loss(similarities, torch.tensor(labels, dtype=torch.int8))
-    assert math.isfinite(value.item())
-    assert 0 <= active.item() <= 1
-    if value.requires_grad:
+    def test_the_gradient_raises_positives_and_lowers_negatives(self, loss: Loss) -> None:
+        similarities = torch.tensor([[0.5, 0.6, 0.4]], requires_grad=True)
+        value, _ = loss(similarities, torch.tensor([[1, -1, 0]], dtype=torch.int8), LossOptions())
         value.backward()
-        assert torch.isfinite(similarities.grad).all()
+        positive, negative, unlabelled = similarities.grad[0].tolist()
+        assert positive < 0 < negative
+        assert unlabelled == 0
+
+    @pytest.mark.parametrize("labels", [[[0, 0, 0]], [[1, 1, 0]], [[-1, -1, 0]]])
+    def test_one_class_gives_a_finite_loss_and_gradient(self, loss: Loss, labels: Any) -> None:
+        similarities = torch.tensor([[0.5, 0.6, 0.4]], requires_grad=True)
+        value, active = loss(similarities, torch.tensor(labels, dtype=torch.int8), LossOptions())
+        assert math.isfinite(value.item())
+        assert 0 <= active.item() <= 1
+        if value.requires_grad:
+            value.backward()
+            assert torch.isfinite(similarities.grad).all()
+
+    def test_the_order_of_premises_does_not_matter(self, loss: Loss) -> None:
+        order = [2, 0, 3, 1]
+        one, _ = loss(SIMILARITIES, LABELS, LossOptions())
+        other, _ = loss(SIMILARITIES[:, order], LABELS[:, order], LossOptions())
+        assert one.item() == pytest.approx(other.item(), rel=1e-5)
+
+    def test_it_is_a_choice_of_the_configuration_and_described_on_the_card(self, loss: Loss) -> None:
+        (name,) = (name for name, one in LOSSES.items() if one is loss)
+        assert AEENC.configured({"loss": name}).loss == name
+        assert AEENC.card is not None
+        assert AEENC.card.losses[name] == loss.formula
 
 
 def test_drift_is_the_squared_distance_to_the_base() -> None:
     base = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     assert drift(base, base).item() == 0
     assert drift(torch.tensor([[0.0, 1.0], [0.0, 1.0]]), base).item() == pytest.approx(1.0)
-
-
-@given(st.permutations(range(4)))
-def test_the_order_of_premises_does_not_matter(order: Any) -> None:
-    for loss in (triplet_margin, contrastive, softmax):
-        one, _ = loss(SIMILARITIES, LABELS)
-        other, _ = loss(SIMILARITIES[:, order], LABELS[:, order])
-        assert one.item() == pytest.approx(other.item(), rel=1e-5)
 
 
 def test_variance_is_nothing_when_all_are_one_and_does_not_depend_on_their_number() -> None:

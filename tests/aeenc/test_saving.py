@@ -62,14 +62,6 @@ def test_what_is_written_ranks_as_what_was_trained(
     found = entail.retriever("mine", facts)
     queries = [text for tree in trees for text in (tree.hypothesis, tree.intermediates["int1"])]
     assert np.allclose(found.scores(queries), expected.scores(queries), atol=4e-3)
-    top = 3
-    agreeing = [
-        len(set(one) & set(other))
-        for one, other in zip(
-            found.search(queries, k=top).positions, expected.search(queries, k=top).positions, strict=True
-        )
-    ]
-    assert np.mean(agreeing) > top - 0.2
     # It moved, and by the right tower.
     assert not np.allclose(loaded.encode_queries(queries), base.encode_queries(queries), atol=1e-2)
     same = np.allclose(loaded.encode_premises(facts.texts), base.encode_premises(facts.texts), atol=1e-6)

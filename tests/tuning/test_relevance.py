@@ -15,7 +15,7 @@ from entail.errors import EncoderError, EvaluationError
 from entail.evaluation.passages.store import PassageStore
 from entail.judge.judges import NliJudge
 from entail.tuning.examples import Example, Examples
-from entail.tuning.relevance import Relevance, compare_premises, judge_claims
+from entail.tuning.relevance import compare_premises, judge_claims
 
 
 class Shared:
@@ -47,16 +47,6 @@ def test_figure_2_by_hand(pool: PassageStore) -> None:
     assert told["groups"]["hard negatives"]["n"] == 1
     with pytest.raises(EvaluationError, match="expected questions with hard negatives"):
         judge_claims(Examples(pool, (Example("Why?", (), (3,)),)), judge)
-
-
-def test_figures_of_groups_by_hand() -> None:
-    found = Relevance("m", "b", {"first": np.array([0.2, 0.8, 1.0]), "other": np.array([0.2, 0.5])})
-    assert found.above("other") == pytest.approx((0.5 + 0 + 4) / 6)
-    assert found.histogram("first").tolist() == [1 / 3 if at in (4, 16, 19) else 0 for at in range(20)]
-    told = found.to_json()["groups"]
-    assert told["first"]["mean"] == pytest.approx(2 / 3)
-    assert told["other"]["quartiles"] == pytest.approx([0.275, 0.35, 0.425])
-    assert "above" not in told["first"]
 
 
 def test_figure_3_compares_a_hypothesis_with_its_own_premise_and_a_stranger(tiny_home: Path) -> None:

@@ -174,13 +174,13 @@ class TowerEncoder:
         self.name, self._queries, self._premises, self._base = name, queries, premises, base
         self._moment = 0
 
-    def moved(self) -> None:
+    def invalidate(self) -> None:
         """Change the revision, after a change of the weights, so that cached vectors are not used."""
         self._moment += 1
 
     @property
     def revision(self) -> str:
-        """Revision of the current weights, see `moved`."""
+        """Revision of the current weights, see `invalidate`."""
         return f"{self.name}@training-{self._moment}"
 
     @property

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SEED_OFFSET = 7919  # the order of sentences must not depend on that of the method's batches
 
 
-class Distilling:
+class DistillationTask:
     """Task of a method with teachers' sentences in each batch (`entail.training.loop.task.Task`).
 
     Args:

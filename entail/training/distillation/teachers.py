@@ -79,7 +79,7 @@ class Teaching:
 
         return distance
 
-    def apart(self, premises: Floats, *, weight: float, temperature: float = 0.05) -> Teaching:
+    def move_apart(self, premises: Floats, *, weight: float, temperature: float = 0.05) -> Teaching:
         r"""Return a copy whose vectors are moved away from crowded regions of premises.
 
         .. math:: t' \propto t - w \sum_p \mathrm{softmax}_p(\cos(t, p) / \tau) \, p
