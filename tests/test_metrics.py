@@ -30,7 +30,7 @@ def gold(*rows: list[float]) -> GoldRanks:
     return GoldRanks.of(rows)
 
 
-# --- values worked out by hand -----------------------------------------------------------------------------
+# --- values by hand ----------------------------------------------------------------------------------------
 
 
 def test_average_precision_by_hand() -> None:
@@ -41,12 +41,8 @@ def test_average_precision_by_hand() -> None:
 def test_ndcg_by_hand() -> None:
     # gains 1/log2(2) + 1/log2(4) = 1.5, ideal 1 + 1/log2(3)
     assert ndcg(gold([1, 3])) == pytest.approx([1.5 / (1 + 1 / np.log2(3))])
-
-
-def test_ndcg_cut_normalises_by_the_cut_ideal() -> None:
-    three = gold([1, 2, 9])
-    assert ndcg(three, 2) == pytest.approx([1.0])
-    assert ndcg(three, 3)[0] < 1
+    assert ndcg(gold([1, 2, 9]), 2) == pytest.approx([1.0])  # the ideal is cut, too
+    assert ndcg(gold([1, 2, 9]), 3)[0] < 1
     assert ndcg(gold([11]), 10) == pytest.approx([0.0])
 
 
@@ -54,27 +50,21 @@ def test_recall_is_a_mean_over_queries_and_hit_rate_over_pairs() -> None:
     uneven = gold([1, 2, 30, 40], [5])
     assert recall(uneven, 10) == pytest.approx([0.5, 1.0])
     assert hit_rate(uneven, 10) == pytest.approx(3 / 5)
-    assert summary(uneven, ks=[10])["Recall@10"] == pytest.approx(0.75)
-    assert summary(uneven, ks=[10])["Hit@10"] == pytest.approx(0.6)
+    figures = summary(uneven, ks=[10])
+    assert (figures["Recall@10"], figures["Hit@10"]) == pytest.approx((0.75, 0.6))
+    assert recall(gold([10], [11]), 10) == pytest.approx([1.0, 0.0])  # a rank equal to the cut-off counts
 
 
-def test_reciprocal_rank_takes_the_first_whatever_the_order_given() -> None:
+def test_reciprocal_rank_takes_the_best_rank() -> None:
     assert reciprocal_rank(gold([9, 4], [INF])) == pytest.approx([0.25, 0.0])
 
 
-def test_a_rank_equal_to_the_cut_off_counts() -> None:
-    assert recall(gold([10]), 10) == pytest.approx([1.0])
-    assert hit_rate(gold([11]), 10) == 0.0
-
-
 def test_perfect_and_hopeless_rankings() -> None:
-    perfect = summary(gold([1, 2, 3], [1]), ks=[10])
-    assert set(perfect.values()) == {1.0}
-    hopeless = summary(gold([INF, INF], [INF]), ks=[10])
-    assert set(hopeless.values()) == {0.0}
+    assert set(summary(gold([1, 2, 3], [1]), ks=[10]).values()) == {1.0}
+    assert set(summary(gold([INF, INF], [INF]), ks=[10]).values()) == {0.0}
 
 
-def test_values_a_query_average_to_the_summary() -> None:
+def test_query_values_average_to_the_summary() -> None:
     uneven = gold([1, 2, 30, 40], [5], [INF, 3])
     weighted = {
         name: np.average(values, weights=weights)
@@ -82,41 +72,33 @@ def test_values_a_query_average_to_the_summary() -> None:
     }
     assert weighted == pytest.approx(summary(uneven, ks=[1, 10, 30]))
     assert list(weighted) == list(summary(uneven, ks=[1, 10, 30]))
-    assert weighted["Hit@10"] != weighted["Recall@10"]
 
 
 # --- ranks from scores -------------------------------------------------------------------------------------
 
 
-def test_ties_go_by_position() -> None:
-    scores = np.array([[0.5, 0.9, 0.5, 0.5, 0.1]])
-    assert ranks_of(scores, [[0, 1, 2, 3, 4]]).ranks.tolist() == [2, 1, 3, 4, 5]
-
-
-def test_ranks_keep_the_order_in_which_gold_was_given() -> None:
-    scores = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
-    ranks = ranks_of(scores, [[0, 2], [1]])
-    assert ranks.ranks.tolist() == [3, 1, 2]
-    assert ranks.ascending.tolist() == [1, 3, 2]
-    assert ranks.counts.tolist() == [2, 1]
-
-
-def test_a_missing_item_is_never_found_and_still_counted() -> None:
-    ranks = ranks_of(np.array([[0.2, 0.1]]), [[0, NOT_THERE]])
-    assert ranks.ranks.tolist() == [1, INF]
-    assert recall(ranks, 2) == pytest.approx([0.5])
+def test_ranks_by_hand() -> None:
+    scores = np.array([[0.5, 0.9, 0.5, 0.5, 0.1]])  # ties go by position
+    assert ranks_of(scores, [[0, 1, 2, 3, 4]]).ranks.tolist() == [
+        2,
+        1,
+        3,
+        4,
+        5,
+    ]
+    # in the order of the relevant items
+    ranks = ranks_of(np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]), [[0, 2], [1, NOT_THERE]])
+    assert ranks.ranks.tolist() == [3, 1, 2, INF]
+    assert ranks.ascending.tolist() == [1, 3, 2, INF]
+    assert recall(ranks, 2) == pytest.approx([0.5, 0.5])  # a missing item counts
 
 
 def test_the_excluded_candidate_leaves_the_ranking() -> None:
     scores = np.array([[0.9, 0.8, 0.8, 0.1], [0.9, 0.8, 0.8, 0.1]])
-    wanted = [[2, 3], [2, 3]]
-    assert ranks_of(scores, wanted, excluded=[0, NOT_THERE]).ranks.tolist() == [2, 3, 3, 4]
+    assert ranks_of(scores, [[2, 3], [2, 3]], excluded=[0, NOT_THERE]).ranks.tolist() == [2, 3, 3, 4]
     # a tied candidate before the item moves it up, one behind it does not
     assert ranks_of(scores, [[2], [1]], excluded=[1, 2]).ranks.tolist() == [2, 2]
-
-
-def test_a_relevant_item_that_is_excluded_is_never_found() -> None:
-    assert ranks_of(np.array([[0.9, 0.8]]), [[0, 1]], excluded=[0]).ranks.tolist() == [INF, 1]
+    assert ranks_of(scores[:1], [[0, 1]], excluded=[0]).ranks.tolist() == [INF, 1]
 
 
 @given(
@@ -135,20 +117,9 @@ def test_ranks_equal_those_of_a_stable_sort(data: st.DataObject, queries: int, c
     for row, items, gone in zip(scores, wanted, out, strict=True):
         order = [int(i) for i in np.argsort(-row, kind="stable") if i != gone]
         expected += [order.index(i) + 1 if i in order else INF for i in items]
-    assert ranks_of(scores, wanted, excluded=out).ranks.tolist() == expected
-
-
-def test_both_ways_are_ranks_with_the_excluded_candidate_and_without_it() -> None:
-    draw = np.random.default_rng(3)
-    scores = draw.integers(0, 5, (7, 11)).astype(np.float32)  # with many ties
-    wanted = [np.append(draw.choice(11, size=3, replace=False), NOT_THERE) for _ in range(7)]
-    out = np.array([0, 3, NOT_THERE, 5, 10, int(wanted[5][0]), 2])
     whole, without = ranks_both_ways(scores, wanted, excluded=out)
     assert whole.ranks.tolist() == ranks_of(scores, wanted).ranks.tolist()
-    for query, items in enumerate(wanted):
-        order = [int(i) for i in np.argsort(-scores[query], kind="stable") if i != out[query]]
-        own = without.ranks[without.offsets[query] : without.offsets[query + 1]].tolist()
-        assert own == [order.index(i) + 1 if i in order else INF for i in items.tolist()]
+    assert without.ranks.tolist() == ranks_of(scores, wanted, excluded=out).ranks.tolist() == expected
 
 
 def test_joined_parts_equal_the_whole() -> None:
@@ -161,7 +132,7 @@ def test_joined_parts_equal_the_whole() -> None:
 # --- agreement with trec_eval ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_agrees_with_trec_eval_on_random_runs_with_ties(seed: int) -> None:
     """Every query's value of every measure equals that of ir_measures (trec_eval) to 1e-9.
 
@@ -200,15 +171,6 @@ def test_agrees_with_trec_eval_on_random_runs_with_ties(seed: int) -> None:
     assert seen == queries * len(mine)
 
 
-def test_the_tie_rule_matters_in_that_comparison() -> None:
-    scores = np.zeros((1, 4), dtype=np.float32)
-    by_position = average_precision(ranks_of(scores, [[3]]))[0]
-    qrels = [ir_measures.Qrel("0", "3", 1)]
-    run = [ir_measures.ScoredDoc("0", str(p), 0.0) for p in range(4)]  # ids ascend with position
-    assert ir_measures.calc_aggregate([AP], qrels, run)[AP] == 1.0
-    assert by_position == 0.25
-
-
 # --- intervals ---------------------------------------------------------------------------------------------
 
 
@@ -226,47 +188,30 @@ def test_bootstrap_is_seeded_and_covers_the_mean() -> None:
 def test_bootstrap_with_weights_is_around_the_weighted_mean() -> None:
     ranks = gold(*([[1, 1, 1, 99]] * 30 + [[1]] * 30 + [[99]] * 10))
     low, high = bootstrap_interval(recall(ranks, 10), weights=ranks.counts)
-    assert low < hit_rate(ranks, 10) < high
     wide = bootstrap_interval(recall(ranks, 10), weights=ranks.counts, level=0.99)
-    assert wide[0] < low
-    assert high < wide[1]
-
-
-def test_bootstrap_of_a_constant_is_a_point() -> None:
+    assert wide[0] < low < hit_rate(ranks, 10) < high < wide[1]
     assert bootstrap_interval(np.full(9, 0.5)) == (0.5, 0.5)
 
 
 # --- bad input ---------------------------------------------------------------------------------------------
 
 
-def test_a_query_without_relevant_items_is_refused() -> None:
-    with pytest.raises(RetrievalError, match=r"query 1 .* no relevant item"):
-        gold([1], [])
-    with pytest.raises(RetrievalError, match="no relevant item"):
-        ranks_of(np.zeros((1, 2)), [[]])
-
-
-def test_a_rank_below_one_is_refused() -> None:
-    with pytest.raises(RetrievalError, match=r"count from 1, found 0\.0"):
-        gold([0])
-
-
-@pytest.mark.parametrize("position", [-2, 3])
-def test_positions_out_of_range_are_refused(position: int) -> None:
-    with pytest.raises(RetrievalError, match=f"gold positions lie between .*{position}"):
-        ranks_of(np.zeros((1, 3)), [[position, 0]])
-    with pytest.raises(RetrievalError, match="excluded positions"):
-        ranks_of(np.zeros((1, 3)), [[0]], excluded=[position])
-
-
-def test_scores_that_are_no_numbers_are_refused() -> None:
-    with pytest.raises(RetrievalError, match="1 of 2 scores"):
-        ranks_of(np.array([[0.1, np.nan]]), [[0]])
-
-
-def test_gold_of_another_number_of_queries_is_refused() -> None:
-    with pytest.raises(RetrievalError, match=r"scores are of 2 queries, but gold of 1"):
-        ranks_of(np.zeros((2, 3)), [[0]])
+@pytest.mark.parametrize(
+    ("scores", "wanted", "excluded", "message"),
+    [
+        (np.zeros((1, 2)), [[]], None, "no relevant item"),
+        (np.zeros((1, 3)), [[-2, 0]], None, "gold positions"),
+        (np.zeros((1, 3)), [[3, 0]], None, "gold positions"),
+        (np.zeros((1, 3)), [[0]], [3], "excluded positions"),
+        (np.array([[0.1, np.nan]]), [[0]], None, "1 of 2 scores"),
+        (np.zeros((2, 3)), [[0]], None, "2 queries, but gold of 1"),
+    ],
+)
+def test_bad_scores_and_positions_are_refused(
+    scores: np.ndarray, wanted: list[list[int]], excluded: list[int] | None, message: str
+) -> None:
+    with pytest.raises(RetrievalError, match=message):
+        ranks_of(scores, wanted, excluded=excluded)
 
 
 @pytest.mark.parametrize("measure", [recall, hit_rate, ndcg])
@@ -275,12 +220,16 @@ def test_a_cut_off_below_one_is_refused(measure: Callable[..., object]) -> None:
         measure(gold([1]), 0)
 
 
-def test_nothing_to_measure_is_refused() -> None:
+def test_bad_ranks_and_empty_input_are_refused() -> None:
+    with pytest.raises(RetrievalError, match="query 1"):
+        gold([1], [])
+    with pytest.raises(RetrievalError, match="count from 1"):
+        gold([0])
     with pytest.raises(RetrievalError, match="no query"):
         summary(GoldRanks.of([]), ks=[10])
     with pytest.raises(RetrievalError, match="no pair"):
         hit_rate(GoldRanks.of([]), 10)
-    with pytest.raises(RetrievalError, match="at least one value"):
+    with pytest.raises(RetrievalError, match="one value"):
         bootstrap_interval(np.empty(0))
-    with pytest.raises(RetrievalError, match="level between 0 and 1"):
+    with pytest.raises(RetrievalError, match="level"):
         bootstrap_interval(np.ones(3), level=1.5)

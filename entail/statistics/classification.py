@@ -1,17 +1,16 @@
-"""Measures of a decision between two classes, by scores: arrays in, numbers out.
+"""Measures of a decision between two classes by scores: arrays in, numbers out.
 
-What is `positive` (p entails h, say) should score high; it is called so where it scores above a threshold.
+A positive case (p entails h, say) should score high; a case is called positive if it scores above a
+threshold. Equal scores are decided alike, so order never matters.
 
 =====================  =================================================================================
 `auprc`                area under precision over recall, exact: sum_k (R_k - R_{k-1}) P_k over all scores
 `auprc_stepped`        the same by thresholds 0, 0.001 .. 1 and trapezoids, as papers report it
-`best_threshold`       the threshold with the most right decisions
-`wilson_interval`      of a share of right decisions
-`mcnemar`              do two classifiers differ in which cases they decide rightly?
-`reliability`          how often decisions are right that are so sure, and the expected calibration error
+`best_threshold`       the threshold with the most correct decisions
+`wilson_interval`      interval of a share of correct decisions
+`mcnemar`              McNemar's test of two classifiers on the same cases
+`reliability`          accuracy by confidence, and the expected calibration error
 =====================  =================================================================================
-
-The first two are None where no case is positive. Equal scores are decided alike: order never matters.
 """
 
 from __future__ import annotations
@@ -32,17 +31,17 @@ STEPS = 1000
 """Steps of `auprc_stepped` from 0 to 1."""
 
 EXACT_UP_TO = 25
-"""Discordant cases up to which `mcnemar` is exact unless it is told otherwise."""
+"""Discordant cases up to which `mcnemar` is exact."""
 
 
 def auprc(scores: ArrayLike, positive: ArrayLike) -> float | None:
-    """Return the average precision, the exact area under the precision-recall curve without interpolation.
+    """Return the average precision, the exact area under the precision-recall curve; None without positives.
 
     >>> auprc([0.9, 0.8, 0.3], [True, False, True])
     0.8333333333333333
 
     Raises:
-        EvaluationError: If there is no case, the lengths differ, or a score is no number.
+        EvaluationError: If there is no case, the lengths differ, or a score is not finite.
     """
     values, truth = _checked(scores, positive)
     if not truth.any():
@@ -52,26 +51,23 @@ def auprc(scores: ArrayLike, positive: ArrayLike) -> float | None:
     return float(average_precision_score(truth, values))
 
 
-def auprc_stepped(scores: ArrayLike, positive: ArrayLike, *, steps: int = STEPS) -> float | None:
-    """Return the area under precision over recall at the thresholds 0, 1/steps .. 1, by trapezoids.
+def auprc_stepped(scores: ArrayLike, positive: ArrayLike) -> float | None:
+    """Return the area under precision over recall at the thresholds 0, 1/1000 .. 1, by trapezoids.
 
-    A threshold above which nothing lies has no precision and gives no point. Towards recall 0 the curve keeps
-    the precision of its leftmost point (a point at precision 1 would flatter scores that crowd in one step:
-    there the area is the share of positives); beyond its greatest recall, which is below 1 if a positive
-    scores 0 or less, there is nothing. Where all scores lie in a few steps this says little: report `auprc`.
+    None without positives. A threshold above every score gives no point. Towards recall 0 the curve keeps the
+    precision of its leftmost point; beyond its greatest recall, below 1 if a positive scores 0 or less, the
+    area is 0. Where all scores lie in a few steps this says little: report `auprc`.
 
     >>> auprc_stepped([0.9, 0.8, 0.3], [True, False, True])
     0.7916666666666666
 
     Raises:
-        EvaluationError: As `auprc`, or if `steps` is below 1.
+        EvaluationError: As `auprc`.
     """
     values, truth = _checked(scores, positive)
-    if steps < 1:
-        raise EvaluationError(f"expected at least 1 step, found {steps}")
     if not truth.any():
         return None
-    thresholds = np.arange(steps, -1, -1) / steps  # descending, so recall ascends
+    thresholds = np.arange(STEPS, -1, -1) / STEPS  # descending, so recall ascends
     called = len(values) - np.searchsorted(np.sort(values), thresholds, "right")
     hits = int(truth.sum()) - np.searchsorted(np.sort(values[truth]), thresholds, "right")
     hits, called = hits[called > 0], called[called > 0]
@@ -83,7 +79,7 @@ def auprc_stepped(scores: ArrayLike, positive: ArrayLike, *, steps: int = STEPS)
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A threshold and the share that it decides rightly of what it was fitted on."""
+    """A threshold and its accuracy on the data it was fitted on."""
 
     value: float
     accuracy: float
@@ -92,22 +88,22 @@ class Threshold:
 def best_threshold(scores: ArrayLike, positive: ArrayLike) -> Threshold:
     """Return the threshold with the highest accuracy, positive being what scores above it.
 
-    It lies half-way between two neighbouring scores; where calling everything positive is best, right below
-    the least, and where calling nothing so is, at the greatest. Of several as accurate it is the lowest.
+    It lies half-way between two neighbouring scores, right below the least one if all are called positive,
+    at the greatest if none is. Of several equally accurate ones it is the lowest.
 
     >>> best_threshold([0.1, 0.2, 0.6, 0.8], [False, True, True, False])
     Threshold(value=0.15000000000000002, accuracy=0.75)
 
     Raises:
-        EvaluationError: If there is no case, the lengths differ, or a score is no number.
+        EvaluationError: If there is no case, the lengths differ, or a score is not finite.
     """
     values, truth = _checked(scores, positive)
     distinct, place = np.unique(values, return_inverse=True)
     positives = np.bincount(place, truth)  # of each distinct score
     negatives = np.bincount(place, ~truth)
-    # Right decisions if the c lowest distinct scores are called negative, c = 0 .. all of them.
-    right = np.concatenate([[0.0], np.cumsum(negatives - positives)]) + truth.sum()
-    cut = int(np.argmax(right))
+    # Correct decisions if the c lowest distinct scores are called negative, c = 0 .. all of them.
+    correct = np.concatenate([[0.0], np.cumsum(negatives - positives)]) + truth.sum()
+    cut = int(np.argmax(correct))
     if cut == 0:
         value = math.nextafter(float(distinct[0]), -math.inf)
     elif cut == len(distinct):
@@ -115,8 +111,8 @@ def best_threshold(scores: ArrayLike, positive: ArrayLike) -> Threshold:
     else:
         low, high = float(distinct[cut - 1]), float(distinct[cut])
         middle = low + (high - low) / 2
-        value = middle if middle < high else low  # of neighbouring floats the middle is rounded
-    return Threshold(value=value, accuracy=float(right[cut] / len(values)))
+        value = middle if middle < high else low  # the middle of neighbouring floats is rounded
+    return Threshold(value=value, accuracy=float(correct[cut] / len(values)))
 
 
 def wilson_interval(right: int, cases: int, *, level: float = 0.95) -> tuple[float, float] | None:
@@ -143,15 +139,15 @@ def wilson_interval(right: int, cases: int, *, level: float = 0.95) -> tuple[flo
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Decisions of one range of confidence.
+    """Decisions of one range of confidence; the last three fields are None without any.
 
     Attributes:
         low: Least confidence of the range.
-        high: Where the next one begins; the last has 1 in it.
-        n: How many decisions lie in it.
-        confidence: Their mean confidence; None without any.
-        right: Share of them that is right; None likewise.
-        interval: Of that share, 95 %; None likewise.
+        high: Start of the next range; the last one includes 1.
+        n: Number of decisions.
+        confidence: Mean confidence.
+        right: Share of correct decisions.
+        interval: 95 % interval of that share.
     """
 
     low: float
@@ -167,13 +163,13 @@ class Reliability:
     """Calibration of confidences of decisions between two classes.
 
     Attributes:
-        n: Decisions.
-        bins: Ranges of confidence from one half to 1, of equal width.
-        error: Expected calibration error: mean over all decisions of how far the share right of their bin
-            lies from its mean confidence.
-        confidence: Mean confidence of all.
-        right: Share right of all.
-        log_loss: Mean -log of the probability given to what is true.
+        n: Number of decisions.
+        bins: Ranges of confidence from 0.5 to 1, of equal width.
+        error: Expected calibration error: mean over all decisions of |share correct - mean confidence| of
+            their bin.
+        confidence: Mean confidence.
+        right: Share of correct decisions.
+        log_loss: Mean -log of the probability of the true class.
     """
 
     n: int
@@ -184,24 +180,24 @@ class Reliability:
     log_loss: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return asdict(self)
 
 
 def reliability(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> Reliability:
-    """Compare how sure decisions are with how often they are right.
+    """Compare the confidence of decisions with their accuracy.
 
     >>> reliability([0.75, 0.75, 0.875, 0.875], [True, False, True, True], bins=4).error
     0.1875
 
     Args:
-        confidences: Of each decision the probability that it is right, from one half to 1.
-        right: Whether it is.
-        bins: How many ranges.
+        confidences: Probability of each decision to be correct, from 0.5 to 1.
+        right: Whether each decision is correct.
+        bins: Number of ranges.
 
     Raises:
-        EvaluationError: If there is no decision, the lengths differ, a confidence is out of range, or no
-            bin is asked for.
+        EvaluationError: If there is no decision, the lengths differ, a confidence is out of range, or `bins`
+            is below 1.
     """
     values, truth = _checked(confidences, right)
     if bins < 1 or values.min() < 0.5 or values.max() > 1:
@@ -211,20 +207,20 @@ def reliability(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> 
         )
     edges = np.linspace(0.5, 1, bins + 1)
     places = np.minimum(np.searchsorted(edges, values, side="right") - 1, bins - 1)
-    found, off = [], 0.0
+    ranges, error = [], 0.0
     for place in range(bins):
         here = places == place
         count, mean, share = int(here.sum()), None, None
         if count:
             mean, share = float(values[here].mean()), float(truth[here].mean())
-            off += count * abs(share - mean)
+            error += count * abs(share - mean)
         interval = wilson_interval(int(truth[here].sum()), count)
-        found.append(Bin(float(edges[place]), float(edges[place + 1]), count, mean, share, interval))
+        ranges.append(Bin(float(edges[place]), float(edges[place + 1]), count, mean, share, interval))
     given = np.maximum(np.where(truth, values, 1 - values), np.finfo(np.float64).tiny)
     return Reliability(
         n=len(values),
-        bins=tuple(found),
-        error=off / len(values),
+        bins=tuple(ranges),
+        error=error / len(values),
         confidence=float(values.mean()),
         right=float(truth.mean()),
         log_loss=float(-np.log(given).mean()),
@@ -233,10 +229,10 @@ def reliability(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> 
 
 @dataclass(frozen=True, slots=True)
 class McNemar:
-    """McNemar's test of two classifiers, by the cases that only one of them decides rightly.
+    """McNemar's test of two classifiers.
 
     Attributes:
-        first_only: Cases that only the first decides rightly.
+        first_only: Cases that only the first decides correctly.
         second_only: Cases that only the second does.
         p: Two-sided; 1 where no case is discordant.
         exact: By the binomial distribution; else by chi-squared with continuity correction.
@@ -248,28 +244,23 @@ class McNemar:
     exact: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures, of JSON's types."""
-        return {
-            "first_only": self.first_only,
-            "second_only": self.second_only,
-            "p": self.p,
-            "exact": self.exact,
-        }
+        """Return a JSON-serialisable dict."""
+        return asdict(self)
 
 
-def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool | None = None) -> McNemar:
-    """Compare which cases two classifiers decide rightly, in the same order of cases (McNemar 1947).
+def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
+    """Compare the correct decisions of two classifiers on the same cases (McNemar 1947).
 
-    With b and c cases that only one of them does, the exact test is the two-sided binomial one of b in b + c
-    at 1/2; the other takes (max(|b - c| - 1, 0))^2 / (b + c) for chi-squared with one degree of freedom.
+    With b and c cases that only one of them decides correctly, the exact test (b + c up to `EXACT_UP_TO`) is
+    the two-sided binomial one of b in b + c at 1/2; the other takes (max(|b - c| - 1, 0))^2 / (b + c) for
+    chi-squared with one degree of freedom.
 
     >>> mcnemar([True] * 6 + [False] * 2, [False] * 6 + [True] * 2).p
     0.2890625
 
     Args:
-        first: Whether the first is right, one a case.
+        first: Whether the first is correct, one a case.
         second: The same of the second.
-        exact: Which test; default: exact up to `EXACT_UP_TO` discordant cases.
 
     Raises:
         EvaluationError: If the two are not of the same number of cases.
@@ -281,7 +272,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike, *, exact: bool | None = None) -
         )
     only_first, only_second = int((one & ~two).sum()), int((two & ~one).sum())
     discordant = only_first + only_second
-    exact = discordant <= EXACT_UP_TO if exact is None else exact
+    exact = discordant <= EXACT_UP_TO
     if not discordant:
         p = 1.0
     elif exact:

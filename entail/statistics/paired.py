@@ -1,21 +1,15 @@
 """Paired tests of two rankings of the same queries: arrays in, numbers out.
 
-What is drawn is always the query: the children of one parent are found or missed together, so pairs are no
-independent draws, queries are. Every interval is a bootstrap over queries, by percentiles unless said
-otherwise, every p-value that of a paired randomisation, and the same seed gives the same numbers.
+The query is the unit of sampling, as the children of one parent are found or missed together. Every interval
+is a percentile bootstrap over queries; the same seed gives the same numbers.
 
-`paired_difference`, `compare_rankings`, `compare_many`
-    One ranking against another. Under the null hypothesis it does not matter which of the two a query's value
-    came from, so the sign of every query's difference is flipped at random (Fisher's randomisation, the test
-    that Smucker, Allan and Carterette, CIKM 2007, recommend for retrieval). Two-sided. All 2^n flips are
-    gone through where n queries differ and 2^n is at most `samples` (p = share of flips that differ as much
-    as was seen, itself among them); otherwise p = (1 + such flips) / (1 + samples). So p is never 0.
-    `scipy.stats.permutation_test` does the same for one measure; here all measures share the draws and one
-    matrix product, also those of several rankings of the same queries (`compare_many`).
+Every p-value is that of Fisher's randomisation test, two-sided (Smucker, Allan and Carterette, CIKM 2007):
+under the null hypothesis the sign of every query's difference is random. Where n queries differ and 2^n is
+at most `samples`, all 2^n flips are enumerated, and p is the share of flips that differ as much as observed;
+otherwise p = (1 + such flips) / (1 + samples). So p is never 0. `scipy.stats.permutation_test` does the same
+for one measure; here all measures of all rankings share the draws and one matrix product.
 
-`entail.statistics.separation` compares two groups of values by the same draws.
-
-No p-value is corrected for the number of measures that are looked at: choose the measure first.
+No p-value is corrected for the number of measures: choose the measure first.
 """
 
 from __future__ import annotations
@@ -31,22 +25,22 @@ from entail.errors import RetrievalError
 from entail.statistics.ranking import GoldRanks, Values, query_values, resamples
 
 SAMPLES = 10_000
-"""Resamples and random flips unless others are asked for."""
+"""Default number of resamples and of random flips."""
 
 LEVEL = 0.95
-"""Level of every interval unless another is asked for."""
+"""Default level of an interval."""
 
 OWN_SAMPLES = 2000
-"""Of the resamples, how many the interval of one ranking's figure is taken from: the first ones."""
+"""Resamples for the interval of one ranking's own figure: the first ones."""
 
 SEED = 0
 """Default random seed."""
 
 _FLIPS_AT_ONCE = 1 << 17
-"""Signs drawn in one step: as many as a core's own memory holds."""
+"""Signs drawn in one step; they fit a core's own cache."""
 
 _ROUNDING = 1e-12
-"""Sums that differ by less than this share of what was added are equal: order of adding must not decide."""
+"""Relative difference up to which sums are equal, so that the order of addition decides nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +78,7 @@ class PairedDifference:
         return f"{self.p:.3f}" if self.p >= 0.001 else "< 0.001"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures, of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return {
             "first": self.first,
             "second": self.second,
@@ -98,7 +92,7 @@ class PairedDifference:
 
 @dataclass(frozen=True, slots=True)
 class ComparedFigure:
-    """A figure of two rankings: how it differs, and the interval of each one's own.
+    """A figure of two rankings.
 
     Attributes:
         paired: Both figures, their difference, its interval and p-value.
@@ -120,15 +114,15 @@ def paired_difference(
 ) -> PairedDifference:
     """Compare the values of two rankings, one a query, in the same order of queries.
 
-    With `weights` the figure is sum(w * v) / sum(w), in the interval too (the ratio bootstrap): for Hit@k
-    give Recall@k of each and the numbers of relevant items, as `metrics.query_values` does.
+    With `weights` the figure is sum(w * v) / sum(w), in the interval too (the ratio bootstrap), as
+    `entail.statistics.ranking.query_values` gives them.
 
-    >>> found = paired_difference([0.2, 0.5, 0.4, 0.1], [0.4, 0.6, 0.7, 0.5])
-    >>> round(found.difference, 3), found.p, found.better
+    >>> result = paired_difference([0.2, 0.5, 0.4, 0.1], [0.4, 0.6, 0.7, 0.5])
+    >>> round(result.difference, 3), result.p, result.better
     (0.25, 0.125, 4)
 
     Raises:
-        RetrievalError: If there are no queries, the two are not of equal length, a value is no number, or
+        RetrievalError: If there are no queries, the two are not of equal length, a value is not finite, or
             `level` or `samples` cannot be used.
     """
     one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
@@ -142,29 +136,6 @@ def paired_difference(
     return _paired(*columns, level=level, samples=samples, seed=seed)[0].paired
 
 
-def compare_rankings(
-    first: GoldRanks,
-    second: GoldRanks,
-    *,
-    ks: Sequence[int],
-    level: float = LEVEL,
-    samples: int = SAMPLES,
-    seed: int = SEED,
-) -> dict[str, PairedDifference]:
-    """Compare two rankings of the same relevant items by every measure of `metrics.summary`, under its names.
-
-    >>> same = GoldRanks.of([[1, 4], [2]])
-    >>> compare_rankings(same, same, ks=[10])["Hit@10"].p
-    1.0
-
-    Raises:
-        RetrievalError: If the two are not of the same queries with as many relevant items each, there is no
-            query, or `level` or `samples` cannot be used.
-    """
-    together = compare_many({"": (first, second)}, ks=ks, level=level, samples=samples, seed=seed)
-    return {measure: figure.paired for measure, figure in together[""].items()}
-
-
 def compare_many(
     rankings: Mapping[str, tuple[GoldRanks, GoldRanks]],
     *,
@@ -173,9 +144,7 @@ def compare_many(
     samples: int = SAMPLES,
     seed: int = SEED,
 ) -> dict[str, dict[str, ComparedFigure]]:
-    """Compare several pairs of rankings of the same queries, such as one by each protocol, by the same draws.
-
-    The differences are those of `compare_rankings` pair by pair, for the price of one.
+    """Compare pairs of rankings of the same queries by every measure of `summary`, with shared draws.
 
     >>> same = GoldRanks.of([[1, 4], [2]])
     >>> compare_many({"paper": (same, same)}, ks=[10])["paper"]["Hit@10"].intervals
@@ -201,9 +170,9 @@ def compare_many(
         )
     # (queries, measures of all pairs) each
     first, weight, second = (np.stack(columns, axis=1) for columns in zip(*values.values(), strict=True))
-    found = _paired(first, second, weight, level=level, samples=samples, seed=seed)
+    figures = _paired(first, second, weight, level=level, samples=samples, seed=seed)
     compared: dict[str, dict[str, ComparedFigure]] = {name: {} for name in rankings}
-    for (name, measure), figure in zip(values, found, strict=True):
+    for (name, measure), figure in zip(values, figures, strict=True):
         compared[name][measure] = figure
     return compared
 
@@ -223,14 +192,14 @@ def _paired(
     kinds, kind = np.unique(weights, axis=1, return_inverse=True)  # of many measures few weights
     drawn: list[Values] = []
     own: list[Values] = []
-    missing = min(samples, OWN_SAMPLES)
+    remaining = min(samples, OWN_SAMPLES)
     for counts in resamples(len(first), samples=samples, seed=seed):
-        mass = (counts @ kinds)[:, kind.ravel()]  # (some, measures)
+        mass = (counts @ kinds)[:, kind.ravel()]  # (batch, measures)
         drawn.append((counts @ differences) / mass)
-        if missing:
-            some = slice(min(missing, len(counts)))
-            own.append((counts[some] @ sides) / np.tile(mass[some], 2))
-            missing -= len(own[-1])
+        if remaining:
+            part = slice(min(remaining, len(counts)))
+            own.append((counts[part] @ sides) / np.tile(mass[part], 2))
+            remaining -= len(own[-1])
     low, high = _interval(np.concatenate(drawn), level)
     low_own, high_own = (ends.reshape(2, -1) for ends in _interval(np.concatenate(own), level))
     p = _sign_flips(differences, samples=samples, seed=seed)
@@ -258,25 +227,25 @@ def _paired(
 
 
 def _sign_flips(differences: Values, *, samples: int, seed: int) -> Values:
-    """Return the p-value of each column, shape (measures,); no flip changes a ratio's denominator."""
-    seen = np.abs(differences.sum(axis=0)) - _ROUNDING * np.abs(differences).sum(axis=0)
+    """Return the p-value of each column, shape (measures,)."""
+    observed = np.abs(differences.sum(axis=0)) - _ROUNDING * np.abs(differences).sum(axis=0)
     differing = (differences != 0).sum(axis=0)
     few = differing <= np.log2(samples)
     p = np.empty(differences.shape[1])
     for i in np.flatnonzero(few):
         n = int(differing[i])
         flips = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)  # (2^n, n)
-        p[i] = np.mean(np.abs(flips @ differences[differences[:, i] != 0, i]) >= seen[i])
+        p[i] = np.mean(np.abs(flips @ differences[differences[:, i] != 0, i]) >= observed[i])
     if not few.all():
         many = differences[:, ~few]
         draw = np.random.default_rng(seed)
-        as_much, step = np.zeros(many.shape[1]), max(1, _FLIPS_AT_ONCE // len(many))
+        extreme, step = np.zeros(many.shape[1]), max(1, _FLIPS_AT_ONCE // len(many))
         whole = many.sum(axis=0)
         for start in range(0, samples, step):
             flipped = draw.integers(0, 2, (min(step, samples - start), len(many)), dtype=np.int8)
             sums = whole - 2.0 * (flipped.astype(np.float64) @ many)
-            as_much += (np.abs(sums) >= seen[~few]).sum(axis=0)
-        p[~few] = (1 + as_much) / (1 + samples)
+            extreme += (np.abs(sums) >= observed[~few]).sum(axis=0)
+        p[~few] = (1 + extreme) / (1 + samples)
     return p
 
 
@@ -296,11 +265,7 @@ def _interval(draws: Values, level: float) -> tuple[Values, Values]:
 
 
 def check_draws(*, level: float, samples: int) -> None:
-    """Refuse a level or a number of samples that no interval can be made with.
-
-    Raises:
-        RetrievalError: If one of them cannot be used.
-    """
+    """Raise `RetrievalError` for a level outside (0, 1) or less than 1 sample."""
     if not 0 < level < 1 or samples < 1:
         raise RetrievalError(
             f"expected a level between 0 and 1 and at least 1 sample, found {level}, {samples}"

@@ -1,8 +1,7 @@
-"""Measures of a ranking, from the ranks of what should have been found: arrays in, numbers out.
+"""Ranking measures from the ranks of relevant items: arrays in, numbers out.
 
-Nothing here knows a data set or a model. `ranks_of` turns scores into `GoldRanks`, the ranks of every
-query's relevant items, and each measure is a function of these alone, so one pass over the scores serves
-every measure and every cut-off. With R relevant items at ranks r_1 < r_2 < ... < r_R:
+`ranks_of` turns scores into `GoldRanks`, the ranks of every query's relevant items, and each measure is a
+function of these alone. With R relevant items at ranks r_1 < r_2 < ... < r_R:
 
 =======================  ==============================================================================
 `average_precision`      1/R * sum_i i / r_i
@@ -13,8 +12,8 @@ every measure and every cut-off. With R relevant items at ranks r_1 < r_2 < ... 
 `reciprocal_rank`        1 / r_1
 =======================  ==============================================================================
 
-The means of the first two over queries are MAP and NDCG of the AE-Enc paper (Table 1). All of them agree with
-trec_eval, whose rule for equal scores (document ids in descending order) is replaced by order of position.
+The means of the first two over queries are MAP and NDCG of the AE-Enc paper (Table 1). All agree with
+trec_eval, except that equal scores are ordered by position instead of by descending document id.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ Values = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 NOT_THERE = -1
-"""In place of a position: the item is not among the candidates."""
+"""Position of an item that is not among the candidates."""
 
 _DRAWS_AT_ONCE = 1 << 17
-"""Queries drawn in one step of `resamples`: as many as a core's own memory holds."""
+"""Queries drawn in one step of `resamples`; they fit a core's own cache."""
 
 
 @dataclass(frozen=True)
 class GoldRanks:
-    """The ranks of every query's relevant items, flat: query q owns `ranks[offsets[q]:offsets[q + 1]]`.
+    """Ranks of every query's relevant items, flat: query q owns `ranks[offsets[q]:offsets[q + 1]]`.
 
     Attributes:
-        ranks: Ranks from 1, `inf` for an item that is never found, in the order in which the query's items
-            were given, shape (pairs,).
-        offsets: Where each query begins, and the end, shape (queries + 1,).
+        ranks: Ranks from 1, `inf` for an item that is never found, in the order of the query's items,
+            shape (pairs,).
+        offsets: Start of each query, and the end, shape (queries + 1,).
 
     Raises:
         RetrievalError: If a query has no relevant item, or a rank is below 1.
@@ -74,7 +73,7 @@ class GoldRanks:
 
     @classmethod
     def joined(cls, parts: Sequence[GoldRanks]) -> GoldRanks:
-        """Put the queries of several parts one after another."""
+        """Concatenate the queries of several parts."""
         counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in parts)])
         return cls(np.concatenate([np.empty(0), *(part.ranks for part in parts)]), _offsets(counts))
 
@@ -100,15 +99,17 @@ class GoldRanks:
         return len(self.ranks)
 
     @cached_property
+    def _owner(self) -> Positions:
+        return np.repeat(np.arange(len(self)), self.counts)
+
+    @cached_property
     def ascending(self) -> Values:
         """The ranks, ascending within each query, shape (pairs,)."""
-        owner = np.repeat(np.arange(len(self)), self.counts)
-        return self.ranks[np.lexsort((self.ranks, owner))]
+        return self.ranks[np.lexsort((self.ranks, self._owner))]
 
     def per_query(self, pair_values: Values) -> Values:
-        """Sum one value a pair up to one value a query."""
-        owner = np.repeat(np.arange(len(self)), self.counts)
-        return np.bincount(owner, pair_values, len(self)).astype(np.float64)
+        """Return the sum of one value a pair for each query."""
+        return np.bincount(self._owner, pair_values, len(self)).astype(np.float64)
 
 
 def ranks_of(
@@ -119,8 +120,7 @@ def ranks_of(
 ) -> GoldRanks:
     """Rank each query's relevant items among all candidates, highest score first.
 
-    The rule for ties: of two candidates with equal scores the one at the lower position comes first. So a
-    ranking is a function of scores and corpus alone, and equal to what a stable sort of the whole row gives.
+    Of two candidates with equal scores the one at the lower position comes first, as in a stable sort.
 
     >>> ranks_of(np.array([[0.1, 0.9, 0.9, 0.5]]), [[2, 0]]).ranks
     array([2., 4.])
@@ -129,22 +129,22 @@ def ranks_of(
 
     Args:
         scores: Similarities (higher is closer), shape (queries, candidates).
-        gold: Positions of each query's relevant items; `NOT_THERE` for one that is no candidate: it is
-            never found (rank `inf`) and counted all the same.
-        excluded: The one position that is taken out of each query's ranking, or `NOT_THERE`, shape
-            (queries,). A relevant item that is taken out is never found.
+        gold: Positions of each query's relevant items; `NOT_THERE` for one that is no candidate: its rank is
+            `inf`, and it counts all the same.
+        excluded: Position to remove from each query's ranking, or `NOT_THERE`, shape (queries,). A relevant
+            item that is removed has rank `inf`.
 
     Raises:
         RetrievalError: If shapes do not fit, a position is out of range, or a score is NaN.
     """
-    out = np.full(len(scores), NOT_THERE) if excluded is None else excluded
-    return ranks_both_ways(scores, gold, excluded=out)[1]
+    removed = np.full(len(scores), NOT_THERE) if excluded is None else excluded
+    return ranks_both_ways(scores, gold, excluded=removed)[1]
 
 
 def ranks_both_ways(
     scores: NDArray[np.floating], gold: Sequence[Sequence[int] | Positions], *, excluded: ArrayLike
 ) -> tuple[GoldRanks, GoldRanks]:
-    """Return `ranks_of` with every candidate, and with each query's excluded one taken out, for one price.
+    """Return `ranks_of` with every candidate, and with each query's excluded one removed, in one pass.
 
     >>> [ranks.ranks.tolist() for ranks in ranks_both_ways(np.array([[0.1, 0.9, 0.5]]), [[2]], excluded=[1])]
     [[2.0], [1.0]]
@@ -153,44 +153,35 @@ def ranks_both_ways(
         RetrievalError: As `ranks_of` does.
     """
     queries, candidates = scores.shape
-    out = np.asarray(excluded, dtype=np.int64)
-    if len(gold) != queries or out.shape != (queries,):
+    removed = np.asarray(excluded, dtype=np.int64)
+    if len(gold) != queries or removed.shape != (queries,):
         raise RetrievalError(
-            f"scores are of {queries} queries, but gold of {len(gold)} and excluded of shape {out.shape}"
+            f"scores are of {queries} queries, but gold of {len(gold)} and excluded of shape {removed.shape}"
         )
-    counts = np.array([len(row) for row in gold], dtype=np.int64)
+    offsets = _offsets([len(row) for row in gold])
     positions = np.concatenate([np.empty(0, np.int64), *(np.asarray(row, np.int64) for row in gold)])
-    for name, found in (("gold", positions), ("excluded", out)):
-        if found.size and (found.min() < NOT_THERE or found.max() >= candidates):
+    for name, values in (("gold", positions), ("excluded", removed)):
+        if values.size and (values.min() < NOT_THERE or values.max() >= candidates):
             raise RetrievalError(
-                f"{name} positions lie between {found.min()} and {found.max()}, expected {NOT_THERE} "
+                f"{name} positions lie between {values.min()} and {values.max()}, expected {NOT_THERE} "
                 f"(not there) to {candidates - 1}"
             )
     if scores.size and np.isnan(scores.min()):  # a minimum is NaN where any score is
         raise RetrievalError(f"{int(np.isnan(scores).sum())} of {scores.size} scores are not numbers (NaN)")
 
-    owner = np.repeat(np.arange(queries), counts)  # (pairs,): the query of each pair
+    owner = np.repeat(np.arange(queries), np.diff(offsets))  # (pairs,): the query of each pair
     ranks = np.full(len(positions), np.inf)
-    there = positions != NOT_THERE
-    # Counted row by row: one candidate's rank needs no sorting, and no row is copied for it.
-    ranks[there] = [
-        1 + _ahead(scores[query], position)
-        for query, position in zip(owner[there].tolist(), positions[there].tolist(), strict=True)
-    ]
-    gone = out[owner]
-    left = ranks.copy()
-    some = np.flatnonzero(there & (gone != NOT_THERE))
-    if some.size:
-        own, taken = scores[owner[some], positions[some]], scores[owner[some], gone[some]]
-        left[some] -= (taken > own) | ((taken == own) & (gone[some] < positions[some]))
-        left[there & (gone == positions)] = np.inf
-    return GoldRanks(ranks, _offsets(counts)), GoldRanks(left, _offsets(counts))
-
-
-def _ahead(row: NDArray[np.floating], position: int) -> int:
-    """Return how many candidates rank before the one at a position."""
-    own = row[position]
-    return int(np.count_nonzero(row > own)) + int(np.count_nonzero(row[:position] == own))
+    for pair in np.flatnonzero(positions != NOT_THERE):  # one candidate's rank needs no sorting
+        row, position = scores[owner[pair]], positions[pair]
+        own = row[position]
+        ranks[pair] = 1 + np.count_nonzero(row > own) + np.count_nonzero(row[:position] == own)
+    gone, remaining = removed[owner], ranks.copy()
+    both = np.flatnonzero((positions != NOT_THERE) & (gone != NOT_THERE))
+    if both.size:
+        own, other = scores[owner[both], positions[both]], scores[owner[both], gone[both]]
+        remaining[both] -= (other > own) | ((other == own) & (gone[both] < positions[both]))
+        remaining[both[gone[both] == positions[both]]] = np.inf
+    return GoldRanks(ranks, offsets), GoldRanks(remaining, offsets)
 
 
 def average_precision(gold: GoldRanks) -> Values:
@@ -209,10 +200,9 @@ def ndcg(gold: GoldRanks, k: int | None = None) -> Values:
     >>> ndcg(GoldRanks.of([[1, 3]])).round(4), ndcg(GoldRanks.of([[1, 3]]), k=1)
     (array([0.9197]), array([1.]))
     """
-    limit = np.inf if k is None else _cut(k)
+    limit = np.inf if k is None else _cutoff(k)
     gain = np.where(gold.ranks <= limit, 1.0 / np.log2(1.0 + gold.ranks), 0.0)
-    longest = int(gold.counts.max(initial=0))
-    ideal = np.cumsum(1.0 / np.log2(1.0 + np.arange(1, longest + 1)))
+    ideal = np.cumsum(1.0 / np.log2(1.0 + np.arange(1, int(gold.counts.max(initial=0)) + 1)))
     best: Values = ideal[np.minimum(gold.counts, limit).astype(np.int64) - 1]  # (queries,)
     return gold.per_query(gain) / best
 
@@ -223,7 +213,7 @@ def recall(gold: GoldRanks, k: int) -> Values:
     >>> recall(GoldRanks.of([[1, 12], [3]]), 10)
     array([0.5, 1. ])
     """
-    return gold.per_query((gold.ranks <= _cut(k)).astype(np.float64)) / gold.counts
+    return gold.per_query((gold.ranks <= _cutoff(k)).astype(np.float64)) / gold.counts
 
 
 def reciprocal_rank(gold: GoldRanks) -> Values:
@@ -237,7 +227,7 @@ def reciprocal_rank(gold: GoldRanks) -> Values:
 
 
 def hit_rate(gold: GoldRanks, k: int) -> float:
-    """Return found pairs / all pairs, the micro average that the AE-Enc paper calls Hit@k.
+    """Return pairs within the first k / all pairs, the micro average that the AE-Enc paper calls Hit@k.
 
     >>> round(hit_rate(GoldRanks.of([[1, 12], [3]]), 10), 4)
     0.6667
@@ -247,11 +237,11 @@ def hit_rate(gold: GoldRanks, k: int) -> float:
     """
     if not gold.pairs:
         raise RetrievalError("there is no pair to be found, so no share of pairs")
-    return float(np.mean(gold.ranks <= _cut(k)))
+    return float(np.mean(gold.ranks <= _cutoff(k)))
 
 
 def summary(gold: GoldRanks, *, ks: Sequence[int]) -> dict[str, float]:
-    """Return every measure under the name it has in tables: MAP, NDCG, MRR, NDCG@k, Hit@k, Recall@k.
+    """Return every measure by its name in tables: MAP, NDCG, MRR, NDCG@k, Hit@k, Recall@k.
 
     All but Hit@k are means over queries.
 
@@ -263,23 +253,15 @@ def summary(gold: GoldRanks, *, ks: Sequence[int]) -> dict[str, float]:
     """
     if not len(gold):
         raise RetrievalError("there is no query, so nothing to measure")
-    figures = {
-        "MAP": float(average_precision(gold).mean()),
-        "NDCG": float(ndcg(gold).mean()),
-        "MRR": float(reciprocal_rank(gold).mean()),
-    }
-    figures.update({f"NDCG@{k}": float(ndcg(gold, k).mean()) for k in ks})
-    figures.update({f"Hit@{k}": hit_rate(gold, k) for k in ks})
-    figures.update({f"Recall@{k}": float(recall(gold, k).mean()) for k in ks})
-    return figures
+    means = {name: float(values.mean()) for name, (values, _) in query_values(gold, ks=ks).items()}
+    return means | {f"Hit@{k}": hit_rate(gold, k) for k in ks}
 
 
 def query_values(gold: GoldRanks, *, ks: Sequence[int]) -> dict[str, tuple[Values, Values]]:
-    """Return what `summary` averages: name -> (a value a query, a weight a query), in the same order.
+    """Return the terms of `summary`: name -> (a value a query, a weight a query), in the same order.
 
-    The weighted mean of the values is the figure. All weights are 1 but those of Hit@k, which are numbers of
-    relevant items: Hit@k is Recall@k weighted by them. Two rankings of the same relevant items have the
-    same weights, so what they differ in is one number a query for every measure.
+    The weighted mean of the values is the figure. All weights are 1 but those of Hit@k, which is Recall@k
+    weighted by numbers of relevant items. Two rankings of the same relevant items have the same weights.
 
     >>> query_values(GoldRanks.of([[1, 12], [3]]), ks=[10])["Hit@10"]
     (array([0.5, 1. ]), array([2., 1.]))
@@ -289,27 +271,26 @@ def query_values(gold: GoldRanks, *, ks: Sequence[int]) -> dict[str, tuple[Value
     """
     even, counts = np.ones(len(gold)), gold.counts.astype(np.float64)
     values = {"MAP": average_precision(gold), "NDCG": ndcg(gold), "MRR": reciprocal_rank(gold)}
-    values.update({f"NDCG@{k}": ndcg(gold, k) for k in ks})
+    values |= {f"NDCG@{k}": ndcg(gold, k) for k in ks}
     shares = {k: recall(gold, k) for k in ks}
     weighted = {name: (value, even) for name, value in values.items()}
-    weighted.update({f"Hit@{k}": (share, counts) for k, share in shares.items()})
-    weighted.update({f"Recall@{k}": (share, even) for k, share in shares.items()})
-    return weighted
+    weighted |= {f"Hit@{k}": (share, counts) for k, share in shares.items()}
+    return weighted | {f"Recall@{k}": (share, even) for k, share in shares.items()}
 
 
 def resamples(queries: int, *, samples: int, seed: int) -> Iterator[Values]:
-    """Yield bootstrap samples, some at a time: how often each query is drawn, shape (some, queries).
+    """Yield bootstrap samples in batches: the number of draws of each query, shape (batch, queries).
 
     A sum over the queries of all samples is then one product, `counts @ values`. The same seed gives the
-    same samples, so figures that are taken from them one after another stay paired.
+    same samples, so figures computed from them stay paired.
     """
     draw = np.random.default_rng(seed)
     step = max(1, _DRAWS_AT_ONCE // max(1, queries))
     for start in range(0, samples, step):
-        some = min(step, samples - start)
-        chosen = draw.integers(0, queries, (some, queries)) + queries * np.arange(some)[:, None]
-        counts = np.bincount(chosen.ravel(), minlength=some * queries)
-        yield counts.reshape(some, queries).astype(np.float64)
+        batch = min(step, samples - start)
+        chosen = draw.integers(0, queries, (batch, queries)) + queries * np.arange(batch)[:, None]
+        counts = np.bincount(chosen.ravel(), minlength=batch * queries)
+        yield counts.reshape(batch, queries).astype(np.float64)
 
 
 def bootstrap_interval(
@@ -320,10 +301,10 @@ def bootstrap_interval(
     samples: int = 2000,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of a mean over queries, drawn with replacement.
+    """Return the percentile bootstrap interval of a mean over queries.
 
     With `weights` it is the interval of sum(w * v) / sum(w): for Hit@k give `recall(gold, k)` and
-    `gold.counts`. The same seed gives the same interval.
+    `gold.counts`.
 
     Raises:
         RetrievalError: If there are no values, or `level` is not between 0 and 1.
@@ -343,7 +324,7 @@ def _offsets(counts: Sequence[int] | Positions) -> Positions:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
 
-def _cut(k: int) -> int:
+def _cutoff(k: int) -> int:
     if k < 1:
         raise RetrievalError(f"a cut-off is at least 1, found {k}")
     return k

@@ -1,4 +1,4 @@
-"""Does one group of values stand above another? P(upper > lower), and what their distributions share.
+"""Separation of two groups of values: P(upper > lower), and the overlap of their distributions.
 
 Intervals are a bootstrap over queries, as in `entail.statistics.paired`.
 """
@@ -24,16 +24,14 @@ class Separation:
     """Separation of the values of one group from those of another.
 
     Attributes:
-        auc: P(upper > lower) for one value of each drawn at random, equal values counted half; 0.5 where
-            neither stands above the other (Mann and Whitney's U / (n m)).
+        auc: P(upper > lower), equal values counted half: Mann and Whitney's U / (n m).
         auc_interval: Its interval.
-        shared: What the two distributions have in common, the overlap coefficient sum_b min(f_b, g_b) over
-            `BINS` bins of equal width between the least and the greatest value of both: 1 for equal
-            histograms, 0 for none in common. Small groups scatter, which makes that sum too small; as much
-            is put back as the bootstrap samples, which scatter once more, lose against it.
+        shared: Overlap coefficient sum_b min(f_b, g_b) over `BINS` bins of equal width between the least and
+            the greatest value: 1 for equal histograms, 0 for disjoint ones. Corrected by the bootstrap for
+            the scatter of small groups, which lowers the sum.
         shared_interval: Its interval (basic bootstrap).
         auc_draws: The values of `auc` in the bootstrap samples, nan where one lacks a group (samples,).
-        shared_draws: Those of the sum, reflected about what was seen; `shared` is their mean, at most 1.
+        shared_draws: Those of the sum, reflected about the observed one; `shared` is their mean, at most 1.
     """
 
     auc: float
@@ -54,7 +52,7 @@ class Separation:
         return 2 * self.auc_interval[0] - 1, 2 * self.auc_interval[1] - 1
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures, of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return {
             "auc": self.auc,
             "auc_interval": list(self.auc_interval),
@@ -77,20 +75,20 @@ def separation(
 ) -> Separation | None:
     """Compare two groups of pairs by one value a pair; None where a group has no pair.
 
-    Intervals are over queries, each drawn with all its pairs. Separations of the same pairs by other values
-    see the same bootstrap samples, so their draws may be subtracted one by one.
+    Queries are resampled with all their pairs. Separations of the same pairs by other values share the
+    bootstrap samples, so their draws can be subtracted.
 
     Args:
         values: One a pair, shape (pairs,).
-        upper: Which pairs are of the group asked whether it stands above, shape (pairs,).
-        lower: Which are of the other.
-        query: The query of each pair, from 0, shape (pairs,).
-        level: Of the intervals.
-        samples: Bootstrap samples.
-        seed: Of these.
+        upper: Mask of the pairs expected above, shape (pairs,).
+        lower: Mask of the others, same shape.
+        query: The query of each pair, from 0, same shape.
+        level: Level of the intervals.
+        samples: Number of bootstrap samples.
+        seed: Random seed.
 
     Raises:
-        RetrievalError: If a value is no number, or `level` or `samples` cannot be used.
+        RetrievalError: If a value is not finite, or `level` or `samples` cannot be used.
     """
     check_draws(level=level, samples=samples)
     if not np.isfinite(values[upper | lower]).all():
@@ -101,8 +99,8 @@ def separation(
     tops, bottoms = values[upper], np.sort(values[lower])
     owner = query[lower][np.argsort(values[lower], kind="stable")]
 
-    # Upper pairs of query q above lower pair j, equal ones counted half: what is won in a bootstrap sample is
-    # bilinear in how often each query was drawn.
+    # Upper pairs of query q above lower pair j, equal ones counted half: U of a bootstrap sample is bilinear
+    # in the number of draws of each query.
     wins = np.zeros((queries, len(bottoms)))
     for side in ("left", "right"):  # lower pairs below a top; lower pairs below or level with it
         beaten = _counts(query[upper], np.searchsorted(bottoms, tops, side), queries, len(bottoms) + 1)
@@ -121,13 +119,13 @@ def separation(
             auc = ((drawn @ wins) * drawn[:, owner]).sum(axis=1) / count
         return auc, np.minimum(high, low).sum(axis=1)
 
-    seen = figures(np.ones((1, queries)))
+    observed = figures(np.ones((1, queries)))
     draws = [figures(drawn) for drawn in resamples(queries, samples=samples, seed=seed)]
     auc_draws, shared_draws = (np.concatenate(part) for part in zip(*draws, strict=True))
-    shared_draws = 2 * seen[1] - shared_draws
+    shared_draws = 2 * observed[1] - shared_draws
     shared, low, high = np.clip([np.nanmean(shared_draws), *interval(shared_draws, level=level)], 0, 1)
     return Separation(
-        auc=float(seen[0][0]),
+        auc=float(observed[0][0]),
         auc_interval=interval(auc_draws, level=level),
         shared=float(shared),
         shared_interval=(float(low), float(high)),
