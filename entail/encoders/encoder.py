@@ -1,4 +1,4 @@
-"""Texts to unit vectors, by weights that are loaded when they are first needed."""
+"""Encoders: texts to unit vectors, with weights loaded on first use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from entail.progress import Meter, ProgressCallback
 Floats = NDArray[np.float32]
 
 PASS_TOKENS = 1_024
-"""Tokens of a forward pass on a processor: what lies between the layers of MiniLM stays in its cache."""
+"""Tokens of a forward pass on a processor, so that MiniLM's activations stay in its cache."""
 
 
 @runtime_checkable
@@ -32,51 +32,39 @@ class Encoder(Protocol):
     @property
     def name(self) -> str:
         """Display name."""
-        ...
 
     @property
     def revision(self) -> str:
         """Revision of its query vectors; it changes with the weights."""
-        ...
 
     @property
     def premise_revision(self) -> str:
         """Revision of its premise vectors; encoders with one premise tower share it."""
-        ...
 
     @property
     def dimension(self) -> int:
         """Length of a vector, d."""
-        ...
 
     @property
     def symmetric(self) -> bool:
         """Whether a text has the same vector as query and as premise."""
-        ...
 
     def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
         """Return unit vectors, shape (texts, d)."""
-        ...
 
     def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
         """Return unit vectors, shape (texts, d)."""
-        ...
 
 
 def load(name: str | Path, *, device: str | None = None, precision: Precision = "auto") -> BiEncoder:
-    """Return an encoder by name, its weights in memory.
+    """Return an encoder by name, its weights in memory; see `BiEncoder`.
 
     >>> load("minilm").encode_queries(["how cold is the moon"]).shape
     (1, 384)
 
-    Args:
-        name: A catalogue name, a folder, or a Hub id.
-        device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
-        precision: Of the weights and the arithmetic.
-
     Raises:
-        EncoderError: If the name leads nowhere, or the weights cannot be loaded.
-        SettingsError: If the device is not there.
+        EncoderError: If the name is unknown, or the weights cannot be loaded.
+        SettingsError: If the device is missing.
     """
     encoder = BiEncoder(name, device=device, precision=precision)
     encoder.load()
@@ -86,25 +74,23 @@ def load(name: str | Path, *, device: str | None = None, precision: Precision = 
 class BiEncoder:
     """An `Encoder` over any sentence-transformers model or PEFT adapter on one.
 
-    A plain BERT is run by torch alone (`entail.encoders.bert.model`), which is there in a third of the time.
+    The weights are loaded on the first text, or by `load`; one copy serves any number of threads, one batch
+    at a time. A plain BERT is run by torch alone (`entail.encoders.bert.model`), which loads in a third of
+    the time.
 
-    The weights are loaded on the first text, or by `load`; one copy serves any number of threads, one
-    batch at a time. Nothing is printed.
-
-    Precision `auto` is fp32 on a processor and fp16 on a GPU; of Gaussians, whose divergences are sums of
+    Precision `auto` is fp32 on a processor and fp16 on a GPU; for Gaussians, whose divergences are sums of
     differences, fp32 on either. bf16 doubles the rate where the processor has AMX or AVX512-BF16 and is far
-    slower elsewhere; it moves dev MAP by 0.001, so it is asked for by name and its vectors have a revision
-    of their own. So is `openvino`: a plain BERT in bf16 on a processor, run by OpenVINO, an extra that has
-    to be installed, and faster again.
+    slower elsewhere; it changes dev MAP by 0.001, so its vectors have a revision of their own. So has
+    `openvino`: a plain BERT in bf16 on a processor by OpenVINO, an optional dependency, faster again.
 
     Args:
         encoder: A catalogue name, a folder, or an entry.
         device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
-        precision: Of the weights and the arithmetic.
-        batch_size: Texts of a forward pass at most; on a processor also at most `PASS_TOKENS` tokens.
+        precision: Precision of the weights and the arithmetic.
+        batch_size: Maximum texts of a forward pass; on a processor also at most `PASS_TOKENS` tokens.
 
     Raises:
-        EncoderError: If the name leads nowhere.
+        EncoderError: If the name is unknown.
     """
 
     def __init__(
@@ -134,7 +120,7 @@ class BiEncoder:
     @property
     def entry(self) -> EncoderEntry:
         """Catalogue entry of the weights; a Hub model is fetched first."""
-        # A lock of its own: who only asks for the revision does not wait while the weights are loaded.
+        # A lock of its own, so that the revision is available while the weights are loaded.
         with self._fetching:
             self._entry = fetch(self._entry)
             return self._entry
@@ -142,34 +128,27 @@ class BiEncoder:
     @property
     def revision(self) -> str:
         """The entry's revision; a Hub model is fetched first."""
-        return self._bound_to(self.entry)
+        return self._revision_of(self.entry)
 
     @property
     def premise_revision(self) -> str:
-        """The base's revision where the adapter is on the query tower alone, else `revision`."""
+        """The base's revision if the adapter is on the query tower alone, else `revision`."""
         entry = self.entry
-        return self._bound_to(entry.base if entry.base is not None and entry.towers == "single" else entry)
+        return self._revision_of(entry.base if entry.base is not None and entry.towers == "single" else entry)
 
     @property
     def dimension(self) -> int:
-        """Length of a vector; loads the model only where its configuration does not say it."""
-        known = self.entry.dimension
-        if known is not None:
-            return known
-        return self._loaded().dimension
+        """Length of a vector; loads the model only if its configuration does not say it."""
+        return self.entry.dimension or self._loaded().dimension
 
     @property
     def symmetric(self) -> bool:
-        """Whether the model has neither routes nor prompts, nor towers of its own for either."""
+        """Whether the model has neither routes nor prompts nor different towers."""
         return self.entry.symmetric
 
     @property
     def device(self) -> str:
-        """Device that encodes: `cpu`, `cuda`, `cuda:1` ...; imports torch.
-
-        Raises:
-            SettingsError: If the device asked for is not there.
-        """
+        """Device that encodes, `cpu`, `cuda`, `cuda:1` ...; imports torch, raises as `load`."""
         return device_name(self._device)
 
     @property
@@ -184,16 +163,16 @@ class BiEncoder:
         return None if towers is None else towers.memory
 
     def load(self) -> None:
-        """Bring the weights into memory, once.
+        """Load the weights, once.
 
         Raises:
-            EncoderError: If the weights are not what they should be or cannot be loaded.
-            SettingsError: If the device is not there.
+            EncoderError: If the weights are not those expected or cannot be loaded.
+            SettingsError: If the device is missing.
         """
         self._loaded()
 
     def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
-        """Return unit vectors by the query route, shape (texts, d).
+        """Return unit vectors by the query tower, shape (texts, d).
 
         Raises:
             EncoderError: If the model cannot be loaded, or makes a vector that is not finite or is zero.
@@ -201,7 +180,7 @@ class BiEncoder:
         return self.encode(texts, "query", progress=progress)
 
     def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
-        """Return unit vectors by the document route, shape (texts, d); raises as `encode_queries`."""
+        """Return unit vectors by the premise tower, shape (texts, d); raises as `encode_queries`."""
         return self.encode(texts, "premise", progress=progress)
 
     def encode(
@@ -212,13 +191,13 @@ class BiEncoder:
         normalised: bool = True,
         progress: ProgressCallback | None = None,
     ) -> Floats:
-        """Return vectors by one of the two routes, shape (texts, d); raises as `encode_queries`.
+        """Return vectors by one of the two towers, shape (texts, d); raises as `encode_queries`.
 
         Args:
-            texts: What to encode; half a character (a lone surrogate) is read as U+FFFD.
-            tower: Whose route.
-            normalised: Of length 1; else as long as the model makes them, and of Gaussians their parameters.
-            progress: Told how far it is.
+            texts: Texts; a lone surrogate is read as U+FFFD.
+            tower: The tower.
+            normalised: Whether to scale to length 1; must be False for Gaussians, whose rows are parameters.
+            progress: Receives the progress.
         """
         if isinstance(texts, str):
             raise TypeError("expected a list of texts, found one text")
@@ -227,69 +206,65 @@ class BiEncoder:
         texts = [without_surrogates(text) for text in texts]
         what = "encoding queries" if tower == "query" else "encoding premises"
         if self.entry.gaussian is not None:
-            what = "encoding as Gaussians"  # by one tower, whatever the sentences are to become
+            what = "encoding as Gaussians"  # by one tower, whatever the sentences are used for
         meter = Meter(len(texts), what, unit="sentences", report=progress)
         meter.add(0)
         towers = self._loaded()
         if normalised and self.entry.gaussian is not None:
             raise EncoderError(
                 f"{self.name}: expected an encoder of points, found one of Gaussians, which have no cosine; "
-                "take another one here, or this one where directions are judged"
+                "choose another one here, or use this one for entailment direction"
             )
         tokens = towers.tokens(texts)
-        first = _first_alike(tokens)
-        distinct, copied = np.unique(first, return_inverse=True)
+        # Texts of equal tokens are encoded once: a batch's other texts move a vector by 1e-7.
+        first: dict[Tokens, int] = {}
+        positions = [first.setdefault(ids, position) for position, ids in enumerate(tokens)]
+        distinct, copies = np.unique(positions, return_inverse=True)
         vectors = np.empty((len(distinct), self.dimension), dtype=np.float32)
-        # A batch's other texts move a vector by 1e-7, and so the order of two that should be equal.
         meter.add(len(texts) - len(distinct))
         for chunk in self._passes([tokens[i] for i in distinct]):
             with self._lock:
-                found = towers.encode([texts[distinct[i]] for i in chunk], tower)
-            unit = _unit(found, self.name)
-            vectors[chunk] = unit if normalised else found
+                rows = towers.encode([texts[distinct[i]] for i in chunk], tower)
+            unit = _unit(rows, self.name)
+            vectors[chunk] = unit if normalised else rows
             meter.add(len(chunk))
-            # A lock let go and taken again at once starves others: let a waiting query in.
+            # A lock released and acquired at once starves others: let a waiting query in.
             time.sleep(0.0005)
-        return vectors if len(distinct) == len(texts) else vectors[copied]
+        return vectors if len(distinct) == len(texts) else vectors[copies]
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is truncated; raises as `load`."""
         return self._loaded().cut([without_surrogates(text) for text in texts])
 
     def _passes(self, tokens: Sequence[Tokens]) -> list[Ints]:
-        """Return positions in groups of like length, one a forward pass, so that little is padded.
+        """Return positions in groups of similar length, one a forward pass, with little padding.
 
-        The groups come in a shuffled order (of a fixed seed): the rate so far then tells the time left.
+        A shuffled order, by a fixed seed, makes the rate so far a good estimate of the time left.
         """
-        # Of a text whose tokens are not known about four letters are one.
-        sizes = [len(one) // 4 + 2 if isinstance(one, str) else len(one) for one in tokens]
+        # A text without token ids counts a token for four letters.
+        sizes = [len(ids) // 4 + 2 if isinstance(ids, str) else len(ids) for ids in tokens]
         budget = PASS_TOKENS if self.device.startswith("cpu") else budget_of(self.device)
         groups = token_batches(sizes, budget=budget, most=self._batch_size)
         return [groups[turn] for turn in np.random.default_rng(0).permutation(len(groups))]
 
-    def _bound_to(self, entry: EncoderEntry) -> str:
+    def _revision_of(self, entry: EncoderEntry) -> str:
         if entry.revision is None:
             raise EncoderError(f"{entry.name}: expected an entry with a revision; get it by resolve()")
-        rough = self._precision in ("bf16", "openvino")
-        return f"{entry.revision}+{self._precision}" if rough else entry.revision
+        rounded = self._precision in ("bf16", "openvino")
+        return f"{entry.revision}+{self._precision}" if rounded else entry.revision
 
     def _loaded(self) -> Towers:
         with self._lock:
             if self._towers is None:
                 towers = _load(self.entry, device=self._device, precision=self._precision)
-                expected, found = self.entry.dimension, towers.dimension
-                if expected is not None and expected != found:
+                expected = self.entry.dimension
+                if expected not in (None, towers.dimension):
                     raise EncoderError(
-                        f"{self.name}: its configuration says vectors of length {expected}, it makes {found}"
+                        f"{self.name}: its configuration says vectors of length {expected}, it makes "
+                        f"{towers.dimension}"
                     )
                 self._towers = towers
             return self._towers
-
-
-def _first_alike(tokens: Sequence[Tokens]) -> list[int]:
-    """Return for each text the position of the first one with the same tokens."""
-    first: dict[Tokens, int] = {}
-    return [first.setdefault(found, position) for position, found in enumerate(tokens)]
 
 
 def _unit(vectors: Floats, name: str) -> Floats:
@@ -303,8 +278,7 @@ def _unit(vectors: Floats, name: str) -> Floats:
 
 
 def _load(entry: EncoderEntry, *, device: str | None, precision: Precision) -> Towers:
-    verify(entry)
     verify(entry.base or entry)
     if precision == "auto" and entry.gaussian is not None:
-        precision = "fp32"  # whoever encodes: what is kept of Gaussians is bound to the revision alone
+        precision = "fp32"  # cached Gaussians are bound to the revision alone
     return load_towers(entry, device=device_name(device), precision=precision)

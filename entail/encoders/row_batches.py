@@ -1,4 +1,4 @@
-"""Rows of like length together: as few batches as a token budget allows, hardly a token of padding."""
+"""Batches of rows of similar length within a token budget, with little padding."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 WASTE = 0.04
-"""Share of a batch that may be padding."""
+"""Share of a batch that may be padding, unless the batch is small."""
 
 
 def budget_of(device: str) -> int:
-    """Return the tokens of a forward pass: the paper's 24k on a GPU, what a processor keeps in its cache.
+    """Return the tokens of a forward pass: the paper's 24k on a GPU, what fits the cache of a processor.
 
     >>> budget_of("cpu"), budget_of("cuda:1")
     (4096, 24000)
@@ -25,14 +25,7 @@ def budget_of(device: str) -> int:
 
 @dataclass
 class Spent:
-    """Counter of the cost of scoring.
-
-    Attributes:
-        passes: Forward passes.
-        rows: Pairs scored.
-        tokens: Tokens of the pairs.
-        padded: Tokens computed, padding among them.
-    """
+    """Cost of scoring: forward passes, pairs, their tokens, and tokens with padding."""
 
     passes: int = 0
     rows: int = 0
@@ -47,33 +40,30 @@ class Spent:
         self.padded += padded
 
 
-def token_batches(
-    lengths: Sequence[int], *, budget: int, waste: float = WASTE, most: int | None = None
-) -> list[Ints]:
-    """Deal rows into batches of at most `budget` tokens with padding, of which at most a share is padding.
+def token_batches(lengths: Sequence[int] | Ints, *, budget: int, most: int | None = None) -> list[Ints]:
+    """Split rows into batches of similar length.
 
     >>> [b.tolist() for b in token_batches([9, 3, 9, 3], budget=20)]
     [[1, 3], [0, 2]]
 
     Args:
         lengths: Tokens of each row.
-        budget: Tokens of a batch; a longer row stands alone.
-        waste: Share of a batch that may be padding, unless it would be a small one.
-        most: Rows of a batch; default: as many as fit.
+        budget: Tokens of a batch, padding included; a longer row has its own batch.
+        most: Maximum rows of a batch; default: as many as fit.
     """
     size = np.asarray(lengths, dtype=np.int64)
     order = np.argsort(size, kind="stable")
-    found: list[Ints] = []
+    batches: list[Ints] = []
     start = total = 0
     for at, row in enumerate(order):
         longest, count = int(size[row]), at - start + 1
         padded = longest * count
-        # A pass has a cost of its own: a handful of rows is worth some padding.
-        wasteful = padded - total - longest > waste * padded and total * 8 > budget
+        # A pass has a fixed cost: a small batch is worth some padding.
+        wasteful = padded - total - longest > WASTE * padded and total * 8 > budget
         if at > start and (padded > budget or wasteful or count > (most or count)):
-            found.append(order[start:at])
+            batches.append(order[start:at])
             start, total = at, 0
         total += longest
     if len(order):
-        found.append(order[start:])
-    return found
+        batches.append(order[start:])
+    return batches

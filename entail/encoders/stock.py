@@ -1,4 +1,4 @@
-"""Any sentence-transformers model, run by sentence-transformers itself."""
+"""Models run by sentence-transformers itself."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-
-LONGEST = 512
-"""Tokens that are read by a model which does not say how many it can."""
+MAX_LENGTH = 512
+"""Tokens read by a model without a limit of its own."""
 
 _BOUNDLESS = 1_000_000
 
@@ -29,23 +28,21 @@ _BOUNDLESS = 1_000_000
 def sentence_transformer(
     encoder: str | Path | EncoderEntry, *, tower: Tower = "query", device: str | None = None
 ) -> SentenceTransformer:
-    """Return the real model of one tower, in fp32, its adapter loaded: to train or to export it.
+    """Return the sentence-transformers model of one tower, in fp32, its adapter loaded.
 
     Args:
         encoder: A catalogue name, a folder, or an entry; a Hub model is fetched first.
-        tower: Which one, where an adapter is on one of them only or each has its own.
+        tower: Tower, for adapters that differ by tower.
         device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
 
     Raises:
-        EncoderError: If the name leads nowhere, or the weights cannot be verified or loaded.
-        SettingsError: If the device is not there.
+        EncoderError: If the name is unknown, or the weights cannot be verified or loaded.
+        SettingsError: If the device is missing.
     """
     entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
-    verify(entry)
     whole = entry.base or entry
     verify(whole)
-    place = device_name(device)
-    adapter = entry.adapter(tower)
+    location, adapter = device_name(device), entry.adapter(tower)
     import torch
 
     try:
@@ -54,12 +51,14 @@ def sentence_transformer(
 
             model = SentenceTransformer(
                 str(whole.path),
-                device=place,
+                device=location,
                 trust_remote_code=False,
                 local_files_only=True,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
-            _limit(model)
+            if (model.max_seq_length or 0) > _BOUNDLESS:  # as T5's tokenizer may say
+                with contextlib.suppress(AttributeError):  # word vectors have no limit to set
+                    model.max_seq_length = MAX_LENGTH
             if adapter is not None:
                 model.load_adapter(str(adapter))
                 if entry.gaussian is not None:
@@ -67,22 +66,14 @@ def sentence_transformer(
             return model.float()
     except EntailError:
         raise
-    except Exception as error:  # whatever a foreign folder brings about, its user gets one kind of error
+    except Exception as error:  # foreign folders may raise anything
         raise EncoderError(
             f"{entry.name}: cannot be loaded as a sentence-transformers model: {error}"
         ) from error
 
 
-def _limit(model: SentenceTransformer) -> None:
-    """Let a model whose tokenizer knows no limit, as T5's may, read `LONGEST` tokens: 10^30 is no length."""
-    longest = model.max_seq_length
-    if longest is not None and longest > _BOUNDLESS:
-        with contextlib.suppress(AttributeError):  # word vectors alone are of any length, and have no setter
-            model.max_seq_length = LONGEST
-
-
 def without_head(model: SentenceTransformer, *, pooling: Pooling) -> SentenceTransformer:
-    """Return what makes hidden vectors: the transformer and a pooling, of whatever stands behind it nothing.
+    """Return the transformer of a model with a pooling, without further modules.
 
     Raises:
         EncoderError: If the model does not begin with a transformer.
@@ -99,7 +90,7 @@ def without_head(model: SentenceTransformer, *, pooling: Pooling) -> SentenceTra
 
 
 def with_head(model: SentenceTransformer, head: Path, *, pooling: Pooling) -> SentenceTransformer:
-    """Return a model that makes Gaussians: transformer, pooling, and the linear map in a folder.
+    """Return a model of Gaussians: transformer, pooling, and the linear map in a folder.
 
     Raises:
         EncoderError: If the model does not begin with a transformer.
@@ -113,10 +104,9 @@ def with_head(model: SentenceTransformer, head: Path, *, pooling: Pooling) -> Se
 
 
 class StockTowers:
-    """Towers by sentence-transformers and PEFT: the query route of one model, the document route of the same.
+    """Towers by sentence-transformers and PEFT: the query and the document route of one model.
 
-    Where the towers have different adapters there are two models: what an adapter of an unusual kind does to
-    its base is not always undone by switching it off.
+    Towers with different adapters are two models: switching off an adapter does not always restore the base.
     """
 
     def __init__(self, entry: EncoderEntry, *, device: str, dtype: torch.dtype) -> None:
@@ -124,17 +114,17 @@ class StockTowers:
         self._premise = self._query
         if entry.adapter("query") != entry.adapter("premise"):
             self._premise = sentence_transformer(entry, tower="premise", device=device).to(dtype).eval()
-        found = self._query.get_embedding_dimension()
-        if found is None:
+        dimension = self._query.get_embedding_dimension()
+        if dimension is None:
             raise EncoderError(f"{entry.name}: the model does not say how long its vectors are")
-        self.dimension = int(found)
+        self.dimension = int(dimension)
 
     @property
     def memory(self) -> Memory:
         """Memory of both models, or of the one that serves as both."""
         models = (self._query, self._premise)
-        held = {t.data_ptr(): t for model in models for t in model.state_dict().values()}
-        return Memory(own=sum(tensor.nbytes for tensor in held.values()))
+        tensors = {t.data_ptr(): t for model in models for t in model.state_dict().values()}
+        return Memory(own=sum(tensor.nbytes for tensor in tensors.values()))
 
     def tokens(self, texts: Sequence[str]) -> list[tuple[int, ...] | str]:
         """Return the texts: routes may have tokenizers of their own."""
@@ -142,22 +132,22 @@ class StockTowers:
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is truncated."""
-        longest = self._query.max_seq_length
-        if longest is None or not texts:
+        limit = self._query.max_seq_length
+        if limit is None or not texts:
             return [False] * len(texts)
         tokens = self._query.tokenizer(list(texts), truncation=False, verbose=False)
-        return [len(ids) > longest for ids in tokens["input_ids"]]
+        return [len(ids) > limit for ids in tokens["input_ids"]]
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
         """Return vectors of any length, shape (texts, d)."""
         encode = self._query.encode_query if tower == "query" else self._premise.encode_document
-        found = encode(list(texts), batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True)
-        return np.asarray(found, dtype=np.float32)
+        vectors = encode(list(texts), batch_size=len(texts), show_progress_bar=False, convert_to_numpy=True)
+        return np.asarray(vectors, dtype=np.float32)
 
 
 @contextlib.contextmanager
 def silent() -> Iterator[None]:
-    """Keep transformers from drawing bars and reporting while weights are loaded."""
+    """Silence progress bars and reports of transformers while weights are loaded."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

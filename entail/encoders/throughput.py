@@ -1,4 +1,4 @@
-"""Measurement of the texts per second that an encoder encodes on this machine."""
+"""Measurement of an encoder's throughput on this machine."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from entail.progress import ProgressCallback
 from entail.results import hardware
 
 TOKENS = 17
-"""Tokens of each text by the vocabulary of BERT: about as many as a fact of WorldTree has."""
+"""Tokens of each text by the vocabulary of BERT, about as many as a fact of WorldTree has."""
 
 SECONDS = 2.0
-"""Approximate duration of the measurement, in seconds."""
+"""Approximate duration of the measurement."""
 
 _WORDS = (
     *("the", "a", "of", "in", "is", "are", "water", "plant", "animal", "sun"),
@@ -30,16 +30,7 @@ _MOST = 16_384
 
 @dataclass(frozen=True)
 class Throughput:
-    """Result of a measurement.
-
-    Attributes:
-        texts: Distinct texts encoded.
-        seconds: What they took.
-        tower: By whose route.
-        device: Where: `cpu`, `cuda` ...
-        machine: The same in words.
-        at: When, in UTC.
-    """
+    """Number of distinct texts encoded by a tower in some seconds; `machine` describes the device."""
 
     texts: int
     seconds: float
@@ -55,13 +46,12 @@ class Throughput:
 
 
 def distinct_texts() -> Iterator[str]:
-    """Yield texts of 15 words, each one token, 17 with the two marks around them; never one twice.
+    """Yield distinct texts of 15 words, each one token, 17 with the two special tokens.
 
     >>> next(distinct_texts()).count(" ")
     14
     """
     tail = " ".join(_WORDS[:8])
-    # 20 ** 7 beginnings: more than are ever asked for.
     return (f"{' '.join(head)} {tail}" for head in itertools.product(reversed(_WORDS), repeat=7))
 
 
@@ -72,29 +62,27 @@ def measure_throughput(
     seconds: float = SECONDS,
     progress: ProgressCallback | None = None,
 ) -> Throughput:
-    """Encode texts that are all different, for about so many seconds, loading the weights before.
-
-    What the machine does besides is in the figure: it tells what a person gets now.
+    """Load an encoder, then encode distinct texts for about `seconds`, under the machine's current load.
 
     Raises:
         EncoderError: If the encoder cannot be loaded.
-        SettingsError: If its device is not there.
+        SettingsError: If its device is missing.
     """
     texts = distinct_texts()
 
     def encode(count: int, report: ProgressCallback | None = None) -> float:
-        some = list(itertools.islice(texts, count))
+        batch = list(itertools.islice(texts, count))
         start = time.perf_counter()
-        encoder.encode(some, tower, normalised=False, progress=report)
+        encoder.encode(batch, tower, normalised=False, progress=report)
         return time.perf_counter() - start
 
     encoder.load()
-    # The first batches of a process, and of a shape on a GPU, take longer than those after them.
+    # The first batches of a process, and of a shape on a GPU, take longer than later ones.
     encode(_FIRST)
     rate = _FIRST / encode(_FIRST)
     count = min(_MOST, max(_FIRST, round(rate * seconds / _FIRST) * _FIRST))
-    taken = encode(count, progress)
+    duration = encode(count, progress)
     device = encoder.device
     cores = hardware()
-    where = f"{cores['cpu']}, {cores['cores']} cores" if device == "cpu" else device_in_words(device)
-    return Throughput(count, taken, tower, device, where, datetime.now(UTC))
+    machine = f"{cores['cpu']}, {cores['cores']} cores" if device == "cpu" else device_in_words(device)
+    return Throughput(count, duration, tower, device, machine, datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""An encoder's two towers in memory: by torch alone where that will do, else by sentence-transformers."""
+"""Query and premise tower of an encoder in memory: by torch, OpenVINO or sentence-transformers."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from entail.encoders.bert.model import Bert, LowRank, shared_bert
 from entail.encoders.bert.openvino import OpenvinoBert
 from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower
 from entail.encoders.device import Memory, Precision, dtype_of
-from entail.encoders.gaussian.form import HEAD, GaussianForm
+from entail.encoders.gaussian.form import HEAD
 from entail.encoders.stock import StockTowers
-from entail.encoders.tensors import open_tensors
+from entail.encoders.weights import open_tensors
 from entail.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Tokens = tuple[int, ...] | str
-"""All that a vector may depend on: token ids, or the text, where the tokenizer depends on the tower."""
+"""Input that determines a vector: token ids, or the text, where the tokenizer depends on the tower."""
 
 
 class Towers(Protocol):
@@ -34,50 +34,58 @@ class Towers(Protocol):
     @property
     def memory(self) -> Memory:
         """Memory of its weights."""
-        ...
 
     @property
     def dimension(self) -> int:
         """Length of a vector, d."""
-        ...
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Return what the tokenizer makes of each text: all that a vector may depend on."""
-        ...
+        """Return the input that determines the vector of each text."""
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is truncated."""
-        ...
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
         """Return vectors of any length, shape (texts, d)."""
-        ...
 
 
 class BertTowers:
-    """Towers of one BERT, each with an adapter of its own or none.
+    """Towers of one BERT, each with an adapter of its own or none, and an optional head.
 
     Args:
-        bert: The weights, which others may use too.
-        query: Adapter of the query tower, empty for the weights as they are.
-        premise: Adapter of the premise tower.
+        bert: The weights, which other encoders may share.
+        adapters: Adapter of each tower, empty for the base's weights.
+        head: Weight and bias of a linear map from d hidden to 2 d: means, then log variances.
+        openvino: Whether OpenVINO runs the BERT; its copies of the weights do not count in `memory`.
+
+    Raises:
+        EncoderError: If OpenVINO is not installed, or cannot compile the model.
     """
 
-    def __init__(self, bert: Bert, *, query: LowRank, premise: LowRank) -> None:
-        self.bert = bert
-        self._adapters: Mapping[Tower, LowRank] = {"query": query, "premise": premise}
+    def __init__(
+        self,
+        bert: Bert,
+        adapters: Mapping[Tower, LowRank],
+        *,
+        head: tuple[Tensor, Tensor] | None = None,
+        openvino: bool = False,
+    ) -> None:
+        self.bert, self._adapters, self._head = bert, adapters, head
+        self._compiled: dict[int, OpenvinoBert] = {}
+        if openvino:
+            self._compiled = {id(adapter): OpenvinoBert(bert, adapter) for adapter in adapters.values()}
 
     @property
     def memory(self) -> Memory:
-        """Memory of its adapters, and of the shared BERT."""
-        added = [tensor for one in self._adapters.values() for pair in one.values() for tensor in pair]
-        distinct = {id(tensor): tensor for tensor in added}.values()
-        return Memory(own=sum(t.nbytes for t in distinct), shared=sum(t.nbytes for t in self.bert.weights))
+        """Memory of adapters and head, and of the shared BERT."""
+        own = [tensor for adapter in self._adapters.values() for pair in adapter.values() for tensor in pair]
+        distinct = {id(tensor): tensor.nbytes for tensor in (*own, *(self._head or ()))}
+        return Memory(own=sum(distinct.values()), shared=sum(t.nbytes for t in self.bert.weights))
 
     @property
     def dimension(self) -> int:
-        """Length of a vector, d."""
-        return self.bert.config.dimension
+        """Length of a vector, d; 2 d with a head."""
+        return self.bert.config.dimension if self._head is None else len(self._head[0])
 
     def tokens(self, texts: Sequence[str]) -> list[Tokens]:
         """Return the token ids of each text."""
@@ -88,116 +96,51 @@ class BertTowers:
         return self.bert.cut(texts)
 
     def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
-        """Return vectors of any length, shape (texts, d)."""
-        found: NDArray[np.float32] = self.bert.encode(texts, self._adapters[tower]).cpu().numpy()
-        return found
-
-
-class OpenvinoTowers(BertTowers):
-    """Towers of one BERT that OpenVINO runs; its copies of the weights are not in `memory`.
-
-    Args:
-        bert: The weights, on the processor, in fp32.
-        query: Adapter of the query tower, empty for the weights as they are.
-        premise: Adapter of the premise tower.
-
-    Raises:
-        EncoderError: If OpenVINO is not installed, or cannot compile the model.
-    """
-
-    def __init__(self, bert: Bert, *, query: LowRank, premise: LowRank) -> None:
-        super().__init__(bert, query=query, premise=premise)
-        of_query = OpenvinoBert(bert, query)
-        of_premise = of_query if premise is query else OpenvinoBert(bert, premise)
-        self._compiled: Mapping[Tower, OpenvinoBert] = {"query": of_query, "premise": of_premise}
-
-    def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
-        """Return vectors of any length, shape (texts, d)."""
-        return self._compiled[tower].encode(texts)
-
-
-class GaussianTowers:
-    """A tower of one BERT with a linear map behind it, from d hidden to 2 d: means, then log variances.
-
-    Args:
-        hidden: What makes the hidden vectors.
-        head: Its weight, shape (2 d, d), and its bias.
-    """
-
-    def __init__(self, hidden: BertTowers, head: tuple[Tensor, Tensor]) -> None:
-        self._hidden, self._head = hidden, head
-
-    @property
-    def memory(self) -> Memory:
-        """Memory of adapter and head, and of the shared BERT."""
-        beside = self._hidden.memory
-        return Memory(own=beside.own + sum(t.nbytes for t in self._head), shared=beside.shared)
-
-    @property
-    def dimension(self) -> int:
-        """Numbers a text, 2 d."""
-        return len(self._head[0])
-
-    def tokens(self, texts: Sequence[str]) -> list[Tokens]:
-        """Return the token ids of each text."""
-        return self._hidden.tokens(texts)
-
-    def cut(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is truncated."""
-        return self._hidden.cut(texts)
-
-    def encode(self, texts: Sequence[str], tower: Tower) -> NDArray[np.float32]:
-        """Return means and log variances, shape (texts, 2 d)."""
+        """Return vectors of any length, with a head means and log variances, shape (texts, d)."""
         import torch
 
+        adapter = self._adapters[tower]
+        compiled = self._compiled.get(id(adapter))
         with torch.inference_mode():
-            hidden = torch.from_numpy(self._hidden.encode(texts, tower)).to(self._head[0].device)
-            found: NDArray[np.float32] = torch.nn.functional.linear(hidden, *self._head).cpu().numpy()
-            return found
+            x = torch.from_numpy(compiled.encode(texts)) if compiled else self.bert.encode(texts, adapter)
+            if self._head is not None:
+                x = torch.nn.functional.linear(x, *self._head)
+            vectors: NDArray[np.float32] = x.cpu().numpy()
+            return vectors
 
 
 def load_towers(entry: EncoderEntry, *, device: str, precision: Precision) -> Towers:
-    """Bring an entry's weights into memory; those of a base are shared with every other encoder on it.
+    """Load an entry's weights; encoders on one base share its weights.
 
     Raises:
         EncoderError: If they cannot be loaded, or OpenVINO is asked for and cannot run them.
         SettingsError: If OpenVINO is asked for on a GPU.
     """
     dtype = dtype_of(precision, device)
-    found: Towers | None
-    found = bert = _bert_towers(
-        entry, device, dtype, kind=OpenvinoTowers if precision == "openvino" else BertTowers
-    )
-    if found is None and precision == "openvino":
+    openvino = precision == "openvino"
+    towers = _bert_towers(entry, device, dtype, openvino=openvino)
+    if towers is None and openvino:
         raise EncoderError(
             f"{entry.name}: expected a plain BERT for precision openvino, found a model of another kind; "
             "take precision bf16 or fp32"
         )
-    if bert is not None and entry.gaussian is not None:
-        found = _with_head(bert, entry, entry.gaussian)
-    return found or StockTowers(entry, device=device, dtype=dtype)
-
-
-def _with_head(hidden: BertTowers, entry: EncoderEntry, form: GaussianForm) -> GaussianTowers | None:
-    import torch
-
-    folder, d = entry.adapter("query"), hidden.dimension
-    if folder is None or hidden.bert.config.pooling != form.pooling:
-        return None
-    path = folder / HEAD / "model.safetensors"
-    with open_tensors(path, name=entry.name, device=hidden.bert.device, dtype=torch.float32) as tensors:
-        head = tensors.get("linear.weight", 2 * d, d), tensors.get("linear.bias", 2 * d)
-    return GaussianTowers(hidden, head)
+    return towers or StockTowers(entry, device=device, dtype=dtype)
 
 
 def _bert_towers(
-    entry: EncoderEntry, device: str, dtype: torch.dtype, *, kind: type[BertTowers]
+    entry: EncoderEntry, device: str, dtype: torch.dtype, *, openvino: bool
 ) -> BertTowers | None:
+    """Return the towers of an entry on a plain BERT, None for any other model."""
+    import torch
+
     whole = entry.base or entry
     config = read_bert(whole.path) if whole.path is not None else None
     folders = {folder for tower in TOWERS if (folder := entry.adapter(tower)) is not None}
     loras = {folder: read_lora_config(folder) for folder in folders}
+    form, folder = entry.gaussian, entry.adapter("query")
     if config is None or None in loras.values():
+        return None
+    if form is not None and (folder is None or config.pooling != form.pooling):
         return None
     bert = shared_bert(
         config, name=whole.name, revision=whole.revision or str(whole.path), device=device, dtype=dtype
@@ -205,4 +148,11 @@ def _bert_towers(
     adapters: dict[Path | None, LowRank | None] = {None: {}}
     adapters |= {folder: read_lora(lora, bert, name=entry.name) for folder, lora in loras.items() if lora}
     query, premise = (adapters[entry.adapter(tower)] for tower in TOWERS)
-    return None if query is None or premise is None else kind(bert, query=query, premise=premise)
+    if query is None or premise is None:
+        return None
+    head = None
+    if form is not None and folder is not None:
+        path, d = folder / HEAD / "model.safetensors", config.dimension
+        with open_tensors(path, name=entry.name, device=device, dtype=torch.float32) as tensors:
+            head = tensors.get("linear.weight", 2 * d, d), tensors.get("linear.bias", 2 * d)
+    return BertTowers(bert, {"query": query, "premise": premise}, head=head, openvino=openvino)

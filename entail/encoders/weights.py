@@ -1,46 +1,47 @@
-"""Description and safety of a folder of weights.
-
-Nothing here loads a model: only names, JSON files and digests are read.
-"""
+"""Folders of weights: safety, digest, description, and the tensors of safetensors files."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from entail.errors import EncoderError
 
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
 PICKLES = frozenset({".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".joblib"})
-"""Suffixes of weights that run code when they are read."""
+"""Suffixes of weights that can run code when loaded."""
 
 _IDENTITY = frozenset({".safetensors", ".json", ".txt", ".model"})
 _DPR = ("DPRQuestionEncoder", "DPRContextEncoder")
-_TRUSTED_MODULES = "sentence_transformers."
 _LICENCE = re.compile(r"^license:\s*['\"]?([^\s'\"]+)", re.MULTILINE)
 
 
 def check_safe(folder: Path, name: str) -> None:
-    """Refuse weights that only a pickle holds and models that bring code of their own.
+    """Refuse pickled weights and models with their own code.
 
     Raises:
         EncoderError: If the folder holds no safetensors, a module of it has nothing but a pickle, or one
             of its JSON files names a class that is not of sentence-transformers.
     """
     files = list(_files(folder))
-    tensors = {path.parent for path in files if path.suffix == ".safetensors"}
-    pickles = [path for path in files if path.suffix in PICKLES and path.parent not in tensors]
+    safe = {path.parent for path in files if path.suffix == ".safetensors"}
+    pickles = [path for path in files if path.suffix in PICKLES and path.parent not in safe]
     if pickles:
-        found = ", ".join(sorted(path.relative_to(folder).as_posix() for path in pickles))
+        names = ", ".join(sorted(path.relative_to(folder).as_posix() for path in pickles))
         raise EncoderError(
-            f"{name}: expected weights as .safetensors, found only {found}, which can run code when "
+            f"{name}: expected weights as .safetensors, found only {names}, which can run code when "
             "loaded; convert it (load it where you trust it, then save_pretrained) and try again"
         )
-    if not tensors:
+    if not safe:
         raise EncoderError(
             f"{name}: expected a sentence-transformers folder or a PEFT adapter, found no "
             ".safetensors file in it (pickled weights, .bin, are never loaded)"
@@ -53,17 +54,13 @@ def check_safe(folder: Path, name: str) -> None:
             )
 
 
-def check_sole(folder: Path, name: str) -> None:
-    """Refuse half of a DPR as transformers saves it: the other half, for passages, is a model of its own.
-
-    Raises:
-        EncoderError: If the folder is one of DPR's two encoders without sentence-transformers' modules.
-    """
-    config = read_json(folder / "config.json")
-    kinds = config.get("architectures") if isinstance(config, dict) and not modules(folder) else None
-    if isinstance(kinds, list) and (half := next((kind for kind in kinds if kind in _DPR), None)):
+def check_both_towers(folder: Path, name: str) -> None:
+    """Refuse one encoder of a DPR as transformers saves it, without sentence-transformers' modules."""
+    config = read_object(folder / "config.json")
+    kind = next((kind for kind in config.get("architectures") or () if kind in _DPR), None)
+    if kind and not modules(folder):
         raise EncoderError(
-            f"{name}: expected one model that encodes queries and premises, found {half} as "
+            f"{name}: expected one model that encodes queries and premises, found {kind} as "
             "transformers saves it, whose other tower is another model; give a DPR in "
             "sentence-transformers' format, such as "
             "sentence-transformers/facebook-dpr-question_encoder-single-nq-base, which then encodes both"
@@ -71,9 +68,9 @@ def check_sole(folder: Path, name: str) -> None:
 
 
 def folder_digest(folder: Path) -> str:
-    """Return 12 hexadecimal digits that change when weights, configuration or vocabulary change.
+    """Return 12 hexadecimal digits that identify weights, configuration and vocabulary.
 
-    Cards and other documents do not count, nor does `entail.json`, whose figures may be measured anew.
+    Documents do not count, nor does `entail.json`, whose figures may be measured anew.
     """
     digest = hashlib.sha256()
     for path in _files(folder):
@@ -83,13 +80,13 @@ def folder_digest(folder: Path) -> str:
 
 
 def file_sha256(path: Path) -> str:
-    """Return a file's SHA-256, hexadecimal; read once a process as long as the file stays as it is."""
+    """Return a file's hexadecimal SHA-256, cached until size or modification time change."""
     state = path.stat()
     return _sha256(path, state.st_size, state.st_mtime_ns)
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is of any type
-    """Return what a JSON file holds, None if there is no such file.
+    """Return the content of a JSON file, None if there is no such file.
 
     Raises:
         EncoderError: If it is not JSON.
@@ -100,6 +97,12 @@ def read_json(path: Path) -> Any:  # noqa: ANN401 - JSON is of any type
         return None
     except (OSError, ValueError) as error:
         raise EncoderError(f"{path.parent.name}/{path.name}: expected JSON, found {error}") from error
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file, empty if there is none; raises as `read_json`."""
+    content = read_json(path)
+    return content if isinstance(content, dict) else {}
 
 
 def read_adapter(folder: Path, name: str) -> dict[str, Any] | None:
@@ -119,12 +122,10 @@ def read_adapter(folder: Path, name: str) -> dict[str, Any] | None:
 
 
 def dimension(folder: Path) -> int | None:
-    """Return the length of the folder's vectors as its configuration says it, None if it does not."""
+    """Return the length of the folder's vectors by its configuration, None if that does not say it."""
     stages = modules(folder)
     for module in reversed(stages):
-        config = read_json(folder / str(module.get("path", "")) / "config.json")
-        if not isinstance(config, dict):
-            continue
+        config = read_object(folder / str(module.get("path", "")) / "config.json")
         kind = str(module.get("type", "")).rpartition(".")[2]
         if kind == "Dense" and isinstance(config.get("out_features"), int):
             return int(config["out_features"])
@@ -135,40 +136,122 @@ def dimension(folder: Path) -> int | None:
             flags = sum(value is True for key, value in config.items() if key.startswith("pooling_mode_"))
             parts = len(mode) if isinstance(mode, list) else flags or 1
             return size * parts if isinstance(size, int) else None
-    config = None if stages else read_json(folder / "config.json")
-    size = config.get("hidden_size") if isinstance(config, dict) else None
+    size = None if stages else read_object(folder / "config.json").get("hidden_size")
     return size if isinstance(size, int) else None
 
 
 def symmetric(folder: Path) -> bool:
     """Return whether query and premise vectors of a text are equal: no routes and no prompts."""
-    if routed(folder):
-        return False
-    config = read_json(folder / "config_sentence_transformers.json")
-    prompts = config.get("prompts") if isinstance(config, dict) else None
-    return not (isinstance(prompts, dict) and any(prompts.values()))
+    prompts = read_object(folder / "config_sentence_transformers.json").get("prompts")
+    return not routed(folder) and not (isinstance(prompts, dict) and any(prompts.values()))
 
 
 def routed(folder: Path) -> bool:
-    """Return whether queries and premises take different routes through a whole model."""
+    """Return whether a whole model has separate routes for queries and premises."""
     return any(str(module.get("type", "")).endswith((".Router", ".Asym")) for module in modules(folder))
 
 
 def licence(folder: Path) -> str | None:
-    """Return the licence that the folder's card names, None if it names none."""
+    """Return the licence in the header of the folder's README.md, None if there is none."""
     try:
         card = (folder / "README.md").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    header = card.split("\n---", 1)[0] if card.startswith("---") else ""
-    found = _LICENCE.search(header)
-    return found.group(1) if found else None
+    match = _LICENCE.search(card.split("\n---", 1)[0] if card.startswith("---") else "")
+    return match.group(1) if match else None
 
 
 def modules(folder: Path) -> list[dict[str, Any]]:
-    """Return the modules of a sentence-transformers folder as `modules.json` names them, in order."""
-    told = read_json(folder / "modules.json")
-    return [module for module in told if isinstance(module, dict)] if isinstance(told, list) else []
+    """Return the modules of a sentence-transformers folder by `modules.json`, in order."""
+    content = read_json(folder / "modules.json")
+    return [module for module in content if isinstance(module, dict)] if isinstance(content, list) else []
+
+
+class TensorFile:
+    """An open safetensors file; see `open_tensors`."""
+
+    def __init__(self, handle: Any, label: str, prefix: str, device: str, dtype: torch.dtype) -> None:  # noqa: ANN401 - safetensors has no types
+        self._handle, self._label = handle, label
+        self._device, self._dtype = device, dtype
+        self._raw = {name.removeprefix(prefix): name for name in handle.keys()}  # noqa: SIM118 - not a dict
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the tensors, without the prefix."""
+        return frozenset(self._raw)
+
+    def get(self, name: str, *shape: int | None) -> Tensor:
+        """Return a tensor of a shape, in which None stands for any size.
+
+        Raises:
+            EncoderError: If there is none of this name, or it has another shape.
+        """
+        tensor = self.whole(name)
+        actual = tuple(tensor.shape)
+        if len(actual) != len(shape) or any(e not in (None, a) for e, a in zip(shape, actual, strict=True)):
+            expected = ", ".join("any" if size is None else str(size) for size in shape)
+            raise EncoderError(f"{self._label}: expected {name!r} of shape ({expected}), found {actual}")
+        return tensor
+
+    def whole(self, name: str) -> Tensor:
+        """Return a tensor of any shape.
+
+        Raises:
+            EncoderError: If there is none of this name.
+        """
+        if name not in self._raw:
+            raise EncoderError(f"{self._label}: expected the tensor {name!r}, found none of that name")
+        # A copy: the file may be replaced while this is in use, and a mapped page would go with it.
+        tensor: Tensor = self._handle.get_tensor(self._raw[name])
+        return tensor.to(self._device, self._dtype, copy=True)
+
+
+def require_finite(path: Path, *, name: str) -> None:
+    """Check that every number of a safetensors file is finite.
+
+    Args:
+        path: The file.
+        name: Name of the encoder in messages.
+
+    Raises:
+        EncoderError: If a tensor holds NaN or infinity, or the file is damaged.
+    """
+    import torch
+
+    with open_tensors(path, name=name, device="cpu", dtype=torch.float32) as tensors:
+        for tensor in sorted(tensors.names):
+            if wrong := int((~tensors.whole(tensor).isfinite()).sum()):
+                raise EncoderError(
+                    f"{name}: {path.name}: expected numbers in the tensor {tensor!r}, found {wrong} that are "
+                    "none (NaN or infinite); get it anew, or train it anew"
+                )
+
+
+@contextlib.contextmanager
+def open_tensors(
+    path: Path, *, name: str, device: str, dtype: torch.dtype, prefix: str = ""
+) -> Iterator[TensorFile]:
+    """Open a safetensors file to read tensors onto a device in a precision.
+
+    Args:
+        path: The file.
+        name: Name of the encoder in messages.
+        device: A torch device.
+        dtype: Precision of the tensors returned.
+        prefix: Removed from the names that have it.
+
+    Raises:
+        EncoderError: If the file is damaged or no safetensors file.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt", device="cpu") as handle:
+            yield TensorFile(handle, f"{name}: {path.name}", prefix, device, dtype)
+    except (SafetensorError, OSError) as error:
+        raise EncoderError(
+            f"{name}: cannot be loaded, {path.name} is torn or no safetensors file ({error}); get it anew"
+        ) from error
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -178,16 +261,16 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _foreign_code(path: Path) -> str | None:
+    """Return the class or setting of a JSON file that needs code outside sentence-transformers."""
     content = read_json(path)
     if path.name == "modules.json" and isinstance(content, list):
         types = [module.get("type") for module in content if isinstance(module, dict)]
     elif path.name == "router_config.json" and isinstance(content, dict):
         types = list(content.get("types", {}).values())
-    elif isinstance(content, dict) and content.get("auto_map"):
-        return f"auto_map in {path.name}"
     else:
-        return None
-    return next((str(t) for t in types if not str(t).startswith(_TRUSTED_MODULES)), None)
+        mapped = isinstance(content, dict) and content.get("auto_map")
+        return f"auto_map in {path.name}" if mapped else None
+    return next((str(t) for t in types if not str(t).startswith("sentence_transformers.")), None)
 
 
 @cache

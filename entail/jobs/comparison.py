@@ -9,7 +9,7 @@ from pathlib import Path
 from entail.aeenc.method import evaluate
 from entail.aeenc.source import TrainingData
 from entail.data.records import Corpus, ExplanationTree
-from entail.encoders.training_queries import seen_by
+from entail.encoders.catalogue import seen_by
 from entail.errors import JobError
 from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, compare_paired
 from entail.progress import ProgressCallback

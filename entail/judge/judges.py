@@ -16,8 +16,7 @@ from entail.encoders.catalogue import fetch, resolve
 from entail.encoders.cross.encoder import HEAD, cross_folder, cross_folders, cross_parts, load_cross
 from entail.encoders.cross.pairs import cut_pairs
 from entail.encoders.device import device_name
-from entail.encoders.tensors import open_tensors
-from entail.encoders.weights import check_safe
+from entail.encoders.weights import check_safe, open_tensors
 from entail.errors import EncoderError, UnknownEncoderError
 from entail.evaluation.nli.judge import Values
 from entail.judge.task import softmax

@@ -12,7 +12,7 @@ from entail.cli import main
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import gold_children
 from entail.data.text import premise_key
-from entail.encoders.training_queries import write_seen
+from entail.encoders.card import write_seen
 
 FACTS = [
     "a star is a kind of celestial object",

@@ -14,7 +14,7 @@ from entail.encoders import encoder as module
 from entail.encoders.catalogue import EncoderEntry, resolve
 from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.encoders.stock import LONGEST, sentence_transformer
+from entail.encoders.stock import MAX_LENGTH, sentence_transformer
 from entail.errors import EncoderError, SettingsError
 from entail.index.vectors import shipped_vectors
 from entail.progress import Progress
@@ -193,8 +193,8 @@ def test_a_model_that_names_no_limit_reads_so_many_tokens(tiny: Path, tmp_path: 
         shutil.copy(tiny / name, folder / name)
     told = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
     (folder / "tokenizer_config.json").write_text(json.dumps({**told, "model_max_length": int(1e30)}))
-    assert sentence_transformer(folder, device="cpu").max_seq_length == LONGEST
-    assert BiEncoder(folder, device="cpu").cut(["ice " * LONGEST, "ice"]) == [True, False]
+    assert sentence_transformer(folder, device="cpu").max_seq_length == MAX_LENGTH
+    assert BiEncoder(folder, device="cpu").cut(["ice " * MAX_LENGTH, "ice"]) == [True, False]
     assert sentence_transformer(tiny, device="cpu").max_seq_length == 64  # what says its limit keeps it
 
 

@@ -141,7 +141,7 @@ def test_code_on_the_hub_is_refused(hub: Hub) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("org/missing", "has no model 'org/missing'"),
+        ("org/missing", "org/missing"),
         ("org/gated", "gated: accept its terms"),
         ("org/model@gone", "has no revision 'gone'"),
     ],

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from entail.data.text import premise_key
-from entail.encoders.training_queries import SEEN, read_seen, seen_by, write_seen
+from entail.encoders.card import SEEN, read_seen, write_seen
+from entail.encoders.catalogue import seen_by
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, gold_children
 from entail.data.text import premise_key
-from entail.encoders.training_queries import write_seen
+from entail.encoders.card import write_seen
 from entail.errors import RetrievalError
 from entail.evaluation.retrieval.paired import QueryFigures
 from entail.jobs.comparison import compare_on, compare_on_unseen

@@ -107,7 +107,7 @@ def test_one_pair_is_judged_as_among_others_and_as_transformers_does(mine: Path)
 
     from entail.encoders.card import read_card
     from entail.encoders.cross.encoder import cross_parts, load_cross
-    from entail.encoders.tensors import open_tensors
+    from entail.encoders.weights import open_tensors
 
     some = pairs(9, seed=3)
     premises, hypotheses = [p.premise for p in some], [p.hypothesis for p in some]

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, gold_children
 from entail.data.text import premise_key
+from entail.encoders.card import write_seen
 from entail.encoders.catalogue import resolve
-from entail.encoders.training_queries import write_seen
 from entail.errors import EncoderError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.candidates import Candidate

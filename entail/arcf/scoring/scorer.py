@@ -33,8 +33,7 @@ from entail.encoders.cross.encoder import (
 )
 from entail.encoders.cross.pairs import read_tokenizer
 from entail.encoders.device import device_name
-from entail.encoders.tensors import TensorFile, open_tensors, require_finite
-from entail.encoders.weights import check_safe
+from entail.encoders.weights import TensorFile, check_safe, open_tensors, require_finite
 from entail.errors import EncoderError, EvaluationError
 from entail.index.protocol import Floats
 from entail.statistics.ranking import Values

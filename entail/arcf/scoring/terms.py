@@ -12,7 +12,7 @@ from entail.arcf.scoring.inputs import by_prefix
 from entail.encoders.cross.encoder import PairScorer
 from entail.encoders.cross.pairs import Frame, Ids, Pair, Tokenize
 from entail.encoders.row_batches import Spent
-from entail.encoders.tensors import open_tensors
+from entail.encoders.weights import open_tensors
 from entail.index.lexical import stemmed_words
 from entail.index.protocol import Floats
 

@@ -53,7 +53,7 @@ def premises(
 
     from entail.data.corpora import read_corpus
     from entail.data.entailment_bank.trees import read_trees
-    from entail.encoders.training_queries import seen_by
+    from entail.encoders.catalogue import seen_by
     from entail.evaluation.retrieval.effort import measure_effort
     from entail.evaluation.retrieval.premises import compare_evaluations, evaluate_premises
     from entail.index.factory import retriever as make_retriever

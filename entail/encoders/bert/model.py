@@ -1,10 +1,10 @@
-"""BERT with pooling in plain torch: the vectors of sentence-transformers, without its seconds of import.
+"""BERT with pooling in plain torch: the vectors of sentence-transformers without its import time.
 
 A layer maps x, shape (texts, tokens, d), to
 
     a = norm(x + W_o attention(W_q x, W_k x, W_v x)),    x' = norm(a + W_2 gelu(W_1 a))
 
-(Devlin et al. 2019; the norm stands after the sum).
+(Devlin et al. 2019; post-norm).
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 from entail.encoders.bert.folder import BertConfig
-from entail.encoders.tensors import TensorFile, open_tensors
+from entail.encoders.weights import TensorFile, open_tensors
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
 ATTENTION, OUTPUT, INNER, OUTER = "attention.self", "attention.output", "intermediate", "output"
-"""The linear maps of a layer, by where their tensors are; the first is query, key and value in one."""
+"""The linear maps of a layer by the names of their tensors; the first is query, key and value in one."""
 
 LowRank = Mapping[str, tuple["Tensor", "Tensor"]]
-"""An adapter: two matrices, (r, inputs) and (outputs, r), by the linear map that they add to."""
+"""An adapter: two matrices, (r, inputs) and (outputs, r), by the linear map they are added to."""
 
 Linears = Mapping[str, tuple["Tensor", "Tensor"]]
 """Weight (outputs, inputs) and bias (outputs,) of the linear maps, by name."""
@@ -35,37 +35,29 @@ _sharing = threading.Lock()
 
 
 def shared_bert(config: BertConfig, *, name: str, revision: str, device: str, dtype: torch.dtype) -> Bert:
-    """Return the one copy of these weights on this device in this precision, kept while somebody holds it.
+    """Return the one copy of a revision's weights on a device in a precision; see `Bert`.
 
-    Args:
-        config: What their folder describes.
-        name: What messages call them.
-        revision: Identity of the weights.
-        device: Where they are to lie.
-        dtype: Their precision.
-
-    Raises:
-        EncoderError: If the weights are torn, or a tensor is missing or of another shape than configured.
+    The copy is freed with its last user.
     """
-    place = (revision, device, str(dtype))
+    key = (revision, device, str(dtype))
     with _sharing:
-        found = _shared.get(place)
-        if found is None:
-            found = _shared[place] = Bert(config, name=name, device=device, dtype=dtype)
-        return found
+        bert = _shared.get(key)
+        if bert is None:
+            bert = _shared[key] = Bert(config, name=name, device=device, dtype=dtype)
+        return bert
 
 
 class Bert:
-    """The weights of a BERT, read only; any number of threads may encode with them.
+    """The weights of a BERT, read-only; any number of threads may encode with them.
 
     Args:
-        config: What the folder describes.
-        name: What messages call it.
-        device: Where the weights lie and texts are encoded.
-        dtype: Of the weights and the arithmetic.
+        config: Its configuration.
+        name: Name in messages.
+        device: A torch device.
+        dtype: Precision of the weights and the arithmetic.
 
     Raises:
-        EncoderError: If the weights are torn, or a tensor is missing or of another shape than configured.
+        EncoderError: If the weights are damaged, or a tensor is missing or of another shape than configured.
     """
 
     def __init__(self, config: BertConfig, *, name: str, device: str, dtype: torch.dtype) -> None:
@@ -87,7 +79,7 @@ class Bert:
             self.positions = positions + kinds[0]
             self.norms = {"embeddings": _norm(tensors, "embeddings", d)}
             self.linears: dict[str, tuple[Tensor, Tensor]] = {}
-            for at in config.places:
+            for at in config.layer_prefixes:
                 parts = [
                     _linear(tensors, f"{at}{ATTENTION}.{part}", d, d) for part in ("query", "key", "value")
                 ]
@@ -101,23 +93,18 @@ class Bert:
 
     @property
     def weights(self) -> list[Tensor]:
-        """Every tensor that it holds."""
+        """All its tensors."""
         pairs = (*self.norms.values(), *self.linears.values())
         return [self.words, self.positions, *(tensor for pair in pairs for tensor in pair)]
 
     def encode(self, texts: Sequence[str], adapter: LowRank | None = None) -> Tensor:
-        """Return the pooled vectors of texts in fp32, not yet of length 1, shape (texts, d).
-
-        Args:
-            texts: At least one.
-            adapter: Added to the linear maps; default: the base's weights alone.
-        """
+        """Return the pooled vectors of one text or more in fp32, of any length, shape (texts, d)."""
         import torch
 
         with torch.inference_mode():
-            tokens, known = self.tokenize(texts)  # both (texts, tokens)
-            x = self.states(tokens, known, adapter=adapter)  # (texts, tokens, d)
-            return x[:, 0].float() if self.config.pooling == "cls" else mean_of(x, known)
+            tokens, mask = self.tokenize(texts)  # both (texts, tokens)
+            x = self.states(tokens, mask, adapter=adapter)  # (texts, tokens, d)
+            return x[:, 0].float() if self.config.pooling == "cls" else mean_of(x, mask)
 
     def states(
         self,
@@ -144,22 +131,22 @@ class Bert:
         x = embedding(tokens, self.words) + self.positions[: tokens.shape[1]]  # (texts, tokens, d)
         x = self._normed(x if kinds is None else x + kinds, "embeddings")
         mask = None if known is None else known[:, None, None, :]
-        *lower, last = self.config.places
+        *lower, last = self.config.layer_prefixes
         maps = _Maps(linears or self.linears, adapter or {})
         for at in lower:
             x = self._layer(x, mask, at, maps)
         return self._layer(x, mask, last, maps, first_only=first_only)
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token ids of each text, cut to what the model reads."""
+        """Return the token ids of each text, truncated to the model's maximum length."""
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it has more tokens than the model reads."""
+        """Return for each text whether it is truncated."""
         return [bool(encoding.overflowing) for encoding in self._tokenizer.encode_batch_fast(list(texts))]
 
     def tokenize(self, texts: Sequence[str]) -> tuple[Tensor, Tensor | None]:
-        """Return token ids and which of them are no padding (None: all), both (texts, tokens)."""
+        """Return token ids and the mask of those that are not padding (None: all), both (texts, tokens)."""
         import torch
 
         rows = self.tokens(texts)
@@ -195,13 +182,13 @@ class Bert:
 
 
 class _Maps(NamedTuple):
-    """Linear maps of a BERT with an adapter beside them."""
+    """Linear maps of a BERT with an adapter."""
 
     linears: Linears
     adapter: LowRank
 
     def __call__(self, x: Tensor, name: str) -> Tensor:
-        """Apply the map of this name."""
+        """Return x through the map of this name."""
         from torch.nn.functional import linear
 
         y = linear(x, *self.linears[name])

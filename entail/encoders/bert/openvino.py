@@ -1,8 +1,7 @@
 """The BERT of `entail.encoders.bert.model`, run by OpenVINO on a CPU, in bf16 where the CPU has it.
 
-OpenVINO is an extra: nothing needs it but precision `openvino`. The graph is built from the weights in
-memory, operation by operation; its converter of torch models needs a tracer that torch is giving up, and
-reports its use over the network.
+OpenVINO is an optional dependency of precision `openvino`. The graph is built operation by operation from the
+weights in memory: OpenVINO's converter needs torch's deprecated tracer, and reports its use over the network.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from entail.encoders.bert.lora import merged
 from entail.encoders.bert.model import ATTENTION, INNER, OUTER, OUTPUT, Bert, LowRank
 from entail.errors import EncoderError
 
@@ -22,18 +22,14 @@ if TYPE_CHECKING:
 HINT = "bf16"
 """Precision of OpenVINO, where the CPU has it."""
 
-_FAR = -1e9
-"""Added to the attention that padding would get."""
+_MASKED = -1e9
+"""Added to the attention scores of padding."""
 
 
 class OpenvinoBert:
     """A BERT and its pooling with one adapter merged into its weights, W + B A, for one thread at a time.
 
-    The weights are read in fp32; OpenVINO keeps a copy of its own.
-
-    Args:
-        bert: The weights, on the processor, in fp32.
-        adapter: What is added to the linear maps, empty for the weights as they are.
+    OpenVINO keeps its own copy of the weights, which must be in fp32 on the processor.
 
     Raises:
         EncoderError: If OpenVINO is not installed, or cannot compile the model.
@@ -52,11 +48,9 @@ class OpenvinoBert:
         self._bert = bert
         settings = {
             "INFERENCE_PRECISION_HINT": HINT,
-            # As many as torch takes, which is told by OMP_NUM_THREADS.
-            "INFERENCE_NUM_THREADS": torch.get_num_threads(),
+            "INFERENCE_NUM_THREADS": torch.get_num_threads(),  # follows OMP_NUM_THREADS
             "NUM_STREAMS": 1,
-            # A thread that is bound to a core waits for whoever else is on it.
-            "ENABLE_CPU_PINNING": False,
+            "ENABLE_CPU_PINNING": False,  # a pinned thread waits for others on its core
         }
         try:
             self._compiled: Any = openvino.compile_model(_graph(bert, adapter), "CPU", settings)
@@ -64,27 +58,24 @@ class OpenvinoBert:
             raise EncoderError(f"OpenVINO cannot compile the model: {error}") from error
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the pooled vectors of texts, not yet of length 1, shape (texts, d)."""
+        """Return the pooled vectors of texts, of any length, shape (texts, d)."""
         tokens, known = self._bert.tokenize(texts)
-        kept = np.ones(tokens.shape, np.float32) if known is None else known.numpy().astype(np.float32)
-        found: NDArray[np.float32] = self._compiled([tokens.numpy(), kept])[0]
-        return found
+        mask = np.ones(tokens.shape, np.float32) if known is None else known.numpy().astype(np.float32)
+        vectors: NDArray[np.float32] = self._compiled([tokens.numpy(), mask])[0]
+        return vectors
 
 
 def _graph(bert: Bert, adapter: LowRank) -> Any:  # noqa: ANN401 - OpenVINO has no types
-    """Return the model: token ids and which of them are no padding, both (texts, tokens), to (texts, d)."""
+    """Return the model: token ids and the mask of real tokens, both (texts, tokens), to (texts, d)."""
     import openvino
     from openvino import opset15 as op
 
-    config = bert.config
+    config, linears = bert.config, merged(bert, adapter)
     d, heads = config.dimension, config.heads
     first, second, third = (np.array([axis], np.int64) for axis in (0, 1, 2))
 
     def linear(x: Any, name: str) -> Any:  # noqa: ANN401 - as above
-        weight, bias = bert.linears[name]
-        if name in adapter:
-            down, up = adapter[name]
-            weight = weight + up @ down
+        weight, bias = linears[name]
         return op.add(op.matmul(x, _numbers(weight), False, True), _numbers(bias))
 
     def normed(x: Any, name: str) -> Any:  # noqa: ANN401 - as above
@@ -104,8 +95,8 @@ def _graph(bert: Bert, adapter: LowRank) -> Any:  # noqa: ANN401 - OpenVINO has 
     x = op.add(op.gather(_numbers(bert.words), tokens, np.int64(0)), positions)  # (texts, tokens, d)
     x = normed(x, "embeddings")
     padded = op.subtract(np.float32(1), op.unsqueeze(known, np.array([1, 2], np.int64)))
-    mask = op.multiply(padded, np.float32(_FAR))  # (texts, 1, 1, tokens)
-    for at in config.places:
+    mask = op.multiply(padded, np.float32(_MASKED))  # (texts, 1, 1, tokens)
+    for at in config.layer_prefixes:
         parts = op.split(linear(x, at + ATTENTION), np.int64(2), 3).outputs()
         mixed = op.scaled_dot_product_attention(*(by_head(part) for part in parts), mask)
         mixed = op.reshape(op.transpose(mixed, swapped), np.array([0, 0, d], np.int64), True)
@@ -122,7 +113,7 @@ def _graph(bert: Bert, adapter: LowRank) -> Any:  # noqa: ANN401 - OpenVINO has 
 
 
 def _numbers(tensor: Tensor) -> Any:  # noqa: ANN401 - OpenVINO's constant
-    """Return a tensor as a constant that lies where the tensor does."""
+    """Return a tensor as a constant in the same memory."""
     from openvino import opset15 as op
 
     return op.constant(tensor.contiguous().numpy(), shared_memory=True)

@@ -1,7 +1,6 @@
-"""A cross-encoder that was trained here: an adapter or a whole model, and a linear head, in one folder.
+"""Cross-encoders in a folder: an adapter or a whole model, and a linear head from two texts to numbers.
 
-It reads two texts together and makes numbers of them, not vectors; what the numbers mean its method says
-(`entail.json`). A base that is a plain BERT shares its weights with every encoder on it.
+A base that is a plain BERT shares its weights with every encoder on it.
 """
 
 from __future__ import annotations
@@ -17,13 +16,12 @@ from entail.encoders.bert.folder import read_bert
 from entail.encoders.bert.lora import read_lora, read_lora_config
 from entail.encoders.bert.model import Bert, LowRank, shared_bert
 from entail.encoders.card import Card
-from entail.encoders.catalogue import EncoderEntry, fetch, model_folder, model_folders, resolve
-from entail.encoders.cross.bert import CrossBert
+from entail.encoders.catalogue import EncoderEntry, check_base, fetch, model_folder, model_folders, resolve
+from entail.encoders.cross.models import CrossBert, CrossStock
 from entail.encoders.cross.pairs import Frame, Pair, Tokenize, read_tokenizer
-from entail.encoders.cross.stock import CrossStock
 from entail.encoders.row_batches import Spent
-from entail.encoders.tensors import open_tensors
-from entail.encoders.weights import file_sha256, folder_digest
+from entail.encoders.stock import sentence_transformer, without_head
+from entail.encoders.weights import file_sha256, folder_digest, open_tensors
 from entail.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ ADAPTER = "adapter"
 """Folder of a cross-encoder's adapter, within its own."""
 
 WHOLE = "model"
-"""Folder of a cross-encoder's weights where all were tuned, within its own."""
+"""Folder of a cross-encoder's whole tuned weights, within its own."""
 
 HEAD = "head.safetensors"
 """The linear map from a vector to the outputs: `weight` (outputs, d), `bias` (outputs,)."""
@@ -50,26 +48,21 @@ class PairScorer(Protocol):
     @property
     def tokenize(self) -> Tokenize:
         """Texts to token ids."""
-        ...
 
     @property
     def frame(self) -> Frame:
         """The tokens around a pair."""
-        ...
 
     @property
     def max_length(self) -> int:
-        """Tokens of a row that are read."""
-        ...
+        """Maximum tokens of a row."""
 
     @property
     def spent(self) -> Spent:
         """Passes and tokens so far."""
-        ...
 
     def score(self, pairs: Sequence[Pair]) -> Floats:
-        """Return a score a pair, of several outputs the first; shape (pairs,)."""
-        ...
+        """Return the score, or the first output, of each pair, shape (pairs,)."""
 
 
 class CrossEncoder(PairScorer, Protocol):
@@ -77,7 +70,6 @@ class CrossEncoder(PairScorer, Protocol):
 
     def values(self, pairs: Sequence[Pair]) -> Floats:
         """Return all outputs of each pair, shape (pairs, outputs)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -85,9 +77,9 @@ class CrossParts:
     """Parts of a cross-encoder on disk.
 
     Attributes:
-        folder: Its own.
-        whole: The model it stands on.
-        adapter: Folder of what was trained on that; None where every weight was.
+        folder: Its folder.
+        whole: Its base, or its whole model.
+        adapter: Folder of the adapter on the base; None for a whole model.
     """
 
     folder: Path
@@ -101,13 +93,13 @@ class CrossParts:
 
     @property
     def revision(self) -> str:
-        """Identity of its weights and of its base's."""
+        """Revision of its weights and of its base's."""
         base = f"+{self.whole.revision}" if self.adapter else ""
         return f"{self.name}@{folder_digest(self.folder)}{base}"
 
     @property
     def dimension(self) -> int:
-        """Length of the vectors that the head takes, d.
+        """Input dimension of the head, d.
 
         Raises:
             EncoderError: If the head cannot be read.
@@ -123,10 +115,10 @@ class CrossParts:
 
 
 def cross_folder(name: str | Path) -> Path | None:
-    """Return where a cross-encoder of this name is: a name under `models/`, or a folder; None if nowhere."""
+    """Return the folder of a cross-encoder by its name under `models/` or its path, None if there is none."""
     own = model_folder(name) if isinstance(name, str) else None
     given = Path(name).expanduser() if isinstance(name, Path) or "/" in name else None
-    return next((place for place in (own, given) if place is not None and (place / HEAD).is_file()), None)
+    return next((folder for folder in (own, given) if folder and (folder / HEAD).is_file()), None)
 
 
 def cross_folders() -> list[Path]:
@@ -135,28 +127,24 @@ def cross_folders() -> list[Path]:
 
 
 def cross_parts(folder: Path, card: Card) -> CrossParts:
-    """Find what a cross-encoder is made of; a base on the Hub is fetched.
+    """Return the parts of a cross-encoder; a base on the Hub is fetched.
 
     Raises:
-        EncoderError: If its base is not named, nowhere, or another one than it was trained on.
+        EncoderError: If its base is not named, missing, or another one than it was trained on.
     """
     name = folder.name
     if not (folder / ADAPTER).is_dir():
         return CrossParts(folder, resolve(folder / WHOLE), None)
     if not card.base:
         raise EncoderError(f"{name}: expected the adapter's base in entail.json ('base'), found none")
-    whole, trained_on = fetch(resolve(card.base)), card.base_revision
-    if trained_on and whole.revision and trained_on.rpartition("@")[2] != whole.revision.rpartition("@")[2]:
-        raise EncoderError(
-            f"{name}: expected its base to be {trained_on}, which it was trained on, found {whole.revision}; "
-            "name the right one as 'base' in entail.json, or train it anew"
-        )
+    whole = fetch(resolve(card.base))
+    check_base(card.base_revision, whole, of=name)
     return CrossParts(folder, whole, folder / ADAPTER)
 
 
 @dataclass(frozen=True)
 class PlainParts:
-    """A base that is a plain BERT, and what an adapter adds to it."""
+    """A base that is a plain BERT, its adapter (empty for a whole model) and tokenizer."""
 
     bert: Bert
     added: LowRank
@@ -165,7 +153,7 @@ class PlainParts:
 
 
 def plain_parts(parts: CrossParts, *, device: str, dtype: torch.dtype) -> PlainParts | None:
-    """Bring base and adapter into memory as torch alone runs them; None if it cannot."""
+    """Load base and adapter for torch alone; None if it cannot run them."""
     whole = parts.whole
     config = read_bert(whole.path) if whole.path is not None else None
     lora = read_lora_config(parts.adapter) if parts.adapter is not None else None
@@ -176,15 +164,13 @@ def plain_parts(parts: CrossParts, *, device: str, dtype: torch.dtype) -> PlainP
     added = read_lora(lora, bert, name=parts.name) if lora is not None else {}
     if added is None:
         return None
-    told = (config.folder / "tokenizer.json").read_text(encoding="utf-8")
-    tokenize, frame = read_tokenizer(told, name=whole.name, padding=config.padding)
+    content = (config.folder / "tokenizer.json").read_text(encoding="utf-8")
+    tokenize, frame = read_tokenizer(content, name=whole.name, padding=config.padding)
     return PlainParts(bert, added, tokenize, frame)
 
 
 def stock_model(parts: CrossParts, *, device: str, dtype: torch.dtype) -> Any:  # noqa: ANN401 - imported late
-    """Bring base and adapter into memory as sentence-transformers runs them, its own pooling left out."""
-    from entail.encoders.stock import sentence_transformer, without_head
-
+    """Load base and adapter for sentence-transformers, without the base's own pooling."""
     model = without_head(sentence_transformer(parts.whole, device=device), pooling="cls")
     if parts.adapter is not None:
         model.load_adapter(str(parts.adapter))
@@ -201,16 +187,16 @@ def load_cross(
     budget: int | None = None,
     stock: bool = False,
 ) -> CrossEncoder:
-    """Bring a cross-encoder into memory: by torch alone where that can run it, else by transformers.
+    """Load a cross-encoder: for torch alone if it can run it, else for transformers.
 
     Args:
-        parts: What it is made of.
+        parts: Its parts.
         head: Weight (outputs, d) and bias (outputs,), fp32.
-        max_length: Tokens of a row.
+        max_length: Maximum tokens of a row.
         device: A torch device.
         dtype: Precision of the vectors.
         budget: Tokens of a forward pass; default: by device.
-        stock: Whether to run it by transformers in any case.
+        stock: Whether to use transformers in any case.
 
     Raises:
         EncoderError: If weights are damaged or of another base.

@@ -1,4 +1,4 @@
-"""Two texts as one row of token ids, as a cross-encoder reads them: the special tokens around a pair."""
+"""Pairs of texts as rows of token ids of a cross-encoder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from entail.errors import EncoderError
 
 Ids = tuple[int, ...]
 Pair = tuple[Ids, Ids]
-"""Two texts, without the tokens around them; the second may be empty."""
+"""Two texts without special tokens; the second may be empty."""
 
 Tokenize = Callable[[Sequence[str]], list[list[int]]]
-"""Texts -> token ids, without special tokens, whole."""
+"""Texts -> token ids, without special tokens, not truncated."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Frame:
     Attributes:
         head: Before the first text, such as `[CLS]`.
         middle: Between the two.
-        tail: Behind the second.
-        padding: What fills a batch up.
-        typed: Whether the second text, `tail` with it, is told apart by another token type.
+        tail: After the second.
+        padding: Id of the padding token.
+        typed: Whether the second text and `tail` have another token type.
     """
 
     head: Ids
@@ -37,7 +37,7 @@ class Frame:
 
     @property
     def size(self) -> int:
-        """Tokens that it adds."""
+        """Number of special tokens."""
         return len(self.head) + len(self.middle) + len(self.tail)
 
     def row(self, pair: Pair) -> list[int]:
@@ -45,93 +45,78 @@ class Frame:
         return [*self.head, *pair[0], *self.middle, *pair[1], *self.tail]
 
     def first(self, pair: Pair) -> int:
-        """Return how many tokens of its row are of the first type."""
+        """Return the number of tokens of the first type in a pair's row."""
         return len(self.head) + len(pair[0]) + len(self.middle)
 
 
-def read_tokenizer(told: str, *, name: str, padding: int | None = None) -> tuple[Tokenize, Frame]:
-    """Return what a base's tokenizer does, and how it sets a pair.
+def read_tokenizer(content: str, *, name: str, padding: int | None = None) -> tuple[Tokenize, Frame]:
+    """Return a base's tokenizer and its frame of a pair.
 
     Args:
-        told: The content of `tokenizer.json`.
-        name: What messages call the base.
+        content: Content of `tokenizer.json`.
+        name: Name of the base in messages.
         padding: Id of its padding token; default: the one of `[PAD]` or `<pad>`.
 
     Raises:
-        EncoderError: If it is none, or does not set two texts beside each other.
+        EncoderError: If it is no tokenizer, or cannot join two texts.
     """
     from tokenizers import Tokenizer
 
     try:
-        tokenizer: Any = Tokenizer.from_str(told)
+        tokenizer: Any = Tokenizer.from_str(content)
     except Exception as error:  # the library raises plain Exception
         raise EncoderError(f"{name}: expected a tokenizer.json, found another file ({error})") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    found = tokenizer.encode("a", "b")
-    alone = [tokenizer.encode(text, add_special_tokens=False).ids for text in ("a", "b")]
-    at = _places(found.ids, alone)
-    if at is None:
+    both = tokenizer.encode("a", "b")
+    one, two = (tokenizer.encode(text, add_special_tokens=False).ids for text in ("a", "b"))
+    first = _find(both.ids, one, 0)
+    second = _find(both.ids, two, first + len(one))
+    if not one or not two or second < first or first < 0:
         raise EncoderError(
             f"{name}: expected a tokenizer that sets two texts beside each other, found another"
         )
-    first, second = at
-    ids = [tokenizer.token_to_id(token) for token in ("[PAD]", "<pad>")]
-    known = padding if padding is not None else next((one for one in ids if one is not None), 0)
+    if padding is None:
+        ids = [tokenizer.token_to_id(token) for token in ("[PAD]", "<pad>")]
+        padding = next((token for token in ids if token is not None), 0)
     frame = Frame(
-        head=tuple(found.ids[:first]),
-        middle=tuple(found.ids[first + len(alone[0]) : second]),
-        tail=tuple(found.ids[second + len(alone[1]) :]),
-        padding=known,
-        typed=len(set(found.type_ids)) > 1,
+        head=tuple(both.ids[:first]),
+        middle=tuple(both.ids[first + len(one) : second]),
+        tail=tuple(both.ids[second + len(two) :]),
+        padding=padding,
+        typed=len(set(both.type_ids)) > 1,
     )
 
     def tokenize(texts: Sequence[str]) -> list[list[int]]:
-        whole = [without_surrogates(text) for text in texts]
-        encodings = tokenizer.encode_batch(whole, add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
+        clean = [without_surrogates(text) for text in texts]
+        return [encoding.ids for encoding in tokenizer.encode_batch(clean, add_special_tokens=False)]
 
     return tokenize, frame
 
 
-def _places(ids: Sequence[int], parts: Sequence[Sequence[int]]) -> tuple[int, int] | None:
-    found, at = [], 0
-    for part in parts:
-        if not part:
-            return None
-        while at + len(part) <= len(ids) and list(ids[at : at + len(part)]) != list(part):
-            at += 1
-        if at + len(part) > len(ids):
-            return None
-        found.append(at)
-        at += len(part)
-    return found[0], found[1]
+def _find(ids: list[int], part: list[int], start: int) -> int:
+    """Return the first position of a part from `start` on, -1 if there is none."""
+    starts = range(start, len(ids) - len(part) + 1)
+    return next((at for at in starts if ids[at : at + len(part)] == part), -1)
 
 
 def cut_pairs(
     tokenize: Tokenize, frame: Frame, firsts: Sequence[str], seconds: Sequence[str], *, max_length: int
 ) -> tuple[list[Pair], int]:
-    """Return pairs of texts as token ids that fit into a row, and how many had to be cut.
+    """Return pairs of texts as token ids truncated to a row of `max_length`, and the number truncated.
 
-    The first text loses its end; the second only what is beyond half of a row.
-
-    Args:
-        tokenize: The cross-encoder's; every distinct text is tokenised once.
-        frame: The tokens around a pair.
-        firsts: The first text of each pair.
-        seconds: The second.
-        max_length: Tokens of a row.
+    The first text loses its end, the second its tokens beyond half of a row.
     """
     texts = list(dict.fromkeys([*firsts, *seconds]))
-    known = {text: tuple(ids) for text, ids in zip(texts, tokenize(texts), strict=True)}
+    ids = {text: tuple(row) for text, row in zip(texts, tokenize(texts), strict=True)}
     room = max(2, max_length - frame.size)
-    found: list[Pair] = []
-    cut = 0
+    pairs: list[Pair] = []
+    truncated = 0
     for first, second in zip(firsts, seconds, strict=True):
-        a, b = known[first], known[second]
+        a, b = ids[first], ids[second]
         if len(a) + len(b) > room:
-            cut += 1
+            truncated += 1
             b = b[: max(room - len(a), room // 2)]
             a = a[: room - len(b)]
-        found.append((a, b))
-    return found, cut
+        pairs.append((a, b))
+    return pairs, truncated

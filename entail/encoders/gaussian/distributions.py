@@ -1,4 +1,4 @@
-"""Sentences as diagonal Gaussians: how far one is from another, and how much one entails the other.
+"""Divergence and similarity of sentences as diagonal Gaussians.
 
 The entailing sentence of two has the larger variance (Yoda et al., *Sentence Representations via Gaussian
 Embedding*): p entails h where sim(h || p) is large.
@@ -21,25 +21,25 @@ Floats = NDArray[np.float32]
 Floats64 = NDArray[np.float64]
 
 LOG_VARIANCE_LIMIT = 10.0
-"""Log variances are held within plus and minus this: no variance vanishes, nothing overflows."""
+"""Bound on the absolute log variance: no variance vanishes, nothing overflows."""
 
 _SERIES_BELOW = 1e-3
 _BLOCK = 1 << 17
-"""Numbers (rows times d) worked on at once: about 1 MB an array."""
+"""Numbers (rows times d) in a step: about 1 MB an array."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gaussians:
-    """n Gaussians of d dimensions without covariances. The arrays are taken as they are, not copied.
+    """n diagonal Gaussians of d dimensions. The arrays are not copied.
 
     Attributes:
         mean: Shape (n, d).
-        log_variance: Shape (n, d), within `LOG_VARIANCE_LIMIT`; `Gaussians.of` cuts it to that.
-        revision: That of the encoder that made them; None where it is not known, as of bare numbers.
+        log_variance: Shape (n, d), within `LOG_VARIANCE_LIMIT`; `Gaussians.of` clips it.
+        revision: The encoder's; None if unknown.
 
     Raises:
         EncoderError: If the shapes differ or are not (n, d), a number is not finite, or a log variance is
-            past the limit.
+            beyond the limit.
     """
 
     mean: Floats
@@ -63,7 +63,7 @@ class Gaussians:
 
     @classmethod
     def of(cls, values: Floats, *, revision: str | None = None) -> Gaussians:
-        """Make Gaussians of rows of 2d numbers: d means, then d log variances, which are cut to the limit.
+        """Return Gaussians from rows of 2d numbers: d means, then d log variances, clipped to the limit.
 
         >>> Gaussians.of(np.array([[0.5, 99.0]], dtype=np.float32)).log_variance
         array([[10.]], dtype=float32)
@@ -83,7 +83,7 @@ class Gaussians:
         return len(self.mean)
 
     def __getitem__(self, rows: Any) -> Gaussians:  # noqa: ANN401 - whatever numpy takes for rows
-        """Return some of them: by a slice, positions, a mask, or one by its position."""
+        """Return the Gaussians of a slice, positions, a mask, or one position."""
         if isinstance(rows, int | np.integer):
             rows = [rows]
         return Gaussians(self.mean[rows], self.log_variance[rows], self.revision)
@@ -109,98 +109,79 @@ class EncodesGaussians(Protocol):
     @property
     def name(self) -> str:
         """Display name."""
-        ...
 
     @property
     def revision(self) -> str:
         """Revision of its Gaussians; it changes with the weights."""
-        ...
 
     @property
     def dimension(self) -> int:
         """Length of a mean, d."""
-        ...
 
     @property
     def kind(self) -> SimilarityKind:
         """Similarity that it was trained for."""
-        ...
 
     def encode(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
         """Return one Gaussian a text, in order."""
-        ...
 
 
 def encode_pairs(
     encode: Callable[[list[str]], Gaussians], first: Sequence[str], second: Sequence[str]
 ) -> tuple[Gaussians, Gaussians]:
-    """Return the Gaussians of pairs of texts, of which every distinct one is encoded once.
-
-    Args:
-        encode: Makes one Gaussian a text, in order.
-        first: The first text of each pair.
-        second: The second ones.
+    """Return the Gaussians of pairs of texts, each distinct one encoded once.
 
     Raises:
-        EncoderError: If there are not as many of both.
+        EncoderError: If there are not as many first as second texts.
     """
     if len(first) != len(second):
         raise EncoderError(f"expected pairs of texts, found {len(first)} and {len(second)}")
     row = {text: number for number, text in enumerate(dict.fromkeys([*first, *second]))}
-    found = encode(list(row))
-    return found[[row[text] for text in first]], found[[row[text] for text in second]]
+    gaussians = encode(list(row))
+    return gaussians[[row[text] for text in first]], gaussians[[row[text] for text in second]]
 
 
 def divergence(first: Gaussians, second: Gaussians) -> Floats64:
-    """Return KL(first_i || second_i) of each pair, shape (n,): 0 for equals, never negative, never NaN.
+    """Return KL(first_i || second_i) of each pair, shape (n,): 0 for equal ones, never negative or NaN.
 
     With x = log v1 - log v2::
 
         KL = 1/2 sum over dimensions of (e^x - 1 - x) + (mu1 - mu2)^2 / v2
 
-    in double precision, e^x - 1 - x by its series where x is so small that the difference would lose digits.
+    in double precision, e^x - 1 - x by its series for small x, where the difference would lose digits.
 
     >>> wide = Gaussians.of(np.array([[0, 2]])); narrow = Gaussians.of(np.array([[0, -2]]))
     >>> bool(divergence(narrow, wide)[0] < divergence(wide, narrow)[0])
     True
 
     Args:
-        first: n Gaussians, or one that is paired with all of `second`.
-        second: As many, or one that is paired with all of `first`.
+        first: n Gaussians, or one to pair with all of `second`.
+        second: As many, or one to pair with all of `first`.
 
     Raises:
         EncoderError: If the numbers or dimensions of the two do not fit.
     """
-    found = np.empty(_pairs(first, second))
-    for part, terms in _blocks(first, second):
-        found[part] = terms.sum(axis=1)
-    return found
+    return np.concatenate([terms.sum(axis=1) for terms in _blocks(first, second)])
 
 
 def similarity(first: Gaussians, second: Gaussians, *, kind: SimilarityKind) -> Floats64:
     """Return sim(first_i || second_i), shape (n,), at most 1: how much each second one entails the first.
 
-    Args:
-        first: As for `divergence`.
-        second: As for `divergence`.
-        kind: See `SimilarityKind`.
+    Pairs are those of `divergence`.
 
     Raises:
         EncoderError: If the two do not fit, or there is no such kind.
     """
     if kind != "kl_per_dim":
         return from_divergence(divergence(first, second), dimension=first.dimension, kind=kind)
-    found = np.empty(_pairs(first, second))
-    for part, terms in _blocks(first, second):
-        found[part] = (1 / (1 + terms)).mean(axis=1)
-    return found
+    return np.concatenate([(1 / (1 + terms)).mean(axis=1) for terms in _blocks(first, second)])
 
 
 def from_divergence(divergences: Floats64, *, dimension: int, kind: SimilarityKind) -> Floats64:
-    """Return the similarities `kl` or `kl_mean` of divergences, without working those out again.
+    """Return the similarities `kl` or `kl_mean` of divergences.
 
     Raises:
-        EncoderError: If it is neither of the two kinds that a divergence says all about.
+        EncoderError: If it is another kind.
     """
     if kind == "kl":
         return 1 / (1 + divergences)
@@ -212,9 +193,9 @@ def from_divergence(divergences: Floats64, *, dimension: int, kind: SimilarityKi
 
 
 def _float32(values: NDArray[Any], what: str) -> Floats:
-    with np.errstate(over="ignore"):  # becomes infinite, and is refused as that
+    with np.errstate(over="ignore"):  # becomes infinite, and is refused
         numbers = np.asarray(values, dtype=np.float32)
-    # Of extremes, for isfinite would take a quarter of the memory of a million Gaussians again.
+    # Extremes, as isfinite would take a quarter of the memory of a million Gaussians again.
     if not np.isfinite([numbers.min(initial=0), numbers.max(initial=0)]).all():
         raise EncoderError(f"expected finite {what}, found NaN or infinity; the encoder's weights are broken")
     return numbers
@@ -234,14 +215,14 @@ def _pairs(first: Gaussians, second: Gaussians) -> int:
     return len(second) if len(first) == 1 else len(first)
 
 
-def _blocks(first: Gaussians, second: Gaussians) -> Iterator[tuple[slice, Floats64]]:
-    """Yield KL_i of each pair and dimension, some rows at a time."""
+def _blocks(first: Gaussians, second: Gaussians) -> Iterator[Floats64]:
+    """Yield KL_i of each pair and dimension in blocks of rows, one at least."""
     count, rows = _pairs(first, second), max(1, _BLOCK // first.dimension)
-    for start in range(0, count, rows):
+    for start in range(0, max(count, 1), rows):
         part = slice(start, start + rows)
         mean1, log1 = _doubles(first, part if len(first) == count else slice(None))
         mean2, log2 = _doubles(second, part if len(second) == count else slice(None))
-        yield part, (_expm1_less(log1 - log2) + (mean1 - mean2) ** 2 * np.exp(-log2)) / 2
+        yield (_expm1_less(log1 - log2) + (mean1 - mean2) ** 2 * np.exp(-log2)) / 2
 
 
 def _doubles(gaussians: Gaussians, rows: slice) -> tuple[Floats64, Floats64]:
@@ -250,9 +231,9 @@ def _doubles(gaussians: Gaussians, rows: slice) -> tuple[Floats64, Floats64]:
 
 def _expm1_less(x: Floats64) -> Floats64:
     """Return e^x - 1 - x."""
-    found: Floats64 = np.expm1(x) - x
+    difference: Floats64 = np.expm1(x) - x
     small = np.abs(x) < _SERIES_BELOW
     if small.any():
-        near = x[small]
-        found[small] = near**2 * (1 / 2 + near * (1 / 6 + near * (1 / 24 + near / 120)))
-    return found
+        y = x[small]
+        difference[small] = y**2 * (1 / 2 + y * (1 / 6 + y * (1 / 24 + y / 120)))
+    return difference

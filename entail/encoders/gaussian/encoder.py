@@ -1,4 +1,4 @@
-"""Sentences as Gaussians: an encoder whose vectors are means and log variances."""
+"""Encoder whose vectors are means and log variances of Gaussians."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from entail.progress import ProgressCallback
 
 
 def is_gaussian(name: str | Path | EncoderEntry) -> bool:
-    """Return whether a name leads to an encoder of Gaussians; False for what is not at hand."""
+    """Return whether a name is that of an encoder of Gaussians; False for unknown names."""
     try:
         return (name if isinstance(name, EncoderEntry) else resolve(name)).gaussian is not None
     except EncoderError:
@@ -27,17 +27,16 @@ def is_gaussian(name: str | Path | EncoderEntry) -> bool:
 class GaussianEncoder:
     """Texts to diagonal Gaussians: a transformer, a pooling, and a linear map to means and log variances.
 
-    The weights are loaded on the first text, or by `load`, and computed with in fp32: a divergence is a sum
-    of differences. Log variances are cut to `LOG_VARIANCE_LIMIT`. Any text has a Gaussian, the empty one,
-    too; of a long one the beginning is read (`cut` says of which).
+    A `BiEncoder` in fp32, as a divergence is a sum of differences. Log variances are clipped to
+    `LOG_VARIANCE_LIMIT`.
 
     Args:
         encoder: A catalogue name, a folder, or an entry.
         device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
-        batch_size: Texts a forward pass.
+        batch_size: Maximum texts of a forward pass.
 
     Raises:
-        EncoderError: If the name leads nowhere, or to an encoder of points.
+        EncoderError: If the name is unknown, or that of an encoder of points.
     """
 
     def __init__(
@@ -46,8 +45,8 @@ class GaussianEncoder:
         entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
         if entry.gaussian is None:
             raise EncoderError(
-                f"{entry.name}: expected an encoder of Gaussians, found one of points, by which no direction "
-                "can be told; take one that `entail train gausscse` made"
+                f"{entry.name}: expected an encoder of Gaussians, found one of points, which have no "
+                "direction; use one trained by `entail train gausscse`"
             )
         self.form: GaussianForm = entry.gaussian
         self._values = BiEncoder(entry, device=device, precision="fp32", batch_size=batch_size)
@@ -67,7 +66,7 @@ class GaussianEncoder:
 
     @property
     def revision(self) -> str:
-        """The entry's revision: other weights, other revision."""
+        """The entry's revision."""
         return self._values.revision
 
     @property
@@ -82,16 +81,11 @@ class GaussianEncoder:
 
     @property
     def threshold(self) -> float | None:
-        """Above which similarity sim(h || p) the premise p is said to entail h; None if none was fitted."""
+        """Similarity sim(h || p) above which the premise p entails h; None if none was fitted."""
         return self.form.threshold
 
     def load(self) -> None:
-        """Bring the weights into memory, once.
-
-        Raises:
-            EncoderError: If the weights are not what they should be or cannot be loaded.
-            SettingsError: If the device is not there.
-        """
+        """Load the weights, once; raises as `BiEncoder.load`."""
         self._values.load()
 
     def encode(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
@@ -101,8 +95,8 @@ class GaussianEncoder:
             EncoderError: If the model cannot be loaded, or makes a number that is not finite.
         """
         values = self._values.encode(texts, "query", normalised=False, progress=progress)
-        found = Gaussians.of(values, revision=self.revision)
-        return squashed(found) if self.form.tanh else found
+        gaussians = Gaussians.of(values, revision=self.revision)
+        return squashed(gaussians) if self.form.tanh else gaussians
 
     def cut(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is truncated; raises as `load`."""
@@ -118,14 +112,10 @@ class GaussianEncoder:
     def encode_pairs(
         self, first: Sequence[str], second: Sequence[str], *, progress: ProgressCallback | None = None
     ) -> tuple[Gaussians, Gaussians]:
-        """Return the Gaussians of pairs of texts; every distinct one is encoded once.
-
-        Raises:
-            EncoderError: If there are not as many of both, or as `encode`.
-        """
+        """Return the Gaussians of pairs of texts, each distinct one encoded once; raises as `encode`."""
         return encode_pairs(lambda texts: self.encode(texts, progress=progress), first, second)
 
 
 def squashed(gaussians: Gaussians) -> Gaussians:
-    """Return them with every mean through tanh."""
+    """Return Gaussians with tanh applied to every mean."""
     return replace(gaussians, mean=np.tanh(gaussians.mean))

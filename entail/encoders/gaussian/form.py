@@ -23,12 +23,7 @@ HEAD = "head"
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    r"""A logistic curve from a score to a probability, :math:`1 / (1 + e^{-(a x + b)})`, fitted on dev.
-
-    Attributes:
-        slope: a.
-        intercept: b.
-    """
+    """Logistic curve from a score x to a probability, 1 / (1 + exp(-(slope x + intercept)))."""
 
     slope: float
     intercept: float
@@ -39,13 +34,13 @@ class GaussianForm:
     """Settings of a Gaussian encoder beside its weights.
 
     Attributes:
-        similarity: Which similarity it was trained by, see `entail.encoders.gaussian.distributions`.
-        pooling: How a sentence's hidden vector is made of its tokens'.
-        tanh: Whether means go through tanh, as in the authors' code.
-        threshold: Above which similarity sim(h || p) the premise p is said to entail h; None if not fitted.
+        similarity: Similarity of the training.
+        pooling: Pooling of the tokens' hidden vectors.
+        tanh: Whether tanh is applied to means, as in the authors' code.
+        threshold: Similarity sim(h || p) above which the premise p entails h; None if not fitted.
         entailment: From sim(h || p) to the probability that p entails h.
-        direction: From sim(h || p) - sim(p || h), in logits, to the probability that the entailment runs
-            from p to h where it runs one way.
+        direction: From sim(h || p) - sim(p || h), in logits, to the probability that p entails h, given that
+            exactly one entails the other.
     """
 
     similarity: SimilarityKind = "kl_mean"
@@ -56,28 +51,28 @@ class GaussianForm:
     direction: Calibration | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `entail.json` says."""
+        """Return the record in `entail.json`."""
         return asdict(self)
 
     @classmethod
-    def read(cls, told: Mapping[str, Any], *, name: str) -> GaussianForm:
-        """Take back what `to_json` returned; fields that are not known are left out.
+    def read(cls, record: Mapping[str, Any], *, name: str) -> GaussianForm:
+        """Return the form of a record made by `to_json`; unknown fields are ignored.
 
         Raises:
-            EncoderError: If a value cannot be.
+            EncoderError: If a value is invalid.
         """
-        known = {field.name: told[field.name] for field in fields(cls) if field.name in told}
+        values = {field.name: record[field.name] for field in fields(cls) if field.name in record}
         try:
             for part in ("entailment", "direction"):
-                if known.get(part) is not None:
-                    known[part] = Calibration(**{key: float(value) for key, value in known[part].items()})
-            if known.get("threshold") is not None:
-                known["threshold"] = float(known["threshold"])
+                if values.get(part) is not None:
+                    values[part] = Calibration(**{key: float(value) for key, value in values[part].items()})
+            if values.get("threshold") is not None:
+                values["threshold"] = float(values["threshold"])
         except (TypeError, ValueError, AttributeError) as error:
             raise EncoderError(
                 f"{name}: expected numbers in 'gaussian' of entail.json, found {error}"
             ) from error
-        form = cls(**known)
+        form = cls(**values)
         for part, choices in (("similarity", SimilarityKind), ("pooling", Pooling)):
             if getattr(form, part) not in get_args(choices):
                 raise EncoderError(

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from entail.encoders.bert.lora import read_lora_config
+from entail.encoders.card import read_seen, write_seen
 from entail.encoders.catalogue import PREMISE_TOWER
 from entail.encoders.gaussian.form import HEAD, GaussianForm
-from entail.encoders.training_queries import read_seen, write_seen
 from entail.encoders.weights import read_json
 from entail.errors import EncoderError, TrainingError
 from entail.training.adapters.saving import let_read

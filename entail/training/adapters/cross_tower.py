@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE
+from entail.encoders.cross.models import cross_encode
 from entail.encoders.cross.pairs import Pair, read_tokenizer
-from entail.encoders.cross.stock import cross_encode
 from entail.encoders.row_batches import Spent
 from entail.encoders.stock import without_head
 from entail.index.protocol import Floats

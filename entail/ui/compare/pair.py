@@ -10,7 +10,7 @@ import streamlit as st
 from entail.data.judgements import Judgements
 from entail.data.records import Corpus
 from entail.data.text import fold
-from entail.encoders.training_queries import seen_by
+from entail.encoders.catalogue import seen_by
 from entail.evaluation.retrieval.comparison import Comparison, compare
 from entail.index.protocol import PremiseIndex
 from entail.trees.store.corpus_versions import CorpusInfo
