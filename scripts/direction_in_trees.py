@@ -32,7 +32,7 @@ from entail.gausscse.in_trees import GAUSSIAN, hardest_pairs, separation, step_p
 from entail.gausscse.verdict import judge
 from entail.index.factory import retriever
 from entail.index.gaussian import GaussianRows
-from entail.index.queries import QueryVectors
+from entail.index.vectors import QueryVectors
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.statistics.classification import mcnemar

@@ -25,8 +25,7 @@ from entail.errors import TrainingError
 from entail.evaluation.retrieval.premises import PremiseEvaluation, evaluate_premises
 from entail.index.flat import DenseIndex
 from entail.index.protocol import Floats
-from entail.index.queries import QueryVectors
-from entail.index.vectors import premise_vectors
+from entail.index.vectors import QueryVectors, premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
 from entail.training.adapters.tower import Tower, TowerEncoder

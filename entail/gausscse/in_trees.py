@@ -30,7 +30,7 @@ from entail.gausscse.arrows import joined
 from entail.gausscse.calibration import logits
 from entail.index.gaussian import GaussianRows
 from entail.index.protocol import PremiseIndex
-from entail.index.queries import QueryVectors
+from entail.index.vectors import QueryVectors
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Booleans, Values, auprc
 from entail.statistics.ranking import resamples

@@ -1,4 +1,4 @@
-"""A name and a corpus to something that can be searched."""
+"""Factory of indexes by name."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from entail.index.gaussian import GaussianIndex, premise_gaussians
 from entail.index.hybrid import BM25_WEIGHT, HybridIndex
 from entail.index.lexical import Bm25Index, NgramIndex, TfidfIndex
 from entail.index.protocol import PremiseIndex
-from entail.index.queries import QueryVectors
-from entail.index.vectors import premise_vectors
+from entail.index.vectors import QueryVectors, premise_vectors
 from entail.progress import ProgressCallback
 from entail.settings import load_settings
 
@@ -35,7 +34,7 @@ _HYBRIDS: Mapping[str, Callable[[PremiseIndex, Corpus], HybridIndex]] = {
 
 
 def retriever_names() -> list[str]:
-    """Return the names that work without network: lexical ones, then encoders of points that can be loaded.
+    """Return the names that work without network: lexical ones, then encoders of points without problems.
 
     >>> retriever_names()[:4]
     ['tfidf', 'bm25', 'ngrams', 'minilm']
@@ -55,67 +54,70 @@ def retriever(
     progress: ProgressCallback | None = None,
     device: str | None = None,
 ) -> PremiseIndex:
-    """Make the index of a corpus that a name asks for.
+    """Return the index of a corpus by name.
 
     Args:
-        name: `tfidf`, `bm25`, `ngrams`, `minilm`, a folder under `models/`, another folder, or a Hub id; with
-            `+ngrams` or `+bm25` behind it, a `HybridIndex` of both. An encoder of Gaussians ranks by how much
-            a premise entails the query (`GaussianIndex`).
+        name: `tfidf`, `bm25`, `ngrams`, `minilm`, a folder under `models/`, another folder, or a Hub id;
+            followed by `+ngrams` or `+bm25`, a `HybridIndex` of both. An encoder of Gaussians ranks by how
+            much a premise entails the query (`GaussianIndex`).
         corpus: The premises.
-        encoder: The encoder behind `name`, where there is one in memory already; a name of a lexical
-            retriever needs none.
-        queries: Query vectors to share with other indexes of the encoder.
-        beside: Indexes in memory already: one of this corpus whose premise vectors, or Gaussians, are the
-            encoder's is shared, and nothing is read or encoded.
-        cache_dir: Where premise vectors are cached; default: the settings' folder.
-        progress: Told how far the encoding of premises is.
-        device: For an encoder made here; default: `ENTAIL_DEVICE`.
+        encoder: The encoder of `name`, if it is in memory already.
+        queries: Query vectors shared with other indexes of the encoder.
+        beside: Indexes in memory; the premise vectors or Gaussians of one of the same corpus and encoder
+            are shared.
+        cache_dir: Folder of the vector cache; default: the settings' folder.
+        progress: Receives the progress of encoding premises.
+        device: Device of an encoder made here; default: `ENTAIL_DEVICE`.
 
     Raises:
-        RetrievalError: If nothing has this name; lists what is known.
+        RetrievalError: If the name is unknown; lists the known ones.
         EncoderError: If the encoder cannot be loaded.
         CorpusError: If the corpus is empty.
         ManifestMismatchError: If cached vectors belong to something else.
     """
+    endings: list[str] = []
+    while ending := next((ending for ending in _HYBRIDS if name.endswith(ending)), None):
+        name, endings = name.removesuffix(ending), [ending, *endings]
+    index: PremiseIndex
     if name in LEXICAL:
-        return LEXICAL[name](corpus)
-    for ending, hybrid in _HYBRIDS.items():
-        if not name.endswith(ending):
-            continue
-        first = retriever(
-            name.removesuffix(ending),
-            corpus,
-            encoder=encoder,
-            queries=queries,
-            beside=beside,
-            cache_dir=cache_dir,
-            progress=progress,
-            device=device,
-        )
-        return hybrid(first, corpus)
-    folder = load_settings().vectors_dir if cache_dir is None else cache_dir
-    if encoder is None and is_gaussian(name):
-        encoder = GaussianEncoder(name, device=device)
+        index = LEXICAL[name](corpus)
+    else:
+        folder = load_settings().vectors_dir if cache_dir is None else cache_dir
+        encoder = _encoder(name, device) if encoder is None else encoder
+        index = _dense(corpus, encoder, queries, beside, folder, progress)
+    for ending in endings:
+        index = _HYBRIDS[ending](index, corpus)
+    return index
+
+
+def _encoder(name: str, device: str | None) -> Encoder | EncodesGaussians:
+    try:
+        return GaussianEncoder(name, device=device) if is_gaussian(name) else BiEncoder(name, device=device)
+    except UnknownEncoderError as error:
+        raise RetrievalError(
+            f"no retriever is called {name!r}; known are: {', '.join(retriever_names())}, any folder "
+            "under models/ and any model on the Hugging Face Hub as organisation/model"
+        ) from error
+
+
+def _dense(
+    corpus: Corpus,
+    encoder: Encoder | EncodesGaussians,
+    queries: QueryVectors | None,
+    beside: Iterable[PremiseIndex],
+    folder: Path,
+    progress: ProgressCallback | None,
+) -> PremiseIndex:
+    same = [other for other in beside if other.manifest.corpus_hash == corpus.hash]
     if isinstance(encoder, EncodesGaussians):
-        for other in beside:
-            held = other.manifest
-            same = (held.corpus_hash, held.revision) == (corpus.hash, encoder.revision)
-            if isinstance(other, GaussianIndex) and same:
+        for other in same:
+            if isinstance(other, GaussianIndex) and other.manifest.revision == encoder.revision:
                 return other
         gaussians = premise_gaussians(corpus, encoder, cache_dir=folder, progress=progress)
         return GaussianIndex(encoder, corpus, gaussians, queries=queries)
-    if encoder is None:
-        try:
-            encoder = BiEncoder(name, device=device)
-        except UnknownEncoderError as error:
-            raise RetrievalError(
-                f"no retriever is called {name!r}; known are: {', '.join(retriever_names())}, any folder "
-                "under models/ and any model on the Hugging Face Hub as organisation/model"
-            ) from error
-    for other in beside:
-        held = other.manifest
-        same = (held.corpus_hash, held.premise_revision) == (corpus.hash, encoder.premise_revision)
-        if isinstance(other, DenseIndex) and same:
+    for other in same:
+        shared = other.manifest.premise_revision == encoder.premise_revision
+        if isinstance(other, DenseIndex) and shared:
             return other.by(encoder, queries=queries)
     vectors = premise_vectors(corpus, encoder, cache_dir=folder, progress=progress)
     return DenseIndex(encoder, corpus, vectors, queries=queries)

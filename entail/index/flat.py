@@ -15,34 +15,32 @@ from entail.data.text import premise_key
 from entail.encoders.encoder import Encoder
 from entail.errors import ManifestMismatchError, RetrievalError
 from entail.index.protocol import Floats, Hits, Manifest
-from entail.index.queries import QueryVectors
 from entail.index.ranking import checked_k, checked_queries
+from entail.index.vectors import QueryVectors
 from entail.progress import ProgressCallback
 
 BLAS_FROM = 1000
-"""FAISS multiplies matrices by BLAS from this many query numbers (queries times d) on.
+"""Query numbers (queries times d) from which FAISS multiplies by BLAS.
 
-Its own default is 128,000, by which 64 queries take ten times as long. Below about 3 queries of 384
-numbers its plain loop is the faster one on one thread, so a single search stays with that.
+By its own default of 128,000, 64 queries take ten times as long. Below about 3 queries of 384 numbers its
+plain loop is the faster one on one thread.
 """
 
 
 class DenseIndex:
     """A `PremiseIndex` over unit vectors; the score is the cosine of query and premise.
 
-    Threads take turns: one lock an index. The vectors are held once, by FAISS, in main memory, with a GPU
-    or without: a search of 16,472 premises takes about 2 ms there, and FAISS on a GPU does not survive
-    concurrent readers.
+    Threads take turns by one lock an index. FAISS holds the vectors once, in main memory: a search of 16,472
+    premises takes about 2 ms there, and FAISS on a GPU does not allow concurrent readers.
 
     Args:
-        encoder: What encodes queries; touched only for a query whose vector is not known.
+        encoder: The encoder of queries without a known vector.
         corpus: The premises, in the order of `vectors`.
         vectors: Unit vectors, shape (premises, d), from `premise_vectors`.
         queries: Query vectors shared with other indexes of this encoder; default: its own.
 
     Raises:
-        ManifestMismatchError: If there are not as many vectors as premises, or they are not as long as
-            the encoder's; names both sides.
+        ManifestMismatchError: If the shape of the vectors differs from corpus and encoder; names both sides.
         RetrievalError: If a vector is not finite.
     """
 
@@ -62,43 +60,44 @@ class DenseIndex:
         import faiss
 
         self._corpus = corpus
-        self._take(encoder, queries)
+        self._set_encoder(encoder, queries)
         self._lock = threading.Lock()
         self._index: Any = faiss.IndexFlatIP(encoder.dimension)
         self._index.add(np.ascontiguousarray(vectors, dtype=np.float32))
-        # FAISS's own memory seen as an array, so that `scores` needs no second copy.
+        # A view of FAISS's own memory, so that `scores` needs no second copy.
         numbers = faiss.rev_swig_ptr(self._index.get_xb(), vectors.size)
         self._vectors: Floats = numbers.reshape(vectors.shape)
 
     def by(self, encoder: Encoder, *, queries: QueryVectors | None = None) -> DenseIndex:
-        """Return an index that ranks by another encoder, over the same vectors and under the same lock.
+        """Return an index over the same vectors and lock that ranks by another encoder.
 
         Args:
-            encoder: One with the premise tower that these vectors were made by.
+            encoder: An encoder with the same premise tower.
             queries: Query vectors shared with other indexes of that encoder; default: its own.
 
         Raises:
             ManifestMismatchError: If it has another premise tower; names both.
         """
-        held, dimension = self._manifest.premise_revision, self._manifest.dimension
-        if (encoder.premise_revision, encoder.dimension) != (held, dimension):
+        revision, dimension = self.manifest.premise_revision, self.manifest.dimension
+        if (encoder.premise_revision, encoder.dimension) != (revision, dimension):
             raise ManifestMismatchError(
-                f"expected an encoder whose premise vectors are those of {held} (dimension {dimension}), "
+                f"expected an encoder whose premise vectors are those of {revision} (dimension {dimension}), "
                 f"found {encoder.name!r}, whose are those of {encoder.premise_revision} "
                 f"(dimension {encoder.dimension}); encode the corpus with it"
             )
         other = copy.copy(self)
-        other._take(encoder, queries)
+        other._set_encoder(encoder, queries)
         return other
 
-    def _take(self, encoder: Encoder, queries: QueryVectors | None) -> None:
+    def _set_encoder(self, encoder: Encoder, queries: QueryVectors | None) -> None:
         if queries is not None and queries.encoder.revision != encoder.revision:
             raise ManifestMismatchError(
                 f"expected query vectors of {encoder.revision}, found those of {queries.encoder.revision}"
             )
         self._encoder = encoder
         self._queries = QueryVectors(encoder) if queries is None else queries
-        self._manifest = Manifest(
+        self.name = encoder.name
+        self.manifest = Manifest(
             revision=encoder.revision,
             dimension=encoder.dimension,
             metric="inner_product",
@@ -109,16 +108,6 @@ class DenseIndex:
 
     def __repr__(self) -> str:
         return f"DenseIndex({self.name!r}, {len(self._corpus)} premises of {self._corpus.name!r})"
-
-    @property
-    def name(self) -> str:
-        """The encoder's name."""
-        return self._encoder.name
-
-    @property
-    def manifest(self) -> Manifest:
-        """Encoder revision, dimension, metric, count and corpus hash."""
-        return self._manifest
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
         """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`.
@@ -131,19 +120,14 @@ class DenseIndex:
         return self.search_vectors(self.encode(queries), k=k)
 
     def scores(self, queries: Sequence[str]) -> Floats:
-        """Return the cosine of every query to every premise, shape (queries, premises).
-
-        Raises:
-            RetrievalError: If a query is empty.
-            EncoderError: If a query has to be encoded and the encoder cannot.
-        """
-        found: Floats = self.encode(queries) @ self._vectors.T
-        return found
+        """Return the cosine of every query to every premise, shape (queries, premises)."""
+        cosines: Floats = self.encode(queries) @ self._vectors.T
+        return cosines
 
     def encode(self, queries: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
-        """Return the unit vectors of queries, shape (queries, d), encoding only what is not known.
+        """Return the unit vectors of queries, shape (queries, d), encoding only unknown ones.
 
-        A query that is a premise of the corpus has the premise's vector, where the encoder is symmetric.
+        A query that is a premise of the corpus has the premise's vector, if the encoder is symmetric.
 
         Raises:
             RetrievalError: If a query is empty.
@@ -156,10 +140,10 @@ class DenseIndex:
         return self._queries.encode(queries, also=also, progress=progress)
 
     def search_vectors(self, vectors: Floats, *, k: int) -> Hits:
-        """Return the k nearest premises of each query vector, shape (queries, k).
+        """Return the k nearest premises of each query vector by inner product, shape (queries, k).
 
         Args:
-            vectors: Shape (queries, d); of any length, the score is the inner product.
+            vectors: Vectors of any length, shape (queries, d).
             k: Hits a query, cut to the number of premises.
 
         Raises:
@@ -176,7 +160,7 @@ class DenseIndex:
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
         hits = self._nearest(vectors, min(size, k + 1))
         if k < size:
-            # Where the k-th score equals the next, the tie may reach further than was fetched.
+            # Where the k-th score equals the next, the tie may reach beyond the candidates.
             tied = np.flatnonzero(hits.scores[:, k - 1] == hits.scores[:, k])
             hits = Hits(hits.positions[:, :k], hits.scores[:, :k])
             if tied.size:
@@ -193,10 +177,9 @@ class DenseIndex:
 
 @contextlib.contextmanager
 def faiss_alone() -> Iterator[None]:
-    """Search on one thread: many sessions share few cores.
+    """Run FAISS on one thread, as many sessions share few cores, then restore the setting.
 
-    FAISS's setting is OpenMP's, and torch in the same thread would encode on one core for ever after:
-    it is put back.
+    The setting is OpenMP's: torch in the same thread would otherwise stay on one core.
     """
     import faiss
 

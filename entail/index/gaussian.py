@@ -1,4 +1,4 @@
-"""Search by direction: which premises entail a sentence, and which it entails."""
+"""Search by entailment direction: premises that entail a sentence, and premises that it entails."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from entail.encoders.gaussian.distributions import (
 from entail.errors import CorpusError, EncoderError, ManifestMismatchError, RetrievalError
 from entail.index.lifted import Direction, LiftedGaussians
 from entail.index.protocol import Floats, Hits, Ints, Manifest
-from entail.index.queries import QueryVectors
 from entail.index.ranking import checked_k, checked_queries
-from entail.index.vectors import premise_rows
+from entail.index.vectors import QueryVectors, premise_rows
 from entail.progress import ProgressCallback
 
 RESCORED = 1000
@@ -32,19 +31,22 @@ _LARGEST_HALF = 65_504.0
 
 
 class GaussianRows:
-    """An encoder of Gaussians as one of rows of 2d numbers, so that what keeps vectors keeps Gaussians.
-
-    Args:
-        encoder: What it stands for.
+    """Adapter from an encoder of Gaussians to an `Encoder` of rows of 2d numbers, for vector caches.
 
     Raises:
-        EncoderError: If that makes points and no Gaussians.
+        EncoderError: If the encoder makes points, which have no direction.
     """
 
     symmetric = True
 
     def __init__(self, encoder: EncodesGaussians) -> None:
-        checked_encoder(encoder)
+        given: object = encoder
+        if not isinstance(given, EncodesGaussians):
+            name = getattr(encoder, "name", type(encoder).__name__)
+            raise EncoderError(
+                f"expected an encoder of Gaussians, found {name!r}, which makes points, without a direction; "
+                "choose one trained by `entail train gausscse`"
+            )
         self.gaussian = encoder
         self.name = encoder.name
         self.revision = self.premise_revision = encoder.revision
@@ -52,38 +54,23 @@ class GaussianRows:
 
     def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
         """Return d means and d log variances a text, shape (texts, 2d)."""
-        found = self.gaussian.encode(texts, progress=progress)
-        if found.mean.shape != (len(texts), self.dimension // 2):
+        gaussians = self.gaussian.encode(texts, progress=progress)
+        if gaussians.mean.shape != (len(texts), self.dimension // 2):
             raise EncoderError(
                 f"{self.name}: expected {len(texts)} Gaussians of dimension {self.dimension // 2}, "
-                f"found {len(found)} of dimension {found.dimension}"
+                f"found {len(gaussians)} of dimension {gaussians.dimension}"
             )
-        return found.values
+        return gaussians.values
 
     def encode_premises(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
-        """Return the same as `encode_queries`, of numbers that can be kept in fp16."""
+        """Return the rows of `encode_queries`; raise `EncoderError` for numbers beyond the range of fp16."""
         values = self.encode_queries(texts, progress=progress)
         if np.abs(values).max(initial=0) > _LARGEST_HALF:
             raise EncoderError(
-                f"{self.name}: expected means within {_LARGEST_HALF:g} of 0, which are kept in fp16, found "
+                f"{self.name}: expected means within {_LARGEST_HALF:g} of 0, which are cached in fp16, found "
                 f"one {np.abs(values).max():g} away; its weights are broken"
             )
         return values
-
-
-def checked_encoder(encoder: object) -> EncodesGaussians:
-    """Return the encoder, which makes Gaussians.
-
-    Raises:
-        EncoderError: If it makes points, which say nothing of direction.
-    """
-    if not isinstance(encoder, EncodesGaussians):
-        name = getattr(encoder, "name", type(encoder).__name__)
-        raise EncoderError(
-            f"expected an encoder of Gaussians, found {name!r}, which makes points: they say nothing of "
-            "direction. Choose one that was trained by `entail train gausscse`"
-        )
-    return encoder
 
 
 def premise_gaussians(
@@ -93,44 +80,36 @@ def premise_gaussians(
     cache_dir: Path,
     progress: ProgressCallback | None = None,
 ) -> Gaussians:
-    """Return the Gaussians of a corpus, in its order, encoding only what no entry of the cache holds.
+    """Return the Gaussians of a corpus, in its order, cached as premise vectors are; see `premise_rows`.
 
-    They are kept as premise vectors are, in fp16: a mean or a log variance is off by at most 0.05 %.
-
-    Raises:
-        CorpusError: If the corpus is empty.
-        ManifestMismatchError: If the entry in this corpus's place holds something else.
-        EncoderError: If the encoder makes points, or something has to be encoded and it cannot.
+    In fp16 a mean or a log variance is off by at most 0.05 %.
     """
     rows = GaussianRows(encoder)
-    held = premise_rows(corpus, rows, cache_dir=cache_dir, metric="gaussian", progress=progress)
-    return Gaussians.of(held.astype(np.float32), revision=rows.revision)
+    values = premise_rows(corpus, rows, cache_dir=cache_dir, metric="gaussian", progress=progress)
+    return Gaussians.of(values.astype(np.float32), revision=rows.revision)
 
 
 class GaussianIndex:
     """A `PremiseIndex` over Gaussians; the score is the encoder's similarity, sim(h || p).
 
-    Searched as it is, it brings the premises that entail the query; asked for `entailed`, those that the
-    query entails. By `kl` and `kl_mean` the hits are the ranking in double precision, certified (see
-    `LiftedGaussians`); by `kl_per_dim` the nearest `RESCORED` by `kl` are ranked again, and `overlap` says
-    how much of the true ranking that brings. A query's own text is a premise like any other.
+    Hits are premises that entail the query, or with direction `entailed` those that it entails. By `kl` and
+    `kl_mean` the hits are the ranking in double precision, certified (see `LiftedGaussians`); by `kl_per_dim`
+    the nearest `RESCORED` by `kl` are ranked again, and `overlap` measures the loss.
 
-    What a direction is searched by is made when it is first asked for, or by `prepare`. Threads take turns,
-    one lock a direction.
+    The index of a direction is built on first use, or by `prepare`. Threads take turns,
+    by one lock a direction.
 
     Args:
-        encoder: What encodes queries; touched only for a query that is not known.
+        encoder: The encoder of unknown queries.
         corpus: The premises, in the order of `gaussians`.
-        gaussians: From `premise_gaussians`; neither copied nor to be changed. Of bare numbers nobody can say
-            whose they are: those without a revision are taken for the encoder's.
+        gaussians: From `premise_gaussians`; not copied. Without a revision they count as the encoder's.
         queries: Queries shared with other indexes of this encoder, `QueryVectors(GaussianRows(encoder))`;
             default: its own.
 
     Raises:
         CorpusError: If the corpus is empty.
         EncoderError: If the encoder makes points.
-        ManifestMismatchError: If there are not as many Gaussians as premises, they are not of the
-            encoder's dimension, or they or the queries are another encoder's; names both sides.
+        ManifestMismatchError: If Gaussians or queries are of another corpus or encoder; names both sides.
     """
 
     def __init__(
@@ -143,36 +122,28 @@ class GaussianIndex:
     ) -> None:
         rows = GaussianRows(encoder)
         expected = (len(corpus), encoder.dimension)
-        if gaussians.mean.shape != expected:
+        if gaussians.mean.shape != expected or gaussians.revision not in (None, encoder.revision):
             raise ManifestMismatchError(
-                f"expected Gaussians of shape {expected} (premises of {corpus.name!r}, dimension of "
-                f"{encoder.revision}), found {gaussians.mean.shape}; encode this corpus with this encoder"
-            )
-        if gaussians.revision not in (None, encoder.revision):
-            raise ManifestMismatchError(
-                f"expected Gaussians of {encoder.revision}, found those of {gaussians.revision}; encode this "
-                "corpus with this encoder"
+                f"expected Gaussians of {encoder.revision}, shape {expected} (premises of {corpus.name!r}), "
+                f"found {gaussians.mean.shape} of {gaussians.revision}; encode this corpus with this encoder"
             )
         if not len(corpus):
             raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
-        if queries is not None and (queries.encoder.revision, queries.encoder.dimension) != (
-            rows.revision,
-            rows.dimension,
-        ):
+        queries = QueryVectors(rows) if queries is None else queries
+        known = queries.encoder
+        if (known.revision, known.dimension) != (rows.revision, rows.dimension):
             raise ManifestMismatchError(
                 f"expected queries of {rows.revision} (rows of {rows.dimension}), found those of "
-                f"{queries.encoder.revision} (rows of {queries.encoder.dimension})"
+                f"{known.revision} (rows of {known.dimension})"
             )
         self._encoder = encoder
         self._corpus = corpus
         self._gaussians = gaussians
-        self._queries = QueryVectors(rows) if queries is None else queries
-        self._locks: dict[Direction, threading.Lock] = {
-            "entailing": threading.Lock(),
-            "entailed": threading.Lock(),
-        }
+        self._queries = queries
+        self._locks = {"entailing": threading.Lock(), "entailed": threading.Lock()}
         self._lifted: dict[Direction, LiftedGaussians] = {}
-        self._manifest = Manifest(
+        self.name = encoder.name
+        self.manifest = Manifest(
             revision=encoder.revision,
             dimension=encoder.dimension,
             metric=encoder.kind,
@@ -184,28 +155,17 @@ class GaussianIndex:
         return f"GaussianIndex({self.name!r}, {len(self._corpus)} premises of {self._corpus.name!r})"
 
     @property
-    def name(self) -> str:
-        """The encoder's name."""
-        return self._encoder.name
-
-    @property
-    def manifest(self) -> Manifest:
-        """Encoder revision, dimension d, kind of similarity, count and corpus hash."""
-        return self._manifest
-
-    @property
     def size_bytes(self) -> int:
-        """Bytes of the Gaussians and of the inner-product index of either direction, made or not yet."""
-        gaussians = self._gaussians.mean.nbytes + self._gaussians.log_variance.nbytes
-        return 3 * int(gaussians)
+        """Bytes of the Gaussians and of the inner-product index of both directions, built or not."""
+        return 3 * (self._gaussians.mean.nbytes + self._gaussians.log_variance.nbytes)
 
     def prepare(self, direction: Direction) -> None:
-        """Make now what a direction is searched by: a million premises take seconds.
+        """Build the index of a direction, which takes seconds for a million premises.
 
         Raises:
-            RetrievalError: If there is no such direction, or a mean lies beyond all reason.
+            RetrievalError: If there is no such direction, or a mean is too far away.
         """
-        self._side(checked_direction(direction))
+        self._side(direction)
 
     def search(self, queries: Sequence[str], *, k: int, direction: Direction = "entailing") -> Hits:
         """Return the k premises that entail each query most, or that it entails; shape (queries, k).
@@ -220,22 +180,16 @@ class GaussianIndex:
     def scores(self, queries: Sequence[str], *, direction: Direction = "entailing") -> Floats:
         """Return the similarity of every query to every premise, shape (queries, premises).
 
-        Each is worked out by itself, in double precision: some 100 ms a query for 16,000 premises.
-
-        Raises:
-            RetrievalError: If a query is empty, or there is no such direction.
-            EncoderError: If a query has to be encoded and the encoder cannot.
+        Each pair is compared in double precision: about 100 ms a query for 16,000 premises.
         """
         gaussians = self.encode(queries)
         found = np.empty((len(queries), len(self._corpus)), dtype=np.float32)
         for row in range(len(queries)):
-            found[row] = self._similarities(gaussians[row], slice(None), checked_direction(direction))
+            found[row] = self._similarities(gaussians[row], slice(None), direction)
         return found
 
     def encode(self, queries: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
-        """Return the Gaussians of queries, encoding only what is not known.
-
-        A query that is a premise of the corpus has the premise's Gaussian.
+        """Return the Gaussians of queries, encoding only unknown ones; a premise has the premise's Gaussian.
 
         Raises:
             RetrievalError: If a query is empty.
@@ -244,22 +198,21 @@ class GaussianIndex:
         checked_queries(queries)
         places = ((premise_key(query), self._corpus.position(query)) for query in queries)
         also = {key: self._gaussians[place].values[0] for key, place in places if place is not None}
-        found = self._queries.encode(queries, also=also, progress=progress)
-        return Gaussians.of(found, revision=self._manifest.revision)
+        rows = self._queries.encode(queries, also=also, progress=progress)
+        return Gaussians.of(rows, revision=self.manifest.revision)
 
     def search_gaussians(self, queries: Gaussians, *, k: int, direction: Direction = "entailing") -> Hits:
         """Return the k nearest premises of each Gaussian, shape (queries, k); see `search`.
 
         Raises:
             RetrievalError: If k is below 1, there is no such direction, or the Gaussians are not of the
-                index's dimension or lie beyond all reason.
+                index's dimension or too far away.
             ManifestMismatchError: If they are another encoder's; names both.
         """
         k = checked_k(k, len(self._corpus))
-        checked_direction(direction)
-        if queries.revision not in (None, self._manifest.revision):
+        if queries.revision not in (None, self.manifest.revision):
             raise ManifestMismatchError(
-                f"expected queries of {self._manifest.revision}, found those of {queries.revision}; encode "
+                f"expected queries of {self.manifest.revision}, found those of {queries.revision}; encode "
                 "them with this index"
             )
         if queries.dimension != self._gaussians.dimension:
@@ -280,40 +233,32 @@ class GaussianIndex:
         return hits
 
     def overlap(self, queries: Gaussians, *, k: int, direction: Direction = "entailing") -> Floats64:
-        """Return which share of the k most similar of all premises `search_gaussians` brings, a query each.
+        """Return the share of the k most similar premises that `search_gaussians` finds, for each query.
 
-        The whole corpus is compared one by one, in double precision. By `kl` and `kl_mean` it is 1.
-
-        Raises:
-            RetrievalError: As for `search_gaussians`.
+        By `kl` and `kl_mean` it is 1. All pairs are compared in double precision.
         """
         hits = self.search_gaussians(queries, k=k, direction=direction)
         shares = np.empty(len(queries))
-        for row, found in enumerate(hits.positions):
+        for row, positions in enumerate(hits.positions):
             similarities = self._similarities(queries[row], slice(None), direction)
-            least = np.partition(similarities, len(similarities) - len(found))[len(similarities) - len(found)]
-            shares[row] = (similarities[found] >= least).mean()
+            cut = len(similarities) - len(positions)
+            shares[row] = (similarities[positions] >= np.partition(similarities, cut)[cut]).mean()
         return shares
 
     def _side(self, direction: Direction) -> LiftedGaussians:
-        with self._locks[direction]:
+        with self._locks[_checked(direction)]:
             if direction not in self._lifted:
                 self._lifted[direction] = LiftedGaussians(self._gaussians, direction)
             return self._lifted[direction]
 
     def _similarities(self, query: Gaussians, rows: Ints | slice, direction: Direction) -> Floats64:
         premises, kind = self._gaussians[rows], self._encoder.kind
-        if direction == "entailing":
+        if _checked(direction) == "entailing":
             return similarity(query, premises, kind=kind)
         return similarity(premises, query, kind=kind)
 
 
-def checked_direction(direction: Direction) -> Direction:
-    """Return the direction, which is one of the two.
-
-    Raises:
-        RetrievalError: If it is not.
-    """
+def _checked(direction: Direction) -> Direction:
     if direction not in ("entailing", "entailed"):
         raise RetrievalError(f"expected the direction 'entailing' or 'entailed', found {direction!r}")
     return direction

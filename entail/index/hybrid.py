@@ -1,10 +1,7 @@
-r"""Two retrievers as one: what the first says, and a share of what the second says.
+r"""Sum of two retrievers' scores, :math:`s(q, p) = s_1(q, p) + w \, s_2(q, p)`.
 
-.. math:: s(q, p) = s_1(q, p) + w \, s_2(q, p)
-
-An encoder knows what words mean, a lexical index which rare ones are shared: each finds what the other
-misses. Both scores have to be of one kind, such as cosines; BM25's, which have no bounds, are divided by the
-highest of their query first (`relative`).
+An encoder and a lexical index each find premises that the other misses. Both scores must be of one kind, such
+as cosines; BM25's, which have no bounds, are divided by the highest of their query first (`relative`).
 """
 
 from __future__ import annotations
@@ -18,18 +15,18 @@ from entail.index.protocol import Floats, Hits, Manifest, PremiseIndex
 from entail.index.ranking import search_by_scores
 
 LEXICAL_WEIGHT = 0.15
-"""w of shared parts of words beside an encoder; chosen on EntailmentBank dev."""
+"""w of `ngrams` beside an encoder; chosen on EntailmentBank dev."""
 
 BM25_WEIGHT = 0.1
-"""w of BM25, as a share of the query's best, beside an encoder; chosen there, too."""
+"""w of BM25, relative to the query's best, beside an encoder; chosen on EntailmentBank dev."""
 
 
 class HybridIndex:
     """A `PremiseIndex` over two others of one corpus.
 
     Args:
-        first: Whose scores count whole.
-        second: Whose scores are added.
+        first: Index with weight 1.
+        second: Index with weight w.
         weight: w.
         relative: Whether the second's scores are divided by the highest of their query.
 
@@ -55,31 +52,16 @@ class HybridIndex:
         if not weight >= 0:
             raise RetrievalError(f"expected a weight of 0 or more, found {weight:g}")
         self.first, self.second, self.weight, self.relative = first, second, weight, relative
-        of_best = "/best" if relative else ""
-        self._manifest = Manifest(
-            f"{one.revision}+{weight:g}*{two.revision}{of_best}", 0, "hybrid", one.count, one.corpus_hash
-        )
+        self.name = f"{first.name}+{second.name}"
+        revision = f"{one.revision}+{weight:g}*{two.revision}{'/best' if relative else ''}"
+        self.manifest = Manifest(revision, 0, "hybrid", one.count, one.corpus_hash)
 
     def __repr__(self) -> str:
         return f"HybridIndex({self.first!r}, {self.second!r}, weight={self.weight:g})"
 
-    @property
-    def name(self) -> str:
-        """Both names, with `+` between."""
-        return f"{self.first.name}+{self.second.name}"
-
-    @property
-    def manifest(self) -> Manifest:
-        """Both revisions and the weight."""
-        return self._manifest
-
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
-        """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`.
-
-        Raises:
-            RetrievalError: If k is below 1 or a query is empty.
-        """
-        return search_by_scores(self.scores, queries, k=k, count=self._manifest.count)
+        """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`."""
+        return search_by_scores(self.scores, queries, k=k, count=self.manifest.count)
 
     def scores(self, queries: Sequence[str]) -> Floats:
         """Return s of every query and every premise, shape (queries, premises)."""

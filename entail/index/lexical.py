@@ -17,6 +17,9 @@ from entail.errors import CorpusError
 from entail.index.protocol import Floats, Hits, Manifest
 from entail.index.ranking import checked_queries, search_by_scores
 
+_WORD = re.compile(r"\w\w+")
+_stemmer_lock = threading.Lock()  # a stemmer serves one thread at a time
+
 
 class _LexicalIndex(ABC):
     """Base of the lexical indexes: a search ranks all scores."""
@@ -25,21 +28,11 @@ class _LexicalIndex(ABC):
         if not corpus.premises:
             raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
         self._corpus = corpus
-        self._name = name
-        self._manifest = Manifest(revision, 0, metric, len(corpus), corpus.hash)
+        self.name = name
+        self.manifest = Manifest(revision, 0, metric, len(corpus), corpus.hash)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self._corpus)} premises of {self._corpus.name!r})"
-
-    @property
-    def name(self) -> str:
-        """Display name of the retriever."""
-        return self._name
-
-    @property
-    def manifest(self) -> Manifest:
-        """Name and version of the method, metric, count and corpus hash."""
-        return self._manifest
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
         """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`.
@@ -51,13 +44,17 @@ class _LexicalIndex(ABC):
 
     @abstractmethod
     def scores(self, queries: Sequence[str]) -> Floats:
-        """Return the similarity of every query to every premise, shape (queries, premises)."""
+        """Return the similarity of every query to every premise, shape (queries, premises).
+
+        Raises:
+            RetrievalError: If a query is empty.
+        """
 
 
 class TfidfIndex(_LexicalIndex):
     """Cosine of TF-IDF vectors, `TfidfVectorizer` with scikit-learn's defaults, fitted on the corpus.
 
-    Words that no premise has count for nothing; a query of only such words scores 0 everywhere.
+    A query without a word of the corpus scores 0 everywhere.
 
     >>> index = TfidfIndex(Corpus.of("tiny", ["ice is cold", "fire is hot"]))
     >>> index.search(["how cold is ice"], k=1).positions
@@ -74,43 +71,32 @@ class TfidfIndex(_LexicalIndex):
         import sklearn
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        super().__init__(
-            corpus,
-            name=self.NAME,
-            revision=f"{self.NAME}@scikit-learn-{sklearn.__version__}",
-            metric="tfidf_cosine",
-        )
+        revision = f"{self.NAME}@scikit-learn-{sklearn.__version__}"
+        super().__init__(corpus, name=self.NAME, revision=revision, metric="tfidf_cosine")
         self._vectorizer: Any = TfidfVectorizer(**self.OPTIONS)
-        analyse = self._vectorizer.build_analyzer()
-        # scikit-learn refuses a corpus without a single word of two letters; here it merely finds nothing.
-        self._premises: Any = (
-            self._vectorizer.fit_transform(corpus.texts).T.tocsr()
-            if any(map(analyse, corpus.texts))
-            else None
-        )
+        self._premises: Any = None
+        # scikit-learn refuses a corpus without a single word of two letters.
+        if any(map(self._vectorizer.build_analyzer(), corpus.texts)):
+            self._premises = self._vectorizer.fit_transform(corpus.texts).T.tocsr()
 
     def scores(self, queries: Sequence[str]) -> Floats:
-        """Return the cosine of every query to every premise, shape (queries, premises).
-
-        Raises:
-            RetrievalError: If a query is empty.
-        """
+        """Return the cosine of every query to every premise, shape (queries, premises)."""
         checked_queries(queries)
         if self._premises is None or not queries:
             return np.zeros((len(queries), len(self._corpus)), dtype=np.float32)
-        found = self._vectorizer.transform(queries) @ self._premises
-        scores: Floats = found.astype(np.float32).toarray()
+        product = self._vectorizer.transform(queries) @ self._premises
+        scores: Floats = product.astype(np.float32).toarray()
         return scores
 
 
-def _words_alone(text: str) -> str:
-    return " ".join(re.findall(r"\w\w+", text.lower()))
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text.lower()))
 
 
 class NgramIndex(TfidfIndex):
-    """Cosine of TF-IDF vectors of the parts of words: three to five letters in a row, counted by logarithm.
+    """Cosine of TF-IDF vectors of three to five letters in a row, counted by logarithm.
 
-    Words that are built of the same parts meet: `evaporate` and `evaporation`, `sun` and `sunlight`.
+    Related words share parts: `evaporate` and `evaporation`, `sun` and `sunlight`.
 
     >>> index = NgramIndex(Corpus.of("tiny", ["evaporation cools", "fire is hot"]))
     >>> index.search(["when water evaporates"], k=1).positions
@@ -119,15 +105,48 @@ class NgramIndex(TfidfIndex):
 
     NAME: ClassVar[str] = "ngrams"
     OPTIONS: ClassVar[Mapping[str, Any]] = {
-        "preprocessor": _words_alone,
+        "preprocessor": _words,
         "analyzer": "char_wb",
         "ngram_range": (3, 5),
         "sublinear_tf": True,
     }
 
 
+@lru_cache(maxsize=1 << 15)  # facts and questions recur
+def stemmed_words(text: str) -> tuple[str, ...]:
+    """Return a text's words without stop words (NLTK's English ones), stemmed by Snowball, in order.
+
+    >>> stemmed_words("The melting of ice in the suns")
+    ('melt', 'ice', 'sun')
+    """
+    stemmer, stop_words = _english()
+    words = [word for word in _WORD.findall(text.lower()) if word not in stop_words]
+    with _stemmer_lock:
+        return tuple(stemmer.stemWords(words))
+
+
+@cache
+def _english() -> tuple[Any, frozenset[str]]:
+    import Stemmer
+    from bm25s.stopwords import STOPWORDS_EN_PLUS
+
+    return Stemmer.Stemmer("english"), frozenset(STOPWORDS_EN_PLUS)
+
+
+class StemmedIndex(TfidfIndex):
+    """Cosine of TF-IDF vectors of `stemmed_words`, fitted on the corpus.
+
+    >>> index = StemmedIndex(Corpus.of("tiny", ["melting is a change", "fire is hot"]))
+    >>> index.search(["ice melts"], k=1).positions
+    array([[0]])
+    """
+
+    NAME: ClassVar[str] = "stemmed"
+    OPTIONS: ClassVar[Mapping[str, Any]] = {"analyzer": stemmed_words}
+
+
 def load_bm25s() -> Any:  # noqa: ANN401 - a module without types
-    """Import bm25s, whose logger otherwise says on stderr what it builds."""
+    """Import bm25s and silence its logger."""
     import bm25s
 
     logging.getLogger("bm25s").setLevel(logging.WARNING)  # importing it sets DEBUG
@@ -135,7 +154,7 @@ def load_bm25s() -> Any:  # noqa: ANN401 - a module without types
 
 
 class Bm25Index(_LexicalIndex):
-    """BM25 as Lucene counts it (k1 1.5, b 0.75), words stemmed by Snowball, English stop words left out.
+    """BM25 as in Lucene (k1 1.5, b 0.75), words stemmed by Snowball, without English stop words.
 
     >>> index = Bm25Index(Corpus.of("tiny", ["ice is cold", "fires burn hot"]))
     >>> index.search(["burning fire"], k=1).positions
@@ -148,75 +167,25 @@ class Bm25Index(_LexicalIndex):
     def __init__(self, corpus: Corpus) -> None:
         bm25s = load_bm25s()
         super().__init__(corpus, name="bm25", revision=f"bm25@bm25s-{bm25s.__version__}", metric="bm25")
-        import Stemmer
-
-        self._stemmer: Any = Stemmer.Stemmer("english")
-        self._lock = threading.Lock()  # a stemmer serves one thread at a time
-        words = self._words(corpus.texts)
-        # Without a single word to count bm25s fails; here such a corpus merely finds nothing.
-        self._ranker: Any = bm25s.BM25(k1=1.5, b=0.75, method="lucene") if any(words) else None
-        if self._ranker is not None:
+        words = self._tokenize(corpus.texts)
+        self._ranker: Any = None
+        if any(words):  # bm25s fails without a single word
+            self._ranker = bm25s.BM25(k1=1.5, b=0.75, method="lucene")
             self._ranker.index(words, show_progress=False)
 
     def scores(self, queries: Sequence[str]) -> Floats:
-        """Return the BM25 score of every query against every premise, shape (queries, premises).
-
-        Raises:
-            RetrievalError: If a query is empty.
-        """
+        """Return the BM25 score of every query against every premise, shape (queries, premises)."""
         checked_queries(queries)
-        found = np.zeros((len(queries), len(self._corpus)), dtype=np.float32)
-        for row, words in enumerate(self._words(queries) if self._ranker is not None else ()):
-            if known := self._ranker.get_tokens_ids(words):
-                found[row] = self._ranker.get_scores_from_ids(known)
-        return found
+        scores = np.zeros((len(queries), len(self._corpus)), dtype=np.float32)
+        for row, words in enumerate(self._tokenize(queries) if self._ranker is not None else ()):
+            if ids := self._ranker.get_tokens_ids(words):
+                scores[row] = self._ranker.get_scores_from_ids(ids)
+        return scores
 
-    def _words(self, texts: Sequence[str]) -> list[list[str]]:
-        bm25s = load_bm25s()
-        with self._lock:
-            words: list[list[str]] = bm25s.tokenize(
-                list(texts),
-                stopwords="en",
-                stemmer=self._stemmer,
-                return_ids=False,
-                show_progress=False,
+    def _tokenize(self, texts: Sequence[str]) -> list[list[str]]:
+        stemmer, _ = _english()
+        with _stemmer_lock:
+            words: list[list[str]] = load_bm25s().tokenize(
+                list(texts), stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False
             )
         return words
-
-
-_WORD = re.compile(r"\w\w+")
-_lock = threading.Lock()
-
-
-@lru_cache(maxsize=1 << 15)  # the same facts and questions are looked at again and again
-def stemmed_words(text: str) -> tuple[str, ...]:
-    """Return a text's words but for stop words (NLTK's English ones), stemmed by Snowball, in order.
-
-    >>> stemmed_words("The melting of ice in the suns")
-    ('melt', 'ice', 'sun')
-    """
-    stemmer, stop_words = _english()
-    words = [word for word in _WORD.findall(text.lower()) if word not in stop_words]
-    with _lock:  # a stemmer serves one thread at a time
-        return tuple(stemmer.stemWords(words))
-
-
-class StemmedIndex(TfidfIndex):
-    """Cosine of TF-IDF vectors of `stemmed_words`, fitted on the corpus.
-
-    >>> from entail.data.records import Corpus
-    >>> index = StemmedIndex(Corpus.of("tiny", ["melting is a change", "fire is hot"]))
-    >>> index.search(["ice melts"], k=1).positions
-    array([[0]])
-    """
-
-    NAME: ClassVar[str] = "stemmed"
-    OPTIONS: ClassVar[Mapping[str, Any]] = {"analyzer": stemmed_words}
-
-
-@cache
-def _english() -> tuple[Any, frozenset[str]]:
-    import Stemmer
-    from bm25s.stopwords import STOPWORDS_EN_PLUS
-
-    return Stemmer.Stemmer("english"), frozenset(STOPWORDS_EN_PLUS)

@@ -1,11 +1,11 @@
 """Gaussians lifted to vectors of 2d + 1 numbers, whose inner products rank as divergences do.
 
-Written out, -2 KL(h || p) is, but for what h alone decides, an inner product (v the variance)::
+Up to a constant of h, -2 KL(h || p) is an inner product (v the variance)::
 
     <[v_h + mu_h^2, 2 mu_h, -1], [-1/v_p, mu_p/v_p, sum(mu_p^2/v_p + log v_p)]>      which p entail h
     <[-1/v_q, 2 mu_q/v_q, 1],    [v_c + mu_c^2, mu_c, sum(log v_c)]>                 which c does q entail
 
-so a search is one over a flat index, and none over pairs.
+so a search is one over a flat index.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _ROWS = 4096
 
 @dataclass(frozen=True)
 class Nearest:
-    """The premises of least divergence for each query, least first; equal ones in order of position.
+    """Premises of least divergence for each query, least first; equal ones in order of position.
 
     Attributes:
         positions: Shape (queries, k).
         divergences: KL in double precision, by `divergence`, same shape.
-        widened: Queries for which the first candidates could not be shown to be enough, shape (queries,).
+        widened: Whether the first candidates could not be certified, shape (queries,).
     """
 
     positions: Ints
@@ -53,26 +53,25 @@ class Nearest:
 class LiftedGaussians:
     """Exact search of Gaussians in one direction; threads take turns.
 
-    FAISS compares in float32. What comes out is the ranking by the divergences in double precision all
-    the same: an inner product of n = 2d + 1 rounded numbers is off by at most
+    FAISS compares in float32, but the result is the ranking by divergences in double precision: an inner
+    product of n = 2d + 1 rounded numbers is off by at most
 
         E = g (|D x| max_p |y_p / D|) + tiny parts,    g = (n + 8) u / (1 - (n + 8) u),  u = 2^-24
 
-    in whatever order it is summed (Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1;
+    in any order of summation (Higham, *Accuracy and Stability of Numerical Algorithms*, section 3.1;
     Cauchy-Schwarz, D any positive scale). So every premise of the true first k scores at least the k-th best
-    score less 2 E. Where the candidates that were fetched reach below that, no other can be better;
-    where they do not, everything above it is fetched. Candidates are ranked by `divergence`.
+    score less 2 E. If the fetched candidates reach below that, no other can be better; otherwise everything
+    above it is fetched. Candidates are ranked by `divergence`.
 
-    E is kept small by what no ranking depends on: means are told from the corpus's mean, and from every
-    lifted column of the premises its mean is taken. Premises whose variances differ by many orders of
-    magnitude are beyond that help: then most of the corpus is a candidate, and a search takes as long as
-    comparing one by one.
+    Centring keeps E small without changing the ranking: means are relative to the corpus's mean, and the mean
+    of every lifted column of the premises is subtracted. Where variances differ by many orders of magnitude,
+    most of the corpus is a candidate, and a search takes as long as comparing all pairs.
 
-    It holds (2d + 1) * 4 bytes a premise, beside the Gaussians, which are neither copied nor to be changed.
+    It holds (2d + 1) * 4 bytes a premise beside the Gaussians, which are not copied.
 
     Args:
         premises: At least one.
-        direction: Which question it answers.
+        direction: Direction of the search.
 
     Raises:
         RetrievalError: If there is none, or a mean is further than `MEAN_LIMIT` from their mean.
@@ -87,14 +86,14 @@ class LiftedGaussians:
         self.direction = direction
         self._lock = threading.Lock()
         count, width = len(premises), 2 * premises.dimension + 1
-        # Any centre and any scale are right; those of a sample are as good as those of all.
+        # Any centre and any scale are valid; those of a sample suffice.
         sample = premises[np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.int64)]
         self._centre: Floats64 = sample.mean.mean(axis=0, dtype=np.float64)
-        held = self._lift(sample, premise=True)
-        self._offset: Floats64 = held.mean(axis=0)
-        self._scale = np.sqrt(_spread(held - self._offset) / _spread(self._lift(sample, premise=False)))
+        columns = self._lift(sample, premise=True)
+        self._offset: Floats64 = columns.mean(axis=0)
+        self._scale = np.sqrt(_spread(columns - self._offset) / _spread(self._lift(sample, premise=False)))
         self._index: Any = faiss.IndexFlatIP(width)
-        # Written where FAISS keeps them: to add them would hold them twice for a while.
+        # Written into FAISS's memory: adding them would need twice the memory.
         self._index.codes.resize(count * width * 4)
         self._index.ntotal = count
         numbers: Floats = faiss.rev_swig_ptr(self._index.get_xb(), count * width).reshape(count, width)
@@ -137,7 +136,7 @@ class LiftedGaussians:
         errors = self._errors(lifted)
         for row in range(count):
             self._rank(found, row, queries, positions[row])
-            # What the divergences themselves are rounded by comes on top.
+            # The rounding of the divergences themselves.
             own = 1e-11 * found.divergences[row, -1]
             least = float(scores[row, k - 1]) - 2 * errors[row] - own
             if float(scores[row, -1]) >= least:
@@ -162,12 +161,12 @@ class LiftedGaussians:
         found.positions[row], found.divergences[row] = positions[best], divergences[best]
 
     def _lift(self, gaussians: Gaussians, *, premise: bool) -> Floats64:
-        """Return vectors of 2d + 1 numbers, before anything is taken from their columns."""
+        """Return vectors of 2d + 1 numbers, their columns not centred."""
         mean = gaussians.mean - self._centre
         if np.abs(mean).max(initial=0) > MEAN_LIMIT:
             raise RetrievalError(
                 f"expected means within {MEAN_LIMIT:g} of the corpus's, found one "
-                f"{np.abs(mean).max():g} away; the encoder's weights are broken, or it is another's"
+                f"{np.abs(mean).max():g} away; the encoder's weights are broken, or it is another one's"
             )
         logs = gaussians.log_variance.astype(np.float64)
         lifted = np.empty((len(mean), 2 * gaussians.dimension + 1))
@@ -184,20 +183,20 @@ class LiftedGaussians:
         return lifted
 
     def _errors(self, lifted: Floats64) -> Floats64:
-        """Return by how much an inner product with each query may be off: E of the class."""
+        """Return the error bound E of an inner product with each query."""
         terms = (lifted.shape[1] + 8) * 2.0**-24
         rounding = np.sqrt(((lifted * self._scale) ** 2).sum(axis=1)) * self._length
-        # Of lifting in double precision, where taking the column means away may have cancelled digits ...
+        # Rounding in double precision, where centring the columns may have cancelled digits ...
         furthest = self._furthest.copy()
         furthest[-1] += LOG_VARIANCE_LIMIT * self.premises.dimension
         doubles: Floats64 = np.abs(lifted) @ furthest * 2.0**-40
-        # ... and of products too small for float32.
+        # ... and products too small for float32.
         tiny = lifted.shape[1] * np.finfo(np.float32).tiny * (1 + np.abs(lifted).max(axis=1) + furthest.max())
         total: Floats64 = terms / (1 - terms) * rounding + doubles + tiny
         return total
 
 
 def _spread(columns: Floats64) -> Floats64:
-    """Return the root mean square of each column, none so small that dividing by it hurts."""
+    """Return the root mean square of each column, bounded from below for division."""
     squares: Floats64 = np.sqrt((columns**2).mean(axis=0))
     return np.maximum(squares, 1e-6 * squares.mean() or 1.0)

@@ -1,4 +1,4 @@
-"""Protocols of retrievers of premises."""
+"""Protocol of indexes of premises, their manifest and their hits."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Manifest:
         dimension: Length of a vector; 0 for a lexical index.
         metric: `inner_product`, `tfidf_cosine` or `bm25`; `kl`, `kl_mean` or `kl_per_dim` of Gaussians.
         count: Number of premises.
-        corpus_hash: `Corpus.hash` of what was indexed.
-        premise_revision: What the premise vectors were made by, where that is not `revision`: encoders that
-            differ in their query tower alone share them.
+        corpus_hash: `Corpus.hash` of the corpus.
+        premise_revision: Revision of the premise vectors, by default `revision`; encoders that differ in
+            their query tower alone share it.
     """
 
     revision: str
@@ -54,17 +54,15 @@ class Hits:
 
 @runtime_checkable
 class PremiseIndex(Protocol):
-    """Premises of one corpus that can be searched by text."""
+    """Premises of one corpus, searchable by text."""
 
     @property
     def name(self) -> str:
         """Display name of the retriever: `tfidf`, `bm25`, `minilm` ..."""
-        ...
 
     @property
     def manifest(self) -> Manifest:
         """Description of its content."""
-        ...
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
         """Return the k nearest premises of each query; k is cut to the size of the corpus.
@@ -72,8 +70,6 @@ class PremiseIndex(Protocol):
         Raises:
             RetrievalError: If k is below 1.
         """
-        ...
 
     def scores(self, queries: Sequence[str]) -> Floats:
         """Return the similarity of every query to every premise, shape (queries, premises)."""
-        ...

@@ -1,4 +1,4 @@
-"""Scores to ranks, with one rule for ties: equal scores stand in order of position."""
+"""Ranking of scores; equal scores in order of position."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from entail.errors import RetrievalError
 from entail.index.protocol import Floats, Hits, Ints
 
 _CHUNK = 256
-"""Queries whose scores are in memory at once while searching."""
+"""Queries whose scores are in memory at once."""
 
 
 def search_by_scores(
     scores: Callable[[Sequence[str]], Floats], queries: Sequence[str], *, k: int, count: int
 ) -> Hits:
-    """Search by a ranking of all scores, for an index that has no faster way.
+    """Search by a ranking of all scores.
 
     Args:
         scores: Returns the similarities of queries to every premise, shape (queries, premises).
@@ -37,14 +37,10 @@ def search_by_scores(
 
 
 def top_k(scores: Floats, k: int) -> Hits:
-    """Return the k best positions of each row of scores, best first.
+    """Return the k best positions of each row of scores, best first; k is cut to the number of columns.
 
     >>> top_k(np.array([[0.1, 0.9, 0.9, 0.5]], dtype=np.float32), 3).positions
     array([[1, 2, 3]])
-
-    Args:
-        scores: Similarities, shape (queries, premises).
-        k: Hits a query; cut to the number of premises.
 
     Raises:
         RetrievalError: If k is below 1.
@@ -53,33 +49,24 @@ def top_k(scores: Floats, k: int) -> Hits:
     k = checked_k(k, columns)
     positions: Ints = np.empty((rows, k), dtype=np.int64)
     for row, values in enumerate(scores):
+        candidates = np.arange(columns)
         if k < columns:
-            # Everything at or above the k-th score, so that a tie across the cut goes to the first ones.
+            # All at or above the k-th score, so that a tie across the cut goes to the first ones.
             cut = np.partition(values, columns - k)[columns - k]
             candidates = np.flatnonzero(values >= cut)
-        else:
-            candidates = np.arange(columns)
         positions[row] = candidates[np.argsort(-values[candidates], kind="stable")[:k]]
     return Hits(positions, np.take_along_axis(scores, positions, axis=1))
 
 
 def checked_k(k: int, size: int) -> int:
-    """Return k cut to the number of premises.
-
-    Raises:
-        RetrievalError: If k is below 1.
-    """
+    """Return k cut to the number of premises; raise `RetrievalError` if it is below 1."""
     if k < 1:
         raise RetrievalError(f"expected k of 1 or more hits, found {k}")
     return min(k, size)
 
 
 def checked_queries(queries: Sequence[str]) -> Sequence[str]:
-    """Return the queries, all of which say something.
-
-    Raises:
-        RetrievalError: If one is empty or white space.
-    """
+    """Return the queries; raise `RetrievalError` if one is blank."""
     if isinstance(queries, str):
         raise TypeError("expected a list of queries, found one text")
     for number, query in enumerate(queries, 1):

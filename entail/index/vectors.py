@@ -1,4 +1,4 @@
-"""Vector cache on disk, keyed by corpus and premise tower; only new lines are encoded."""
+"""Vectors that are encoded once: premises in a cache on disk, queries in memory, and those that ship."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 
 from entail.data.bundled import sample_dir
 from entail.data.records import Corpus
-from entail.data.text import corpus_hash, fold
+from entail.data.text import corpus_hash, fold, premise_key
 from entail.encoders.encoder import Encoder
 from entail.errors import CorpusError, ManifestMismatchError
 from entail.index.protocol import Floats, Manifest
@@ -30,7 +32,7 @@ from entail.settings import is_demo
 Halves = NDArray[np.float16]
 
 KEEP = 12
-"""Entries kept of one revision, the last used: a corpus that grows leaves one behind at each step."""
+"""Cache entries of one revision, the last used: each version of a growing corpus adds one."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,13 +40,7 @@ _log = logging.getLogger(__name__)
 def premise_vectors(
     corpus: Corpus, encoder: Encoder, *, cache_dir: Path, progress: ProgressCallback | None = None
 ) -> Floats:
-    """Return the unit vectors of a corpus, shape (premises, d), in its order; see `premise_rows`.
-
-    Raises:
-        CorpusError: If the corpus is empty.
-        ManifestMismatchError: If the entry in this corpus's place holds something else.
-        EncoderError: If something has to be encoded and the encoder cannot.
-    """
+    """Return the unit vectors of a corpus, shape (premises, d), in its order; see `premise_rows`."""
     return unit(premise_rows(corpus, encoder, cache_dir=cache_dir, progress=progress))
 
 
@@ -56,67 +52,52 @@ def premise_rows(
     metric: str = "inner_product",
     progress: ProgressCallback | None = None,
 ) -> Halves:
-    """Return what an encoder makes of a corpus as it is kept: in fp16, shape (premises, d), in its order.
+    """Return an encoder's rows of a corpus in fp16, shape (premises, d), in its order.
 
-    Rows come from this corpus's entry, else from the vectors that ship and other entries of the same
-    revision, premise by premise; what none of them holds is encoded (folded, so that a premise has one
-    vector whatever its white space). Two processes that ask at once encode once. A cache folder that
-    cannot be written costs time, not the answer: a warning is logged. A demo reads the cache and leaves it
-    as it is.
+    Rows come from this corpus's entry, else premise by premise from the vectors that ship and other entries
+    of the same revision; missing premises are encoded, folded. Concurrent processes encode once. A cache that
+    cannot be written is logged as a warning. A demo only reads it.
 
     Args:
         corpus: The premises.
-        encoder: What encodes them; its rows need not be unit vectors.
-        cache_dir: Where entries are kept.
-        metric: What the rows are for, as the entry's manifest says it.
-        progress: Told about what has to be encoded.
+        encoder: The encoder; its rows need not be unit vectors.
+        cache_dir: Folder of the cache.
+        metric: Use of the rows, in the entry's manifest.
+        progress: Receives the progress of encoding.
 
     Raises:
         CorpusError: If the corpus is empty.
-        ManifestMismatchError: If the entry in this corpus's place holds something else.
-        EncoderError: If something has to be encoded and the encoder cannot.
+        ManifestMismatchError: If this corpus's entry holds something else.
+        EncoderError: If premises have to be encoded and the encoder cannot.
     """
     if not corpus.premises:
         raise CorpusError(f"corpus {corpus.name!r} holds no premises; add some before searching it")
     revision = encoder.premise_revision
-    expected = Manifest(revision, encoder.dimension, metric, len(corpus), corpus.hash)
     shipped = shipped_vectors(revision)
-    if shipped is not None and all(key in shipped.premises for key in corpus.keys):
-        return np.stack([shipped.premises[key] for key in corpus.keys])
+    rows = {} if shipped is None else dict(shipped.premises)
+    if all(key in rows for key in corpus.keys):
+        return np.stack([rows[key] for key in corpus.keys])
+    expected = Manifest(revision, encoder.dimension, metric, len(corpus), corpus.hash)
     shelf = cache_dir / slug(revision)
     entry = shelf / corpus.hash
-    if is_demo():
-        known = dict(shipped.premises) if shipped is not None else {}
-        held = read_entry(entry, expected)
-        return _gather(corpus, encoder, known, shelf, metric, progress) if held is None else held
-    with _locked(shelf, corpus.hash):
-        held = read_entry(entry, expected)
-        if held is None:
-            known = dict(shipped.premises) if shipped is not None else {}
-            held = _gather(corpus, encoder, known, shelf, metric, progress)
-            _write_entry(entry, held, corpus.keys, expected)
-            _drop_oldest(shelf)
-        else:
+    demo = is_demo()
+    with contextlib.nullcontext() if demo else _locked(shelf, corpus.hash):
+        vectors = _read_expected(entry, expected)
+        if vectors is None:
+            _gather(rows, corpus, encoder, shelf, metric, progress)
+            vectors = np.stack([rows[key] for key in corpus.keys])
+            if not demo:
+                _write_entry(entry, vectors, corpus.keys, expected)
+                for old in _by_age(shelf)[KEEP:]:
+                    shutil.rmtree(old, ignore_errors=True)
+        elif not demo:
             with contextlib.suppress(OSError):
                 os.utime(entry)
-    return held
-
-
-def read_entry(entry: Path, expected: Manifest) -> Halves | None:
-    """Return the vectors of an entry, None if there is none or it is torn or altered.
-
-    Raises:
-        ManifestMismatchError: If it is whole, but holds something other than expected.
-    """
-    manifest, vectors, _ = _read(entry) or (None, None, ())
-    if manifest is None:
-        return None
-    check_manifest(manifest, expected, where=f"the cached vectors in {entry.parent.name}/{entry.name}")
     return vectors
 
 
 def remove_entry(entry: Path) -> None:
-    """Remove an entry: the vectors are made again when somebody asks for them.
+    """Remove a cache entry; its vectors are encoded again on demand.
 
     Raises:
         OSError: If it cannot be removed.
@@ -125,32 +106,15 @@ def remove_entry(entry: Path) -> None:
         shutil.rmtree(entry)
 
 
-def check_manifest(found: Manifest, expected: Manifest, *, where: str) -> None:
-    """Refuse what belongs to something else.
-
-    Raises:
-        ManifestMismatchError: If any field differs; names both sides of each.
-    """
-    differences = [
-        f"{field} {held!r} where {asdict(expected)[field]!r} was expected"
-        for field, held in asdict(found).items()
-        if held != asdict(expected)[field]
-    ]
-    if differences:
-        raise ManifestMismatchError(
-            f"{where}: holds {'; '.join(differences)}. Remove it and it is made again"
-        )
-
-
 def unit(vectors: Halves) -> Floats:
-    """Return the vectors in fp32 and of length 1 again, which rounding to fp16 left them only nearly."""
+    """Return vectors in fp32, of length 1 again after their rounding to fp16."""
     full = vectors.astype(np.float32)
     full /= np.linalg.norm(full, axis=1, keepdims=True)
     return full
 
 
 def slug(revision: str) -> str:
-    """Return a revision as the name of a folder, different for different revisions.
+    """Return the folder name of a revision, different for different revisions.
 
     >>> slug("minilm@53aa51172d14"), slug("org/model@main")[:14]
     ('minilm@53aa51172d14', 'org-model@main')
@@ -160,37 +124,58 @@ def slug(revision: str) -> str:
 
 
 def _gather(
+    rows: dict[str, Halves],
     corpus: Corpus,
     encoder: Encoder,
-    known: dict[str, Halves],
     shelf: Path,
     metric: str,
     progress: ProgressCallback | None,
-) -> Halves:
-    missing = {key for key in corpus.keys if key not in known}
+) -> None:
+    """Add the missing rows of a corpus from other entries, then from the encoder."""
+    missing = {key for key in corpus.keys if key not in rows}
     for entry in _by_age(shelf):
         if not missing:
-            break
-        manifest, vectors, keys = _read(entry) or (None, None, ())
-        if manifest is None or vectors is None:
+            return
+        content = _read(entry)
+        if content is None:
             continue
-        if (manifest.revision, manifest.metric) != (encoder.premise_revision, metric):
-            continue
-        found = {key: vectors[row] for row, key in enumerate(keys) if key in missing}
-        known.update(found)
-        missing.difference_update(found)
+        manifest, vectors, keys = content
+        if (manifest.revision, manifest.metric) == (encoder.premise_revision, metric):
+            rows |= {key: vectors[row] for row, key in enumerate(keys) if key in missing}
+            missing.difference_update(keys)
     if missing:
         new = [premise for premise in corpus.premises if premise.key in missing]
         encoded = encoder.encode_premises([fold(premise.text) for premise in new], progress=progress)
-        known.update({premise.key: row for premise, row in zip(new, encoded.astype(np.float16), strict=True)})
-    return np.stack([known[key] for key in corpus.keys])
+        rows |= {premise.key: row for premise, row in zip(new, encoded.astype(np.float16), strict=True)}
+
+
+def _read_expected(entry: Path, expected: Manifest) -> Halves | None:
+    """Return the vectors of an entry, None without a whole one.
+
+    Raises:
+        ManifestMismatchError: If it holds something else; names both sides of each field.
+    """
+    manifest, vectors, _ = _read(entry) or (expected, None, ())
+    wanted = asdict(expected)
+    differences = [
+        f"{field} {value!r} where {wanted[field]!r} was expected"
+        for field, value in asdict(manifest).items()
+        if value != wanted[field]
+    ]
+    if differences:
+        raise ManifestMismatchError(
+            f"the cached vectors in {entry.parent.name}/{entry.name}: holds {'; '.join(differences)}. "
+            "Remove it and it is made again"
+        )
+    return vectors
 
 
 def _read(entry: Path) -> tuple[Manifest, Halves, tuple[str, ...]] | None:
+    """Return the content of an entry, None if it is missing or damaged."""
     try:
-        told = json.loads((entry / "manifest.json").read_text(encoding="utf-8"))
-        digest = told.pop("sha256")
-        manifest = Manifest(**told)
+        record = json.loads((entry / "manifest.json").read_text(encoding="utf-8"))
+        digest = record.pop("sha256")
+        manifest = Manifest(**record)
         keys = tuple((entry / "keys.txt").read_text(encoding="ascii").split())
         content = (entry / "vectors.npy").read_bytes()
         if sha256(content).hexdigest() != digest or corpus_hash(keys) != manifest.corpus_hash:
@@ -206,15 +191,12 @@ def _write_entry(entry: Path, vectors: Halves, keys: tuple[str, ...], manifest: 
     partial = entry.with_name(f".{entry.name}.{os.getpid()}")
     content = io.BytesIO()
     np.save(content, vectors, allow_pickle=False)
-    told: Mapping[str, object] = {
-        **asdict(manifest),
-        "sha256": sha256(content.getvalue()).hexdigest(),
-    }
+    record = {**asdict(manifest), "sha256": sha256(content.getvalue()).hexdigest()}
     try:
         partial.mkdir(parents=True, exist_ok=True)
         (partial / "vectors.npy").write_bytes(content.getvalue())
         (partial / "keys.txt").write_text("\n".join(keys) + "\n", encoding="ascii")
-        (partial / "manifest.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        (partial / "manifest.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
         if entry.exists():
             shutil.rmtree(entry)
         partial.replace(entry)
@@ -224,55 +206,104 @@ def _write_entry(entry: Path, vectors: Halves, keys: tuple[str, ...], manifest: 
 
 
 def _by_age(shelf: Path) -> list[Path]:
-    """Entries of a revision, the last used first."""
-
-    def used(entry: Path) -> float:
-        try:
-            return entry.stat().st_mtime
-        except OSError:  # taken away by another process meanwhile
-            return 0.0
-
-    try:
-        entries = [entry for entry in shelf.iterdir() if entry.is_dir() and not entry.name.startswith(".")]
-    except OSError:
-        return []
-    return sorted(entries, key=used, reverse=True)
-
-
-def _drop_oldest(shelf: Path) -> None:
-    for entry in _by_age(shelf)[KEEP:]:
-        shutil.rmtree(entry, ignore_errors=True)
+    """Return the entries of a revision, the last used first."""
+    ages: dict[Path, float] = {}
+    with contextlib.suppress(OSError):
+        for entry in shelf.iterdir():
+            if entry.is_dir() and not entry.name.startswith("."):
+                with contextlib.suppress(OSError):  # removed by another process meanwhile
+                    ages[entry] = entry.stat().st_mtime
+    return sorted(ages, key=ages.__getitem__, reverse=True)
 
 
 @contextlib.contextmanager
 def _locked(shelf: Path, name: str) -> Iterator[None]:
-    """Hold one entry's lock, between threads and processes; where none can be made, go on without."""
+    """Hold the lock of an entry between threads and processes, or none where it cannot be made."""
     from filelock import FileLock
 
-    lock = None
-    try:
-        folder = shelf / ".locks"
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / f"{name}.lock")
-        lock.acquire()
-    except (OSError, NotImplementedError) as error:
-        _log.warning("the vector cache %s cannot be written: %s", shelf, error)
-        lock = None
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = shelf / ".locks"
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(FileLock(folder / f"{name}.lock"))
+        except (OSError, NotImplementedError) as error:
+            _log.warning("the vector cache %s cannot be written: %s", shelf, error)
         yield
-    finally:
-        if lock is not None:
-            lock.release()
+
+
+class QueryVectors:
+    """Query vectors of one encoder, the last used cached, those that ship available from the start.
+
+    One object serves every index of its encoder, and any number of threads.
+
+    Args:
+        encoder: The encoder of unknown texts; loaded only for these.
+        capacity: Vectors cached beside those that ship (4,096 of MiniLM are 6 MB).
+    """
+
+    def __init__(self, encoder: Encoder, *, capacity: int = 4096) -> None:
+        self.encoder = encoder
+        self._capacity = capacity
+        self._lock = threading.Lock()
+        self._cache: OrderedDict[str, Floats] = OrderedDict()
+        shipped = shipped_vectors(encoder.revision)
+        self._shipped = {} if shipped is None else shipped.queries
+
+    def __len__(self) -> int:
+        return len(self._cache)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        *,
+        also: Mapping[str, Floats] | None = None,
+        progress: ProgressCallback | None = None,
+    ) -> Floats:
+        """Return unit vectors, shape (texts, d), encoding only unknown texts, folded.
+
+        Args:
+            texts: Queries.
+            also: Further vectors by premise key.
+            progress: Receives the progress of encoding.
+        """
+        if not texts:
+            return np.empty((0, self.encoder.dimension), dtype=np.float32)
+        keys = [premise_key(text) for text in texts]
+        vectors: dict[str, Floats] = {}
+        missing: dict[str, str] = {}
+        with self._lock:
+            for key, text in zip(keys, texts, strict=True):
+                if key in self._cache:
+                    self._cache.move_to_end(key)
+                    vectors[key] = self._cache[key]
+                elif also is not None and key in also:
+                    vectors[key] = also[key]
+                elif key in self._shipped:
+                    vectors[key] = unit(self._shipped[key][None])[0]
+                else:
+                    missing[key] = text
+        if missing:
+            # Outside the lock, so that known texts do not wait for the encoder.
+            encoded = self.encoder.encode_queries(
+                [fold(text) for text in missing.values()], progress=progress
+            )
+            new = dict(zip(missing, encoded, strict=True))
+            vectors |= new
+            with self._lock:
+                self._cache |= new
+                while len(self._cache) > self._capacity:
+                    self._cache.popitem(last=False)
+        return np.stack([vectors[key] for key in keys])
 
 
 @dataclass(frozen=True)
 class ShippedVectors:
-    """Unit vectors of one encoder revision, rounded to fp16, by premise key.
+    """Unit vectors of one encoder revision in fp16, each of shape (d,), by premise key.
 
     Attributes:
         revision: The encoder's.
-        premises: Of the bundled facts; each of shape (d,).
-        queries: Of the bundled hypotheses and intermediate conclusions; each of shape (d,).
+        premises: Vectors of the bundled facts.
+        queries: Vectors of the bundled hypotheses and intermediate conclusions.
     """
 
     revision: str
@@ -281,34 +312,34 @@ class ShippedVectors:
 
 
 def shipped_vectors(revision: str) -> ShippedVectors | None:
-    """Return the vectors that ship for an encoder revision, None if there are none for it."""
+    """Return the vectors that ship for an encoder revision, None if there are none."""
     shipped = _read_shipped(sample_dir())
     return shipped if shipped is not None and shipped.revision == revision else None
 
 
 def write_shipped(
-    folder: Path,
-    *,
-    revision: str,
-    premises: Mapping[str, NDArray[np.float32]],
-    queries: Mapping[str, NDArray[np.float32]],
+    folder: Path, *, revision: str, premises: Mapping[str, Floats], queries: Mapping[str, Floats]
 ) -> None:
-    """Write vectors to ship into a folder: `vectors.json` says what the two arrays hold."""
-    told = {"revision": revision, "dtype": "float16"}
+    """Write vectors to ship into a folder: two arrays, and their keys in `vectors.json`."""
     for name, vectors in (("premise", premises), ("query", queries)):
         np.save(folder / f"{name}_vectors.npy", np.stack(list(vectors.values())).astype(np.float16))
-    keys = {"premise_keys": list(premises), "query_keys": list(queries)}
-    (folder / "vectors.json").write_text(json.dumps({**told, **keys}, indent=0) + "\n", encoding="utf-8")
+    record = {
+        "revision": revision,
+        "dtype": "float16",
+        "premise_keys": list(premises),
+        "query_keys": list(queries),
+    }
+    (folder / "vectors.json").write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
 
 
 @cache
 def _read_shipped(folder: Path) -> ShippedVectors | None:
-    parts = []
     try:
-        told = json.loads((folder / "vectors.json").read_text(encoding="utf-8"))
-        for name in ("premise", "query"):
-            vectors = np.load(folder / f"{name}_vectors.npy", allow_pickle=False)
-            parts.append(dict(zip(told[f"{name}_keys"], vectors, strict=True)))
-    except (OSError, ValueError, KeyError):  # not there or torn: the encoder answers instead
+        record = json.loads((folder / "vectors.json").read_text(encoding="utf-8"))
+        premises, queries = (
+            dict(zip(record[f"{name}_keys"], np.load(folder / f"{name}_vectors.npy"), strict=True))
+            for name in ("premise", "query")
+        )
+    except (OSError, ValueError, KeyError):  # missing or damaged: the encoder answers instead
         return None
-    return ShippedVectors(told["revision"], premises=parts[0], queries=parts[1])
+    return ShippedVectors(record["revision"], premises=premises, queries=queries)

@@ -12,7 +12,7 @@ from entail.encoders.gaussian.encoder import squashed
 from entail.encoders.gaussian.form import GaussianForm, SimilarityKind
 from entail.index.gaussian import GaussianRows
 from entail.index.protocol import Floats
-from entail.index.queries import QueryVectors
+from entail.index.vectors import QueryVectors
 from entail.progress import ProgressCallback
 from entail.serving.batching import Batcher, Call, Lane
 from entail.serving.limits import Limits

@@ -26,7 +26,7 @@ from entail.gausscse.in_trees import (
 )
 from entail.index.gaussian import GaussianRows
 from entail.index.lexical import TfidfIndex
-from entail.index.queries import QueryVectors
+from entail.index.vectors import QueryVectors
 from entail.statistics.classification import auprc
 from entail.statistics.ranking import resamples
 

@@ -8,9 +8,8 @@ import pytest
 
 from entail.data.records import Corpus
 from entail.errors import CorpusError, RetrievalError
-from entail.index import lexical
 from entail.index.lexical import Bm25Index, NgramIndex, TfidfIndex
-from entail.index.protocol import Manifest, PremiseIndex
+from entail.index.protocol import PremiseIndex
 
 CORPUS = Corpus.of("tiny", ["ice is cold", "fire is hot", "the moon is a cold rock", "ice  melts , slowly"])
 EACH = pytest.mark.parametrize("kind", [TfidfIndex, NgramIndex, Bm25Index])
@@ -57,60 +56,52 @@ def test_words_of_the_same_parts_meet() -> None:
 
 
 @EACH
-def test_it_is_a_premise_index_that_says_what_it_holds(kind: Any) -> None:
-    index = kind(CORPUS)
-    assert isinstance(index, PremiseIndex)
-    manifest: Manifest = index.manifest
-    assert (manifest.dimension, manifest.count, manifest.corpus_hash) == (0, 4, CORPUS.hash)
-    assert (index.name, manifest.metric) in {
-        ("tfidf", "tfidf_cosine"),
-        ("ngrams", "tfidf_cosine"),
-        ("bm25", "bm25"),
-    }
-    assert manifest.revision.startswith(f"{index.name}@")
-
-
-@EACH
 def test_search_ranks_the_scores_with_ties_by_position(kind: Any) -> None:
     index = kind(CORPUS)
+    assert isinstance(index, PremiseIndex)
     queries = ["cold ice", "hot", "zebra"]
     scores = index.scores(queries)
-    assert scores.shape == (3, 4)
-    assert scores.dtype == np.float32
+    assert (scores.shape, scores.dtype) == ((3, 4), np.float32)
     hits = index.search(queries, k=3)
     assert hits.positions.tolist() == np.argsort(-scores, axis=1, kind="stable")[:, :3].tolist()
-    assert hits.positions[0][0] == 0
-    assert hits.positions[1][0] == 1
+    assert (hits.positions[0][0], hits.positions[1][0]) == (0, 1)
     assert hits.positions[2].tolist() == [0, 1, 2]
     assert not hits.scores[2].any()
-
-
-@EACH
-def test_more_queries_than_fit_a_chunk_come_back_in_order(kind: Any) -> None:
-    index = kind(CORPUS)
-    queries = ["fire" if i % 3 else "moon" for i in range(600)]
-    hits = index.search(queries, k=1)
-    assert hits.positions[:, 0].tolist() == [1 if i % 3 else 2 for i in range(600)]
-
-
-@EACH
-def test_white_space_makes_no_difference(kind: Any) -> None:
-    index = kind(CORPUS)
+    many = ["fire" if i % 3 else "moon" for i in range(600)]  # more than a chunk
+    assert index.search(many, k=1).positions[:, 0].tolist() == [1 if i % 3 else 2 for i in range(600)]
     np.testing.assert_array_equal(index.scores(["ice melts, slowly"]), index.scores(["ice melts ,  slowly "]))
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "metric"),
+    [
+        (TfidfIndex, "tfidf", "tfidf_cosine"),
+        (NgramIndex, "ngrams", "tfidf_cosine"),
+        (Bm25Index, "bm25", "bm25"),
+    ],
+)
+def test_the_manifest_describes_the_content(kind: Any, name: str, metric: str) -> None:
+    index = kind(CORPUS)
+    manifest = index.manifest
+    assert (index.name, manifest.metric, manifest.dimension) == (name, metric, 0)
+    assert (manifest.count, manifest.corpus_hash) == (4, CORPUS.hash)
+    assert manifest.revision.startswith(f"{name}@")
+
+
 @EACH
-def test_no_queries_are_no_hits_and_k_has_its_limits(kind: Any) -> None:
+def test_limits_of_k_and_of_queries(kind: Any, capfd: pytest.CaptureFixture[str]) -> None:
     index = kind(CORPUS)
     assert index.search([], k=9).positions.shape == (0, 4)
     assert index.scores([]).shape == (0, 4)
     assert index.search(["ice"], k=9).positions.shape == (1, 4)
-    with pytest.raises(RetrievalError, match="found 0"):
-        index.search(["ice"], k=0)
-    with pytest.raises(RetrievalError, match="found -1"):
-        index.search([], k=-1)
+    for queries in (["ice"], []):
+        with pytest.raises(RetrievalError, match="found 0"):
+            index.search(queries, k=0)
     with pytest.raises(RetrievalError, match="query 2 of 2 is empty"):
         index.search(["ice", "\t"], k=1)
+    with pytest.raises(CorpusError, match="no premises"):
+        kind(Corpus.of("none", []))
+    assert capfd.readouterr() == ("", "")
 
 
 @EACH
@@ -123,23 +114,3 @@ def test_texts_without_words_are_never_found_and_do_no_harm(kind: Any, texts: li
         s if t == "ice is cold" else 0 for s, t in zip(scores[0], texts, strict=True)
     ]
     assert not scores[1].any()
-
-
-@EACH
-def test_an_empty_corpus_is_refused(kind: Any) -> None:
-    with pytest.raises(CorpusError, match="'none' holds no premises"):
-        kind(Corpus.of("none", []))
-
-
-@EACH
-def test_building_and_searching_print_nothing(kind: Any, capfd: pytest.CaptureFixture[str]) -> None:
-    kind(CORPUS).search(["ice"], k=1)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_an_index_that_cannot_score_cannot_be_made() -> None:
-    class Nothing(lexical._LexicalIndex):
-        """Forgets to say how it scores."""
-
-    with pytest.raises(TypeError, match=r"abstract method '?scores"):
-        Nothing(CORPUS, name="x", revision="x", metric="x")  # type: ignore[abstract]  # that is the point

@@ -103,6 +103,8 @@ def test_duplicates_and_what_is_nearly_one_are_told_apart(direction: Any) -> Non
         assert found.positions[row, :3].tolist() == same.tolist()
         assert found.divergences[row, :3].tolist() == [0, 0, 0]
         assert (found.divergences[row, 3:] > 0).all()
+    alike = LiftedGaussians(premises[np.zeros(200, dtype=int)], direction)
+    assert alike.nearest(Gaussians.of(base[:1] + 1), k=4).positions.tolist() == [[0, 1, 2, 3]]
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -114,16 +116,6 @@ def test_a_crowd_that_float32_cannot_tell_apart_is_widened(direction: Any) -> No
     premises = Gaussians(means, np.zeros_like(means))
     queries = Gaussians(np.full((2, 8), 20, np.float32), np.zeros((2, 8), np.float32))
     assert _check(premises, queries, 5, direction).all()
-
-
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_all_alike_stand_in_order_of_position(direction: Any) -> None:
-    one = Gaussians.of(np.random.default_rng(5).normal(size=(1, 10)).astype(np.float32))
-    premises = one[np.zeros(200, dtype=int)]
-    query = Gaussians.of(np.ones((1, 10), np.float32))
-    found = LiftedGaussians(premises, direction).nearest(query, k=4)
-    assert found.positions.tolist() == [[0, 1, 2, 3]]
-    assert found.widened.all()
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

@@ -89,24 +89,18 @@ def test_the_bundled_sample_is_searched_with_the_vectors_that_ship(make: Any, en
     assert not np.allclose(index.encode([corpus.texts[3]]), base.encode([corpus.texts[3]]), atol=1e-2)
 
 
-def test_vectors_cached_by_the_base_are_not_encoded_again(
-    make: Any, encoded: list[str], tmp_path: Path
+@pytest.mark.parametrize("base_first", [True, False])
+def test_base_and_query_tower_share_cached_vectors(
+    make: Any, encoded: list[str], tmp_path: Path, base_first: bool
 ) -> None:
     corpus = Corpus.of("own", ["my own fact", "another fact of mine"])
-    retriever("minilm", corpus)
+    names = ["minilm", make("single")] if base_first else [make("single"), "minilm"]
+    first, second = (retriever(name, corpus) for name in names)
+    second.search([QUERY], k=1)
     assert encoded == list(corpus.texts)
-    retriever(make("single"), corpus).search([QUERY], k=1)
-    assert encoded == list(corpus.texts)
+    np.testing.assert_array_equal(first._vectors, second._vectors)
     base = resolve("minilm").revision
-    assert [place.name for place in (tmp_path / "data" / "vectors").iterdir()] == [slug(base or "")]
-
-
-def test_what_the_query_tower_encodes_first_the_base_finds(make: Any, encoded: list[str]) -> None:
-    corpus = Corpus.of("own", ["my own fact", "another fact of mine"])
-    index = retriever(make("single"), corpus)
-    base = retriever("minilm", corpus)
-    assert encoded == list(corpus.texts)
-    np.testing.assert_array_equal(index._vectors, base._vectors)
+    assert [folder.name for folder in (tmp_path / "data" / "vectors").iterdir()] == [slug(base or "")]
 
 
 @pytest.mark.parametrize("towers", ["siamese", "dual"])
@@ -126,9 +120,7 @@ def test_indexes_beside_each_other_hold_their_vectors_once(make: Any) -> None:
     )
     assert isinstance(base, DenseIndex)
     assert isinstance(index, DenseIndex)
-    assert isinstance(base, DenseIndex)
-    assert index._index is base._index
-    assert index._lock is base._lock
+    assert (index._index, index._lock) == (base._index, base._lock)
     assert (index.name, base.name) == ("x", "minilm")
     assert retriever(make("siamese", name="y"), Corpus.of("one", ["a"]), beside=[base]) is not base
 
