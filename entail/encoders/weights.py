@@ -105,6 +105,11 @@ def read_object(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
+def write_json(path: Path, value: object) -> None:
+    """Write a JSON file, indented and in UTF-8."""
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def read_adapter(folder: Path, name: str) -> dict[str, Any] | None:
     """Return the configuration of a PEFT adapter, None if the folder holds none.
 

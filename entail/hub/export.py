@@ -6,7 +6,6 @@ becomes a Router with a route for `encode_query` and one for `encode_document`.
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from entail.encoders.catalogue import TOWERS, EncoderEntry, Tower, fetch, resolv
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.form import HEAD
 from entail.encoders.stock import sentence_transformer, with_head
-from entail.encoders.weights import read_json
+from entail.encoders.weights import read_json, write_json
 from entail.errors import EncoderError
 from entail.index.protocol import Floats
 from entail.training.adapters.saving import let_read
@@ -46,7 +45,7 @@ class Exported:
     Attributes:
         folder: Its folder.
         routes: Folders of the query and the premise route; empty without `routes` or with one tower.
-        files: Name -> bytes of each file of `folder`, in order of name.
+        files: Name -> bytes of each file of `folder`, by name.
         difference: Largest difference from `entail`'s own vectors on some probes.
     """
 
@@ -64,7 +63,7 @@ class Exported:
 def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: bool = False) -> Exported:
     """Write an encoder as stock modules in safetensors with its card, atomically.
 
-    Before that the files are loaded and their vectors compared with `entail`'s own.
+    First the files are loaded and their vectors compared with `entail`'s own.
 
     Args:
         encoder: A catalogue name, a folder, or an entry.
@@ -106,9 +105,9 @@ def export_encoder(encoder: str | Path | EncoderEntry, out: Path, *, routes: boo
 
 
 def files_of(folder: Path) -> dict[str, int]:
-    """Return name -> bytes of every file below a folder, in order of name."""
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in found}
+    """Return name -> bytes of every file below a folder, by name."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
 
 
 def _towers(entry: EncoderEntry) -> dict[Tower, SentenceTransformer]:
@@ -130,7 +129,7 @@ def _towers(entry: EncoderEntry) -> dict[Tower, SentenceTransformer]:
     return {"query": query, "premise": query if same else _merged(entry, entry.adapter("premise"))}
 
 
-def _plain(modules: Any) -> SentenceTransformer:  # noqa: ANN401 - what a Router holds
+def _plain(modules: Any) -> SentenceTransformer:  # noqa: ANN401 - a Router's modules
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(modules=list(modules), device="cpu")
@@ -163,12 +162,11 @@ def _write(
         save_whole(folder, models["query"])
     else:
         save_routes(folder, models["query"], models["premise"])
-    told = read_json(entry.path / "entail.json") if entry.path else None
-    if isinstance(told, dict):
+    record = read_json(entry.path / "entail.json") if entry.path else None
+    if isinstance(record, dict):
         if entry.base is not None:
-            told["merged_from"] = entry.revision
-        about = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
-        (folder / "entail.json").write_text(about, encoding="utf-8")
+            record["merged_from"] = entry.revision
+        write_json(folder / "entail.json", record)
         (folder / CARD).write_text(model_card(folder, name=name, location=f"./{name}"), encoding="utf-8")
     elif entry.path is not None and (entry.path / CARD).is_file():
         shutil.copyfile(entry.path / CARD, folder / CARD)
@@ -176,25 +174,25 @@ def _write(
 
 
 def _difference(entry: EncoderEntry, folder: Path) -> float:
+    """Return the largest difference of the folder's vectors from `entail`'s own on some probes."""
     ours = BiEncoder(entry, device="cpu", precision="fp32")
     theirs = sentence_transformer(folder, device="cpu")
-    pairs = [
-        (
-            ours.encode(_PROBES, "query", normalised=False),
-            theirs.encode_query(list(_PROBES), show_progress_bar=False),
-        ),
-        (
-            ours.encode(_PROBES, "premise", normalised=False),
-            theirs.encode_document(list(_PROBES), show_progress_bar=False),
-        ),
-    ]
-    found = max(float(np.abs(_unit(one) - _unit(other)).max()) for one, other in pairs)
-    if not found <= TOLERANCE:
+    encoders = {"query": theirs.encode_query, "premise": theirs.encode_document}
+    difference = max(
+        float(
+            np.abs(
+                _unit(ours.encode(_PROBES, tower, normalised=False))
+                - _unit(encoders[tower](list(_PROBES), show_progress_bar=False))
+            ).max()
+        )
+        for tower in TOWERS
+    )
+    if not difference <= TOLERANCE:
         raise EncoderError(
             f"{entry.name}: expected the exported folder to give the same vectors to {TOLERANCE:g}, found a "
-            f"difference of {found:.2g}; the export was discarded"
+            f"difference of {difference:.2g}; the export was discarded"
         )
-    return found
+    return difference
 
 
 def _unit(vectors: Floats) -> Floats:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +13,11 @@ from entail.encoders.card import read_card
 from entail.encoders.catalogue import EncoderEntry, model_folder, resolve
 from entail.encoders.cross.encoder import HEAD
 from entail.encoders.hub import ask, hub_api
-from entail.encoders.weights import PICKLES, check_safe, read_json
+from entail.encoders.weights import PICKLES, check_safe, file_sha256, read_object, write_json
 from entail.errors import EncoderError, HubError
-from entail.hub.cross import find_cross
 from entail.hub.export import files_of
+from entail.hub.push import ADAPTER, find_cross
 from entail.hub.repository import check_repo, check_revision, is_expected
-from entail.hub.staging import ADAPTER
 from entail.progress import Meter, ProgressCallback
 from entail.settings import load_settings, refuse_in_demo
 
@@ -31,11 +28,11 @@ class Pulled:
 
     Attributes:
         entry: Its catalogue entry; None for a cross-encoder.
-        name: Its local name.
+        name: Local name.
         revision: Revision of its weights.
-        repo: Its Hub id.
+        repo: Hub id.
         commit: Pulled commit.
-        files: Name -> bytes, in order of name.
+        files: Name -> bytes, by name.
         left_out: Skipped files of the repository, which are no model files.
     """
 
@@ -83,33 +80,29 @@ def pull_encoder(
         lambda: api.model_info(repo, revision=revision, files_metadata=True), repo=repo, revision=revision
     )
     commit = str(info.sha)
-    there = {sibling.rfilename: sibling for sibling in info.siblings or ()}
-    prefix = _prefix(there, form, repo)
-    wanted = [one for one in sorted(there) if one.startswith(prefix) and is_expected(one)]
-    if not prefix and HEAD not in there:
-        wanted = [one for one in wanted if not one.startswith(f"{ADAPTER}/")]
-    if not any(one.endswith(".safetensors") for one in wanted):
-        pickles = [one for one in there if PurePosixPath(one).suffix in PICKLES]
-        found = f"only {', '.join(pickles[:3])}, which can run code when loaded" if pickles else "none"
+    siblings = {sibling.rfilename: sibling for sibling in info.siblings or ()}
+    prefix = _prefix(siblings, form, repo)
+    wanted = [file for file in sorted(siblings) if file.startswith(prefix) and is_expected(file)]
+    if not prefix and HEAD not in siblings:
+        wanted = [file for file in wanted if not file.startswith(f"{ADAPTER}/")]
+    if not any(file.endswith(".safetensors") for file in wanted):
+        pickles = [file for file in siblings if PurePosixPath(file).suffix in PICKLES]
+        names = f"only {', '.join(pickles[:3])}, which can run code when loaded" if pickles else "none"
         raise HubError(
-            f"{repo}: expected weights as .safetensors, found {found}; nothing was taken", reason="unsafe"
+            f"{repo}: expected weights as .safetensors, found {names}; nothing was taken", reason="unsafe"
         )
-    _require_room(target.parent, sum(there[one].size or 0 for one in wanted), repo)
+    _require_space(target.parent, sum(siblings[file].size or 0 for file in wanted), repo)
     partial = target.with_name(f".{target.name}.pulling")
     try:
         shutil.rmtree(partial, ignore_errors=True)
         meter = Meter(len(wanted), f"pulling {repo}", unit="files", report=progress)
-        for one in wanted:
-            ask(
-                functools.partial(api.hf_hub_download, repo, one, revision=commit, local_dir=partial),
-                repo=repo,
-                revision=commit,
-            )
-            _verify(partial / one, there[one], one, repo)
+        for file in wanted:
+            download = functools.partial(api.hf_hub_download, repo, file, revision=commit, local_dir=partial)
+            ask(download, repo=repo, revision=commit)
+            _verify(partial / file, siblings[file], file, repo)
             meter.add(1)
         shutil.rmtree(partial / ".cache", ignore_errors=True)
-        folder = partial / prefix if prefix else partial
-        _place(folder, target, repo=repo, commit=commit)
+        _install(partial / prefix, target, repo=repo, commit=commit)
     except OSError as error:
         raise HubError(
             f"{repo}: could not be written to {target.name!r}: {error.strerror or error}; free disk space",
@@ -117,11 +110,10 @@ def pull_encoder(
         ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    left_out = tuple(one for one in sorted(there) if one not in wanted and not one.startswith("."))
-    cross = find_cross(target)
-    entry = None if cross is not None else resolve(target.name)
-    revision = cross.revision if cross is not None else entry.revision if entry is not None else None
-    return Pulled(entry, target.name, revision, repo, commit, files_of(target), left_out)
+    left_out = tuple(name for name in sorted(siblings) if name not in wanted and not name.startswith("."))
+    model = find_cross(target) or resolve(target.name)
+    entry = model if isinstance(model, EncoderEntry) else None
+    return Pulled(entry, target.name, model.revision, repo, commit, files_of(target), left_out)
 
 
 def _target(repo: str, name: str | None) -> Path:
@@ -130,8 +122,7 @@ def _target(repo: str, name: str | None) -> Path:
     check_repo(f"x/{chosen}")
     target = load_settings().models_dir / chosen
     if target.exists() or model_folder(chosen) is not None:
-        told = read_json(target / "entail.json") if target.is_dir() else None
-        origin = told.get("hub") if isinstance(told, dict) else None
+        origin = read_object(target / "entail.json").get("hub") if target.is_dir() else None
         if not isinstance(origin, dict) or origin.get("repo") != repo:
             raise HubError(
                 f"models/{chosen} exists and was not pulled from {repo}; choose another name",
@@ -140,22 +131,21 @@ def _target(repo: str, name: str | None) -> Path:
     return target
 
 
-def _prefix(there: Mapping[str, Any], form: str | None, repo: str) -> str:
-    if HEAD in there and form is None:
+def _prefix(files: Mapping[str, Any], form: str | None, repo: str) -> str:
+    """Return the folder of the wanted form in a repository."""
+    if HEAD in files and form is None:
         return ""  # a cross-encoder: its adapter is one part of it
-    if f"{ADAPTER}/adapter_config.json" in there and form != "merged":
+    if f"{ADAPTER}/adapter_config.json" in files and form != "merged":
         return f"{ADAPTER}/"
-    whole = "adapter_config.json" not in there
+    whole = "adapter_config.json" not in files
     if form is not None and whole != (form == "merged"):
-        raise HubError(
-            f"{repo}: expected {'a whole model' if form == 'merged' else 'an adapter'}, found only "
-            f"{'a whole model' if whole else 'an adapter'}",
-            reason="not_found",
-        )
+        kinds = ("a whole model", "an adapter")
+        expected, present = kinds if form == "merged" else kinds[::-1]
+        raise HubError(f"{repo}: expected {expected}, found only {present}", reason="not_found")
     return ""
 
 
-def _require_room(folder: Path, size: int, repo: str) -> None:
+def _require_space(folder: Path, size: int, repo: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(folder).free
     if size > free:
@@ -165,28 +155,27 @@ def _require_room(folder: Path, size: int, repo: str) -> None:
         )
 
 
-def _verify(file: Path, told: Any, name: str, repo: str) -> None:  # noqa: ANN401 - of the client
-    digest = told.lfs.sha256 if told.lfs is not None else None
-    with file.open("rb") as opened:
-        found = hashlib.file_digest(opened, "sha256").hexdigest()
-    if (told.size is not None and told.size != file.stat().st_size) or (digest and digest != found):
+def _verify(file: Path, sibling: Any, name: str, repo: str) -> None:  # noqa: ANN401 - of the client
+    digest = sibling.lfs.sha256 if sibling.lfs is not None else None
+    actual, size = file_sha256(file), file.stat().st_size
+    if (sibling.size is not None and sibling.size != size) or (digest and digest != actual):
         raise HubError(
             f"{repo}: {name} differs from the file on the Hub: expected sha256 {digest or 'unknown'} and "
-            f"{told.size} bytes, found {found} and {file.stat().st_size}; pull again",
+            f"{sibling.size} bytes, found {actual} and {size}; pull again",
             reason="unsafe",
         )
 
 
-def _place(folder: Path, target: Path, *, repo: str, commit: str) -> None:
+def _install(folder: Path, target: Path, *, repo: str, commit: str) -> None:
+    """Check a downloaded folder and move it to its place under `models/`, atomically."""
     check_safe(folder, repo)
     card = read_card(folder, repo)
-    named = (card.base, card.scorer.get("encoder")) if card else ()
-    for base in (str(one) for one in named if one):
+    bases = (card.base, card.scorer.get("encoder")) if card else ()
+    for base in (str(base) for base in bases if base):
         if any(kind(base).is_absolute() for kind in (PurePosixPath, PureWindowsPath)):
             raise EncoderError(f"{repo}: expected a name as base in entail.json, found an absolute path")
-    told = {**(read_json(folder / "entail.json") or {}), "hub": {"repo": repo, "commit": commit}}
-    text = json.dumps(told, indent=2, ensure_ascii=False) + "\n"
-    (folder / "entail.json").write_text(text, encoding="utf-8")
+    record = read_object(folder / "entail.json") | {"hub": {"repo": repo, "commit": commit}}
+    write_json(folder / "entail.json", record)
     if find_cross(folder) is None:
         resolve(folder)
     old = target.with_name(f".{target.name}.old")

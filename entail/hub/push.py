@@ -1,20 +1,54 @@
 """Push of local models to the Hub, private by default.
 
-An encoder is pushed as its adapter, the merged model, or both; a cross-encoder as its folder.
+An encoder is pushed as its adapter, the merged model, or both; a scorer or a judge as its folder.
 """
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import tempfile
-from functools import partial
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, Literal
 
-from entail.encoders.catalogue import EncoderEntry, fetch, resolve
-from entail.errors import HubError
-from entail.hub.cross import find_cross, stage_cross
-from entail.hub.repository import Pushed, check_repo, is_of_weights, push_folder
-from entail.hub.staging import Form, stage
+from entail.encoders.card import read_card
+from entail.encoders.catalogue import PREMISE_TOWER, EncoderEntry, fetch, resolve
+from entail.encoders.cross.encoder import CrossParts, cross_folder, cross_folders, cross_parts
+from entail.encoders.weights import check_safe, read_object, write_json
+from entail.errors import EncoderError, HubError
+from entail.hub.export import export_encoder, files_of
+from entail.hub.repository import Pushed, check_repo, files_to_push, is_of_weights, push_folder
+from entail.training.cards.metadata import card_text
+from entail.training.cards.sources import hub_id
+from entail.training.cards.template import CARD, model_card, write_card
+
+Form = Literal["adapter", "merged", "both"]
+ADAPTER = "adapter"
+"""Folder of the adapter in a repository that holds both forms."""
+
+
+def find_cross(name: str | Path | EncoderEntry) -> CrossParts | None:
+    """Return a cross-encoder by name or folder; None where there is none.
+
+    Raises:
+        EncoderError: If its base is not named, missing, or another one than it was trained on.
+    """
+    folder = None if isinstance(name, EncoderEntry) else cross_folder(name)
+    card = read_card(folder, folder.name) if folder is not None else None
+    if folder is None or card is None or card_text(card.method).cross_encoder is None:
+        return None
+    return cross_parts(folder, card)
+
+
+def cross_encoders() -> dict[str, CrossParts]:
+    """Return the cross-encoders under `models/` that can be loaded, by name."""
+    loadable = {}
+    for folder in cross_folders():
+        with contextlib.suppress(EncoderError):  # reported when it is requested by name
+            if parts := find_cross(folder):
+                loadable[folder.name] = parts
+    return loadable
 
 
 def push_encoder(
@@ -43,33 +77,23 @@ def push_encoder(
         EncoderError: If the encoder cannot be loaded or merged.
     """
     check_repo(repo)
-    cross = find_cross(encoder)
-    if cross is not None and form is not None:
-        raise HubError(
-            f"{cross.name} has only one form; omit the form",
-            reason="place",
-        )
-    if cross is not None:
-        return _pushed(cross.name, cross.revision, repo, private, dry_run, partial(stage_cross, cross))
-    entry = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
-    chosen: Form = form or ("adapter" if entry.base is not None else "merged")
-    staged = partial(stage, entry, form=chosen)
-    return _pushed(entry.name, entry.revision, repo, private, dry_run, staged)
-
-
-class _Staged(Protocol):
-    def __call__(self, place: Path, *, repo: str) -> Path: ...
-
-
-def _pushed(
-    name: str, revision: str | None, repo: str, private: bool, dry_run: bool, staged: _Staged
-) -> Pushed:
+    model: CrossParts | EncoderEntry | None = find_cross(encoder)
+    if model is not None and form is not None:
+        raise HubError(f"{model.name} has only one form; omit the form", reason="place")
+    if model is None:
+        model = fetch(encoder if isinstance(encoder, EncoderEntry) else resolve(encoder))
     with tempfile.TemporaryDirectory(prefix="entail-push-") as scratch:
+        folder = Path(scratch) / repo.rpartition("/")[2]
         try:
-            folder = staged(Path(scratch), repo=repo)
+            if isinstance(model, CrossParts):
+                _stage_cross(model, folder, repo=repo)
+            else:
+                _stage_encoder(model, folder, repo=repo, form=form)
+            check_safe(folder, model.name)
+            files_to_push(folder, model.name)
         except OSError as error:
             raise HubError(
-                f"{name}: could not be copied for the push: {error.strerror or error}; free disk space",
+                f"{model.name}: could not be copied for the push: {error.strerror or error}; free disk space",
                 reason="disk",
             ) from error
         return push_folder(
@@ -77,7 +101,96 @@ def _pushed(
             repo,
             kind="model",
             private=private,
-            message=f"Push {name}, {revision}",
+            message=f"Push {model.name}, {model.revision}",
             ours=is_of_weights,
             dry_run=dry_run,
         )
+
+
+def _stage_encoder(entry: EncoderEntry, folder: Path, *, repo: str, form: Form | None) -> None:
+    """Write an encoder's files, Hub ids instead of local names, and its card into a new folder."""
+    form = form or ("adapter" if entry.base is not None else "merged")
+    if entry.kind != "folder" or entry.path is None:
+        raise HubError(f"{entry.name} is no local model; push a model of your own", reason="place")
+    if entry.base is None and form != "merged":
+        raise HubError(
+            f"{entry.name} is a whole model, so there is no adapter to push; use --merged", reason="place"
+        )
+    if form != "adapter" and entry.base is not None:
+        export_encoder(entry, folder)
+        (folder / CARD).unlink(missing_ok=True)
+    else:
+        _copy_files(entry.path, folder, entry.name)
+    if form == "both":
+        _copy_files(entry.path, folder / ADAPTER, entry.name)
+        (folder / ADAPTER / CARD).unlink(missing_ok=True)
+    for part in (folder, folder / PREMISE_TOWER, folder / ADAPTER, folder / ADAPTER / PREMISE_TOWER):
+        if (part / "adapter_config.json").is_file() and entry.base is not None:
+            base = _public_name(entry.base, entry.name, remedy="push it merged")
+            _set_base(part / "adapter_config.json", base)
+        _publish_record(part)
+    if (folder / "entail.json").is_file():
+        size = f"{sum(files_of(folder / ADAPTER).values()) / 1e6:.1f} MB"
+        extra = f"The adapter alone, {size}, is in `{ADAPTER}/`." if form == "both" else ""
+        (folder / CARD).write_text(model_card(folder, repo=repo, extra=extra), encoding="utf-8")
+    elif not (folder / CARD).is_file():
+        raise HubError(
+            f"{entry.name}: expected an entail.json or a {CARD}, found neither; write a model card",
+            reason="place",
+        )
+
+
+def _stage_cross(parts: CrossParts, folder: Path, *, repo: str) -> None:
+    """Write a cross-encoder's files, Hub ids instead of local names, and its card into a new folder."""
+    remedy = "train one on a base of the Hub"
+    _copy_files(parts.folder, folder, parts.name)
+    card = read_card(parts.folder, parts.name)
+    if card is not None and (encoder := card.scorer.get("encoder")):
+        _public_name(resolve(str(encoder)), parts.name, part="the encoder of its explanations", remedy=remedy)
+    if parts.adapter is not None:
+        base = _public_name(parts.whole, parts.name, remedy=remedy)
+        _set_base(folder / parts.adapter.name / "adapter_config.json", base)
+    _publish_record(folder)
+    write_card(folder, name=folder.name, repo=repo)
+
+
+def _copy_files(source: Path, target: Path, name: str) -> None:
+    for file in files_to_push(source, name):
+        copy = target / file.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+
+
+def _set_base(file: Path, base: str) -> None:
+    write_json(file, {**read_object(file), "base_model_name_or_path": base})
+
+
+def _publish_record(folder: Path) -> None:
+    """Remove the origin and local paths from a folder's `entail.json`."""
+    if record := read_object(folder / "entail.json"):
+        record.pop("hub", None)
+        write_json(folder / "entail.json", _without_paths(record))
+
+
+def _public_name(entry: EncoderEntry, name: str, *, part: str = "its base", remedy: str) -> str:
+    """Return the Hub id of a part of a model; raise `HubError` if the part is on this machine only."""
+    public = hub_id(entry)
+    if public is None:
+        raise HubError(
+            f"{name}: {part} {entry.name!r} is on this machine only, so nobody else could load it; {remedy}",
+            reason="place",
+        )
+    return public
+
+
+def _without_paths(value: Any) -> Any:  # noqa: ANN401 - JSON is of any type
+    """Return a JSON value whose absolute paths are cut to their last name."""
+    if isinstance(value, Mapping):
+        return {name: _without_paths(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_paths(inner) for inner in value]
+    if isinstance(value, str):
+        for kind in (PurePosixPath, PureWindowsPath):
+            if kind(value).is_absolute() or value.startswith("~"):
+                return kind(value).name
+    return value

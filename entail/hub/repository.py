@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 from entail.encoders.hub import ask, has_token, hub_api
 from entail.encoders.weights import PICKLES
@@ -26,7 +26,7 @@ class Pushed:
         repo: Hub id.
         kind: Kind of repository.
         private: Whether the repository is private.
-        files: Name -> bytes, in order of name.
+        files: Name -> bytes, by name.
         card: Its README.md.
         people: Names of authors in the files.
         removed: Deleted files of an earlier push.
@@ -97,30 +97,20 @@ def push_folder(
         lambda: api.create_repo(repo, private=private, repo_type=kind, exist_ok=True, space_sdk=sdk),
         repo=repo,
     )
-    info = ask(
-        lambda: (
-            api.model_info(repo)
-            if kind == "model"
-            else api.dataset_info(repo)
-            if kind == "dataset"
-            else api.space_info(repo)
-        ),
-        repo=repo,
-    )
+    info: Any = ask(lambda: api.repo_info(repo, repo_type=kind), repo=repo)
     if private and info.private is False:
         raise HubError(
             f"{repo} is public, so everybody could see the push; allow that (--public), or choose "
             "another name",
             reason="place",
         )
-    names = {name: folder / name for name in plan.files}
-    there = [sibling.rfilename for sibling in info.siblings or ()]
-    gone = tuple(sorted(name for name in there if ours(name) and name not in names))
+    present = [sibling.rfilename for sibling in info.siblings or ()]
+    removed = tuple(sorted(name for name in present if ours(name) and name not in plan.files))
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
-        *(CommitOperationAdd(name, path) for name, path in names.items()),
-        *(CommitOperationDelete(name) for name in gone),
+        *(CommitOperationAdd(name, folder / name) for name in plan.files),
+        *(CommitOperationDelete(name) for name in removed),
     ]
-    done = ask(
+    commit = ask(
         lambda: api.create_commit(
             repo, operations, commit_message=message, repo_type=kind, parent_commit=info.sha
         ),
@@ -128,10 +118,10 @@ def push_folder(
     )
     return replace(
         plan,
-        url=str(done.commit_url),
-        commit=str(done.oid),
+        url=str(commit.commit_url),
+        commit=str(commit.oid),
         private=info.private is not False,
-        removed=gone,
+        removed=removed,
     )
 
 
@@ -140,11 +130,7 @@ _REVISION = re.compile(r"[A-Za-z0-9][\w./-]{0,199}", re.ASCII)
 
 
 def check_repo(repo: str) -> None:
-    """Check a repository id.
-
-    Raises:
-        HubError: If it is invalid.
-    """
+    """Raise `HubError` if a repository id is invalid."""
     if not _REPO.fullmatch(repo) or ".." in repo or "--" in repo:
         raise HubError(
             f"expected a name on the Hub such as my-team/my-encoder, found {repo[:100]!r}", reason="place"
@@ -152,48 +138,23 @@ def check_repo(repo: str) -> None:
 
 
 def check_revision(revision: str) -> None:
-    """Check the name of a branch, a tag or a commit.
-
-    Raises:
-        HubError: If it is invalid.
-    """
+    """Raise `HubError` if the name of a branch, a tag or a commit is invalid."""
     if not _REVISION.fullmatch(revision) or ".." in revision:
         raise HubError(
             f"expected a branch, a tag or a commit of the Hub, found {revision[:100]!r}", reason="no_revision"
         )
 
 
-_NAMES = frozenset(
-    {
-        "README.md",
-        "LICENSE",
-        "LICENSE.txt",
-        "NOTICE",
-        "entail.json",
-        "seen.json",
-        "adapter_config.json",
-        "config.json",
-        "config_sentence_transformers.json",
-        "modules.json",
-        "router_config.json",
-        "sentence_bert_config.json",
-        "model.safetensors.index.json",
-        "tokenizer.json",
-        "tokenizer_config.json",
-        "special_tokens_map.json",
-        "added_tokens.json",
-        "vocab.json",
-        "vocab.txt",
-        "merges.txt",
-        "tokenizer.model",
-        "spiece.model",
-        "sentencepiece.bpe.model",
-    }
-)
+_DOCUMENTS = frozenset({"README.md", "LICENSE", "LICENSE.txt", "NOTICE"})
+_NAMES = _DOCUMENTS | {
+    *("entail.json", "seen.json", "adapter_config.json", "config.json", "modules.json", "router_config.json"),
+    *("config_sentence_transformers.json", "sentence_bert_config.json", "model.safetensors.index.json"),
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.json", "vocab.txt", "merges.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model"),
+}
 _WEIGHTS = re.compile(r"[A-Za-z0-9][\w-]*\.safetensors", re.ASCII)
 _FOLDER = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 _DEPTH = 3
-_OF_PEOPLE = frozenset({"README.md", "LICENSE", "LICENSE.txt", "NOTICE"})
 
 
 def is_expected(name: str) -> bool:
@@ -210,7 +171,7 @@ def is_expected(name: str) -> bool:
 
 def is_of_weights(name: str) -> bool:
     """Return whether a file affects how a model loads, so that an old one must not stay."""
-    return is_expected(name) and PurePosixPath(name).name not in _OF_PEOPLE
+    return is_expected(name) and PurePosixPath(name).name not in _DOCUMENTS
 
 
 def files_to_push(folder: Path, name: str) -> list[Path]:
@@ -219,31 +180,23 @@ def files_to_push(folder: Path, name: str) -> list[Path]:
     Raises:
         HubError: If there is a pickle, a link, or another unexpected file.
     """
-    found = list(_files(folder))
-    for path in found:
+    files = list(_files(folder))
+    for path in files:
         shown = path.relative_to(folder).as_posix()
+        problem = None
         if path.is_symlink():
-            raise HubError(
-                f"{name}: expected files, found the link {shown}; replace it by the file, or remove it",
-                reason="unsafe",
-            )
-        if path.suffix in PICKLES:
-            raise HubError(
-                f"{name}: {shown} is a pickle, which can run code when loaded; save the weights as "
-                ".safetensors and remove it",
-                reason="unsafe",
-            )
-        if not is_expected(shown):
-            raise HubError(
-                f"{name}: expected only weights, configuration, vocabulary and card, found {shown}; remove "
-                "it from the folder",
-                reason="unsafe",
-            )
-    return found
+            problem = f"expected files, found the link {shown}; replace it by the file, or remove it"
+        elif path.suffix in PICKLES:
+            problem = f"{shown} is a pickle, which can run code when loaded; save weights as .safetensors"
+        elif not is_expected(shown):
+            problem = f"expected only weights, configuration, vocabulary and card, found {shown}; remove it"
+        if problem:
+            raise HubError(f"{name}: {problem}", reason="unsafe")
+    return files
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    # Links to folders are not followed: they may lead anywhere.
+    # Links to folders are not followed.
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.is_symlink():
             yield from _files(path)

@@ -68,28 +68,19 @@ class Space:
     encoders: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Check the configuration.
-
-        Raises:
-            HubError: If options contradict each other.
-        """
-        check_repo(self.repo)
-        if self.bucket is not None:
-            check_repo(self.bucket)
-        if self.org is not None:
-            check_repo(f"{self.org}/x")
+        """Raise `HubError` if a name is invalid or options contradict each other."""
+        for repo in (self.repo, self.bucket, self.org and f"{self.org}/x"):
+            if repo is not None:
+                check_repo(repo)
         if self.demo and (self.bucket or self.sign_in):
-            raise HubError(
-                "a demo has no storage and no sign-in; omit both",
-                reason="place",
-            )
+            raise HubError("a demo has no storage and no sign-in; omit both", reason="place")
         if not self.sign_in and (self.org or self.closed):
             raise HubError("--org and --closed need sign-in", reason="place")
 
 
 def settings_of(space: Space) -> dict[str, str]:
     """Return the environment variables of the image."""
-    found = {
+    settings = {
         "ENTAIL_DATA_DIR": DATA,
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "OMP_WAIT_POLICY": "PASSIVE",
@@ -99,9 +90,9 @@ def settings_of(space: Space) -> dict[str, str]:
         "STREAMLIT_SERVER_ENABLE_XSRF_PROTECTION": "false",
     }
     if space.demo:
-        return found | {"ENTAIL_DEMO": "1"}
-    found |= {"ENTAIL_MODELS_DIR": f"{DATA}/models"}
-    return found | {"ENTAIL_SIGN_IN": "to-read"} if space.closed else found
+        return settings | {"ENTAIL_DEMO": "1"}
+    settings |= {"ENTAIL_MODELS_DIR": f"{DATA}/models"}
+    return settings | {"ENTAIL_SIGN_IN": "to-read"} if space.closed else settings
 
 
 def dockerfile(space: Space) -> str:
@@ -139,28 +130,23 @@ def readme(space: Space) -> str:
             "**A restart deletes all data**, unless the secret `ENTAIL_DATABASE_URL` names a PostgreSQL "
             "server, which then keeps trees and corpora."
         )
-    signing = (
-        "Sign in at the Space's direct URL: in the frame of the Hub's page browsers keep no cookie of it."
+    sign_in = (
+        "Sign in at the Space's direct URL: browsers keep no cookie of it in the frame of the Hub's page."
     )
     parts = (
         f"# {space.title}",
         f"entail {__version__}: explanation trees that a team writes over a corpus of facts.",
         about,
-        signing if space.sign_in else "",
+        sign_in if space.sign_in else "",
         "The example trees and facts are of EntailmentBank (Apache-2.0) and WorldTree (CC BY-SA 4.0); see "
         "`entail/data/sample/`.",
     )
-    told = header.to_yaml(line_break="\n").rstrip()
-    return f"---\n{told}\n---\n" + "\n\n".join(part for part in parts if part) + "\n"
+    body = "\n\n".join(part for part in parts if part)
+    return f"---\n{header.to_yaml(line_break=chr(10)).rstrip()}\n---\n{body}\n"
 
 
 def stage_space(root: Path, scratch: Path, space: Space) -> None:
-    """Copy the files of a Space's repository from a checkout.
-
-    Args:
-        root: The checkout.
-        scratch: An empty folder.
-        space: The configuration.
+    """Copy the files of a Space's repository from a checkout into an empty folder.
 
     Raises:
         HubError: If `root` is no checkout, a model is missing, or a file cannot be read or written.
@@ -233,20 +219,18 @@ def _copy(source: Path, target: Path) -> None:
 
 def _tracked(root: Path) -> list[str]:
     """Return the tracked files of `SHIPPED` and new modules; other untracked files stay out."""
-    told = _git(root, "ls-files", "-z", "--", *SHIPPED) or ""
+    listing = _git(root, "ls-files", "-z", "--", *SHIPPED) or ""
     # The Space would not start without a new module that another one imports.
-    told += _git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", *MODULES) or ""
-    found = sorted({name for name in told.split("\0") if name and (root / name).exists()})
-    missing = [
-        name for name in SHIPPED if not any(one == name or one.startswith(f"{name}/") for one in found)
-    ]
+    listing += _git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", *MODULES) or ""
+    files = sorted({name for name in listing.split("\0") if name and (root / name).exists()})
+    missing = [name for name in SHIPPED if not any(f"{file}/".startswith(f"{name}/") for file in files)]
     if missing:
         raise HubError(
             f"expected a git checkout of the project, found none of {', '.join(missing)} tracked in "
             f"{root.name!r}",
             reason="place",
         )
-    return found
+    return files
 
 
 def _commit(root: Path) -> str:
@@ -256,7 +240,7 @@ def _commit(root: Path) -> str:
 
 def _git(root: Path, *command: str) -> str | None:
     try:
-        done = subprocess.run(["git", *command], cwd=root, capture_output=True, check=True)
+        result = subprocess.run(["git", *command], cwd=root, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return done.stdout.decode("utf-8", "surrogateescape")
+    return result.stdout.decode("utf-8", "surrogateescape")

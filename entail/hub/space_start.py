@@ -6,6 +6,7 @@ Space. Only the standard library is imported before the app starts.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
@@ -44,11 +45,7 @@ def main() -> None:
 
 
 def prepare(given: Mapping[str, str], *, home: Path) -> dict[str, str]:
-    """Prepare folders and sign-in, and return the environment of the app.
-
-    Args:
-        given: The Space's environment.
-        home: Home folder of the user who serves.
+    """Prepare folders and sign-in, and return the app's environment from the Space's.
 
     Raises:
         SettingsError: If the data folder cannot be written, and this is no demo.
@@ -70,27 +67,18 @@ def prepare(given: Mapping[str, str], *, home: Path) -> dict[str, str]:
 
 
 def check_data_dir(folder: Path) -> None:
-    """Check that a folder can hold a database, by writing one.
-
-    Raises:
-        SettingsError: If it cannot.
-    """
+    """Raise `SettingsError` if no database can be written into a folder."""
     trial = folder / ".entail-trial.db"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob(".entail-trial.db*"):
-            old.unlink()
+        _remove(folder, trial.name)
         for journal in ("WAL", "DELETE"):
-            connection = sqlite3.connect(trial)
-            try:
+            with contextlib.closing(sqlite3.connect(trial)) as connection:
                 connection.execute(f"PRAGMA journal_mode = {journal}")
-                connection.execute("CREATE TABLE IF NOT EXISTS trial (held TEXT)")
+                connection.execute("CREATE TABLE IF NOT EXISTS trial (value TEXT)")
                 connection.execute("INSERT INTO trial VALUES ('yes')")
                 connection.commit()
-            finally:
-                connection.close()
-        for left in folder.glob(".entail-trial.db*"):
-            left.unlink()
+        _remove(folder, trial.name)
     except (OSError, sqlite3.Error) as error:
         user = os.getuid() if hasattr(os, "getuid") else "this one"
         raise SettingsError(
@@ -100,22 +88,27 @@ def check_data_dir(folder: Path) -> None:
         ) from error
 
 
+def _remove(folder: Path, name: str) -> None:
+    for file in folder.glob(f"{name}*"):
+        file.unlink()
+
+
 def seed_models(shipped: Path, models: Path) -> None:
-    """Put encoders that ship where trained ones are kept, unless something of their name is there.
+    """Copy models that ship into the folder of trained ones, unless their name is taken.
 
     Raises:
         SettingsError: If they cannot be written.
     """
     try:
         models.mkdir(parents=True, exist_ok=True)
-        for encoder in sorted(shipped.iterdir()) if shipped.is_dir() else ():
-            if encoder.is_dir() and not (models / encoder.name).exists():
-                partial = models / f".{encoder.name}.partial"
+        for model in sorted(shipped.iterdir()) if shipped.is_dir() else ():
+            if model.is_dir() and not (models / model.name).exists():
+                partial = models / f".{model.name}.partial"
                 shutil.rmtree(partial, ignore_errors=True)
-                shutil.copytree(encoder, partial)
-                partial.rename(models / encoder.name)
+                shutil.copytree(model, partial)
+                partial.rename(models / model.name)
     except OSError as error:
-        raise SettingsError(f"the encoders that ship cannot be written to {models}: {error}") from error
+        raise SettingsError(f"the models that ship cannot be written to {models}: {error}") from error
 
 
 def secrets_toml(given: Mapping[str, str]) -> str | None:
@@ -138,17 +131,14 @@ def secrets_toml(given: Mapping[str, str]) -> str | None:
         "server_metadata_url": f"{provider.rstrip('/')}/.well-known/openid-configuration",
     }
     scopes = given.get("OAUTH_SCOPES") or "openid profile"
-    return "\n".join(
-        [
-            "[auth]",
-            *(f"{name} = {_quoted(value)}" for name, value in auth.items()),
-            "",
-            "[auth.huggingface]",
-            *(f"{name} = {_quoted(value)}" for name, value in huggingface.items()),
-            f"client_kwargs = {{ scope = {_quoted(scopes)} }}",
-            "",
-        ]
-    )
+    lines = [
+        "[auth]",
+        *(f"{name} = {_quoted(value)}" for name, value in auth.items()),
+        "\n[auth.huggingface]",
+        *(f"{name} = {_quoted(value)}" for name, value in huggingface.items()),
+        f"client_kwargs = {{ scope = {_quoted(scopes)} }}\n",
+    ]
+    return "\n".join(lines)
 
 
 def write_secret(file: Path, text: str) -> None:

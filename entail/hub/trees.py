@@ -42,7 +42,7 @@ def push_trees(
         private: Whether a new data set is private.
         dry_run: Return the plan without contacting the Hub; needs no token.
         names: Keep the authors' names; otherwise number authors in order of their first judgement.
-        licence: Licence id by decision of the publisher; default: the corpus's, if known.
+        licence: Licence id; default: the corpus's, if known.
 
     Raises:
         CorpusError: If the corpus is unknown, or has no trees and decisions.
@@ -73,7 +73,7 @@ def push_trees(
             corpus_licence=info.licence,
             licence=licence,
             trees=len(proved),
-            pairs=max(0, sum(1 for _ in csv.reader(io.StringIO(pairs))) - 1),
+            pairs=sum(1 for _ in csv.DictReader(io.StringIO(pairs))),
             accepted=verdicts.count("accepted"),
             rejected=verdicts.count("rejected"),
             authors=len(authors),
@@ -102,14 +102,12 @@ def _numbered(judged: str, *, names: bool) -> tuple[str, tuple[str, ...], list[s
     reader = csv.DictReader(io.StringIO(judged))
     assert reader.fieldnames is not None
     rows = list(reader)
-    number: dict[str, str] = {}
-    for row in rows:
-        number.setdefault(row["author"], f"author {len(number) + 1}")
+    authors = tuple(dict.fromkeys(row["author"] for row in rows))
     verdicts = [row["verdict"] for row in rows]
     if names:
-        return judged, tuple(number), verdicts
+        return judged, authors, verdicts
     out = io.StringIO()
     writer = csv.DictWriter(out, reader.fieldnames, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({**row, "author": number[row["author"]]} for row in rows)
-    return out.getvalue(), tuple(number), verdicts
+    writer.writerows({**row, "author": f"author {authors.index(row['author']) + 1}"} for row in rows)
+    return out.getvalue(), authors, verdicts

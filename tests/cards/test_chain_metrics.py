@@ -33,7 +33,7 @@ def result(file: Path, *, scorer: str = REVISION, **figures: Any) -> Path:
 @pytest.fixture
 def scorer(scorer_folder: Callable[..., Path]) -> tuple[Path, str]:
     """A scorer's folder and its revision."""
-    from entail.hub.cross import find_cross
+    from entail.hub.push import find_cross
 
     folder = scorer_folder("mine", dev={"step MAP": 0.3})
     parts = find_cross(folder)

@@ -15,9 +15,8 @@ from entail.arcf.tower import ScorerTower
 from entail.cli import main
 from entail.encoders.catalogue import resolve
 from entail.errors import EncoderError, HubError
-from entail.hub.cross import cross_encoders
 from entail.hub.pull import pull_encoder
-from entail.hub.push import push_encoder
+from entail.hub.push import cross_encoders, push_encoder
 from entail.judge.judges import JudgeForm, NliJudge
 from entail.training.adapters.tower import Lora, Tower
 from entail.training.cards.sources import PACKAGED_HUB_ID

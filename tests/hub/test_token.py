@@ -18,23 +18,22 @@ Write = Callable[..., Path]
 Fail = Callable[..., Any]
 
 
-WRONG: list[tuple[str, str, int, str, dict[str, str], str, str]] = [
-    ("POST", "/api/repos/create", 401, "Invalid credentials", {}, "bad_token", "does not take the token"),
-    ("POST", "/api/repos/create", 403, "no rights on team", {}, "forbidden", "needs write access"),
-    ("POST", "/api/repos/create", 429, "slow down", {"Retry_After": "7"}, "rate_limit", "again in 7 seconds"),
-    ("POST", "/commit/", 403, "Private repository storage limit reached", {}, "quota", "no room"),
-    ("POST", "/commit/", 413, "too large", {}, "quota", "no room"),
-    ("POST", "/commit/", 412, "a commit has happened since", {}, "conflict", "changed by somebody else"),
-    ("POST", "/commit/", 418, "teapot", {}, "unexpected", "refused it, 418"),
-    ("POST", "/preupload/", 500, "broken", {}, "server", "out of order"),
-    ("PUT", "/lfs/", 403, "expired", {}, "forbidden", "may not do this"),
-    ("GET", "/api/models/", 404, "gone", {"X_Error_Code": "RepoNotFound"}, "not_found", "nothing called"),
-    ("POST", "/api/validate-yaml", 400, "bad card", {}, "unexpected", "refused it, 400"),
-]
-
-
-@pytest.mark.parametrize(("method", "path", "status", "message", "headers", "reason", "said"), WRONG)
-def test_what_goes_wrong_with_a_push(
+@pytest.mark.parametrize(
+    ("method", "path", "status", "message", "headers", "reason"),
+    [
+        ("POST", "/api/repos/create", 401, "Invalid credentials", {}, "bad_token"),
+        ("POST", "/api/repos/create", 403, "no rights on team", {}, "forbidden"),
+        ("POST", "/api/repos/create", 429, "slow down", {"Retry_After": "7"}, "rate_limit"),
+        ("POST", "/commit/", 403, "Private repository storage limit reached", {}, "quota"),
+        ("POST", "/commit/", 413, "too large", {}, "quota"),
+        ("POST", "/commit/", 412, "a commit has happened since", {}, "conflict"),
+        ("POST", "/commit/", 418, "teapot", {}, "unexpected"),
+        ("POST", "/preupload/", 500, "broken", {}, "server"),
+        ("PUT", "/lfs/", 403, "expired", {}, "forbidden"),
+        ("GET", "/api/models/", 404, "gone", {"X_Error_Code": "RepoNotFound"}, "not_found"),
+    ],
+)
+def test_refused_pushes(
     hub: Any,
     token: str,
     ready: Path,
@@ -47,33 +46,32 @@ def test_what_goes_wrong_with_a_push(
     message: str,
     headers: dict[str, str],
     reason: str,
-    said: str,
 ) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)  # the client tries some of it again
+    monkeypatch.setattr("time.sleep", lambda _: None)  # the client retries some requests
     fault(method, path, status, message, **headers)
-    with pytest.raises(HubError, match=said) as caught:
+    with pytest.raises(HubError) as caught:
         push_encoder("mine", "team/mine")
     assert caught.value.reason == reason
-    assert caught.value.__context__ is None
-    assert caught.value.__cause__ is None
-    assert any(asked.startswith(f"{method} ") and path in asked for asked in hub.asked)
+    assert (caught.value.__context__, caught.value.__cause__) == (None, None)
+    assert any(request.startswith(f"{method} ") and path in request for request in hub.asked)
     told.add(caught.value)
     everything = told.everything()
-    assert said in everything
+    assert headers.get("Retry_After", "") in str(caught.value)
+    assert str(caught.value) in everything
     assert token not in everything
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "reason", "said"),
+    ("status", "headers", "reason"),
     [
-        (403, {"X_Error_Code": "GatedRepo"}, "gated", "accept its terms"),
-        (404, {"X_Error_Code": "RepoNotFound"}, "not_found", "or it is private"),
-        (404, {"X_Error_Code": "RevisionNotFound"}, "no_revision", "has no revision 'v1'"),
-        (429, {}, "rate_limit", "again in some minutes"),
-        (503, {}, "server", "out of order"),
+        (403, {"X_Error_Code": "GatedRepo"}, "gated"),
+        (404, {"X_Error_Code": "RepoNotFound"}, "not_found"),
+        (404, {"X_Error_Code": "RevisionNotFound"}, "no_revision"),
+        (429, {}, "rate_limit"),
+        (503, {}, "server"),
     ],
 )
-def test_what_goes_wrong_with_a_pull(
+def test_refused_pulls(
     hub: Any,
     token: str,
     home: Path,
@@ -83,11 +81,10 @@ def test_what_goes_wrong_with_a_pull(
     status: int,
     headers: dict[str, str],
     reason: str,
-    said: str,
 ) -> None:
     monkeypatch.setattr("time.sleep", lambda _: None)
     fault("GET", "/api/models/", status, **headers)
-    with pytest.raises(HubError, match=said) as caught:
+    with pytest.raises(HubError) as caught:
         pull_encoder("team/mine", revision="v1")
     assert caught.value.reason == reason
     told.add(caught.value)

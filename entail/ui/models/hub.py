@@ -12,11 +12,9 @@ from entail.encoders.catalogue import EncoderEntry, catalogue
 from entail.encoders.cross.encoder import CrossParts
 from entail.encoders.hub import OFFICIAL, has_token
 from entail.errors import EntailError, HubError
-from entail.hub.cross import cross_encoders
 from entail.hub.pull import Pulled, pull_encoder
-from entail.hub.push import push_encoder
+from entail.hub.push import Form, cross_encoders, push_encoder
 from entail.hub.repository import Pushed, check_repo, check_revision
-from entail.hub.staging import Form
 from entail.hub.trees import push_trees
 from entail.operations.storage import in_words
 from entail.progress import ProgressCallback
