@@ -1,18 +1,24 @@
-"""Candidates for promotion: models of finished jobs, with their comparison to the active model."""
+"""Candidates for promotion: models of finished jobs, compared with the active model on unseen queries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from entail.aeenc.method import AEENC
+from entail.aeenc.source import TrainingData
+from entail.data.records import Corpus, ExplanationTree
 from entail.encoders.catalogue import resolve
+from entail.encoders.training_queries import seen_by
 from entail.errors import EncoderError, JobError
-from entail.evaluation.retrieval.paired import PairedComparison
-from entail.jobs.comparison import active_counterpart, compare_on_unseen
+from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, compare_paired
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
 from entail.progress import ProgressCallback
-from entail.training.method import method, methods
+from entail.registry import active
+from entail.training.method import Method, method, methods
 from entail.trees.review.decisions import read_source
 
 
@@ -81,13 +87,7 @@ def candidate_called(jobs: Jobs, name: str) -> Candidate | None:
 def compare_anew(
     jobs: Jobs, job_id: str, *, corpus: str | None = None, progress: ProgressCallback | None = None
 ) -> PairedComparison | None:
-    """Compare the model of a job with the active one, on the dev data of the job.
-
-    Args:
-        jobs: The installation's jobs.
-        job_id: Id of the job.
-        corpus: Name of the corpus whose active model to compare with; None for the default.
-        progress: Callback for progress.
+    """Compare the model of a job with the active one (of a corpus), on the dev data of the job.
 
     Raises:
         JobError: If the job is not done.
@@ -96,10 +96,75 @@ def compare_anew(
     job = jobs.job(job_id)
     name = candidate(job).name
     trainer = method(job.spec.method)
-    data: Any = read_source(trainer.reading(job.spec.source), keep=jobs.folder_of(job.id).path)
-    measured = trainer.evaluate(name, data, progress)
-    now = active_counterpart(trainer, corpus)
-    present = trainer.evaluate(now, data, progress) if now is not None else None
-    if measured is None or present is None or now is None:
+    data = read_source(trainer.reading(job.spec.source), keep=jobs.folder_of(job.id).path)
+    return compare_with_active(trainer, name, data, corpus=corpus, progress=progress)
+
+
+def compare_on(
+    encoder: str | Path,
+    premises: Corpus,
+    trees: Sequence[ExplanationTree],
+    *,
+    corpus: str | None = None,
+    progress: ProgressCallback | None = None,
+) -> PairedComparison:
+    """Compare an encoder with the active one (of a corpus): ranks of the children of every parent of trees.
+
+    Raises:
+        EntailError: If an encoder cannot be loaded, or no tree has a proof.
+    """
+    data = TrainingData(premises, premises, (), None, tuple(trees))
+    found = compare_with_active(AEENC, encoder, data, corpus=corpus, progress=progress)
+    if found is None:
+        raise JobError("expected trees to compare encoders on, found none")
+    return found
+
+
+def compare_with_active(
+    trainer: Method,
+    encoder: str | Path,
+    data: Any,  # noqa: ANN401 - the method's own
+    *,
+    corpus: str | None = None,
+    name: str | None = None,
+    progress: ProgressCallback | None = None,
+) -> PairedComparison | None:
+    """Compare a model with the active one of its method's role; None where one cannot be measured.
+
+    Args:
+        trainer: Method of the model.
+        encoder: Name or folder of the model.
+        data: Data of the method, with a dev split.
+        corpus: Name of the corpus whose active model to compare with; None for the default.
+        name: Name of the model in the comparison, if it is not the folder's.
+        progress: Callback for progress.
+    """
+    measured = trainer.evaluate(encoder, data, progress)
+    present = active(corpus, role=trainer.role).encoder if measured is not None else ""
+    figures = trainer.evaluate(present, data, progress) if present else None
+    if measured is None or figures is None:
         return None
-    return compare_on_unseen(present, measured, names=(now, name))
+    measured = replace(measured, encoder=name or measured.encoder)
+    return compare_on_unseen(figures, measured, names=(present, str(encoder)))
+
+
+def compare_on_unseen(
+    present: QueryFigures, candidate: QueryFigures, *, names: tuple[str, str]
+) -> PairedComparison:
+    """Compare two models on the queries that neither was trained on.
+
+    If that leaves none, all queries are compared and `PairedComparison.seen` is set. `names` are the names or
+    folders of the two.
+
+    Raises:
+        RetrievalError: If the two were not measured on the same queries.
+    """
+    seen = frozenset().union(*(seen_by(name, candidate.queries) for name in names))
+    if not seen:
+        return compare_paired(present, candidate)
+    if len(seen) == len(candidate.queries):
+        return replace(compare_paired(present, candidate), seen=len(seen))
+    found = compare_paired(present.without(seen), candidate.without(seen))
+    return replace(
+        found, split=f"{found.split}, without the {len(seen):,} claims that one of the two was trained on"
+    )

@@ -17,7 +17,6 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +38,7 @@ _PROGRESS_EVERY = 0.25
 
 
 class Attempt:
-    """One attempt at one job.
-
-    Args:
-        folder: Folder of the job.
-        attempt: Number of the attempt.
-        checkpoint_seconds: Seconds between two checkpoints.
-    """
+    """One attempt at the job of a folder, given by its number."""
 
     def __init__(self, folder: Path, attempt: int, *, checkpoint_seconds: float = 30.0) -> None:
         self.job = JobFolder(folder)
@@ -66,20 +59,18 @@ class Attempt:
             # On a full disk the log cannot be written.
             with contextlib.suppress(OSError):
                 traceback.print_exception(error)
-            outcome = self._failed(error)
+            if self.job.cancel_request is not None:
+                outcome = make_outcome(self.attempt, "cancelled")
+            elif self.orphaned.is_set():
+                outcome = make_outcome(self.attempt, "stopped_worker")
+            else:
+                outcome = outcome_of_error(self.attempt, error)
         events.write("end", state=outcome.state, ending=outcome.ending, what=outcome.what)
         return outcome
 
     def stop(self) -> bool:
         """Return whether to stop: somebody cancelled the job, or the worker is gone."""
         return self.orphaned.is_set() or self.job.cancel_request is not None
-
-    def _failed(self, error: BaseException) -> Outcome:
-        if self.job.cancel_request is not None:
-            return make_outcome(self.attempt, "cancelled")
-        if self.orphaned.is_set():
-            return make_outcome(self.attempt, "stopped_worker")
-        return outcome_of_error(self.attempt, error)
 
     def _work(self, events: EventWriter) -> Outcome:
         spec = self.job.spec
@@ -95,27 +86,21 @@ class Attempt:
         data = read_source(trainer.reading(spec.source), keep=self.job.path)
         shutil.rmtree(self._staged.parent, ignore_errors=True)
         self._staged.parent.mkdir(parents=True)
-        result = dict(
-            trainer.train(
-                data,
-                config,
-                Run(
-                    out=self._staged,
-                    work=self.job.checkpoints,
-                    device=spec.device,
-                    checkpoint_seconds=self.checkpoint_seconds,
-                    progress=self._report,
-                    watch=events,
-                    stop=self.stop,
-                ),
-            )
+        run = Run(
+            out=self._staged,
+            work=self.job.checkpoints,
+            device=spec.device,
+            checkpoint_seconds=self.checkpoint_seconds,
+            progress=self._report,
+            watch=events,
+            stop=self.stop,
         )
+        result = trainer.train(data, config, run)
         if not self._staged.is_dir():
             raise JobError(f"the method {trainer.name!r} wrote no model into its folder")
-        evaluation, failure = self._compare(trainer, data)
-        if failure:
-            result["warnings"] = [*result.get("warnings", ()), failure]
-        content = {"result": {**result, "name": spec.name}, "evaluation": evaluation}
+        evaluation, failures = self._compare(trainer, data)
+        warnings = {"warnings": [*result.get("warnings", ()), *failures]} if failures else {}
+        content = {"result": {**result, **warnings, "name": spec.name}, "evaluation": evaluation}
         write_text(self.job.path / "result.json", json.dumps(content, ensure_ascii=False))
         self._publish()
         return self._done(content)
@@ -127,24 +112,19 @@ class Attempt:
         self,
         trainer: Method,
         data: Any,  # noqa: ANN401 - the method's own
-    ) -> tuple[dict[str, Any] | None, str | None]:
+    ) -> tuple[dict[str, Any] | None, list[str]]:
         """Return the comparison with the active model, None without one; and the error that prevented it."""
-        from entail.jobs.comparison import active_counterpart, compare_on_unseen
+        from entail.jobs.candidates import compare_with_active
 
+        given = getattr(data, "given", None)
+        corpus, name = given.name if given is not None else None, self.job.spec.name
         try:
-            candidate = trainer.evaluate(self._staged, data, self._report)
-            if candidate is None:
-                return None, None
-            # The figures bear the final name, not that of the staging folder.
-            candidate = replace(candidate, encoder=self.job.spec.name)
-            given = getattr(data, "given", None)
-            name = active_counterpart(trainer, given.name if given is not None else None)
-            present = trainer.evaluate(name, data, self._report) if name is not None else None
-            if present is None or name is None:
-                return None, None
-            return compare_on_unseen(present, candidate, names=(name, str(self._staged))).to_json(), None
+            found = compare_with_active(
+                trainer, self._staged, data, corpus=corpus, name=name, progress=self._report
+            )
         except EntailError as error:
-            return None, f"it could not be compared with the active model: {error}"
+            return None, [f"it could not be compared with the active model: {error}"]
+        return found.to_json() if found is not None else None, []
 
     def _publish(self) -> None:
         """Move the model under `models/` in one move; its inode is written first, see `_is_published`."""

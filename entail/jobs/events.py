@@ -20,11 +20,11 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,9 @@ _READ_AT_ONCE = 1 << 22
 
 
 class EventWriter:
-    """Writer of the events of a training; a file that cannot be written does not stop the training.
+    """Writer of the events of an attempt; a file that cannot be written does not stop the training.
 
-    Args:
-        file: File of events.
-        attempt: Number of the attempt.
-        every: Seconds between two `step` lines.
+    Two `step` lines are at least `every` seconds apart.
     """
 
     def __init__(self, file: Path, *, attempt: int, every: float = EVERY) -> None:
@@ -51,7 +48,7 @@ class EventWriter:
         self._last = float("-inf")
         self._sums: dict[str, float] = {}
         self._over = 0
-        self._torn = file.exists() and not _ends_whole(file)
+        self._torn = _is_torn(file)
         self.write("begin")
 
     def __call__(self, event: Event) -> None:
@@ -60,13 +57,8 @@ class EventWriter:
             self.write("warning", step=event.step, text=event.warning)
         if event.evaluated is not None:
             found = event.evaluated
-            self.write(
-                "evaluation",
-                step=event.step,
-                epoch=found.epoch,
-                score=found.score,
-                figures=dict(found.figures),
-            )
+            figures = dict(found.figures)
+            self.write("evaluation", step=event.step, epoch=found.epoch, score=found.score, figures=figures)
         elif event.terms:
             self._step(event)
 
@@ -107,28 +99,10 @@ class EventWriter:
         self._sums, self._over, self._last = {}, 0, now
 
 
-@dataclass(frozen=True)
-class EventBatch:
-    """Events of a file after an offset.
-
-    Attributes:
-        events: Events in order.
-        offset: Offset to continue from.
-    """
-
-    events: tuple[Mapping[str, Any], ...]
-    offset: int
-
-
 class EventFile:
     """Cached reader of an event file: each line is read once, for all sessions.
 
-    Of a long training every second step is dropped once there are more than `most`, so that the cache stays
-    small.
-
-    Args:
-        file: File of events.
-        most: Steps to keep at most.
+    Of a long training every second step is dropped once there are more than `most`.
     """
 
     def __init__(self, file: Path, *, most: int = 4000) -> None:
@@ -152,9 +126,9 @@ class EventFile:
             return self._points[2]
 
     def _update(self) -> list[Mapping[str, Any]]:
-        while (batch := read_events(self._file, after=self._offset)).offset > self._offset:
-            self._offset = batch.offset
-            self._cached = drop_replayed([*self._cached, *batch.events])
+        while (batch := read_events(self._file, after=self._offset))[1] > self._offset:
+            self._offset = batch[1]
+            self._cached = drop_replayed([*self._cached, *batch[0]])
             steps = [event["step"] for event in self._cached if event["kind"] == "step"]
             if len(steps) > self._most:
                 gone = set(steps[-2::-2])
@@ -162,16 +136,22 @@ class EventFile:
         return self._cached
 
 
-def read_events(file: Path, *, after: int = 0) -> EventBatch:
-    """Return the events after an offset; none without a file."""
+def read_events(file: Path, *, after: int = 0) -> tuple[list[Mapping[str, Any]], int]:
+    """Return the events after an offset, and the offset to continue from; nothing without a file."""
     try:
         with file.open("rb") as opened:
             opened.seek(after)
             content = opened.read(_READ_AT_ONCE)
     except OSError:
-        return EventBatch((), after)
+        return [], after
     whole = content[: content.rfind(b"\n") + 1]
-    return EventBatch(tuple(_parsed(whole.splitlines())), after + len(whole))
+    events: list[Mapping[str, Any]] = []
+    for line in whole.splitlines():
+        with contextlib.suppress(ValueError):
+            event = json.loads(line)
+            if isinstance(event, dict) and "kind" in event:
+                events.append(event)
+    return events, after + len(whole)
 
 
 def drop_replayed(events: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -249,16 +229,6 @@ def _series(event: Mapping[str, Any]) -> Iterator[tuple[str, str, float | None]]
     yield "step", "steps a second", event.get("rate")
 
 
-def _parsed(lines: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
-    for line in lines:
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(event, dict) and "kind" in event:
-            yield event
-
-
 def _finite(value: Any) -> Any:  # noqa: ANN401 - of JSON's types
     """Return a value for strict JSON: NaN and infinity become None."""
     if isinstance(value, Mapping):
@@ -266,13 +236,9 @@ def _finite(value: Any) -> Any:  # noqa: ANN401 - of JSON's types
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _ends_whole(file: Path) -> bool:
-    try:
-        with file.open("rb") as opened:
-            opened.seek(0, 2)
-            if not opened.tell():
-                return True
-            opened.seek(-1, 2)
-            return opened.read(1) == b"\n"
-    except OSError:
-        return True
+def _is_torn(file: Path) -> bool:
+    """Return whether the last line is incomplete."""
+    with contextlib.suppress(OSError), file.open("rb") as opened:  # an empty file cannot be sought before
+        opened.seek(-1, os.SEEK_END)
+        return opened.read(1) != b"\n"
+    return False

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import platform
 import shutil
 import time
@@ -35,8 +36,7 @@ from typing import Any
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError
 from entail.jobs.endings import make_outcome
-from entail.jobs.locks import is_locked
-from entail.jobs.record import Job, JobSpec, Outcome, R, Status, plain, record_of
+from entail.jobs.record import Ending, Job, JobSpec, Outcome, R, Status
 from entail.progress import Progress
 from entail.settings import is_demo
 
@@ -48,10 +48,15 @@ SILENCE = 60.0
 
 _CHANGE_TIMEOUT = 20.0
 _TAIL = 1 << 16
+_LOCK_TIMEOUT = 1.0
+"""Seconds in which `is_locked` of another process has certainly let go."""
 
 
 class JobFolder:
-    """Folder of one job; a file is read again only after it changed."""
+    """Folder of one job; a file is read again only after it changed.
+
+    A specification or status that cannot be read is a `JobError`.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -64,22 +69,14 @@ class JobFolder:
 
     @property
     def spec(self) -> JobSpec:
-        """Specification of the job.
-
-        Raises:
-            JobError: If it cannot be read.
-        """
+        """Specification of the job."""
         if self._spec is None:
             self._spec = self._record(JobSpec, "spec.json")
         return self._spec
 
     @property
     def status(self) -> Status:
-        """Last written status.
-
-        Raises:
-            JobError: If it cannot be read.
-        """
+        """Last written status."""
         return self._record(Status, "status.json")
 
     @property
@@ -106,11 +103,7 @@ class JobFolder:
         return content if isinstance(content, dict) else None
 
     def load(self) -> Job:
-        """Return the job as it is now; an attempt whose processes are gone is settled first.
-
-        Raises:
-            JobError: If it cannot be read.
-        """
+        """Return the job as it is now; an attempt whose processes are gone is settled first."""
         spec, status = self.spec, self.status
         if status.state == "running" and not is_demo() and not self.is_alive(status):
             status = self._settle()
@@ -185,15 +178,11 @@ class JobFolder:
                 yield self.status
         except Timeout as error:
             raise JobError(f"another process is changing job {self.path.name}; try again") from error
-        except OSError as error:
+        except (OSError, DataError) as error:
             raise JobError(f"job {self.path.name} cannot be changed: {error}") from error
 
     def write_status(self, status: Status) -> None:
-        """Write the status; only under `changing`.
-
-        Raises:
-            DataError: If it cannot be written.
-        """
+        """Write the status; only under `changing`."""
         write_text(self.path / "status.json", json.dumps(status.to_json(), ensure_ascii=False))
 
     def write_outcome(self, outcome: Outcome) -> None:
@@ -202,7 +191,7 @@ class JobFolder:
         Raises:
             DataError: If it cannot be written.
         """
-        write_text(self.path / "outcome.json", json.dumps(plain(outcome), ensure_ascii=False))
+        write_text(self.path / "outcome.json", json.dumps(outcome.to_json(), ensure_ascii=False))
 
     def finish(self, outcome: Outcome) -> Status:
         """Make an outcome the status of the job, if it still runs that attempt; return the status."""
@@ -236,11 +225,8 @@ class JobFolder:
         if outcome is None or outcome.attempt != status.attempt or outcome.ending == "stopped_worker":
             where = f"the worker on {status.host}" if status.host else "the worker"
             lost = f"{where} disappeared: it was killed, or the machine restarted"
-            outcome = (
-                make_outcome(status.attempt, "cancelled")
-                if self.cancel_request
-                else make_outcome(status.attempt, "lost_worker", lost)
-            )
+            ending: Ending = "cancelled" if self.cancel_request else "lost_worker"
+            outcome = make_outcome(status.attempt, ending, None if self.cancel_request else lost)
         return self.finish(outcome)
 
     def _last_sign(self, status: Status) -> datetime:
@@ -255,7 +241,7 @@ class JobFolder:
         try:
             if not isinstance(content, dict):
                 raise TypeError("it is missing" if content is None else "it is no object")
-            return record_of(kind, content)
+            return kind.from_json(content)
         except (TypeError, ValueError) as error:
             raise JobError(
                 f"job {self.path.name}: {name} cannot be read ({error}); delete the job"
@@ -279,3 +265,48 @@ class JobFolder:
 def staging_folder(models: Path, job_id: str) -> Path:
     """Return the folder in which a job writes its model; catalogues skip names that begin with a dot."""
     return models / f".job-{job_id}"
+
+
+def acquire(file: Path) -> int | None:
+    """Acquire the lock of a file; return its descriptor, None if another process holds the lock.
+
+    A child process that inherits the descriptor holds the lock too: the system releases it when all have
+    ended. `filelock` cannot do this, as it unlocks the file itself on release.
+
+    Raises:
+        JobError: If the system has no such locks.
+        OSError: If the file cannot be opened.
+    """
+    deadline = time.monotonic() + _LOCK_TIMEOUT
+    while (lock := _try_lock(file, shared=False)) is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return lock
+
+
+def is_locked(file: Path) -> bool:
+    """Return whether a process holds the lock of a file."""
+    if not file.exists():
+        return False
+    try:
+        lock = _try_lock(file, shared=True)
+    except OSError:
+        return False
+    if lock is not None:
+        os.close(lock)
+    return lock is None
+
+
+def _try_lock(file: Path, *, shared: bool) -> int | None:
+    try:
+        import fcntl
+    except ImportError as error:
+        raise JobError(
+            "jobs need Linux or macOS (on Windows: WSL); `entail train` works everywhere"
+        ) from error
+    lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    return lock

@@ -16,11 +16,11 @@ from typing import Any
 
 from entail.data.writing import write_text
 from entail.errors import DataError, JobError, UnknownJobError
-from entail.jobs.events import EventBatch, EventFile, read_events
+from entail.jobs.events import EventFile
 from entail.jobs.folder import JobFolder, staging_folder
 from entail.jobs.inputs import absolute, prune, store
 from entail.jobs.queue import JobQueue
-from entail.jobs.record import OPEN, RESUMABLE, Job, JobSpec, State, Status
+from entail.jobs.record import RESUMABLE, Job, JobSpec, Status
 from entail.jobs.workers import Worker, ensure_worker, list_workers
 from entail.settings import Settings, is_demo, load_settings, refuse_in_demo
 from entail.training.fields import config_of, values_of
@@ -35,6 +35,9 @@ _START_EVERY = 10.0
 class Jobs:
     """All jobs of an installation; one object serves all sessions of a process.
 
+    A job is named by its id, or by a beginning of the id that no other job has; methods raise
+    `UnknownJobError` if there is no such job, and `JobError` if it cannot be read or changed.
+
     Args:
         settings: Settings; default: those of the environment.
     """
@@ -48,11 +51,7 @@ class Jobs:
 
     @cached_property
     def queue(self) -> JobQueue:
-        """Queue that workers take jobs from.
-
-        Raises:
-            JobError: If it cannot be opened.
-        """
+        """Queue that workers take jobs from."""
         return JobQueue(self.folder, self.settings.queue_url)
 
     def submit(
@@ -122,20 +121,11 @@ class Jobs:
         return self._load_all()[1]
 
     def job(self, job_id: str) -> Job:
-        """Return a job as it is now.
-
-        Args:
-            job_id: Its id, or a beginning of the id that no other job has.
-
-        Raises:
-            UnknownJobError: If there is no such job.
-            JobError: If it cannot be read.
-        """
+        """Return a job as it is now."""
         job = self.folder_of(job_id).load()
         if job.state != "queued":
             return job
-        ahead = [other for other in self.queued() if _order(other) < _order(job)]
-        return replace(job, place=len(ahead) + 1)
+        return replace(job, place=1 + sum(_order(other) < _order(job) for other in self.queued()))
 
     def queued(self) -> list[Job]:
         """Return the queued jobs, the next one first."""
@@ -145,102 +135,74 @@ class Jobs:
         """Cancel a job; a running one is `cancelling` until it has written a checkpoint.
 
         A job that is neither queued nor running stays as it is.
-
-        Raises:
-            UnknownJobError: If there is no such job.
-            JobError: If that cannot be written.
         """
         refuse_in_demo("a training cannot be cancelled")
         folder = self.folder_of(job_id)
         folder.load()
         now = datetime.now(UTC)
-        try:
-            with folder.changing() as status:
-                if status.state in ("queued", "running"):
-                    write_text(folder.path / "cancel.json", json.dumps({"by": by, "at": now.isoformat()}))
-                if status.state == "queued":
-                    folder.write_status(
-                        replace(
-                            status,
-                            state="cancelled",
-                            since=now,
-                            ending="cancelled",
-                            what="it was cancelled before it started",
-                            todo="resume it to queue it again, or delete it",
-                        )
-                    )
-        except DataError as error:
-            raise JobError(f"job {job_id} cannot be cancelled: {error}") from error
+        with folder.changing() as status:
+            if status.state in ("queued", "running"):
+                write_text(folder.path / "cancel.json", json.dumps({"by": by, "at": now.isoformat()}))
+            if status.state == "queued":
+                status = replace(
+                    status,
+                    state="cancelled",
+                    since=now,
+                    ending="cancelled",
+                    what="it was cancelled before it started",
+                    todo="resume it to queue it again, or delete it",
+                )
+                folder.write_status(status)
         return self.job(folder.path.name)
 
     def resume(self, job_id: str) -> Job:
-        """Queue a job again that was cancelled, failed or interrupted, to continue from its checkpoint.
-
-        Raises:
-            UnknownJobError: If there is no such job.
-            JobError: If it is open or done, or cannot be queued.
-            TrainingError: If its name was taken meanwhile.
-        """
+        """Queue a job again that was cancelled, failed or interrupted, to continue from its checkpoint."""
         refuse_in_demo("a training cannot be resumed")
         folder = self.folder_of(job_id)
         found = folder.load()
         with self._submitting():
-            # Its own model may be there: it was killed after the training, before it wrote its outcome.
-            taken = self.names_taken() - ({found.name} if (folder.path / "placed.json").exists() else set())
             if found.resumable:
-                check_name(found.name, taken)
-            try:
-                with folder.changing() as status:
-                    if status.state not in RESUMABLE:
-                        raise JobError(
-                            f"job {found.id} is {found.state}: expected a cancelled, failed or "
-                            "interrupted one"
-                        )
-                    (folder.path / "cancel.json").unlink(missing_ok=True)
-                    now = datetime.now(UTC)
-                    spent = found.seconds
-                    folder.write_status(
-                        Status(state="queued", since=now, queued=now, attempt=status.attempt, seconds=spent)
+                # Its own model may be there: it was killed after the training, before it wrote its outcome.
+                own = {found.name} if (folder.path / "placed.json").exists() else set()
+                check_name(found.name, self.names_taken() - own)
+            with folder.changing() as status:
+                if status.state not in RESUMABLE:
+                    raise JobError(
+                        f"job {found.id} is {found.state}: expected a cancelled, failed or interrupted one"
                     )
-            except DataError as error:
-                raise JobError(f"job {found.id} cannot be resumed: {error}") from error
+                (folder.path / "cancel.json").unlink(missing_ok=True)
+                now, attempt = datetime.now(UTC), status.attempt
+                folder.write_status(
+                    Status(state="queued", since=now, queued=now, attempt=attempt, seconds=found.seconds)
+                )
         self._queue(found.id)
         return self.job(found.id)
 
     def delete(self, job_id: str) -> None:
-        """Remove a job with its checkpoints, log and events; the model it trained stays.
-
-        Raises:
-            UnknownJobError: If there is no such job.
-            JobError: If it is queued or runs, or cannot be removed.
-        """
+        """Remove a job with its checkpoints, log and events; the model it trained stays."""
         refuse_in_demo("a training cannot be deleted")
         folder = self.folder_of(job_id)
+        job_id = folder.path.name
         try:
-            state: State = folder.load().state
+            job = folder.load()
         except JobError:
-            state = "failed"
-        if state in OPEN:
-            raise JobError(f"job {folder.path.name} is {state}; cancel it first")
-        gone = self.folder / f".deleted-{folder.path.name}"
+            job = None
+        if job is not None and job.open:
+            raise JobError(f"job {job_id} is {job.state}; cancel it first")
+        gone = self.folder / f".deleted-{job_id}"
         try:
             folder.path.rename(gone)
         except OSError as error:
-            raise JobError(f"job {folder.path.name} cannot be deleted: {error}") from error
-        self._folders.pop(folder.path.name, None)
-        self._events.pop(folder.path.name, None)
+            raise JobError(f"job {job_id} cannot be deleted: {error}") from error
+        self._folders.pop(job_id, None)
+        self._events.pop(job_id, None)
         shutil.rmtree(gone, ignore_errors=True)
-        shutil.rmtree(staging_folder(self.settings.models_dir, folder.path.name), ignore_errors=True)
+        shutil.rmtree(staging_folder(self.settings.models_dir, job_id), ignore_errors=True)
         used = [str(value) for job in self.jobs() for value in job.spec.source.values()]
         prune(self.folder / "given", used)
 
     def note(self, job_id: str) -> None:
-        """Dismiss the notice of a job's end, for everybody.
-
-        Raises:
-            UnknownJobError: If there is no such job.
-            JobError: If that cannot be written.
-        """
+        """Dismiss the notice of a job's end, for everybody."""
         refuse_in_demo("notices of others cannot be dismissed")
         try:
             (self.folder_of(job_id).path / "noted").touch()
@@ -248,17 +210,9 @@ class Jobs:
             raise JobError(f"the notice cannot be dismissed: {error}") from error
 
     def keep_file(self, name: str, content: bytes) -> Path:
-        """Store a file for a training, as long as a job reads it; see `entail.jobs.inputs`.
-
-        Raises:
-            JobError: If it cannot be written.
-        """
+        """Store a file for a training, as long as a job reads it; see `entail.jobs.inputs`."""
         refuse_in_demo("a training cannot be started")
         return store(self.folder / "given", name, content)
-
-    def events(self, job_id: str, *, after: int = 0) -> EventBatch:
-        """Return the events of a training after an offset; see `entail.jobs.events`."""
-        return read_events(self.folder_of(job_id).events, after=after)
 
     def list_events(self, job_id: str) -> list[Mapping[str, Any]]:
         """Return the events of a training without replayed ones, cheaply for repeated calls."""
@@ -288,9 +242,6 @@ class Jobs:
         """Start a worker if jobs wait and this machine has none; return whether it was started.
 
         Tries once in ten seconds at most, so that pages may call it at every refresh.
-
-        Raises:
-            JobError: If it cannot be started.
         """
         if time.monotonic() - self._last_start < _START_EVERY or not self.queued():
             return False
@@ -302,18 +253,11 @@ class Jobs:
 
         Returns:
             Whether it was started.
-
-        Raises:
-            JobError: If it cannot be started.
         """
         return self.settings.starts_worker and not is_demo() and ensure_worker(self.folder)
 
     def requeue_missing(self) -> None:
-        """Enqueue the queued jobs that are missing from the broker.
-
-        Raises:
-            JobError: If the queue cannot be read or written.
-        """
+        """Enqueue the queued jobs that are missing from the broker."""
         waiting = set(self.queue.waiting())
         for job in self.queued():
             if job.id not in waiting:
@@ -329,11 +273,7 @@ class Jobs:
         return folders | {entry.name for entry in catalogue()} | {job.name for job in self.jobs() if job.open}
 
     def folder_of(self, job_id: str) -> JobFolder:
-        """Return a job's folder, by its id or the beginning of it.
-
-        Raises:
-            UnknownJobError: If no job fits, or more than one.
-        """
+        """Return a job's folder, by its id or the beginning of it."""
         if _ID.fullmatch(job_id) and (self.folder / job_id).is_dir():
             return self._folders.setdefault(job_id, JobFolder(self.folder / job_id))
         fitting = [known for known in self._ids() if job_id and known.startswith(job_id)]
@@ -362,11 +302,10 @@ class Jobs:
             except JobError as error:
                 if (self.folder / job_id).is_dir():
                     unreadable[job_id] = str(error)
-        order = sorted((job for job in found if job.state == "queued"), key=_order)
-        places = {job.id: place for place, job in enumerate(order, start=1)}
-        found.sort(
-            key=lambda job: (job.spec.at, job.id), reverse=True
-        )  # ids of one second are in random order
+        queued = sorted((job for job in found if job.state == "queued"), key=_order)
+        places = {job.id: place for place, job in enumerate(queued, start=1)}
+        # Ids of one second are in random order.
+        found.sort(key=lambda job: (job.spec.at, job.id), reverse=True)
         return [replace(job, place=places.get(job.id)) for job in found], unreadable
 
     def _create(self, spec: JobSpec, status: Status) -> None:

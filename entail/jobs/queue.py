@@ -25,31 +25,23 @@ class JobQueue:
         url: `redis://...` or `postgresql://...` instead; never shown, as it may contain a password.
 
     Raises:
-        JobError: If it cannot be opened.
+        JobError: If it cannot be opened; `put` and `waiting` raise it too.
     """
 
     def __init__(self, folder: Path, url: str | None = None) -> None:
-        self.huey = _huey(folder, url)
-        self._work: Callable[[str], None] = _nobody
+        self.huey = _open_huey(folder, url)
+        self._work: Callable[[str], None] | None = None
         self._put = self.huey.task(name=_TASK)(self._run)
 
     def put(self, job_id: str) -> None:
-        """Enqueue a job.
-
-        Raises:
-            JobError: If the queue cannot be written.
-        """
+        """Enqueue a job."""
         try:
             self._put(job_id)
         except Exception as error:
             raise JobError(f"the job cannot be queued: {type(error).__name__}: {error}") from error
 
     def waiting(self) -> list[str]:
-        """Return the queued ids, the next one first.
-
-        Raises:
-            JobError: If the queue cannot be read.
-        """
+        """Return the queued ids, the next one first."""
         try:
             return [task.args[0] for task in self.huey.pending()]
         except Exception as error:
@@ -69,14 +61,12 @@ class JobQueue:
         )
 
     def _run(self, job_id: str) -> None:
+        if self._work is None:
+            raise JobError(f"job {job_id} was dequeued by a process that is no worker")
         self._work(job_id)
 
 
-def _nobody(job_id: str) -> None:
-    raise JobError(f"job {job_id} was dequeued by a process that is no worker")
-
-
-def _huey(folder: Path, url: str | None) -> Any:  # noqa: ANN401 - Huey has no types
+def _open_huey(folder: Path, url: str | None) -> Any:  # noqa: ANN401 - Huey has no types
     import huey
     from huey.registry import Message
     from huey.serializer import Serializer

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from entail.progress import Progress
 
-R = TypeVar("R")
+R = TypeVar("R", bound="_Stored")
 
 State = Literal["queued", "running", "cancelling", "cancelled", "done", "failed", "interrupted"]
 """
@@ -39,8 +39,33 @@ OPEN: frozenset[State] = frozenset({"queued", "running", "cancelling"})
 RESUMABLE: frozenset[State] = frozenset({"cancelled", "failed", "interrupted"})
 
 
+class _Stored:
+    """Base of the records that stand in files of a job."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict."""
+        fields = asdict(self)  # type: ignore[call-overload]  # every subclass is a dataclass
+        return {name: v.isoformat() if isinstance(v, datetime) else v for name, v in fields.items()}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Return the record of a dict; fields of newer versions are ignored.
+
+        Raises:
+            TypeError: If a field is missing.
+            ValueError: If a time is malformed.
+        """
+        values: dict[str, Any] = {}
+        for field in fields(cls):  # type: ignore[arg-type]  # as above
+            if (value := content.get(field.name)) is not None and "datetime" in str(field.type):
+                value = datetime.fromisoformat(value)
+            if field.name in content:
+                values[field.name] = value
+        return cls(**values)
+
+
 @dataclass(frozen=True)
-class JobSpec:
+class JobSpec(_Stored):
     """Immutable specification of a job.
 
     Attributes:
@@ -65,13 +90,9 @@ class JobSpec:
     at: datetime
     device: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict."""
-        return plain(self)
-
 
 @dataclass(frozen=True)
-class Status:
+class Status(_Stored):
     """Stored status of a job; a request to cancel stands in a file beside it.
 
     Attributes:
@@ -103,10 +124,6 @@ class Status:
     ending: Ending | None = None
     what: str | None = None
     todo: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-serialisable dict."""
-        return plain(self)
 
 
 @dataclass(frozen=True)
@@ -186,7 +203,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(_Stored):
     """Outcome of one attempt, written by the training process.
 
     Attributes:
@@ -204,28 +221,5 @@ class Outcome:
     ending: Ending | None = None
     what: str | None = None
     todo: str | None = None
-    result: Mapping[str, Any] | None = field(default=None)
+    result: Mapping[str, Any] | None = None
     evaluation: Mapping[str, Any] | None = None
-
-
-def plain(record: Any) -> dict[str, Any]:  # noqa: ANN401 - any of these records
-    """Return a record as a JSON-serialisable dict."""
-    return {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in asdict(record).items()
-    }
-
-
-def record_of(kind: type[R], content: Mapping[str, Any]) -> R:
-    """Return the record that `plain` turned into JSON; fields of newer versions are ignored.
-
-    Raises:
-        TypeError: If a field is missing.
-        ValueError: If a time is malformed.
-    """
-    known = {f.name: f.type for f in fields(kind)}  # type: ignore[arg-type]  # R is one of these records
-    values = {name: value for name, value in content.items() if name in known}
-    for name, type_ in known.items():
-        if "datetime" in str(type_) and values.get(name) is not None:
-            values[name] = datetime.fromisoformat(values[name])
-    return kind(**values)

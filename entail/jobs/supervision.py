@@ -15,10 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from entail.errors import DataError, JobError
+from entail.errors import JobError
 from entail.jobs.endings import make_outcome, oom_kills, outcome_of_exit
-from entail.jobs.folder import BEAT, JobFolder
-from entail.jobs.locks import acquire
+from entail.jobs.folder import BEAT, JobFolder, acquire
 from entail.jobs.record import Outcome, Status
 from entail.jobs.workers import python_path
 
@@ -55,7 +54,7 @@ def run_job(job: JobFolder, *, stopping: Callable[[], bool], spawn: Spawn | None
     Args:
         job: The job.
         stopping: Called all the time; True stops the training with a checkpoint.
-        spawn: Starts the training process; default: `spawn_child`.
+        spawn: Function that starts the training process.
 
     Raises:
         JobError: If the job cannot be read or changed.
@@ -64,10 +63,7 @@ def run_job(job: JobFolder, *, stopping: Callable[[], bool], spawn: Spawn | None
     if lock is None:
         return None
     try:
-        try:
-            status = _start(job)
-        except DataError as error:
-            raise JobError(f"job {job.path.name} cannot be started: {error}") from error
+        status = _start(job)
         if status is None:
             return None
         outcome = _attempt(job, status, lock, stopping=stopping, spawn=spawn or spawn_child)
@@ -106,12 +102,7 @@ def spawn_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> subproces
 
 
 def lower_priority(pid: int, *, proc: Path = Path("/proc")) -> None:
-    """Lower the priority of a process that leads a session of its own.
-
-    Args:
-        pid: The process.
-        proc: Folder in which the system shows its processes.
-    """
+    """Lower the priority of a process that leads a session of its own."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0) + NICE)
     # Linux may share the processor among sessions first (autogroups): niceness then counts within one only.
@@ -132,19 +123,15 @@ def _start(job: JobFolder) -> Status | None:
         if status.state != "queued":
             return None
         now = datetime.now(UTC)
-        started = replace(
-            status,
+        started = Status(
             state="running",
             since=now,
-            started=now,
+            queued=status.queued,
             attempt=status.attempt + 1,
             host=platform.node(),
             worker=os.getpid(),
-            pid=None,
-            ended=None,
-            ending=None,
-            what=None,
-            todo=None,
+            started=now,
+            seconds=status.seconds,
         )
         job.beat()
         for name in ("progress.json", "cancel.json", "noted"):
@@ -165,7 +152,7 @@ def _attempt(
             return make_outcome(started.attempt, "error", f"no process could be started: {error}")
         finally:
             os.close(reading)
-        with contextlib.suppress(DataError), job.changing() as status:
+        with contextlib.suppress(JobError), job.changing() as status:
             if status.attempt == started.attempt:
                 job.write_status(replace(status, pid=process.pid))
         code, stopped = _wait(job, process, writing, stopping)

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from entail.data.writing import write_text
 from entail.errors import DataError, EntailError
-from entail.jobs.folder import BEAT
+from entail.jobs.folder import BEAT, acquire
 from entail.jobs.jobs import Jobs
-from entail.jobs.locks import acquire
 from entail.jobs.supervision import KILL_AFTER, TERMINATE_AFTER, run_job
 from entail.jobs.workers import Worker, ensure_worker, lock_file
 from entail.settings import refuse_in_demo
@@ -30,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 def work(jobs: Jobs, *, idle: float | None = None, at_once: int = 1) -> bool:
-    """Run the jobs of the queue, in the main thread of a process.
+    """Run the jobs of the queue in the main thread; return False if this machine has a worker already.
 
     On Ctrl+C or SIGTERM the trainings write a checkpoint, and the worker ends.
 
@@ -38,9 +37,6 @@ def work(jobs: Jobs, *, idle: float | None = None, at_once: int = 1) -> bool:
         jobs: The installation's jobs.
         idle: Seconds without work after which it ends; None: never.
         at_once: Number of jobs at a time.
-
-    Returns:
-        False if this machine has a worker already.
 
     Raises:
         JobError: If the queue cannot be opened.

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from entail.errors import JobError
-from entail.jobs.folder import SILENCE
-from entail.jobs.locks import is_locked
+from entail.jobs.folder import SILENCE, is_locked
 
 IDLE = 60.0
 """Seconds without work after which a worker ends that was started on demand."""
@@ -76,14 +75,7 @@ def list_workers(folder: Path) -> list[Worker]:
 
 
 def ensure_worker(folder: Path, *, idle: float = IDLE) -> bool:
-    """Start a worker on this machine, in a session of its own, unless there is one.
-
-    Args:
-        folder: Folder of all jobs.
-        idle: Seconds without work after which it ends.
-
-    Returns:
-        Whether it was started.
+    """Start a worker in a session of its own, unless this machine has one; return whether it was started.
 
     Raises:
         JobError: If it cannot be started.

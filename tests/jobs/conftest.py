@@ -1,6 +1,11 @@
-"""An installation with a fifth method in it, and nothing in `models/`."""
+"""An installation with the method `fifth` of another package, and no models.
 
+Trainings are forks of this process, which start at once; test_worker and test_supervision start real ones.
+"""
+
+import contextlib
 import importlib
+import os
 import shutil
 import sys
 import time
@@ -10,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from entail.jobs import child
+from entail.jobs.folder import JobFolder
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
 from entail.jobs.supervision import run_job
@@ -19,7 +26,33 @@ Run = Callable[[Job], Job]
 Submit = Callable[..., Job]
 
 
-def forget() -> None:
+class Forked:
+    """A forked process, as supervision needs it."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def poll(self) -> int | None:
+        done, status = os.waitpid(self.pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if done else None
+
+
+def fork_child(job: JobFolder, attempt: int, lock: int, pipe: int) -> Forked:
+    """Start the training process by a fork."""
+    pid = os.fork()
+    if pid:
+        return Forked(pid)
+    os.setsid()
+    # As subprocess does: the worker alone holds the end of the pipe that says that it lives.
+    for descriptor in map(int, os.listdir("/proc/self/fd")):  # noqa: PTH208 - numbers, not files
+        if descriptor > 2 and descriptor not in (lock, pipe):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+    sys.stdout = sys.stderr = job.log.open("a", encoding="utf-8", buffering=1)
+    os._exit(child.main([str(job.path), str(attempt), str(pipe)]))
+
+
+def clear_methods() -> None:
     method.methods.cache_clear()
     method._found.cache_clear()
     importlib.invalidate_caches()
@@ -27,7 +60,7 @@ def forget() -> None:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package of somebody else's, installed here and in every child."""
+    """Another package, installed here and in every child."""
     folder = tmp_path / "site"
     about = folder / "fifth-1.0.dist-info"
     about.mkdir(parents=True)
@@ -36,15 +69,15 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (about / "entry_points.txt").write_text("[entail.methods]\nfifth = fifth:FIFTH\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setenv("PYTHONPATH", str(folder))
-    forget()
+    clear_methods()
     yield folder
     sys.modules.pop("fifth", None)
-    forget()
+    clear_methods()
 
 
 @pytest.fixture
 def jobs(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    """The jobs of an installation in which nobody starts a worker."""
+    """The jobs of an installation that starts no worker."""
     (tmp_path / "models").mkdir()
     monkeypatch.setenv("ENTAIL_MODELS_DIR", str(tmp_path / "models"))
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
@@ -63,10 +96,10 @@ def submit(jobs: Jobs) -> Submit:
 
 @pytest.fixture
 def run(jobs: Jobs) -> Run:
-    """Return what a worker does with one job: a process that trains, to its end."""
+    """Return a function that runs a job to its end, as a worker does."""
 
     def done(job: Job) -> Job:
-        run_job(jobs.folder_of(job.id), stopping=lambda: False)
+        run_job(jobs.folder_of(job.id), stopping=lambda: False, spawn=fork_child)
         return jobs.job(job.id)
 
     return done
@@ -74,13 +107,13 @@ def run(jobs: Jobs) -> Run:
 
 @pytest.fixture
 def until() -> Callable[[Callable[[], Any]], None]:
-    """Return what waits for something; its limit is for a test that failed, not for a slow machine."""
+    """Return a function that waits for a condition; the limit is for a failing test, not a slow machine."""
 
     def wait(condition: Callable[[], Any]) -> None:
         for _ in range(1200):
             if condition():
                 return
             time.sleep(0.05)
-        raise AssertionError("it never came")
+        raise AssertionError("the condition was never met")
 
     return wait

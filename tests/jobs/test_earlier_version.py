@@ -1,4 +1,4 @@
-"""Job folders, uploaded files and the queue, as an earlier version wrote them."""
+"""Job folders and queue of version 0.1."""
 
 import shutil
 import sqlite3
@@ -13,7 +13,7 @@ from entail.jobs.record import Job
 EARLIER = Path(__file__).parents[1] / "fixtures" / "installation" / "jobs"
 
 
-def test_jobs_and_queue_of_an_earlier_version_open(jobs: Jobs, run: Callable[[Job], Job]) -> None:
+def test_jobs_of_version_0_1(jobs: Jobs, run: Callable[[Job], Job]) -> None:
     shutil.copytree(EARLIER, jobs.folder, ignore=shutil.ignore_patterns("*.sql"))
     database = sqlite3.connect(jobs.folder / "queue.db")
     database.executescript((EARLIER / "queue.sql").read_text(encoding="utf-8"))
@@ -50,7 +50,7 @@ def test_jobs_and_queue_of_an_earlier_version_open(jobs: Jobs, run: Callable[[Jo
     assert ended.result["begun_at"] == 2
 
 
-def test_a_task_in_the_queue_reaches_a_worker_of_this_version(jobs: Jobs) -> None:
+def test_queue_of_version_0_1(jobs: Jobs) -> None:
     jobs.folder.mkdir(parents=True)
     database = sqlite3.connect(jobs.folder / "queue.db")
     database.executescript((EARLIER / "queue.sql").read_text(encoding="utf-8"))

@@ -1,13 +1,12 @@
-"""Errors as libraries and the training loop raise them, and exit codes, in our words."""
+"""Endings from exceptions and exit codes."""
 
 import errno
 from pathlib import Path
 
 import pytest
 
-from entail.errors import CheckpointError, DivergedError, EncoderError, TrainingError
+from entail.errors import CheckpointError, DivergedError, EncoderError
 from entail.jobs.endings import EXITS, TODO, make_outcome, outcome_of_error, outcome_of_exit
-from entail.jobs.record import Ending
 
 
 def chained(error: Exception, cause: Exception) -> Exception:
@@ -42,45 +41,11 @@ def chained(error: Exception, cause: Exception) -> Exception:
         (EncoderError("no encoder is called 'x'"), "failed", "refused"),
     ],
 )
-def test_an_error_is_of_its_kind(error: Exception, state: str, ending: str) -> None:
+def test_outcome_of_error(error: Exception, state: str, ending: str) -> None:
     outcome = outcome_of_error(3, error)
     assert (outcome.attempt, outcome.state, outcome.ending) == (3, state, ending)
     assert outcome.what
     assert outcome.todo == TODO[outcome.ending]  # type: ignore[index]  # not None, by the line above
-
-
-def test_the_loop_s_own_words_for_a_loss_that_is_no_number() -> None:
-    """It is known by its words: were they changed, this would tell."""
-    import torch
-
-    from entail.training.loop.fit import Schedule, fit
-
-    class Hopeless:
-        def begin_epoch(self, epoch: int) -> None: ...
-        def batches(self, epoch: int) -> list[int]:
-            return [1]
-
-        def steps(self, epochs: int) -> int:
-            return 1
-
-        def share(self, batch: int, *, rank: int, size: int) -> int:
-            return batch
-
-        def loss(self, batch: int) -> tuple[torch.Tensor, dict[str, float]]:
-            return weight.sum() * float("nan"), {}
-
-        def evaluate(self) -> None:
-            return None
-
-        def state(self) -> dict[str, int]:
-            return {}
-
-        def restore(self, state: object) -> None: ...
-
-    weight = torch.nn.Parameter(torch.ones(2))
-    with pytest.raises(TrainingError) as raised:
-        fit(Hopeless(), {"w": weight}, Schedule(epochs=1, learning_rate=0.1))
-    assert outcome_of_error(1, raised.value).ending == "diverged"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +60,7 @@ def test_the_loop_s_own_words_for_a_loss_that_is_no_number() -> None:
         (EXITS["cancelled"], False, "cancelled", "cancelled", "it was cancelled"),
     ],
 )
-def test_a_process_that_said_nothing(
+def test_outcome_of_exit(
     tmp_path: Path, code: int, memory: bool, state: str, ending: str, words: str
 ) -> None:
     outcome = outcome_of_exit(1, code, folder=tmp_path, out_of_memory=memory)
@@ -103,14 +68,16 @@ def test_a_process_that_said_nothing(
     assert words in str(outcome.what)
 
 
-def test_silent_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outcome_of_exit_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("entail.jobs.endings._LITTLE_SPACE", 1 << 62)
     assert outcome_of_exit(1, 1, folder=tmp_path, out_of_memory=False).ending == "disk_full"
 
 
-@pytest.mark.parametrize("ending", TODO)
-def test_every_ending_has_its_words(ending: Ending) -> None:
-    outcome = make_outcome(1, ending)
-    assert outcome.what
-    assert outcome.todo
-    assert outcome.state in ("failed", "interrupted", "cancelled")
+def test_kinds_are_complete_and_exit_codes_distinct() -> None:
+    for ending in TODO:
+        outcome = make_outcome(1, ending)
+        assert outcome.what
+        assert outcome.todo
+        assert outcome.state in ("failed", "interrupted", "cancelled")
+    assert len(set(EXITS.values())) == len(EXITS)
+    assert all(0 < code < 128 for code in EXITS.values())

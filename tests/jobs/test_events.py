@@ -1,4 +1,4 @@
-"""What a training tells, line by line, and the same for charts."""
+"""Events of a training, and their points for charts."""
 
 import json
 from pathlib import Path
@@ -18,12 +18,12 @@ def step(number: int, loss: float = 1.0, **more: float) -> Event:
     return Event(number, 10, 0, {"loss": loss, **more}, 0.01)
 
 
-def test_a_line_tells_the_means_since_the_last(file: Path) -> None:
+def test_step_lines_hold_means(file: Path) -> None:
     writer = EventWriter(file, attempt=1, every=1e9)
     for number, loss in enumerate((4.0, 2.0, 3.0), start=1):
         writer(step(number, loss))
     writer(step(10, 7.0))  # the last is told in any case
-    steps = [event for event in read_events(file).events if event["kind"] == "step"]
+    steps = [event for event in read_events(file)[0] if event["kind"] == "step"]
     assert [(event["step"], event["over"], event["terms"]["loss"]) for event in steps] == [
         (1, 1, 4.0),
         (10, 3, 4.0),
@@ -32,34 +32,34 @@ def test_a_line_tells_the_means_since_the_last(file: Path) -> None:
     assert steps[-1]["learning_rate"] == 0.01
 
 
-def test_warnings_and_evaluations_are_told_at_once(file: Path) -> None:
+def test_warnings_and_evaluations_are_written_at_once(file: Path) -> None:
     writer = EventWriter(file, attempt=2, every=1e9)
     writer(Event(3, 10, 0, {"loss": 1.0}, 0.1, warning="they have all but become one vector"))
     writer(Event(3, 10, 1, evaluated=Evaluated(1, 0.25, {"MAP": 0.25}, 2.0)))
-    told = read_events(file).events
+    told = read_events(file)[0]
     assert [event["kind"] for event in told] == ["begin", "warning", "step", "evaluation"]
     assert {event["attempt"] for event in told} == {2}
     assert told[1]["text"] == "they have all but become one vector"
     assert told[3]["figures"] == {"MAP": 0.25}
 
 
-def test_read_on_from_where_it_was_left(file: Path) -> None:
+def test_read_from_an_offset(file: Path) -> None:
     writer = EventWriter(file, attempt=1, every=0)
     writer(step(1))
-    first = read_events(file)
-    assert read_events(file, after=first.offset).events == ()
+    _, offset = read_events(file)
+    assert read_events(file, after=offset)[0] == []
     writer(step(2))
-    assert [event["step"] for event in read_events(file, after=first.offset).events] == [2]
-    assert read_events(file.with_name("none"), after=5).offset == 5
+    assert [event["step"] for event in read_events(file, after=offset)[0]] == [2]
+    assert read_events(file.with_name("none"), after=5) == ([], 5)
 
 
-def test_a_torn_line_is_passed_over_and_ends_before_the_next_attempt(file: Path) -> None:
+def test_incomplete_line(file: Path) -> None:
     EventWriter(file, attempt=1, every=0)(step(1))
     with file.open("a", encoding="utf-8") as opened:
         opened.write('{"kind": "step", "st')
-    assert [event["kind"] for event in read_events(file).events] == ["begin", "step"]
+    assert [event["kind"] for event in read_events(file)[0]] == ["begin", "step"]
     EventWriter(file, attempt=2, every=0)(step(2))
-    told = read_events(file).events
+    told = read_events(file)[0]
     assert [(event["kind"], event["attempt"]) for event in told] == [
         ("begin", 1),
         ("step", 1),
@@ -68,21 +68,21 @@ def test_a_torn_line_is_passed_over_and_ends_before_the_next_attempt(file: Path)
     ]
 
 
-def test_what_is_no_number_is_none_in_strict_json(file: Path) -> None:
+def test_nan_becomes_null(file: Path) -> None:
     EventWriter(file, attempt=1, every=0)(step(1, float("nan"), active=float("inf")))
     last = file.read_text(encoding="utf-8").splitlines()[-1]
     assert json.loads(last, parse_constant=lambda name: pytest.fail(name))["terms"] == {
         "loss": None,
         "active": None,
     }
-    assert next(row["series"] for row in points(read_events(file).events)) == "learning rate"
+    assert next(row["series"] for row in points(read_events(file)[0])) == "learning rate"
 
 
-def test_a_full_disk_keeps_a_training_from_nothing(tmp_path: Path) -> None:
+def test_unwritable_file(tmp_path: Path) -> None:
     EventWriter(tmp_path / "no" / "folder" / "events.jsonl", attempt=1)(step(1))
 
 
-def test_what_a_resumed_training_tells_again_counts_once() -> None:
+def test_drop_replayed() -> None:
     told = [{"kind": "step", "step": s, "n": n} for n, s in enumerate((1, 2, 3, 4, 3, 4, 5))]
     told.insert(4, {"kind": "begin", "n": -1})
     told.insert(3, {"kind": "evaluation", "step": 3, "n": -2})
@@ -98,7 +98,7 @@ def test_what_a_resumed_training_tells_again_counts_once() -> None:
     assert [event["n"] for event in kept if event["kind"] == "step"] == [0, 1, 4, 5, 6]
 
 
-def test_points_are_thinned_and_the_newest_is_there() -> None:
+def test_points_are_thinned() -> None:
     told = [
         {"kind": "step", "step": s, "epoch": 0, "learning_rate": 0.1, "terms": {"loss": 1.0 / s}, "rate": 2.0}
         for s in range(1, 1001)
@@ -117,7 +117,7 @@ def test_points_are_thinned_and_the_newest_is_there() -> None:
     }
 
 
-def test_many_look_at_one_file_and_each_line_is_read_once(file: Path) -> None:
+def test_event_file_reads_each_line_once(file: Path) -> None:
     seen = EventFile(file)
     assert (seen.events(), seen.points()) == ([], [])
     writer = EventWriter(file, attempt=1, every=0)
@@ -139,7 +139,7 @@ def test_many_look_at_one_file_and_each_line_is_read_once(file: Path) -> None:
     assert seen.points() is not drawn
 
 
-def test_what_is_remembered_does_not_grow_with_a_training(file: Path) -> None:
+def test_event_file_is_bounded(file: Path) -> None:
     seen = EventFile(file, most=50)
     writer = EventWriter(file, attempt=1, every=0)
     for number in range(1, 501):

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.aeenc.config import AeencConfig
-from entail.aeenc.method import AEENC
 from entail.aeenc.source import TreeSource
 from entail.errors import SettingsError, TrainingError
 from entail.training.fields import changed, config_of, fields_of, values_of
@@ -38,13 +37,7 @@ def test_each_kind_of_field() -> None:
     ]
 
 
-def test_every_field_of_the_methods_has_a_help_and_a_default() -> None:
-    for field in (*AEENC.fields, *AEENC.source_fields):
-        assert field.help
-        assert not field.required
-
-
-def test_values_become_a_configuration_and_values_again() -> None:
+def test_round_trip() -> None:
     config = config_of(Config, {"needed": "x", "share": 1, "file": "a/b", "many": None})
     assert config == Config(needed="x", share=1.0, file=Path("a/b"))
     assert isinstance(config.share, float)
@@ -65,12 +58,12 @@ def test_values_become_a_configuration_and_values_again() -> None:
         ({"needed": "x", "other": 1, "another": 2}, "has no another, other; its fields are: needed, many"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_what_was_expected(values: dict[str, Any], words: str) -> None:
+def test_invalid_values(values: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         config_of(Config, values)
 
 
-def test_a_field_of_no_known_type_is_a_mistake_of_the_method() -> None:
+def test_unknown_type() -> None:
     @dataclass(frozen=True)
     class Odd:
         parts: list[int]
@@ -92,13 +85,13 @@ def test_a_field_of_no_known_type_is_a_mistake_of_the_method() -> None:
         },
     )
 )
-def test_any_configuration_survives_json(values: dict[str, Any]) -> None:
+def test_configurations_survive_json(values: dict[str, Any]) -> None:
     config = config_of(AeencConfig, values)
     assert config_of(AeencConfig, json.loads(json.dumps(values_of(config)))) == config
     assert AeencConfig(**changed(config)) == config
 
 
-def test_a_configuration_s_own_checks_are_kept() -> None:
+def test_checks_of_the_configuration() -> None:
     with pytest.raises(TrainingError, match="rank"):
         config_of(AeencConfig, {"rank": 0})
     with pytest.raises(SettingsError, match="either --trees FILE or --from-log"):

@@ -1,10 +1,9 @@
-"""A job from the wish to the encoder, and every way it can end."""
+"""Jobs from submission to the model, and every ending."""
 
 import json
 import os
 import platform
 import re
-import signal
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +11,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
@@ -20,12 +18,12 @@ from entail.encoders.catalogue import resolve
 from entail.errors import JobError, SettingsError, TrainingError, UnknownJobError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs import supervision
-from entail.jobs.endings import EXITS, TODO
-from entail.jobs.folder import JobFolder
+from entail.jobs.endings import TODO
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job, Outcome
 from entail.jobs.supervision import run_job
 from entail.progress import Progress
+from tests.jobs.conftest import fork_child
 
 Run = Callable[[Job], Job]
 Submit = Callable[..., Job]
@@ -39,9 +37,7 @@ def hidden(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_an_unknown_method_is_trained_compared_and_put_in_its_place(
-    jobs: Jobs, submit: Submit, run: Run
-) -> None:
+def test_train_compare_publish(jobs: Jobs, submit: Submit, run: Run) -> None:
     job = submit(steps=4)
     assert (job.state, job.place, job.spec.by, job.spec.config["steps"]) == ("queued", 1, "Ann", 4)
     done = run(job)
@@ -57,15 +53,16 @@ def test_an_unknown_method_is_trained_compared_and_put_in_its_place(
     # Nothing is left to go on from, and nothing half made.
     assert not jobs.folder_of(job.id).checkpoints.exists()
     assert not hidden(jobs.settings.models_dir)
-    kinds = [event["kind"] for event in jobs.events(job.id).events]
+    kinds = [event["kind"] for event in jobs.list_events(job.id)]
     assert kinds[0] == "begin"
     assert kinds[-1] == "end"
     assert {"step", "evaluation"} < set(kinds)
+    # Another process sees the same job, also by the beginning of its id.
+    assert Jobs().job(job.id[:-1]) == done
+    assert json.loads(json.dumps(done.to_json()))["state"] == "done"
 
 
-def test_jobs_of_one_second_keep_their_order(
-    jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_order_within_one_second(jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch) -> None:
     falling = count(0xFFFFFF, -1)
     monkeypatch.setattr("entail.jobs.jobs.secrets.token_hex", lambda size: f"{next(falling):06x}")
     for name in ("first", "second", "third"):
@@ -73,27 +70,19 @@ def test_jobs_of_one_second_keep_their_order(
     assert [job.name for job in jobs.jobs()] == ["third", "second", "first"]
 
 
-def test_any_other_process_sees_the_same(jobs: Jobs, submit: Submit, run: Run) -> None:
-    job = run(submit())
-    other = Jobs().job(job.id)
-    assert other == job
-    assert json.loads(json.dumps(other.to_json()))["state"] == "done"
-    assert Jobs().job(job.id[:-1]) == job
-
-
 @pytest.mark.parametrize(
     ("trouble", "state", "ending", "what"),
     [
-        ("nan", "failed", "diverged", r"the loss became nan at step 3"),
-        ("memory", "failed", "out_of_memory", r"memory ran out"),
-        ("disk", "failed", "disk_full", r"the disk is full: .*File too large"),
-        ("brim", "failed", "disk_full", r"the disk is full"),
-        ("killed", "interrupted", "killed", r"killed from outside \(signal 9, SIGKILL\)"),
-        ("bug", "failed", "error", r"unexpected KeyError: .of nobody"),
-        ("nothing", "failed", "refused", r"wrote no model"),
+        ("nan", "failed", "diverged", "nan at step 3"),
+        ("memory", "failed", "out_of_memory", "memory"),
+        ("disk", "failed", "disk_full", "File too large"),
+        ("brim", "failed", "disk_full", "disk"),
+        ("killed", "interrupted", "killed", "SIGKILL"),
+        ("bug", "failed", "error", "KeyError"),
+        ("nothing", "failed", "refused", "no model"),
     ],
 )
-def test_each_ends_in_a_state_that_says_what_happened(
+def test_endings(
     jobs: Jobs, submit: Submit, run: Run, trouble: str, state: str, ending: str, what: str
 ) -> None:
     ended = run(submit(trouble=trouble))
@@ -107,9 +96,7 @@ def test_each_ends_in_a_state_that_says_what_happened(
         assert "KeyError" in jobs.log_tail(ended.id)
 
 
-def test_ended_by_the_system_for_want_of_memory(
-    submit: Submit, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_oom_killer(submit: Submit, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = iter([3, 4])
     monkeypatch.setattr(supervision, "oom_kills", lambda: next(counts))
     ended = run(submit(trouble="killed"))
@@ -117,9 +104,11 @@ def test_ended_by_the_system_for_want_of_memory(
     assert "OOM" in str(ended.status.what)
 
 
-def test_resumed_it_goes_on_and_ends_with_the_same_weights(jobs: Jobs, submit: Submit, run: Run) -> None:
+def test_resume_continues_and_gives_the_same_weights(jobs: Jobs, submit: Submit, run: Run) -> None:
     run(submit("whole"))
     ended = run(submit(trouble="killed"))
+    jobs.note(ended.id)
+    assert Jobs().job(ended.id).noted
     again = jobs.resume(ended.id)
     assert (again.state, again.place, again.status.attempt) == ("queued", 1, 1)
     # The trouble is the same again, so that it never comes by: once more, without.
@@ -128,16 +117,15 @@ def test_resumed_it_goes_on_and_ends_with_the_same_weights(jobs: Jobs, submit: S
     told["config"]["trouble"] = "none"
     (place.path / "spec.json").write_text(json.dumps(told), encoding="utf-8")
     done = run(again)
-    assert (done.state, done.status.attempt) == ("done", 2)
+    assert (done.state, done.status.attempt, done.noted) == ("done", 2, False)
     assert done.result is not None
     assert done.result["begun_at"] == 2
     assert weights(jobs.settings.models_dir) == weights(jobs.settings.models_dir, "whole")
     assert done.seconds > ended.seconds > 0  # those of both attempts
-    steps = [e["step"] for e in jobs.events(done.id).events if e["kind"] == "step"]
-    assert steps[-1] == 5
+    assert [e["step"] for e in jobs.list_events(done.id) if e["kind"] == "step"][-1] == 5
 
 
-def test_cancelled_before_it_began(jobs: Jobs, submit: Submit, run: Run) -> None:
+def test_cancel_queued_job(jobs: Jobs, submit: Submit, run: Run) -> None:
     first, second = submit("first"), submit("second")
     assert (first.place, second.place) == (1, 2)
     gone = jobs.cancel(first.id, by="Bob")
@@ -150,7 +138,7 @@ def test_cancelled_before_it_began(jobs: Jobs, submit: Submit, run: Run) -> None
     assert jobs.job(first.id).cancelled_by is None
 
 
-def cancelled_while_it_runs(jobs: Jobs, job: Job, ready: Callable[[], bool]) -> tuple[Job, list[str]]:
+def cancel_running(jobs: Jobs, job: Job, ready: Callable[[], bool]) -> tuple[Job, list[str]]:
     seen: list[str] = []
 
     def cancel() -> None:
@@ -160,17 +148,17 @@ def cancelled_while_it_runs(jobs: Jobs, job: Job, ready: Callable[[], bool]) -> 
             threading.Event().wait(0.05)
         seen.append(jobs.cancel(job.id, by="Bob").state)
 
-    wish = threading.Thread(target=cancel)
-    wish.start()
-    run_job(jobs.folder_of(job.id), stopping=lambda: False)
-    wish.join()
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    run_job(jobs.folder_of(job.id), stopping=lambda: False, spawn=fork_child)
+    canceller.join()
     return jobs.job(job.id), seen
 
 
-def test_cancelled_while_it_runs_it_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: Run) -> None:
+def test_cancel_running_job_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: Run) -> None:
     reference = run(submit("whole", steps=30))
     job = submit(steps=30, pace=0.03)
-    ended, seen = cancelled_while_it_runs(jobs, job, lambda: jobs.job(job.id).progress is not None)
+    ended, seen = cancel_running(jobs, job, lambda: jobs.job(job.id).progress is not None)
     assert seen == ["cancelling"]
     assert (ended.state, ended.status.ending, ended.cancelled_by) == ("cancelled", "cancelled", "Bob")
     assert jobs.folder_of(job.id).checkpoints.is_dir()
@@ -182,7 +170,7 @@ def test_cancelled_while_it_runs_it_keeps_a_checkpoint(jobs: Jobs, submit: Submi
 
 
 @pytest.mark.parametrize("trouble", ["deaf", "stubborn"])
-def test_who_does_not_listen_is_told_and_then_made_to(
+def test_cancel_unresponsive_training(
     jobs: Jobs, submit: Submit, monkeypatch: pytest.MonkeyPatch, trouble: str
 ) -> None:
     monkeypatch.setattr(supervision, "TERMINATE_AFTER", 0.1)
@@ -193,20 +181,20 @@ def test_who_does_not_listen_is_told_and_then_made_to(
         progress = jobs.job(job.id).progress
         return progress is not None and progress.what == "deaf"
 
-    ended, _ = cancelled_while_it_runs(jobs, job, deaf)
+    ended, _ = cancel_running(jobs, job, deaf)
     assert (ended.state, ended.status.ending) == ("cancelled", "cancelled")
 
 
-def test_a_worker_that_is_stopped_lets_it_write_a_checkpoint(jobs: Jobs, submit: Submit, run: Run) -> None:
+def test_stopped_worker_keeps_a_checkpoint(jobs: Jobs, submit: Submit, run: Run) -> None:
     job = submit(steps=200, pace=0.05)
-    run_job(jobs.folder_of(job.id), stopping=lambda: jobs.job(job.id).progress is not None)
+    run_job(jobs.folder_of(job.id), stopping=lambda: jobs.job(job.id).progress is not None, spawn=fork_child)
     ended = jobs.job(job.id)
     assert (ended.state, ended.status.ending) == ("interrupted", "stopped_worker")
     assert load_file(jobs.folder_of(job.id).checkpoints / "state.safetensors")["step"] > 0
 
 
-def test_killed_when_all_was_done_and_nothing_said(jobs: Jobs, submit: Submit, run: Run) -> None:
-    """The encoder is in its place, and the outcome was never written: resumed it is found, not made again."""
+def test_killed_after_publishing(jobs: Jobs, submit: Submit, run: Run) -> None:
+    """The resumed job finds the published model instead of training it again."""
     done = run(submit())
     place, made = jobs.folder_of(done.id), weights(jobs.settings.models_dir)
     (place.path / "outcome.json").unlink()
@@ -222,7 +210,7 @@ def test_killed_when_all_was_done_and_nothing_said(jobs: Jobs, submit: Submit, r
     assert weights(jobs.settings.models_dir) == made
 
 
-def test_a_worker_killed_after_the_end_was_told(jobs: Jobs, submit: Submit, run: Run) -> None:
+def test_worker_killed_after_the_outcome(jobs: Jobs, submit: Submit, run: Run) -> None:
     done = run(submit())
     place = jobs.folder_of(done.id)
     with place.changing() as status:
@@ -230,7 +218,7 @@ def test_a_worker_killed_after_the_end_was_told(jobs: Jobs, submit: Submit, run:
     assert jobs.job(done.id).state == "done"
 
 
-def test_of_another_machine_only_its_signs_of_life_are_seen(jobs: Jobs, submit: Submit) -> None:
+def test_heartbeat_of_another_machine(jobs: Jobs, submit: Submit) -> None:
     place = jobs.folder_of(submit().id)
     with place.changing() as status:
         place.write_status(replace(status, state="running", attempt=1, host="elsewhere", worker=1))
@@ -242,7 +230,7 @@ def test_of_another_machine_only_its_signs_of_life_are_seen(jobs: Jobs, submit: 
     assert "elsewhere" in str(lost.status.what)
 
 
-def test_names_stand_for_one_encoder_for_good(jobs: Jobs, submit: Submit, run: Run) -> None:
+def test_names_are_unique(jobs: Jobs, submit: Submit, run: Run) -> None:
     first = submit("mine")
     with pytest.raises(JobError, match=first.id):
         submit("MINE")
@@ -255,7 +243,7 @@ def test_names_stand_for_one_encoder_for_good(jobs: Jobs, submit: Submit, run: R
     assert jobs.job(first.id).state == "cancelled"
 
 
-def test_taken_while_it_trained(jobs: Jobs, submit: Submit, run: Run) -> None:
+def test_name_taken_during_training(jobs: Jobs, submit: Submit, run: Run) -> None:
     job = submit()
     (jobs.settings.models_dir / "mine").mkdir()
     ended = run(job)
@@ -277,7 +265,7 @@ def test_taken_while_it_trained(jobs: Jobs, submit: Submit, run: Run) -> None:
         (("fifth", 3, {}), JobError, "expected a FifthConfig, found a int"),
     ],
 )
-def test_what_cannot_be_is_refused_at_once(
+def test_invalid_submission(
     jobs: Jobs, arguments: tuple[Any, Any, Any], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=re.escape(words)):
@@ -286,7 +274,7 @@ def test_what_cannot_be_is_refused_at_once(
     assert not [path for path in jobs.folder.glob("*") if path.is_dir()]
 
 
-def test_deleted_with_all_it_took(jobs: Jobs, submit: Submit, run: Run) -> None:
+def test_delete(jobs: Jobs, submit: Submit, run: Run) -> None:
     job = submit(trouble="killed")
     with pytest.raises(JobError, match="is queued; cancel it first"):
         jobs.delete(job.id)
@@ -303,14 +291,6 @@ def test_deleted_with_all_it_took(jobs: Jobs, submit: Submit, run: Run) -> None:
     assert resolve("mine").dimension == 64
 
 
-def test_noted_for_everybody_until_it_is_taken_up_again(jobs: Jobs, submit: Submit, run: Run) -> None:
-    ended = run(submit(trouble="killed"))
-    assert not ended.noted
-    jobs.note(ended.id)
-    assert Jobs().job(ended.id).noted
-    assert not run(jobs.resume(ended.id)).noted
-
-
 @pytest.mark.parametrize("damage", ["", "7", '{"done": 1}', '{"done": 1, "surprise": 2}'])
 def test_damaged_progress_is_none(jobs: Jobs, submit: Submit, damage: str) -> None:
     place = jobs.folder_of(submit().id)
@@ -320,24 +300,14 @@ def test_damaged_progress_is_none(jobs: Jobs, submit: Submit, damage: str) -> No
     assert place.progress is None
 
 
-def test_progress_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
-    JobFolder(tmp_path / "no" / "folder").write_progress(Progress(1, 2, 3.0, "training"))
-    assert not list(tmp_path.iterdir())
-
-
-def test_what_it_learns_from_can_be_said_in_other_words(jobs: Jobs) -> None:
-    job = jobs.submit("fifth", {}, {}, name="mine", by="Ann", about="the decisions on ours")
-    assert Jobs().job(job.id).spec.about == "the decisions on ours"
-
-
-def test_an_id_is_not_a_path(jobs: Jobs, submit: Submit) -> None:
+def test_malformed_ids(jobs: Jobs, submit: Submit) -> None:
     submit()
     for wrong in ("../jobs", "", "/etc", ".", "x" * 300):
         with pytest.raises(UnknownJobError):
             jobs.job(wrong)
 
 
-def test_a_job_that_cannot_be_read_hides_no_other_and_can_be_deleted(jobs: Jobs, submit: Submit) -> None:
+def test_unreadable_job(jobs: Jobs, submit: Submit) -> None:
     first, second = submit("first"), submit("second")
     (jobs.folder_of(first.id).path / "status.json").write_text("{", encoding="utf-8")
     assert [job.name for job in Jobs().jobs()] == ["second"]
@@ -348,12 +318,14 @@ def test_a_job_that_cannot_be_read_hides_no_other_and_can_be_deleted(jobs: Jobs,
     assert other.job(second.id).place == 1
 
 
-def test_taken_up_once_whoever_asks(jobs: Jobs, submit: Submit) -> None:
+def test_concurrent_workers_run_a_job_once(jobs: Jobs, submit: Submit) -> None:
     job = submit(steps=3, pace=0.1)
     ends: list[Any] = []
     takers = [
         threading.Thread(
-            target=lambda: ends.append(run_job(Jobs().folder_of(job.id), stopping=lambda: False))
+            target=lambda: ends.append(
+                run_job(Jobs().folder_of(job.id), stopping=lambda: False, spawn=fork_child)
+            )
         )
         for _ in range(3)
     ]
@@ -365,7 +337,7 @@ def test_taken_up_once_whoever_asks(jobs: Jobs, submit: Submit) -> None:
     assert jobs.job(job.id).status.attempt == 1
 
 
-def test_a_lost_queue_loses_no_job(jobs: Jobs, submit: Submit) -> None:
+def test_requeue_after_a_lost_queue(jobs: Jobs, submit: Submit) -> None:
     job, cancelled = submit("first"), submit("second")
     jobs.cancel(cancelled.id, by="Ann")
     jobs.queue.huey.storage.flush_queue()
@@ -375,28 +347,13 @@ def test_a_lost_queue_loses_no_job(jobs: Jobs, submit: Submit) -> None:
     assert jobs.queue.waiting() == [job.id]
 
 
-def test_the_queue_holds_json_and_no_pickle(jobs: Jobs, submit: Submit) -> None:
+def test_queue_messages_are_json(jobs: Jobs, submit: Submit) -> None:
     job = submit()
     [message] = jobs.queue.huey.storage.enqueued_items()
     assert job.id in json.loads(bytes(message))[6]
 
 
-def test_codes_are_their_own() -> None:
-    assert len(set(EXITS.values())) == len(EXITS)
-    assert all(0 < code < 128 for code in EXITS.values())
-    assert signal.SIGKILL not in EXITS.values()
-
-
-def test_numbers_wander_the_same_each_time(jobs: Jobs, submit: Submit, run: Run) -> None:
-    run(submit("one"))
-    run(submit("two"))
-    held = [
-        load_file(jobs.settings.models_dir / name / "model.safetensors")["weights"] for name in ("one", "two")
-    ]
-    assert np.array_equal(*held)
-
-
-def test_an_outcome_that_comes_late_changes_nothing(jobs: Jobs, submit: Submit, run: Run) -> None:
+def test_late_outcome_is_ignored(jobs: Jobs, submit: Submit, run: Run) -> None:
     ended = run(submit(trouble="killed"))
     jobs.resume(ended.id)
     place = jobs.folder_of(ended.id)

@@ -1,4 +1,4 @@
-"""Which methods there are, and how one joins."""
+"""Methods of other packages, by entry point."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ def another(package: Path, name: str, code: str) -> None:
     method._found.cache_clear()
 
 
-def test_a_method_joins_by_its_record_alone(package: Path) -> None:
+def test_entry_point(package: Path) -> None:
     assert list(methods()) == ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "fifth"]
     fifth = methods()["fifth"]
     assert [field.name for field in fifth.fields] == ["steps", "pace", "trouble"]
@@ -39,7 +39,7 @@ def test_a_method_joins_by_its_record_alone(package: Path) -> None:
         ),
     ],
 )
-def test_one_that_is_broken_keeps_no_other_from_joining(package: Path, code: str, why: str) -> None:
+def test_broken_entry_point(package: Path, code: str, why: str) -> None:
     name = f"sixth{len(code)}"
     another(package, name, code)
     assert list(methods()) == ["aeenc", "gausscse", "tuning", "dpr", "arcf", "judge", "fifth"]

@@ -1,9 +1,7 @@
-"""The worker process itself: started on demand, alone on its machine, idle, stopped, killed."""
+"""The worker process: start on demand, idle end, stop, kill."""
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 
 from entail.jobs.jobs import Jobs
 from entail.jobs.record import Job
+from entail.jobs.worker import work
 from entail.jobs.workers import Worker, ensure_worker
 
 Submit = Callable[..., Job]
@@ -30,7 +29,7 @@ def here(jobs: Jobs, until: Until) -> Iterator[Callable[[], Worker | None]]:
         until(lambda: worker() is None)
 
 
-def test_started_on_demand_it_works_the_queue_off_and_ends(
+def test_worker_runs_the_queue_and_ends(
     jobs: Jobs, submit: Submit, until: Until, here: Callable[[], Worker | None]
 ) -> None:
     first, second = submit("first"), submit("second", trouble="nan")
@@ -46,7 +45,7 @@ def test_started_on_demand_it_works_the_queue_off_and_ends(
     assert jobs.workers() == []
 
 
-def test_killed_with_a_job_at_hand_it_leaves_one_that_can_be_resumed(
+def test_killed_worker_leaves_a_resumable_job(
     jobs: Jobs, submit: Submit, until: Until, here: Callable[[], Worker | None]
 ) -> None:
     job, waiting = submit("mine", steps=60, pace=0.05), submit("next")
@@ -73,16 +72,13 @@ def test_killed_with_a_job_at_hand_it_leaves_one_that_can_be_resumed(
     assert done.result["begun_at"] > 0
 
 
-def test_stopped_it_lets_the_training_write_a_checkpoint(
+def test_stopped_worker_lets_the_training_write_a_checkpoint(
     jobs: Jobs, submit: Submit, until: Until, here: Callable[[], Worker | None]
 ) -> None:
     job = submit(steps=600, pace=0.05)
     ensure_worker(jobs.folder, idle=30)
     until(lambda: jobs.job(job.id).progress is not None)
-    second = subprocess.run(
-        [sys.executable, "-m", "entail", "worker"], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert "worker already runs" in second.stdout
+    assert not work(Jobs()), "one worker a machine"
     found = here()
     assert found is not None
     os.kill(found.pid, signal.SIGTERM)
@@ -92,23 +88,18 @@ def test_stopped_it_lets_the_training_write_a_checkpoint(
     assert list(jobs.folder_of(job.id).checkpoints.glob("state.safetensors"))
 
 
-def test_whoever_looks_sees_to_it_that_what_queues_is_worked_off(
+def test_ensure_worker_starts_one_for_queued_jobs(
     jobs: Jobs,
     submit: Submit,
     until: Until,
     here: Callable[[], Worker | None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    assert (jobs.start_worker(), jobs.workers()) == (False, []), "the settings forbid it"
     monkeypatch.setenv("ENTAIL_WORKER", "auto")
-    looker = Jobs()
-    assert not looker.ensure_worker()
+    page = Jobs()
+    assert not page.ensure_worker(), "nothing is queued"
     job = submit()
-    assert looker.ensure_worker()
-    assert not looker.ensure_worker()
+    assert page.ensure_worker()
+    assert not page.ensure_worker()
     until(lambda: jobs.job(job.id).state == "done")
-
-
-def test_nobody_starts_one_where_that_is_not_wished(jobs: Jobs) -> None:
-    assert not jobs.settings.starts_worker
-    assert not jobs.start_worker()
-    assert jobs.workers() == []

@@ -12,8 +12,7 @@ import streamlit as st
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import EntailError, JobError
 from entail.evaluation.retrieval.paired import PairedComparison
-from entail.jobs.candidates import Candidate, candidate_called, compare_anew
-from entail.jobs.comparison import compare_on
+from entail.jobs.candidates import Candidate, candidate_called, compare_anew, compare_on
 from entail.progress import ProgressCallback
 from entail.registry import Active, card_figures
 from entail.settings import is_demo
