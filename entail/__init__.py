@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from entail.index.factory import retriever
     from entail.jobs.jobs import Jobs
     from entail.registry import active, promote, roll_back
+    from entail.serving.app import serve
     from entail.serving.client import Client
-    from entail.serving.server import serve
     from entail.training.adapters.averaging import average_adapters
     from entail.training.cards.template import write_card
     from entail.trees.formats.convert import convert
@@ -83,7 +83,7 @@ _HOMES = {
     "retriever": "entail.index.factory",
     "roll_back": "entail.registry",
     "sample": "entail.aeenc.sampling",
-    "serve": "entail.serving.server",
+    "serve": "entail.serving.app",
     "train_aeenc": "entail.aeenc.training",
     "train_arcf": "entail.arcf.training",
     "train_gausscse": "entail.gausscse.training",

@@ -9,7 +9,7 @@ import asyncio
 import hmac
 import json
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, cast
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
@@ -25,16 +25,10 @@ from entail.serving.limits import Limits
 
 
 class AccessMiddleware:
-    """ASGI middleware that checks the token and the number of requests at a time.
+    """ASGI middleware that checks the token and the number of requests at a time, except on public paths.
 
     FastAPI reads a body before it solves dependencies, so a dependency could not refuse a request unread.
     Unexpected exceptions are answered here too.
-
-    Args:
-        app: Wrapped application.
-        limit: Requests at a time, over all clients.
-        token: Token that clients send; None for an open API.
-        public: Paths without token and limit.
     """
 
     def __init__(
@@ -99,8 +93,15 @@ class ApiRequest(Request):
     @property
     def limits(self) -> Limits:
         """Limits of the service."""
-        limits: Limits = self.app.state.service.limits
-        return limits
+        return cast(Limits, self.app.state.service.limits)
+
+    async def json(self) -> Any:  # noqa: ANN401 - JSON is of any type
+        """Return the parsed body; `JSONDecodeError` if it is not JSON in UTF-8, or has NaN or infinity."""
+        body = await self.body()
+        try:
+            return from_json(body, allow_inf_nan=False)
+        except ValueError as error:
+            raise json.JSONDecodeError(str(error), "", 0) from error
 
     async def body(self) -> bytes:
         """Return the body.
@@ -108,23 +109,8 @@ class ApiRequest(Request):
         Raises:
             ServingError: If it is too large, or does not arrive in time.
         """
-        if not hasattr(self, "_body"):
-            self._body = await self._read()
-        return self._body
-
-    async def json(self) -> Any:  # noqa: ANN401 - JSON is of any type
-        """Return the parsed body.
-
-        Raises:
-            JSONDecodeError: If it is not JSON in UTF-8; NaN and infinity are not.
-        """
-        body = await self.body()
-        try:
-            return from_json(body, allow_inf_nan=False)
-        except ValueError as error:
-            raise json.JSONDecodeError(str(error), "", 0) from error
-
-    async def _read(self) -> bytes:
+        if hasattr(self, "_body"):
+            return self._body
         most, seconds = self.limits.request_bytes, self.limits.body_seconds
         body, size = bytearray(), int(self.headers.get("content-length", "0"))
         try:
@@ -148,7 +134,8 @@ class ApiRequest(Request):
                 kind="too_large",
                 status=413,
             )
-        return bytes(body)
+        self._body = bytes(body)
+        return self._body
 
 
 class ApiRoute(APIRoute):
@@ -158,34 +145,28 @@ class ApiRoute(APIRoute):
         """Return the handler of a request."""
         respond = super().get_route_handler()
 
-        async def handle(request: Request) -> Response:
-            asked = ApiRequest(request.scope, request.receive)
-            _check_form(asked)
-            await asked.body()
-            return await _respond_in_time(asked, respond)
+        async def handle(plain: Request) -> Response:
+            request = ApiRequest(plain.scope, plain.receive)
+            _check_form(request)
+            await request.body()
+            call = request.state.call = Call(request.limits.seconds)
+            response = asyncio.ensure_future(respond(request))
+            disconnect = asyncio.ensure_future(_wait_for_disconnect(request))
+            tasks = (response, disconnect)
+            try:
+                await asyncio.wait(tasks, timeout=call.left, return_when=asyncio.FIRST_COMPLETED)
+                if response.done():
+                    return response.result()
+                if disconnect.done():
+                    raise ServingError("the client has disconnected", kind="gone", status=499)
+                raise timeout_error()
+            finally:
+                call.cancel()
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
         return handle
-
-
-async def _respond_in_time(
-    request: ApiRequest, respond: Callable[[Request], Coroutine[Any, Any, Response]]
-) -> Response:
-    """Return the response unless the deadline passes or the client disconnects; then cancel the work."""
-    call = request.state.call = Call(request.limits.seconds)
-    response = asyncio.ensure_future(respond(request))
-    disconnect = asyncio.ensure_future(_wait_for_disconnect(request))
-    try:
-        await asyncio.wait({response, disconnect}, timeout=call.left, return_when=asyncio.FIRST_COMPLETED)
-        if response.done():
-            return response.result()
-        if disconnect.done():
-            raise ServingError("the client has disconnected", kind="gone", status=499)
-        raise timeout_error()
-    finally:
-        call.cancel()
-        for task in (response, disconnect):
-            task.cancel()
-        await asyncio.gather(response, disconnect, return_exceptions=True)
 
 
 async def _wait_for_disconnect(request: Request) -> None:

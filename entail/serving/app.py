@@ -1,32 +1,32 @@
-"""FastAPI application of the API, to be served alone or mounted under another application."""
+"""FastAPI application of the API, and its server."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.concurrency import run_in_threadpool
 
+from entail.errors import SettingsError
+from entail.serving import routes
 from entail.serving.admission import AccessMiddleware
 from entail.serving.errors import add_error_handlers, error_responses
 from entail.serving.library import Library
-from entail.serving.routes import chain, claim, direction, encode, search, state
 from entail.serving.service import Service
+from entail.settings import load_settings
 from entail.version import __version__
 
-ROUTERS: tuple[APIRouter, ...] = (
-    encode.router,
-    search.router,
-    direction.router,
-    claim.router,
-    chain.router,
-    state.router,
-)
-"""Routers that ask for the token, in the order of the document."""
+PORT = 8600
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
+_ENCODERS = "ENTAIL_SERVE_ENCODERS"
+_log = logging.getLogger("entail.serving")
 _BEARER = HTTPBearer(
     scheme_name="token",
     description="Required if the server was started with ENTAIL_SERVE_TOKEN.",
@@ -65,14 +65,79 @@ def create_app(service: Service | None = None, *, token: str | None = None) -> F
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.service = service
-    for router in ROUTERS:
+    for router in (routes.queries, routes.state):
         app.include_router(router, dependencies=[Depends(_BEARER)], responses=error_responses(401))
-    app.include_router(state.public)
+    app.include_router(routes.public)
     add_error_handlers(app)
     app.add_middleware(
         AccessMiddleware,
         limit=service.limits.requests,
         token=token,
-        public=frozenset(route.path for route in state.public.routes if isinstance(route, APIRoute)),
+        public=frozenset(route.path for route in routes.public.routes if isinstance(route, APIRoute)),
     )
     return app
+
+
+def serve(
+    *, host: str = "127.0.0.1", port: int = PORT, encoders: Sequence[str] = (), workers: int = 1
+) -> None:
+    """Serve until SIGTERM or Ctrl+C; pending requests are answered first.
+
+    Args:
+        host: Address to listen at; by default of this machine only.
+        port: Port to listen at; 0 for any free one.
+        encoders: Names of the encoders to serve; the first is the default if no encoder is active. By
+            default all of the installation.
+        workers: Number of processes, each with its own copy of the encoders.
+
+    Raises:
+        SettingsError: If the address is in use or unknown.
+        EncoderError: If an encoder cannot be resolved.
+    """
+    import uvicorn
+
+    from entail.encoders.catalogue import resolve
+
+    for name in encoders:
+        resolve(name)
+    if host not in LOOPBACK and load_settings().serve_token is None:
+        _log.warning("anybody who reaches %s can ask: set ENTAIL_SERVE_TOKEN, or listen at 127.0.0.1", host)
+    # Worker processes create the application themselves, from the environment.
+    os.environ[_ENCODERS] = "\n".join(encoders)
+    # Limits on connections and their time belong here, those on requests into `admission`.
+    config = uvicorn.Config(
+        "entail.serving.app:app_from_environment",
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        log_level="info",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=60,
+    )
+    # uvicorn raises the signal again when it is done, for the handler before its own.
+    before = signal.signal(signal.SIGTERM, lambda number, frame: None)
+    try:
+        if workers > 1:
+            from uvicorn.supervisors import Multiprocess
+
+            Multiprocess(config, sockets=[config.bind_socket()]).run()
+            return
+        server = uvicorn.Server(config)
+        server.run()
+        started = server.started
+    except SystemExit:  # raised by uvicorn if it cannot listen
+        started = False
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    if not started:
+        raise SettingsError(f"expected a free address to listen at, found {host}:{port} in use or unknown")
+
+
+def app_from_environment() -> FastAPI:
+    """Return the API with token, encoders and data folder of the environment."""
+    names = tuple(name for name in os.environ.get(_ENCODERS, "").split("\n") if name)
+    service = Service(Library(names or None), warm=names or None)
+    return create_app(service, token=load_settings().serve_token)

@@ -210,20 +210,12 @@ class Call:
         return max(0.0, self._until - time.monotonic())
 
     def check(self) -> None:
-        """Check that the request is still pending.
-
-        Raises:
-            ServingError: If it is cancelled or past its deadline.
-        """
+        """Raise `ServingError` if the request is cancelled or past its deadline."""
         if self._cancelled or not self.left:
             raise timeout_error()
 
     def result(self, future: Future[Floats]) -> Floats:
-        """Wait for a future, and cancel it with the request.
-
-        Raises:
-            ServingError: If the request is cancelled or past its deadline.
-        """
+        """Wait for a future, and cancel it with the request; raises as `check`."""
         with self._lock:
             self._future = future
             if self._cancelled:

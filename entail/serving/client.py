@@ -39,7 +39,8 @@ MAX_RETRY_SECONDS = 60.0
 class Client:
     """Client of one server; threads may share it.
 
-    It retries a request after `Retry-After` if the queue was full or an index is in construction.
+    It retries a request after `Retry-After` if the queue was full or an index is in construction. Every
+    method raises `ServingError` if its request fails.
 
     Args:
         url: Address of the server.
@@ -86,19 +87,9 @@ class Client:
         tower: Literal["query", "premise"] = "query",
         normalised: bool = True,
     ) -> NDArray[np.float32]:
-        """Return vectors, shape (texts, d), by default of the active encoder.
-
-        Raises:
-            ServingError: If the request fails, or the encoder makes Gaussians.
-        """
-        request = _make(
-            EncodeRequest,
-            texts=list(texts),
-            encoder=encoder,
-            tower=tower,
-            normalised=normalised,
-            format="base64",
-        )
+        """Return vectors, shape (texts, d), by default of the active encoder."""
+        options = {"encoder": encoder, "tower": tower, "normalised": normalised}
+        request = _make(EncodeRequest, texts=texts, format="base64", **options)
         answer = self.ask("/encode", request, EncodeAnswer)
         if answer.log_variances is not None:
             raise ServingError(
@@ -109,12 +100,8 @@ class Client:
         return answer.array()
 
     def encode_gaussians(self, texts: Sequence[str], *, encoder: str) -> Gaussians:
-        """Return one Gaussian a text, in order.
-
-        Raises:
-            ServingError: If the request fails, or the encoder makes points.
-        """
-        request = _make(EncodeRequest, texts=list(texts), encoder=encoder, normalised=False, format="base64")
+        """Return one Gaussian a text, in order."""
+        request = _make(EncodeRequest, texts=texts, encoder=encoder, normalised=False, format="base64")
         return self.ask("/encode", request, EncodeAnswer).gaussians()
 
     def search(
@@ -140,15 +127,12 @@ class Client:
                 that it entails (`entailed`).
             k: Hits a query.
             exclude_own: Whether to leave a query's own text out of its hits.
-
-        Raises:
-            ServingError: If the request fails.
         """
         request = _make(
             SearchRequest,
-            queries=list(queries),
+            queries=queries,
             corpus=corpus,
-            premises=None if premises is None else list(premises),
+            premises=premises,
             retriever=retriever,
             direction=direction,
             k=k,
@@ -159,33 +143,13 @@ class Client:
     def direction(
         self, first: Sequence[str], second: Sequence[str], *, encoder: str | None = None
     ) -> DirectionAnswer:
-        """Return a verdict for each pair of sentences.
-
-        Raises:
-            ServingError: If the request fails, or no encoder of Gaussians is served.
-        """
-        request = _make(DirectionRequest, first=list(first), second=list(second), encoder=encoder)
+        """Return a verdict for each pair of sentences."""
+        request = _make(DirectionRequest, first=first, second=second, encoder=encoder)
         return self.ask("/direction", request, DirectionAnswer)
 
     def claim(self, questions: Sequence[str], *, answers: Sequence[str] | None = None) -> ClaimAnswer:
-        """Return the existence claim of each question and its rule.
-
-        Args:
-            questions: The questions.
-            answers: One answer a question; both are joined into one statement.
-
-        Raises:
-            ServingError: If the request fails.
-        """
-        return self.ask(
-            "/claim",
-            _make(
-                ClaimRequest,
-                questions=list(questions),
-                answers=list(answers) if answers is not None else None,
-            ),
-            ClaimAnswer,
-        )
+        """Return the existence claim of each question; with an answer a question, also their statement."""
+        return self.ask("/claim", _make(ClaimRequest, questions=questions, answers=answers), ClaimAnswer)
 
     def chain(
         self,
@@ -204,16 +168,13 @@ class Client:
         """Return the chain of facts that explains an answer, from a corpus by name or from `facts`.
 
         The other arguments are those of `ChainRequest`.
-
-        Raises:
-            ServingError: If the request fails.
         """
         request = _make(
             ChainRequest,
             question=question,
             answer=answer,
             corpus=corpus,
-            facts=None if facts is None else list(facts),
+            facts=facts,
             scorer=scorer,
             k=k,
             length=length,
@@ -232,11 +193,7 @@ class Client:
         return self.ask("/info", None, Info)
 
     def ask(self, path: str, message: BaseModel | None, answers: type[Answer]) -> Answer:
-        """Send a request and return the answer; for endpoints without a method here.
-
-        Raises:
-            ServingError: If the request fails.
-        """
+        """Send a request and return the answer; for endpoints without a method here."""
         for attempt in range(1, self._attempts + 1):
             try:
                 return self._send(path, message, answers)
@@ -248,12 +205,9 @@ class Client:
 
     def _send(self, path: str, message: BaseModel | None, answers: type[Answer]) -> Answer:
         try:
-            if message is None:
-                response = self._http.get(path)
-            else:
-                response = self._http.post(
-                    path, content=message.model_dump_json(), headers={"Content-Type": "application/json"}
-                )
+            method, body = ("GET", None) if message is None else ("POST", message.model_dump_json())
+            kind = {"Content-Type": "application/json"} if body is not None else {}
+            response = self._http.request(method, path, content=body, headers=kind)
         except httpx2.TimeoutException:
             # Not chained: the client's errors hold the request with its token.
             raise ServingError(f"{self._url} did not answer in time", kind="timeout", status=0) from None
@@ -274,27 +228,23 @@ class Client:
                 kind="strange",
                 status=response.status_code,
             ) from error
+        seconds = response.headers.get("retry-after", "")
+        again = response.status_code in (429, 503) and seconds.isascii() and seconds.isdigit()
         raise ServingError(
             detail.message,
             kind=detail.kind,
             status=response.status_code,
             field=detail.field,
-            retry_after=_seconds(response.headers.get("retry-after"))
-            if response.status_code in (429, 503)
-            else None,
+            retry_after=float(seconds) if again else None,
         )
 
 
 def _make(kind: type[Answer], **fields: object) -> Answer:
-    try:
-        return kind(**fields)
+    try:  # the models are strict: no tuple is a list
+        return kind(**{name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()})
     except ValidationError as invalid:
         first = invalid.errors(include_input=False, include_url=False)[0]
         path = ".".join(map(str, first["loc"]))
         raise ServingError(
             str(first["msg"]).removeprefix("Value error, "), kind="invalid", status=0, field=path
         ) from None
-
-
-def _seconds(value: str | None) -> float | None:
-    return float(value) if value is not None and value.isascii() and value.isdigit() else None

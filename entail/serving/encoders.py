@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.encoders.gaussian.encoder import squashed
-from entail.encoders.gaussian.form import GaussianForm, SimilarityKind
+from entail.encoders.gaussian.form import GaussianForm
 from entail.index.gaussian import GaussianRows
 from entail.index.protocol import Floats
 from entail.index.vectors import QueryVectors
@@ -22,20 +22,19 @@ current_call: ContextVar[Call | None] = ContextVar("current_call", default=None)
 
 
 class ServedEncoder:
-    """An encoder in memory that encodes the texts of requests in batches.
+    """An `Encoder` in memory that encodes the texts of requests in batches.
 
     The construction of an index bypasses the queue, one forward pass at a time, so that requests go on.
 
-    Args:
-        encoder: The encoder.
-        limits: Sizes of queue and batches.
-
     Attributes:
         gaussians: View of the same encoder for Gaussians, None for an encoder of points.
+        queries: Query vectors that all indexes of the encoder share.
     """
 
     def __init__(self, encoder: BiEncoder, limits: Limits) -> None:
         self.encoder = encoder
+        self.name, self.symmetric = encoder.name, encoder.symmetric
+        self.revision, self.premise_revision = encoder.revision, encoder.premise_revision
         self.batcher = Batcher(
             lambda texts, lane: encoder.encode(texts, lane.tower, normalised=lane.normalised),
             name=encoder.name,
@@ -48,29 +47,9 @@ class ServedEncoder:
         self.queries = QueryVectors(self if self.gaussians is None else GaussianRows(self.gaussians))
 
     @property
-    def name(self) -> str:
-        """Name of the encoder."""
-        return self.encoder.name
-
-    @property
-    def revision(self) -> str:
-        """Revision of the query tower."""
-        return self.encoder.revision
-
-    @property
-    def premise_revision(self) -> str:
-        """Revision of the premise tower."""
-        return self.encoder.premise_revision
-
-    @property
     def dimension(self) -> int:
         """Length of a vector."""
         return self.encoder.dimension
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether a text has the same vector as query and as premise."""
-        return self.encoder.symmetric
 
     def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:
         """Return unit vectors of the query tower, shape (texts, d)."""
@@ -89,38 +68,19 @@ class ServedEncoder:
 
 
 class ServedGaussians:
-    """An encoder of Gaussians over the queue of a `ServedEncoder`.
-
-    Args:
-        served: Encoder with the queue.
-        form: Form of its Gaussians.
-    """
+    """An encoder of Gaussians over the queue of a `ServedEncoder`."""
 
     def __init__(self, served: ServedEncoder, form: GaussianForm) -> None:
-        self.form = form
+        self.form, self.kind = form, form.similarity
+        self.name, self.revision = served.name, served.revision
         self._served = served
         # There is one tower for queries and premises.
         self._lane = Lane("query", normalised=False)
 
     @property
-    def name(self) -> str:
-        """Name of the encoder."""
-        return self._served.name
-
-    @property
-    def revision(self) -> str:
-        """Revision of the encoder."""
-        return self._served.revision
-
-    @property
     def dimension(self) -> int:
         """Length of a mean, d."""
         return self._served.dimension // 2
-
-    @property
-    def kind(self) -> SimilarityKind:
-        """Similarity that it was trained for."""
-        return self.form.similarity
 
     def encode(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
         """Return one Gaussian a text, in order."""

@@ -76,14 +76,7 @@ class Library:
         self._sample: Scratch | None = None
 
     def entries(self, *, gaussian: bool | None = None) -> dict[str, EncoderEntry]:
-        """Return the served encoders by name.
-
-        Args:
-            gaussian: True for encoders of Gaussians only, False for encoders of points only.
-
-        Raises:
-            EncoderError: If an encoder named at the start cannot be resolved.
-        """
+        """Return the served encoders by name: all, those of Gaussians (True) or those of points (False)."""
         with self._lock:
             at, entries = self._catalogue
             if time.monotonic() - at > CATALOGUE_SECONDS:
@@ -101,9 +94,7 @@ class Library:
     def encoder(self, name: str | None = None, *, gaussian: bool = False) -> ServedEncoder:
         """Return an encoder, loaded once and again after it was replaced on disk.
 
-        Args:
-            name: Its name; None for the default, or with `gaussian` for the active direction model.
-            gaussian: Whether it must be an encoder of Gaussians.
+        Without a name it is the default, or with `gaussian` the active direction model.
 
         Raises:
             UnknownEncoderError: If it is not served, or no encoder of Gaussians is.
@@ -145,11 +136,7 @@ class Library:
         return self._store().corpora()
 
     def corpus(self, name: str) -> tuple[CorpusInfo, Corpus]:
-        """Return the newest version of a corpus.
-
-        Raises:
-            ServingError: If it is unknown.
-        """
+        """Return the newest version of a corpus; raise `ServingError` if it is unknown."""
         for info in self.corpora():
             if info.name == name:
                 return info, self._store().corpus(info.id, version=info.version)
@@ -166,11 +153,7 @@ class Library:
     ) -> PremiseIndex:
         """Return the index of a corpus of the database; it is built once, in the background.
 
-        Args:
-            name: Name of the retriever.
-            corpus: Corpus of the database.
-            call: Request that waits for it.
-            direction: Direction of search in an index of Gaussians; ignored by others.
+        Only an index of Gaussians has a direction.
 
         Raises:
             ServingError: If it is still in construction, with the time after which to retry.

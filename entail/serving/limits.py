@@ -47,11 +47,7 @@ class Limits:
     build_seconds: float = 5.0
 
     def check_texts(self, texts: Sequence[str], field: str, *, most: int | None = None) -> None:
-        """Check the number and length of texts.
-
-        Raises:
-            ServingError: If there are too many, or one is too long; names the field.
-        """
+        """Raise `ServingError`, which names the field, if there are too many texts or one is too long."""
         most = self.texts if most is None else most
         if len(texts) > most:
             raise ServingError(
@@ -63,11 +59,7 @@ class Limits:
             self.check_text(text, f"{field}.{number}")
 
     def check_text(self, text: str, field: str) -> None:
-        """Check the length of a text.
-
-        Raises:
-            ServingError: If it is too long; names the field.
-        """
+        """Raise `ServingError`, which names the field, if a text is too long."""
         if len(text) > self.chars:
             raise ServingError(
                 f"expected at most {self.chars:,} characters, found {len(text):,}; shorten the text",
@@ -76,11 +68,7 @@ class Limits:
             )
 
     def check_number(self, field: str, value: int, most: int) -> None:
-        """Check a number.
-
-        Raises:
-            ServingError: If it is too large; names the field.
-        """
+        """Raise `ServingError`, which names the field, if a number is too large."""
         if value > most:
             raise ServingError(
                 f"expected {field} of at most {most:,}, found {value:,}", kind="too_many", field=field

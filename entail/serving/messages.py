@@ -5,31 +5,34 @@ Nothing is converted: a number is not a text, and an unknown field is an error.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from entail.data.text import is_blank
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import ServingError
-from entail.serving.packing import Floats, Packed, pack, unpack
 
 
 def _check_characters(text: str) -> str:
-    if "\0" in text:
-        raise ValueError("expected text, found a NUL character; remove it")
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError("expected characters, found a lone surrogate")
+    if "\0" in text or (not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)):
+        raise ValueError("expected text, found a NUL character or a lone surrogate; remove it")
     return text
 
 
 def _check_visible(text: str) -> str:
     if is_blank(text):
-        found = "a text without visible characters" if text.strip() else "an empty text"
-        raise ValueError(f"expected words, found {found}; leave it out")
+        raise ValueError("expected words, found an empty text; leave it out")
     return text
 
+
+Floats = NDArray[np.float32]
+Packed = list[list[float]] | str
+"""Vectors as lists of numbers, or as base64 of little-endian 32-bit floats, row by row."""
 
 Text = Annotated[str, AfterValidator(_check_characters), AfterValidator(_check_visible)]
 Texts = Annotated[list[Text], Field(min_length=1, fail_fast=True)]
@@ -81,11 +84,10 @@ class EncodeAnswer(Message):
         cls, encoded: Floats | Gaussians, request: EncodeRequest, *, encoder: str, revision: str
     ) -> EncodeAnswer:
         """Return the answer with vectors, shape (texts, d), or Gaussians."""
-        vectors, log_variances = (
-            (encoded.mean, pack(encoded.log_variance, request.format))
-            if isinstance(encoded, Gaussians)
-            else (encoded, None)
-        )
+        if isinstance(encoded, Gaussians):
+            vectors, log_variances = encoded.mean, pack(encoded.log_variance, request.format)
+        else:
+            vectors, log_variances = encoded, None
         return cls(
             encoder=encoder,
             revision=revision,
@@ -101,11 +103,7 @@ class EncodeAnswer(Message):
         return unpack(self.vectors, self.dimension)
 
     def gaussians(self) -> Gaussians:
-        """Return the Gaussians.
-
-        Raises:
-            ServingError: If the encoder makes points.
-        """
+        """Return the Gaussians; raise `ServingError` if the encoder makes points."""
         if self.log_variances is None:
             raise ServingError(
                 f"expected an encoder of Gaussians, found {self.encoder!r}, which makes points; name another",
@@ -183,9 +181,7 @@ class PairDirection(Message):
     margin: float = Field(
         description="logit(forward) - logit(backward): above 0 if the first rather entails the second."
     )
-    sure: float | None = Field(
-        description="Probability of the verdict, at least one half; null without calibration."
-    )
+    sure: float | None = Field(description="Probability of the verdict, from 0.5; null without calibration.")
     direction: float | None = Field(
         description="Probability that an entailment between the two runs from the first to the second; above "
         "one half only if the margin is above 0."
@@ -270,9 +266,7 @@ class ChainStep(Message):
     """One step of a chain: candidates and choice."""
 
     chosen: str | None = Field(description="Key of the chosen fact; null where the chain ended.")
-    bare: float | None = Field(
-        description="Score of stopping here; null if the scorer cannot tell when to stop."
-    )
+    bare: float | None = Field(description="Score of stopping here; null if the scorer never stops.")
     visible: int = Field(description="Scored facts.")
     joined: int = Field(description="Scored facts made visible by the last choice; all at the first step.")
     candidates: list[ChainCandidate] = Field(description="Best candidates, best first.")
@@ -310,9 +304,7 @@ class Health(Message):
     """State of the server."""
 
     live: Literal[True]
-    ready: bool = Field(
-        description="Whether the encoders named at the start are loaded and the server is not shutting down."
-    )
+    ready: bool = Field(description="Whether the encoders are loaded and the server is not shutting down.")
     reason: str | None = Field(description="Reason why it is not ready.")
 
 
@@ -381,3 +373,25 @@ class ErrorReply(Message):
     """Answer of a failed request."""
 
     error: ErrorDetail
+
+
+def pack(vectors: Floats, form: Literal["floats", "base64"]) -> Packed:
+    """Return vectors, shape (n, d), in one of the two forms.
+
+    >>> pack(np.ones((1, 2), dtype=np.float32), "floats"), pack(np.ones((1, 2), dtype=np.float32), "base64")
+    ([[1.0, 1.0]], 'AACAPwAAgD8=')
+    """
+    if form == "base64":
+        return base64.b64encode(vectors.astype("<f4").tobytes()).decode("ascii")
+    rows: list[list[float]] = vectors.tolist()
+    return rows
+
+
+def unpack(packed: Packed, dimension: int) -> Floats:
+    """Return vectors, shape (n, d), from either form.
+
+    >>> unpack("AACAPwAAgD8=", 2)
+    array([[1., 1.]], dtype=float32)
+    """
+    numbers = np.frombuffer(base64.b64decode(packed), dtype="<f4") if isinstance(packed, str) else packed
+    return np.array(numbers, dtype=np.float32).reshape(-1, dimension)

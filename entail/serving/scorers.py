@@ -27,15 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ChainBuilder:
-    """A scorer and the neighbourhoods of a corpus, from which chains are built.
-
-    Attributes:
-        name: Name of the scorer, or `tfidf`.
-        revision: Revision of its weights; None for `tfidf`.
-        method: `tfidf`, `single-fact` or `arcf`.
-        steps: Scorer of single steps.
-        neighbourhoods: Facts visible from a question or a fact.
-    """
+    """A scorer, or `tfidf` without a revision, and the neighbourhoods of a corpus that it chains."""
 
     name: str
     revision: str | None
@@ -68,13 +60,7 @@ class Scorers:
         return loaded[1].revision if loaded is not None else None
 
     def prepare(self, name: str, corpus: Corpus, *, k: int, cache: bool) -> ChainBuilder:
-        """Return a builder of chains over a corpus; call it under `lock`.
-
-        Args:
-            name: Name of a scorer, or `tfidf`.
-            corpus: The facts.
-            k: Neighbours of each fact.
-            cache: Whether to keep the prepared facts in memory.
+        """Return a builder of chains over a corpus, with k neighbours of each fact; call it under `lock`.
 
         Raises:
             UnknownEncoderError: If the scorer is not served.
@@ -91,11 +77,7 @@ class Scorers:
 
     @contextmanager
     def lock(self, call: Call) -> Iterator[None]:
-        """Hold the lock on scoring.
-
-        Raises:
-            ServingError: If the deadline of the request passes first.
-        """
+        """Hold the lock on scoring; raise `ServingError` if the deadline of the request passes first."""
         if not self._scoring.acquire(timeout=max(0.0, call.left)):
             raise timeout_error()
         try:

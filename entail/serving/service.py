@@ -16,7 +16,6 @@ from entail.errors import EntailError
 from entail.serving.batching import Call
 from entail.serving.encoders import current_call
 from entail.serving.library import Library
-from entail.serving.limits import Limits
 from entail.serving.scorers import Scorers
 
 T = TypeVar("T")
@@ -30,24 +29,17 @@ class Service:
     Args:
         library: Encoders, corpora, indexes.
         warm: Encoders to load at the start; the server is not ready before. None for the default encoder.
+
+    Attributes:
+        reason: Reason why the server is not ready, None if it is.
     """
 
     def __init__(self, library: Library, *, warm: tuple[str, ...] | None = None) -> None:
-        self.library = library
+        self.library, self.limits = library, library.limits
         self.scorers = Scorers()
         self._warm = warm
         self._threads = ThreadPoolExecutor(self.limits.requests, thread_name_prefix="request")
-        self._reason: str | None = "the encoders are not loaded yet"
-
-    @property
-    def limits(self) -> Limits:
-        """Limits of requests and queues."""
-        return self.library.limits
-
-    @property
-    def reason(self) -> str | None:
-        """Reason why the server is not ready, None if it is."""
-        return self._reason
+        self.reason: str | None = "the encoders are not loaded yet"
 
     def start(self) -> None:
         """Begin to load encoders in a background thread."""
@@ -55,7 +47,7 @@ class Service:
 
     def close(self) -> None:
         """Answer pending requests, then stop."""
-        self._reason = "the server is shutting down"
+        self.reason = "the server is shutting down"
         self.library.close()
         self._threads.shutdown(wait=True)
 
@@ -74,9 +66,9 @@ class Service:
             # A library error explains itself; of any other the log needs the trace.
             trace = None if isinstance(error, EntailError) else error
             _log.error("cannot load an encoder: %s", error, exc_info=trace)
-            self._reason = "an encoder cannot be loaded; the server's log says why"
+            self.reason = "an encoder cannot be loaded; the server's log says why"
         else:
-            self._reason = None
+            self.reason = None
 
 
 async def get_service(request: Request) -> Service:

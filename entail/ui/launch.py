@@ -93,7 +93,7 @@ def app_with_api(script: Path) -> st.App:
 
 
 def _run_with_api(script: Path, *, port: int, address: str | None) -> None:
-    from entail.serving.server import LOOPBACK
+    from entail.serving.app import LOOPBACK
 
     app = app_with_api(script)
     if address not in LOOPBACK and load_settings().serve_token is None:

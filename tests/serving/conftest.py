@@ -1,4 +1,4 @@
-"""A server on a real socket, over a miniature encoder that counts and can be held."""
+"""A server on a real socket, over a miniature encoder that records its calls and can be held."""
 
 import contextlib
 import http.client

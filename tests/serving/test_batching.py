@@ -1,4 +1,4 @@
-"""Batches are shown by what the encoder is asked for, never by the clock."""
+"""Batches, observed by the calls of the encoder."""
 
 import threading
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def held(encoder: Slow, **options: float) -> Batcher:
     return batcher
 
 
-def test_what_waits_goes_in_one_call() -> None:
+def test_waiting_texts_share_a_call() -> None:
     encoder = Slow()
     batcher = held(encoder)
     texts = [f"{'x' * (40 - i)}{i}" for i in range(31)]
@@ -76,7 +76,7 @@ def test_equal_texts_are_encoded_once() -> None:
     batcher.close()
 
 
-def test_towers_and_lengths_never_share_a_call() -> None:
+def test_lanes_never_share_a_call() -> None:
     encoder = Slow()
     batcher = held(encoder)
     lanes = [QUERY, PREMISE, RAW] * 3
@@ -88,7 +88,7 @@ def test_towers_and_lengths_never_share_a_call() -> None:
     batcher.close()
 
 
-def test_a_long_request_takes_turns_with_short_ones() -> None:
+def test_long_request_takes_turns() -> None:
     encoder = Slow()
     batcher = held(encoder, batch=4)
     long = batcher.submit([f"long {i}" for i in range(10)], QUERY)
@@ -101,7 +101,7 @@ def test_a_long_request_takes_turns_with_short_ones() -> None:
     batcher.close()
 
 
-def test_a_full_queue_says_when_to_come_again() -> None:
+def test_full_queue() -> None:
     encoder = Slow()
     batcher = held(encoder, queue=5)
     batcher.submit(["a", "b", "c"], QUERY)
@@ -116,7 +116,7 @@ def test_a_full_queue_says_when_to_come_again() -> None:
     batcher.close()
 
 
-def test_who_leaves_is_not_encoded() -> None:
+def test_cancelled_request_is_not_encoded() -> None:
     encoder = Slow()
     batcher = held(encoder, queue=3)
     gone, stays = batcher.submit(["gone", "too"], QUERY), batcher.submit(["stays"], QUERY)
@@ -130,7 +130,7 @@ def test_who_leaves_is_not_encoded() -> None:
     batcher.close()
 
 
-def test_half_a_request_that_leaves_takes_the_rest_along() -> None:
+def test_cancelled_during_its_batches() -> None:
     encoder = Slow()
     batcher = Batcher(encoder, name="slow", batch=2)
     long = batcher.submit([f"text {i}" for i in range(9)], QUERY)
@@ -143,7 +143,7 @@ def test_half_a_request_that_leaves_takes_the_rest_along() -> None:
     assert len(encoder.calls) == 1
 
 
-def test_one_text_that_breaks_the_encoder_fails_alone() -> None:
+def test_failing_text_fails_alone() -> None:
     encoder = Slow()
     encoder.bad = "bad"
     batcher = held(encoder)
@@ -155,7 +155,7 @@ def test_one_text_that_breaks_the_encoder_fails_alone() -> None:
     batcher.close()
 
 
-def test_closing_finishes_what_waits_and_takes_nothing_more() -> None:
+def test_close() -> None:
     encoder = Slow()
     batcher = held(encoder)
     waits = batcher.submit(["waits"], QUERY)
@@ -167,7 +167,7 @@ def test_closing_finishes_what_waits_and_takes_nothing_more() -> None:
     assert len(waits.result(0)) == 1
 
 
-def test_a_call_ends_its_waiting_when_it_is_cancelled_or_out_of_time() -> None:
+def test_call_cancelled_or_out_of_time() -> None:
     future: Future[Floats] = Future()
     call = Call(SOON)
     threading.Timer(0.05, call.cancel).start()
@@ -189,7 +189,7 @@ def test_a_call_ends_its_waiting_when_it_is_cancelled_or_out_of_time() -> None:
     ),
     st.integers(1, 5),
 )
-def test_everybody_gets_the_vectors_of_their_own_texts(requests: list[Any], batch: int) -> None:
+def test_each_request_gets_its_own_vectors(requests: list[Any], batch: int) -> None:
     batcher = Batcher(vectors, name="quick", batch=batch, gather_ms=0.1)
     futures = [batcher.submit(texts, lane) for texts, lane in requests]
     for (texts, lane), future in zip(requests, futures, strict=True):

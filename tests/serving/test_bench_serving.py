@@ -1,4 +1,4 @@
-"""What `scripts/bench_serving.py` counts, asked of a server that answers at once."""
+"""`scripts/bench_serving.py` against a server that answers at once."""
 
 import itertools
 import json
@@ -47,14 +47,14 @@ def port() -> Iterator[int]:
     thread.join()
 
 
-def test_every_text_is_asked_for_once_and_counted(script: ModuleType, port: int) -> None:
+def test_counts(script: ModuleType, port: int) -> None:
     found = script.ask(port, 3, 0.2, (f"text {i}" for i in itertools.count()))
     assert found["texts"] == len(Answer.asked) == len(set(Answer.asked)) > 3
     assert 0 < found["p50_ms"] <= found["p95_ms"]
     assert found["texts_per_second"] > 0
 
 
-def test_a_refusal_ends_the_measurement(script: ModuleType, port: int) -> None:
+def test_refusal(script: ModuleType, port: int) -> None:
     Answer.status = 429
     with pytest.raises(SystemExit, match="2 of 2 clients were refused: status 429"):
         script.ask(port, 2, 0.2, (f"text {i}" for i in itertools.count()))

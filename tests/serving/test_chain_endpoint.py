@@ -23,7 +23,7 @@ from tests.arcf.conftest import FakeScorer
 from tests.serving.conftest import Served
 
 
-def test_by_shared_words_it_is_the_librarys(served: Served, grove: dict[str, Any]) -> None:
+def test_tfidf_chain(served: Served, grove: dict[str, Any]) -> None:
     corpus = Corpus.of("grove", grove["facts"])
     around = Neighbourhoods(corpus_facts(corpus), k=7)
     asked = Question("question", grove["rows"][0]["hypothesis"], "ba", {})
@@ -61,7 +61,7 @@ def scorer(monkeypatch: pytest.MonkeyPatch) -> Scorer:
     return found
 
 
-def test_a_trained_scorer_is_taken_first_and_tells_when_it_stops(scorer: Scorer, served: Served) -> None:
+def test_scorer(scorer: Scorer, served: Served) -> None:
     facts = ["ba be", "ba be bi bo", "ba be bi bo bu da"]
     with Client(served.url) as client:
         assert [(one.name, one.revision, one.method) for one in client.info().scorers] == [
@@ -79,7 +79,7 @@ def test_a_trained_scorer_is_taken_first_and_tells_when_it_stops(scorer: Scorer,
         assert client.info().scorers[0].revision == "mine@1"
 
 
-def test_where_none_is_named_it_is_the_one_in_use(
+def test_default_is_the_active_scorer(
     tiny_home: Path, scorer_folder: Callable[..., Path], served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def load(name: str, **_: object) -> Scorer:
@@ -96,13 +96,13 @@ def test_where_none_is_named_it_is_the_one_in_use(
         assert client.chain("ba", "be", facts=["ba be"]).scorer == "arcf-minilm"
 
 
-def test_a_scorer_that_says_nonsense_is_no_fault_of_the_clients(scorer: Scorer, served: Served) -> None:
+def test_scorer_with_nan(scorer: Scorer, served: Served) -> None:
     scorer.pairs.by = lambda prefix, candidate: float("nan")  # type: ignore[attr-defined]  # of the fake
     reply = served.post("/chain", question="ba", answer="be", facts=["ba"])
     assert (reply.status, reply.error["kind"]) == (500, "internal")
 
 
-def test_one_is_scored_at_a_time(served: Served) -> None:
+def test_one_request_is_scored_at_a_time(served: Served) -> None:
     scorers = served.service.scorers
     with (
         scorers.lock(Call(0.0)),
@@ -125,9 +125,7 @@ def test_one_is_scored_at_a_time(served: Served) -> None:
         ({"facts": ["ba"], "scorer": "tiny"}, 404, None),
     ],
 )
-def test_what_cannot_be_ranked_is_refused(
-    served: Served, fields: dict[str, Any], status: int, field: str | None
-) -> None:
+def test_errors(served: Served, fields: dict[str, Any], status: int, field: str | None) -> None:
     given = {"question": "ba", "answer": "be", **fields}
     if field == "answer" and len(fields) == 1:
         del given["answer"]

@@ -8,7 +8,7 @@ from entail.serving.client import Client
 from tests.serving.conftest import Served
 
 
-def test_the_answer_is_what_the_library_says(served: Served) -> None:
+def test_claims(served: Served) -> None:
     questions = ["When did Rome win?", "who plays the mom on modern family", "谁写了红楼梦"]
     with Client(served.url) as client:
         found = client.claim(questions).claims
@@ -20,7 +20,7 @@ def test_the_answer_is_what_the_library_says(served: Served) -> None:
     assert [one.fallback for one in found] == [False, False, True]
 
 
-def test_with_answers_it_says_statements_too(served: Served) -> None:
+def test_statements(served: Served) -> None:
     questions = ["When did Rome win?", "who won"]
     with Client(served.url) as client:
         found = client.claim(questions, answers=["202 BC", "Rome"]).claims
@@ -31,13 +31,7 @@ def test_with_answers_it_says_statements_too(served: Served) -> None:
             client.claim(questions, answers=["Rome"])
 
 
-def test_it_stands_among_what_may_be_asked(served: Served) -> None:
-    with Client(served.url) as client:
-        (told,) = [one for one in client.info().endpoints if one.path == "/claim"]
-    assert told.method == "POST"
-
-
-def test_too_many_or_too_long_questions_are_refused(served: Served) -> None:
+def test_errors(served: Served) -> None:
     assert served.post("/claim", questions=[]).status == 422
     with Client(served.url) as client:
         with pytest.raises(ServingError, match="at most"):

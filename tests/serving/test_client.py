@@ -1,4 +1,4 @@
-"""The client against answers made by hand; against a real server it stands in test_load."""
+"""The client against a mock transport; test_load has a real server."""
 
 import json
 from typing import Any
@@ -39,7 +39,7 @@ def client(*answers: Any, **options: Any) -> tuple[Client, list[httpx2.Request],
     return made, asked, slept
 
 
-def test_vectors_come_back_as_an_array() -> None:
+def test_encode() -> None:
     made, (asked), _ = client(ANSWER)
     np.testing.assert_array_equal(made.encode(("a", "b"), tower="premise"), np.eye(2, 3))
     assert json.loads(asked[0].content) == {
@@ -52,7 +52,7 @@ def test_vectors_come_back_as_an_array() -> None:
     assert asked[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
-def test_points_are_not_taken_for_gaussians_nor_these_for_points() -> None:
+def test_encode_gaussians() -> None:
     gaussian = ANSWER | {"normalised": False, "log_variances": [[0.0, 0.5, -0.5], [1.0, 0.0, 0.0]]}
     made, asked, _ = client(gaussian, gaussian, ANSWER)
     found = made.encode_gaussians(("a", "b"), encoder="e")
@@ -66,7 +66,7 @@ def test_points_are_not_taken_for_gaussians_nor_these_for_points() -> None:
         made.encode_gaussians(["a", "b"], encoder="e")
 
 
-def test_it_waits_as_long_as_it_is_told() -> None:
+def test_retry_after() -> None:
     again = {"Retry-After": "7"}
     made, asked, slept = client(
         refusal(429, **again), refusal(503, "not_ready", **{"Retry-After": "9999"}), ANSWER
@@ -75,7 +75,7 @@ def test_it_waits_as_long_as_it_is_told() -> None:
     assert (len(asked), slept) == (3, [7.0, MAX_RETRY_SECONDS])
 
 
-def test_it_gives_up_in_the_end() -> None:
+def test_attempts_are_limited() -> None:
     made, asked, slept = client(*[refusal(429, **{"Retry-After": "1"})] * 3, attempts=3)
     with pytest.raises(ServingError, match="no") as caught:
         made.info()
@@ -87,7 +87,7 @@ def test_it_gives_up_in_the_end() -> None:
     "answer",
     [refusal(422, "invalid", **{"Retry-After": "1"}), refusal(503, "encoder"), refusal(500, "internal")],
 )
-def test_what_will_not_get_better_is_asked_once(answer: httpx2.Response) -> None:
+def test_no_retry(answer: httpx2.Response) -> None:
     made, asked, slept = client(answer)
     with pytest.raises(ServingError):
         made.health()
@@ -104,7 +104,7 @@ def test_what_will_not_get_better_is_asked_once(answer: httpx2.Response) -> None
         ({"vectors": []}, "strange"),
     ],
 )
-def test_errors_hold_nothing_of_the_token(answer: Any, kind: str) -> None:
+def test_errors_hide_the_token(answer: Any, kind: str) -> None:
     made, _, _ = client(answer)
     with pytest.raises(EntailError) as caught:
         made.encode(["a"])
@@ -117,17 +117,9 @@ def test_errors_hold_nothing_of_the_token(answer: Any, kind: str) -> None:
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["a\0"], [3], ["\ud800"]])
-def test_what_a_server_would_refuse_is_not_sent(texts: Any) -> None:
+def test_invalid_request_is_not_sent(texts: Any) -> None:
     made, asked, _ = client()
     with pytest.raises(ServingError) as caught:
         made.encode(texts)
     assert str(caught.value.field).startswith("texts")
     assert not asked
-
-
-def test_it_closes(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, _, _ = client()
-    with made as same:
-        assert same is made
-    with pytest.raises(RuntimeError, match="closed"):
-        made.health()

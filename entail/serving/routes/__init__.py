@@ -1,1 +1,0 @@
-"""Routers of the API, one module a resource."""
