@@ -7,20 +7,23 @@ Add a function to the module it fits, or a module with its name in `_PARTS`::
     app = typer.Typer()                             # single commands: `entail backup`
     app = typer.Typer(name="evaluate", help="...")  # a group: `entail evaluate premises`
 
-    @app.command()
-    @reports
-    def backup(file: Annotated[Path, typer.Argument(help="File to write.")]) -> Report:
+    @command(app)
+    def backup(
+        file: Annotated[Path, typer.Argument(help="File to write.")],
+        overwrite: Annotated[bool, "Replace an existing FILE."] = False,
+    ) -> Report:
         \"\"\"Back up trees, corpora, authors and models into one file.\"\"\"
         from entail.trees.store.backup import write_backup  # imports that take time
 
         with progress_bar() as progress:
-            written = write_backup(file, progress=progress)
+            written = write_backup(file, overwrite=overwrite, progress=progress)
         return Report(data=written.to_json(), text=f"wrote {written.trees:,} trees to {file}")
 
-A command calls one library function and returns a `Report`; `console.reports` adds ``--json``,
-``--progress/--no-progress`` and ``--debug``, prints the report, and keeps stdout clean. Errors are those of
-`entail.errors`; checks stay in the library, so a missing file is its error (exit code 1), not one of usage
-(2). Modules import only the standard library, typer and `entail.cli` at the top: ``entail --help`` is quick.
+A command calls one library function and returns a `Report`; `console.command` adds ``--json``,
+``--progress/--no-progress`` and ``--debug``, prints the report, and keeps stdout clean. A parameter that is
+annotated with its help text is an option. Errors are those of `entail.errors`; checks stay in the library, so
+a missing file is its error (exit code 1), not one of usage (2). Modules import only the standard library,
+typer and `entail.cli` at the top: ``entail --help`` is quick.
 """
 
 from __future__ import annotations
@@ -38,18 +41,7 @@ import typer
 from entail.cli import console
 from entail.version import __version__
 
-_PARTS = (
-    "answer",
-    "encoders",
-    "evaluate",
-    "jobs",
-    "operations",
-    "promote",
-    "rank",
-    "submit",
-    "train",
-    "trees",
-)
+_PARTS = ("answer", "encoders", "evaluate", "jobs", "operations", "promote", "rank", "train", "trees")
 
 
 def _print_version(wanted: bool) -> None:

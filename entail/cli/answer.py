@@ -7,39 +7,29 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.console import Report, command, progress_bar, table
+from entail.cli.options import Device, Out, write_figures
 from entail.errors import SettingsError
 
 app = typer.Typer()
 
 
-@app.command()
-@reports
+@command(app)
 def answer(
     model: Annotated[
         str,
-        typer.Option(
-            help="Reader (extractive QA) or generator (causal or sequence-to-sequence): a folder, a name "
-            "under models/, or a Hub id such as deepset/minilm-uncased-squad2.",
-            metavar="NAME",
-        ),
+        "Reader (extractive QA) or generator (causal or sequence-to-sequence): a folder, a name "
+        "under models/, or a Hub id such as deepset/minilm-uncased-squad2.",
+        "NAME",
     ],
     passages: Annotated[
         list[Path],
-        typer.Option(
-            help="Passages: SQuAD or DPR JSON, TSV, BEIR, or one passage a line; may be gzipped. Repeat "
-            "for more files.",
-            metavar="FILE",
-        ),
+        "Passages: SQuAD or DPR JSON, TSV, BEIR, or one passage a line; may be gzipped. Repeat for "
+        "more files.",
     ],
-    question: Annotated[str | None, typer.Option(help="One question.", metavar="TEXT")] = None,
-    questions: Annotated[
-        Path | None,
-        typer.Option(help="File of questions, with known answers if any; same formats.", metavar="FILE"),
-    ] = None,
-    encoder: Annotated[
-        str, typer.Option(help="Retriever of passages: bm25, minilm, a folder or a Hub id.", metavar="NAME")
-    ] = "bm25",
+    question: Annotated[str | None, "One question."] = None,
+    questions: Annotated[Path | None, "File of questions, with known answers if any; same formats."] = None,
+    encoder: Annotated[str, "Retriever of passages: bm25, minilm, a folder or a Hub id.", "NAME"] = "bm25",
     k: Annotated[int, typer.Option(min=1, help="Passages a question.")] = 5,
     answer_tokens: Annotated[
         int | None,
@@ -53,24 +43,14 @@ def answer(
             "--max-length", "--longest", min=16, help="Maximum input tokens; default: the model's maximum."
         ),
     ] = None,
-    prompt: Annotated[
-        Path | None,
-        typer.Option(help="Prompt template of a generator, with {passages} and {question}.", metavar="FILE"),
-    ] = None,
+    prompt: Annotated[Path | None, "Prompt template of a generator, with {passages} and {question}."] = None,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Windows or prompts in a batch.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Output of --questions: one JSON object a line.", metavar="FILE"),
-    ] = None,
-    figures: Annotated[
-        Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")
-    ] = None,
-    resume: Annotated[bool, typer.Option(help="Continue an existing --out file.")] = True,
-    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...")] = None,
-    precision: Annotated[
-        Literal["fp32", "bf16", "auto"], typer.Option(help="auto: bf16 if it is faster.")
-    ] = "fp32",
+    out: Annotated[Path | None, "Output of --questions: one JSON object a line."] = None,
+    figures: Out = None,
+    resume: Annotated[bool, "Continue an existing --out file."] = True,
+    device: Device = None,
+    precision: Annotated[Literal["fp32", "bf16", "auto"], "auto: bf16 if it is faster."] = "fp32",
 ) -> Report:
     """Answer questions from retrieved passages, and score the answers.
 
@@ -144,10 +124,7 @@ def answer(
         source = f" (from {one.passage})" if one.passage is not None else ""
         return Report(data=data, text=f"{one.text or 'no answer'}{source}{_cut(one.cut)}")
     data = {**about, **answer_figures(answers, entries).to_json(), "answered_before": before}
-    if figures is not None:
-        from entail.results import write_result
-
-        write_result(figures, figures=data, seed=None, started=started)
+    write_figures(figures, data, started)
     return Report(data=data, text=_text(data, out))
 
 
@@ -174,26 +151,15 @@ def _text(data: dict[str, Any], out: Path | None) -> str:
     return "\n\n".join([*parts, f"wrote {out}"])
 
 
-@app.command()
-@reports
+@command(app)
 def claim(
     question: Annotated[str | None, typer.Argument(help="A question, in quotation marks.")] = None,
     file: Annotated[
         Path | None,
-        typer.Option(
-            help="File of questions: one a line, JSONL, TSV, SQuAD or DPR JSON, or a BEIR folder; may be "
-            "gzipped.",
-            metavar="FILE",
-        ),
+        "File of questions: one a line, JSONL, TSV, SQuAD or DPR JSON, or a BEIR folder; may be gzipped.",
     ] = None,
-    answer: Annotated[
-        str | None,
-        typer.Option(help="Answer to the question; also prints both as one statement.", metavar="TEXT"),
-    ] = None,
-    answers: Annotated[
-        bool,
-        typer.Option("--answers", help="With --file: also a statement for each question with an answer."),
-    ] = False,
+    answer: Annotated[str | None, "Answer to the question; also prints both as one statement."] = None,
+    answers: Annotated[bool, "With --file: also a statement for each question with an answer."] = False,
 ) -> Report:
     """Turn a question into its existence claim, which every passage with an answer entails.
 

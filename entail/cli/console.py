@@ -32,7 +32,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, get_args
 
 import typer
 import typer.main
@@ -46,21 +46,9 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 _COMMON: Mapping[str, tuple[Any, Any]] = {
-    "json": (
-        Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")],
-        False,
-    ),
-    "progress": (
-        Annotated[
-            bool | None,
-            typer.Option("--progress/--no-progress", help="Show progress on stderr; default: on a terminal."),
-        ],
-        None,
-    ),
-    "debug": (
-        Annotated[bool, typer.Option("--debug", help="Show library warnings, and the trace of an error.")],
-        False,
-    ),
+    "json": (Annotated[bool, "Print one JSON object on stdout."], False),
+    "progress": (Annotated[bool | None, "Show progress on stderr; default: on a terminal."], None),
+    "debug": (Annotated[bool, "Show library warnings, and the trace of an error."], False),
 }
 
 _show_progress: ContextVar[bool | None] = ContextVar("show_progress", default=None)
@@ -81,10 +69,16 @@ class Report:
     ok: bool = True
 
 
+def command(app: typer.Typer, name: str | None = None) -> Callable[[Callable[P, Report]], Callable[P, None]]:
+    """Add a function to an application, as `reports` makes it a command; default: by the function's name."""
+    return lambda function: app.command(name)(reports(function))
+
+
 def reports(command: Callable[P, Report]) -> Callable[P, None]:
     """Turn a function that returns a `Report` into a command with ``--json``, ``--progress``, ``--debug``.
 
-    Put it below ``@app.command()``.
+    A parameter of type ``Annotated[T, help]`` or ``Annotated[T, help,
+    metavar]`` is an option of its name, as a field of a configuration is.
     """
 
     @functools.wraps(command)
@@ -105,12 +99,23 @@ def reports(command: Callable[P, Report]) -> Callable[P, None]:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, (annotation, default) in _COMMON.items()
     ]
-    whole = signature.replace(
-        parameters=[*signature.parameters.values(), *options], return_annotation=inspect.Signature.empty
-    )
+    parameters = [_with_option(parameter) for parameter in (*signature.parameters.values(), *options)]
+    whole = signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
     run.__annotations__ = {name: parameter.annotation for name, parameter in whole.parameters.items()}
     run.__signature__ = whole  # type: ignore[attr-defined]  # typer reads it
     return run
+
+
+def _with_option(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter with the option that its annotation describes."""
+    kind, *texts = get_args(parameter.annotation) or (None,)
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return parameter
+    # An option that is off has no form with --no-.
+    names = [f"--{parameter.name.replace('_', '-')}"] if parameter.default is False else []
+    metavar = texts[1] if len(texts) > 1 else "FILE" if "Path" in str(kind) else None
+    option = typer.Option(*names, help=texts[0], metavar=metavar)
+    return parameter.replace(annotation=Annotated[kind, option])
 
 
 @contextlib.contextmanager
@@ -183,7 +188,6 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
 
 
 def _run(app: typer.Typer, arguments: Sequence[str]) -> int:
-    json, debug = "--json" in arguments, "--debug" in arguments
     try:
         command = typer.main.get_command(app)
         code = command.main(args=list(arguments), prog_name="entail", standalone_mode=False)
@@ -195,50 +199,32 @@ def _run(app: typer.Typer, arguments: Sequence[str]) -> int:
         return stop.code if isinstance(stop.code, int) else 1
     except BrokenPipeError:
         raise
-    except typer.TyperException as error:
-        _show_usage_error(error)
-        return _fail(error, error.format_message(), json=json, code=error.exit_code, printed=True)
-    except typer.Abort as error:
-        return _fail(error, "aborted at a prompt", json=json)
-    except EntailError as error:
-        return _fail(error, str(error), json=json, debug=debug)
-    except OSError as error:
-        reason = error.strerror or _first_line(error)
-        message = f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason
-        return _fail(error, message, json=json, debug=debug)
     except Exception as error:
-        return _fail_unexpectedly(error, arguments, json=json, debug=debug)
-
-
-def _fail(
-    error: BaseException,
-    message: str,
-    *,
-    json: bool,
-    code: int = 1,
-    debug: bool = False,
-    printed: bool = False,
-) -> int:
-    if debug:
-        traceback.print_exception(error)
-    if not printed:
+        message = _message(error, arguments)
+        is_usage = isinstance(error, typer.TyperException)
+        if is_usage and (context := getattr(error, "ctx", None)) is not None:
+            sys.stderr.write(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n")
+        if "--debug" in arguments and not is_usage:
+            traceback.print_exception(error)
         sys.stderr.write(f"Error: {message}\n")
-    if json:
-        _write(_to_json({"error": {"type": type(error).__name__, "message": message}}))
-    return code
+        if "--json" in arguments:
+            _write(_to_json({"error": {"type": type(error).__name__, "message": message}}))
+        return getattr(error, "exit_code", 1) if is_usage else 1
 
 
-def _fail_unexpectedly(error: Exception, arguments: Sequence[str], *, json: bool, debug: bool) -> int:
-    where = "" if debug else f"; the whole trace is in {_log(error, arguments)}"
-    message = f"unexpected {type(error).__name__}: {_first_line(error)} (please report this{where})"
-    return _fail(error, message, json=json, debug=debug)
-
-
-def _show_usage_error(error: typer.TyperException) -> None:
-    context = getattr(error, "ctx", None)
-    if context is not None:
-        sys.stderr.write(f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n")
-    sys.stderr.write(f"Error: {error.format_message()}\n")
+def _message(error: Exception, arguments: Sequence[str]) -> str:
+    match error:
+        case typer.TyperException():
+            return str(error.format_message())
+        case typer.Abort():
+            return "aborted at a prompt"
+        case EntailError():
+            return str(error)
+        case OSError():
+            reason = error.strerror or _first_line(error)
+            return f"{os.fsdecode(error.filename)}: {reason}" if error.filename else reason
+    where = "" if "--debug" in arguments else f"; the whole trace is in {_log(error, arguments)}"
+    return f"unexpected {type(error).__name__}: {_first_line(error)} (please report this{where})"
 
 
 def _log(error: Exception, arguments: Sequence[str]) -> Path:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.console import Report, command, progress_bar, table
 
 if TYPE_CHECKING:
     from entail.data.nli.pairs import NliPair
@@ -17,42 +17,29 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Repo = Annotated[str, typer.Argument(metavar="REPO", help="Name on the Hub, such as my-team/my-encoder.")]
-Public = Annotated[bool, typer.Option("--public", help="Visible to everyone.  [default: only to its owners]")]
-DryRun = Annotated[
-    bool,
-    typer.Option("--dry-run", help="Show files and card, send nothing; needs no token."),
-]
+Public = Annotated[bool, "Visible to everyone.  [default: only to its owners]"]
+DryRun = Annotated[bool, "Show files and card, send nothing; needs no token."]
 
 
-@app.command()
-@reports
+@command(app)
 def card(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Encoder folder, such as models/mine.")],
     *,
     results: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Result file of `entail evaluate premises --out` or, for a scorer of facts, of `entail "
-            "evaluate chains --out`; repeat for more.",
-            metavar="FILE",
-        ),
+        "Result file of `entail evaluate premises --out` or, for a scorer of facts, of `entail "
+        "evaluate chains --out`; repeat for more.",
     ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Training data: entailment_bank, team_decisions or another name; repeat for more.",
-            metavar="NAME",
-        ),
+        "Training data: entailment_bank, team_decisions or another name; repeat for more.",
+        "NAME",
     ] = None,
-    licence: Annotated[str | None, typer.Option(help="Licence, as a Hub id.", metavar="ID")] = None,
+    licence: Annotated[str | None, "Licence, as a Hub id.", "ID"] = None,
     note: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Note on how it was made; replaces earlier notes. Repeat for more.",
-            metavar="TEXT",
-        ),
+        list[str] | None, "Note on how it was made; replaces earlier notes. Repeat for more."
     ] = None,
-    show: Annotated[bool, typer.Option("--show", help="Print the card.")] = False,
+    show: Annotated[bool, "Print the card."] = False,
 ) -> Report:
     """Write the model card README.md from entail.json.
 
@@ -70,16 +57,12 @@ def card(
     )
 
 
-@app.command()
-@reports
+@command(app)
 def export(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Encoder: a name, a folder or a Hub id.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New folder.")],
     *,
-    routes: Annotated[
-        bool,
-        typer.Option("--routes", help="Also write each tower as a plain model: OUT-query and OUT-premise."),
-    ] = False,
+    routes: Annotated[bool, "Also write each tower as a plain model: OUT-query and OUT-premise."] = False,
 ) -> Report:
     """Export an encoder as a folder that stock sentence-transformers loads.
 
@@ -106,33 +89,19 @@ def export(
     )
 
 
-@app.command()
-@reports
+@command(app)
 def average(
     folders: Annotated[
         list[Path],
         typer.Argument(help="LoRA encoders of one base, or scorers of facts.", metavar="FOLDER..."),
     ],
     *,
-    out: Annotated[Path, typer.Option(help="Folder of the new encoder.", metavar="FOLDER")],
-    weight: Annotated[
-        list[float] | None,
-        typer.Option(help="Weight of each encoder; they sum to 1.  [default: equal]", show_default=False),
-    ] = None,
-    scale: Annotated[
-        float,
-        typer.Option(help="Scale of the mean; below 1 moves encoders towards the base."),
-    ] = 1.0,
-    rank: Annotated[
-        int | None, typer.Option(help="Rank of the new adapter.  [default: exact]", show_default=False)
-    ] = None,
+    out: Annotated[Path, "Folder of the new encoder.", "FOLDER"],
+    weight: Annotated[list[float] | None, "Weight of each encoder; they sum to 1.  [default: equal]"] = None,
+    scale: Annotated[float, "Scale of the mean; below 1 moves encoders towards the base."] = 1.0,
+    rank: Annotated[int | None, "Rank of the new adapter.  [default: exact]"] = None,
     dev: Annotated[
-        Path | None,
-        typer.Option(
-            help="Labelled pairs that fit threshold and confidence of a Gaussian encoder.",
-            metavar="FILE",
-            show_default=False,
-        ),
+        Path | None, "Labelled pairs that fit threshold and confidence of a Gaussian encoder."
     ] = None,
 ) -> Report:
     """Average several encoders, or scorers of facts, of one base.
@@ -199,17 +168,14 @@ def _pairs(file: Path | None, folders: Sequence[Path]) -> Sequence[NliPair]:
     return read_nli(file).pairs
 
 
-@app.command()
-@reports
+@command(app)
 def push(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Model: a name under models/, or a folder.")],
     repo: Repo,
     *,
     public: Public = False,
-    merged: Annotated[bool, typer.Option("--merged", help="Push the merged model.")] = False,
-    both: Annotated[
-        bool, typer.Option("--both", help="Push the merged model, with the adapter in adapter/.")
-    ] = False,
+    merged: Annotated[bool, "Push the merged model."] = False,
+    both: Annotated[bool, "Push the merged model, with the adapter in adapter/."] = False,
     dry_run: DryRun = False,
 ) -> Report:
     """Push an encoder, scorer or judge with its card to the Hugging Face Hub; private without --public.
@@ -230,17 +196,14 @@ def push(
     return _report(done)
 
 
-@app.command("push-trees")
-@reports
+@command(app, "push-trees")
 def push_trees(
     corpus: Annotated[str, typer.Argument(metavar="CORPUS", help="Corpus of the trees.")],
     repo: Repo,
     *,
     public: Public = False,
-    names: Annotated[
-        bool, typer.Option("--names", help="Include the authors' names.  [default: authors are numbered]")
-    ] = False,
-    licence: Annotated[str | None, typer.Option(help="Licence, as a Hub id.", metavar="ID")] = None,
+    names: Annotated[bool, "Include the authors' names.  [default: authors are numbered]"] = False,
+    licence: Annotated[str | None, "Licence, as a Hub id.", "ID"] = None,
     dry_run: DryRun = False,
 ) -> Report:
     """Push a team's trees and decisions as a data set; private without --public."""
@@ -263,21 +226,13 @@ def push_trees(
     return _report(done)
 
 
-@app.command()
-@reports
+@command(app)
 def pull(
     repo: Repo,
     *,
-    revision: Annotated[
-        str | None, typer.Option(help="Branch, tag or commit.  [default: main]", show_default=False)
-    ] = None,
-    name: Annotated[
-        str | None,
-        typer.Option(help="Name under models/.  [default: the second part of REPO]", show_default=False),
-    ] = None,
-    merged: Annotated[
-        bool, typer.Option("--merged", help="Pull the merged model if both forms are there.")
-    ] = False,
+    revision: Annotated[str | None, "Branch, tag or commit.  [default: main]"] = None,
+    name: Annotated[str | None, "Name under models/.  [default: the second part of REPO]"] = None,
+    merged: Annotated[bool, "Pull the merged model if both forms are there."] = False,
 ) -> Report:
     """Pull an encoder, scorer or judge from the Hub into models/; safetensors only, every file verified."""
     from entail.hub.pull import pull_encoder

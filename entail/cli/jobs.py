@@ -1,28 +1,34 @@
-"""``entail jobs ...``: queued, running and finished trainings."""
+"""``entail jobs ...`` and ``entail submit ...``: trainings in the queue of a worker."""
 
 from __future__ import annotations
 
 import getpass
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, reports, table
+from entail.cli.console import Report, command, reports, table
+from entail.cli.options import Device, options_of
+from entail.training.method import Method, methods
 
 if TYPE_CHECKING:
     from entail.jobs.record import Job
 
-app = typer.Typer(name="jobs", help="Submitted trainings: list, watch, cancel, resume, delete.")
+app = typer.Typer()
+group = typer.Typer(name="jobs", help="Submitted trainings: list, watch, cancel, resume, delete.")
+submit = typer.Typer(name="submit", help="Queue a training for a worker.")
+app.add_typer(group)
+app.add_typer(submit)
 
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="Id of the job, or enough of its beginning.")]
 
 _POLL = 0.5
 
 
-@app.command("list")
-@reports
+@command(group, "list")
 def list_jobs() -> Report:
     """List all jobs, newest first, and the workers."""
     from entail.jobs.jobs import Jobs
@@ -44,8 +50,7 @@ def list_jobs() -> Report:
     return Report(data=data, text="\n\n".join(parts))
 
 
-@app.command()
-@reports
+@command(group)
 def show(job: JobId) -> Report:
     """Show the state, the settings and the result of a job."""
     from entail.evaluation.retrieval.paired import PairedComparison
@@ -79,14 +84,11 @@ def show(job: JobId) -> Report:
     return Report(data=found.to_json() | {"disk": jobs.disk(found.id)}, text="\n\n".join(parts))
 
 
-@app.command()
-@reports
+@command(group)
 def log(
     job: JobId,
     lines: Annotated[int, typer.Option(min=1, help="Number of lines from the end.", metavar="N")] = 40,
-    follow: Annotated[
-        bool, typer.Option("--follow", help="Wait until the job ends, with its output on stderr.")
-    ] = False,
+    follow: Annotated[bool, "Wait until the job ends, with its output on stderr."] = False,
 ) -> Report:
     """Show the log of a job."""
     from entail.jobs.jobs import Jobs
@@ -108,8 +110,7 @@ def log(
     )
 
 
-@app.command()
-@reports
+@command(group)
 def cancel(job: JobId) -> Report:
     """Cancel a job; it can be resumed from its last checkpoint."""
     from entail.jobs.jobs import Jobs
@@ -117,8 +118,7 @@ def cancel(job: JobId) -> Report:
     return _report(Jobs().cancel(job, by=getpass.getuser()))
 
 
-@app.command()
-@reports
+@command(group)
 def resume(job: JobId) -> Report:
     """Queue a cancelled, failed or interrupted job again, from its last checkpoint."""
     from entail.jobs.jobs import Jobs
@@ -126,8 +126,7 @@ def resume(job: JobId) -> Report:
     return _report(Jobs().resume(job))
 
 
-@app.command()
-@reports
+@command(group)
 def delete(job: JobId) -> Report:
     """Delete a job with its checkpoints and log; the model it trained stays."""
     from entail.jobs.jobs import Jobs
@@ -152,3 +151,39 @@ def _state(job: Job) -> str:
 
 def _clock(job: Job) -> str:
     return f"{job.seconds:,.0f} s" if job.seconds else "-"
+
+
+def _submission(method: Method) -> Callable[..., None]:
+    @reports
+    @options_of(method.config)
+    @options_of(method.source, into="source", panel="Data")
+    def run(
+        *,
+        out: Annotated[str, "Name of the model, a new folder under models/.", "NAME"],
+        by: Annotated[str | None, "Author of the job; default: the login name."] = None,
+        device: Device = None,
+        config: Any,  # noqa: ANN401 - the method's own
+        source: Any,  # noqa: ANN401 - the method's own
+    ) -> Report:
+        from entail.jobs.jobs import Jobs
+
+        jobs = Jobs()
+        name = out.removeprefix(f"{jobs.settings.models_dir.name}/")
+        job = jobs.submit(method.name, config, source, name=name, by=by or getpass.getuser(), device=device)
+        state = f"queued as number {job.place}" if job.place else job.state
+        return Report(
+            data=job.to_json(),
+            text=f"job {job.id}: {job.name} from {job.spec.about}, {state}\n"
+            f"`entail jobs show {job.id}` shows its progress",
+        )
+
+    return run
+
+
+for _name, _method in methods().items():
+    submit.command(_name, help=f"{_method.title or _name}. See `entail train`.")(_submission(_method))
+
+
+@submit.callback()
+def _keep_group() -> None:
+    """Keep one command a command of the group."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.console import Report, command, progress_bar, table
 
 if TYPE_CHECKING:
     from entail.trees.store.corpora import CorpusStore
@@ -19,12 +19,11 @@ app = typer.Typer()
 _SIZES_SHOWN = ("checkpoints of jobs", "backups", "logs of app and command line")
 
 
-@app.command("app")
-@reports
+@command(app, "app")
 def serve_app(
     port: Annotated[int, typer.Option(help="Port of the app.", min=0, max=65535)] = 8501,
-    address: Annotated[str | None, typer.Option(help="Address to listen on; default: all.")] = None,
-    api: Annotated[bool, typer.Option("--api", help="Also serve the HTTP API under /api.")] = False,
+    address: Annotated[str | None, "Address to listen on; default: all."] = None,
+    api: Annotated[bool, "Also serve the HTTP API under /api."] = False,
 ) -> Report:
     """Start the app; stop it with Ctrl+C."""
     from entail.ui.launch import launch
@@ -33,18 +32,14 @@ def serve_app(
     return Report(data={"stopped": True}, text="stopped")
 
 
-@app.command()
-@reports
+@command(app)
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    host: Annotated[str, "Address to listen on."] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=0, max=65535)] = 8600,
     encoder: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Encoder to serve, loaded at the start; repeat for more.  [default: all installed]",
-            metavar="NAME",
-            show_default=False,
-        ),
+        "Encoder to serve, loaded at the start; repeat for more.  [default: all installed]",
+        "NAME",
     ] = None,
     workers: Annotated[
         int, typer.Option(min=1, help="Processes; each loads its own copy of the encoders.", metavar="N")
@@ -54,14 +49,13 @@ def serve(
 
     Clients must send ENTAIL_SERVE_TOKEN if it is set. /openapi.json describes all requests.
     """
-    from entail.serving.server import serve as run
+    from entail.serving.app import serve as run
 
     run(host=host, port=port, encoders=encoder or (), workers=workers)
     return Report(data={"stopped": True}, text="stopped")
 
 
-@app.command()
-@reports
+@command(app)
 def worker(
     jobs: Annotated[int, typer.Option(min=1, help="Jobs to train at the same time.", metavar="N")] = 1,
     idle: Annotated[
@@ -82,8 +76,7 @@ def worker(
     return Report(data={"worked": True}, text="stopped")
 
 
-@app.command()
-@reports
+@command(app)
 def version() -> Report:
     """Print the versions of entail, Python and its main libraries."""
     from entail.results import versions
@@ -92,11 +85,10 @@ def version() -> Report:
     return Report(data=found, text=table(["package", "version"], list(found.items())))
 
 
-@app.command()
-@reports
+@command(app)
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as entail.zip.")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing FILE.")] = False,
+    overwrite: Annotated[bool, "Replace an existing FILE."] = False,
 ) -> Report:
     """Back up trees, corpora, authors and models into one file.
 
@@ -112,13 +104,10 @@ def backup(
     )
 
 
-@app.command()
-@reports
+@command(app)
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Backup written by `entail backup`.")],
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace existing data; it is backed up first.")
-    ] = False,
+    replace: Annotated[bool, "Replace existing data; it is backed up first."] = False,
 ) -> Report:
     """Restore a backup into an empty database, all or nothing.
 
@@ -144,8 +133,7 @@ def restore(
     )
 
 
-@app.command()
-@reports
+@command(app)
 def doctor() -> Report:
     """Check the installation and report problems.
 
@@ -206,8 +194,7 @@ def _size(size: int) -> str:
     return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:,.1f} MiB"
 
 
-@app.command()
-@reports
+@command(app)
 def clean(
     what: Annotated[
         list[str] | None,
@@ -217,9 +204,7 @@ def clean(
             show_default=False,
         ),
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only list the items, with size and cost.")
-    ] = False,
+    dry_run: Annotated[bool, "Only list the items, with size and cost."] = False,
     all_of_it: Annotated[
         bool, typer.Option("--all", help="Also items that are likely to be needed soon.")
     ] = False,
@@ -254,8 +239,7 @@ def clean(
     )
 
 
-@app.command("logs")
-@reports
+@command(app, "logs")
 def show_logs(
     name: Annotated[str, typer.Argument(metavar="[app|worker|cli|JOB]", help="Log to show.")] = "app",
     lines: Annotated[int, typer.Option(min=1, help="Number of last lines.", metavar="N")] = 100,
@@ -267,8 +251,7 @@ def show_logs(
     return Report(data={"name": name, "text": text}, text=text or "the log is empty")
 
 
-@app.command()
-@reports
+@command(app)
 def licences() -> Report:
     """List the licences of packages, encoders and corpora."""
     from entail.operations.licences import data_licences, encoder_licences, package_licences

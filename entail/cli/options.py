@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -25,13 +26,9 @@ CorpusFile = Annotated[Path, _CORPUS]
 CorpusFileIfAny = Annotated[Path | None, _CORPUS]
 TreesFile = Annotated[Path, _TREES]
 TreesFileIfAny = Annotated[Path | None, _TREES]
-FromLog = Annotated[
-    str | None,
-    typer.Option(
-        help="Instead of trees: the decisions in the app on this corpus.",
-        metavar="CORPUS",
-    ),
-]
+FromLog = Annotated[str | None, "Instead of trees: the decisions in the app on this corpus.", "CORPUS"]
+Out = Annotated[Path | None, "Also write the figures to a result file."]
+Device = Annotated[str | None, "auto, cpu, cuda, cuda:1 ..."]
 Extend = Annotated[
     bool | None,
     typer.Option(
@@ -102,3 +99,13 @@ def name_in_use(role: Role) -> str:
     if now.notice is not None:
         typer.echo(now.notice, err=True)
     return now.encoder or PACKAGED_MODELS[role]
+
+
+def write_figures(
+    out: Path | None, figures: Mapping[str, Any], started: datetime, seed: int | None = None
+) -> None:
+    """Write the figures of a command to a result file, if one is wanted."""
+    from entail.results import write_result
+
+    if out is not None:
+        write_result(out, figures=figures, seed=seed, started=started)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.console import Report, command, progress_bar, table
 from entail.errors import CorpusError, SettingsError
 from entail.training.method import Role
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
-@reports
+@command(app)
 def promote(
     encoder: Annotated[
         str | None,
@@ -32,28 +31,17 @@ def promote(
             help="Name of an encoder, or of a scorer of chains. Without: show what is active.",
         ),
     ] = None,
-    corpus: Annotated[
-        str | None,
-        typer.Option(help="Only for this corpus of the app; default: all corpora.", metavar="NAME"),
-    ] = None,
-    back: Annotated[bool, typer.Option("--back", help="Restore what was active before.")] = False,
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Also without a comparison, or if it does worse.")
-    ] = False,
-    premises: Annotated[
-        Path | None, typer.Option(help="Premises to compare on, with --dev.", metavar="FILE")
-    ] = None,
-    dev: Annotated[
-        Path | None, typer.Option(help="Trees to compare on; default: those of its job.", metavar="FILE")
-    ] = None,
+    corpus: Annotated[str | None, "Only for this corpus of the app; default: all corpora.", "NAME"] = None,
+    back: Annotated[bool, "Restore what was active before."] = False,
+    anyway: Annotated[bool, "Also without a comparison, or if it does worse."] = False,
+    premises: Annotated[Path | None, "Premises to compare on, with --dev."] = None,
+    dev: Annotated[Path | None, "Trees to compare on; default: those of its job."] = None,
     role: Annotated[
         Role | None,
-        typer.Option(
-            help="With --back: the role to roll back, if models of several roles were promoted. The role of "
-            "an ENCODER follows from its folder."
-        ),
+        "With --back: the role to roll back, if models of several roles were promoted. The role of "
+        "an ENCODER follows from its folder.",
     ] = None,
-    by: Annotated[str | None, typer.Option(help="Author of the promotion; default: the login name.")] = None,
+    by: Annotated[str | None, "Author of the promotion; default: the login name."] = None,
 ) -> Report:
     """Make an encoder the active one, for every session from its next look on.
 
@@ -169,8 +157,7 @@ def _comparison(
     progress: ProgressCallback | None,
 ) -> PairedComparison | None:
     """Compare on trees of a file, or on the dev data of the model's job; reuse the job's own comparison."""
-    from entail.jobs.candidates import candidate_called, compare_anew
-    from entail.jobs.comparison import compare_on
+    from entail.jobs.candidates import candidate_called, compare_anew, compare_on
     from entail.jobs.jobs import Jobs
 
     if (dev is None) != (premises is None):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import typer
 
-from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.console import Report, command, progress_bar, table
 from entail.cli.options import name_in_use, options_of
 from entail.errors import SettingsError
 from entail.progress import ProgressCallback
@@ -233,26 +233,20 @@ def some_of(
     return tuple(questions[int(at)] for at in chosen)
 
 
-@app.command()
-@reports
+@command(app)
 @options_of(RankingOptions, into="how", panel="Ranking")
 def rank(
-    tables: Annotated[Path, typer.Option(help="Folder of fact tables, as released.", metavar="DIR")],
-    question: Annotated[str | None, typer.Option(help="Question.", metavar="TEXT")] = None,
-    answer: Annotated[str | None, typer.Option(help="Correct answer.", metavar="TEXT")] = None,
-    questions: Annotated[
-        Path | None, typer.Option(help="File of questions, as released.", metavar="FILE")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Rankings of --questions: question id, tab, uid.", metavar="FILE"),
-    ] = None,
+    tables: Annotated[Path, "Folder of fact tables, as released.", "DIR"],
+    question: Annotated[str | None, "Question."] = None,
+    answer: Annotated[str | None, "Correct answer."] = None,
+    questions: Annotated[Path | None, "File of questions, as released."] = None,
+    out: Annotated[Path | None, "Rankings of --questions: question id, tab, uid."] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.", metavar="N")] = None,
     top: Annotated[
         int | None,
         typer.Option(min=1, help="Facts per question; default: 20 on screen, all in a file.", metavar="N"),
     ] = None,
-    resume: Annotated[bool, typer.Option(help="Continue an existing file.")] = True,
+    resume: Annotated[bool, "Continue an existing file."] = True,
     *,
     how: RankingOptions,
 ) -> Report:

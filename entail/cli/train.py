@@ -13,19 +13,18 @@ from entail.aeenc.config import AeencConfig
 from entail.aeenc.method import AEENC
 from entail.aeenc.source import TreeSource
 from entail.cli.console import Report, progress_bar, reports, table
-from entail.cli.options import options_of
+from entail.cli.options import Device, options_of
 from entail.errors import TrainingError
 from entail.training.method import Method, Run, methods
 
 app = typer.Typer(name="train", help="Train an encoder, a scorer of facts, or a judge.")
 
-Out = Annotated[Path, typer.Option(help="Folder for the model, such as models/mine.", metavar="FOLDER")]
+Out = Annotated[Path, "Folder for the model, such as models/mine.", "FOLDER"]
 DataName = Annotated[
     list[str] | None,
     typer.Option("--data", help="Name of a data set, for the card; may be given again.", metavar="NAME"),
 ]
 Resume = Annotated[bool, typer.Option(help="Continue from the checkpoint, if there is one.")]
-Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...")]
 
 
 def _command(method: Method) -> Callable[..., None]:
@@ -61,15 +60,10 @@ def _aeenc(
     resume: Resume = True,
     device: Device = None,
     teacher: Annotated[
-        list[str] | None,
-        typer.Option(help="Encoder to distil, see --distil; may be given again.", metavar="NAME"),
+        list[str] | None, "Encoder to distil, see --distil; may be given again.", "NAME"
     ] = None,
     taught: Annotated[
-        Path | None,
-        typer.Option(
-            help="Sentences that the teachers encode; queries of --trees and --dev are left out.",
-            metavar="FILE",
-        ),
+        Path | None, "Sentences that the teachers encode; queries of --trees and --dev are left out."
     ] = None,
     near: Annotated[
         int,

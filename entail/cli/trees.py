@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.console import Report, command, progress_bar, table
 from entail.cli.options import CorpusFile, CorpusFileIfAny, Extend, FromLog, TreesFile, TreesFileIfAny
 
 if TYPE_CHECKING:
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
-@reports
+@command(app)
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="Trees: .jsonl, .jsonl.gz or .graphml.")],
     target: Annotated[
         Path, typer.Argument(metavar="OUT", help=".jsonl, .graphml, .dot, .svg, .html or .csv (pairs).")
     ],
-    row: Annotated[int | None, typer.Option(help="Convert only this row of IN, counted from 1.")] = None,
+    row: Annotated[int | None, "Convert only this row of IN, counted from 1."] = None,
 ) -> Report:
     """Convert trees between formats; the suffixes decide.
 
@@ -42,8 +41,7 @@ def convert(
     )
 
 
-@app.command()
-@reports
+@command(app)
 def sample(
     *,
     corpus: CorpusFileIfAny = None,
@@ -51,20 +49,14 @@ def sample(
     from_log: FromLog = None,
     extend: Extend = None,
     retriever: Annotated[
-        str,
-        typer.Option(
-            help="tfidf, bm25, ngrams, minilm, a folder under models/, or a Hub id.", metavar="NAME"
-        ),
+        str, "tfidf, bm25, ngrams, minilm, a folder under models/, or a Hub id.", "NAME"
     ] = "minilm",
-    k: Annotated[int, typer.Option("--k", help="Premises retrieved per query.", metavar="K")] = 20,
+    k: Annotated[int, "Premises retrieved per query."] = 20,
     start: Annotated[
-        Literal["parents", "hypotheses"],
-        typer.Option(help="First queries: every parent, or only hypotheses as in Algorithm 1."),
+        Literal["parents", "hypotheses"], "First queries: every parent, or only hypotheses as in Algorithm 1."
     ] = "parents",
-    max_depth: Annotated[int, typer.Option(help="Maximum depth of the search.")] = 16,
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the pairs as JSONL; .gz compresses it.", metavar="OUT")
-    ] = None,
+    max_depth: Annotated[int, "Maximum depth of the search."] = 16,
+    out: Annotated[Path | None, "Also write the pairs as JSONL; .gz compresses it.", "OUT"] = None,
 ) -> Report:
     """Sample training pairs from the results of a retriever (ACS).
 
@@ -127,24 +119,19 @@ def _sample_text(found: Sample) -> str:
     return "\n\n".join(parts)
 
 
-@app.command()
-@reports
+@command(app)
 def bias(
     corpus: CorpusFile,
     trees: TreesFile,
     retriever: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Encoder: minilm, a folder under models/, or a Hub id. Repeat to compare; the first is the "
-            "reference that fixes the labels.  [default: minilm]",
-            metavar="NAME",
-            show_default=False,
-        ),
+        "Encoder: minilm, a folder under models/, or a Hub id. Repeat to compare; the first is the "
+        "reference that fixes the labels.  [default: minilm]",
+        "NAME",
     ] = None,
-    k: Annotated[int, typer.Option("--k", help="Premises retrieved per query.", metavar="K")] = 20,
+    k: Annotated[int, "Premises retrieved per query."] = 20,
     csv: Annotated[
-        Path | None,
-        typer.Option(help="Also write all pairs with texts and values; .gz compresses it.", metavar="OUT"),
+        Path | None, "Also write all pairs with texts and values; .gz compresses it.", "OUT"
     ] = None,
 ) -> Report:
     """Measure the similarity bias of encoders (Figure 3 of the AE-Enc paper).

@@ -14,59 +14,39 @@ from typing import Any
 import pytest
 
 import entail
-from entail.cli import main
 from entail.errors import SettingsError
 from entail.ui.app import SCRIPT
 from entail.ui.frame import sign_in
 from entail.ui.launch import app_with_api, launch
 
 
-def test_an_installed_package_runs_its_own_pages_and_options(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("installed", [False, True])
+def test_options_of_streamlit(installed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from streamlit.web import cli
 
-    from entail.ui import launch as module
-
-    asked: list[list[str]] = []
+    calls: list[list[str]] = []
     monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr(entail, "__file__", str(tmp_path / "site" / "entail" / "__init__.py"))
-    monkeypatch.setattr(cli, "main", lambda arguments, standalone_mode: asked.append(arguments))
-    monkeypatch.setattr(module, "_prepare", lambda: None)
-    monkeypatch.chdir(tmp_path)
-    launch(port=8765)
-    (arguments,) = asked
-    assert Path(arguments[1]) == SCRIPT
-    options = dict(zip(arguments[2::2], arguments[3::2], strict=True))
-    assert options["--server.port"] == "8765"
-    assert options["--browser.gatherUsageStats"] == "False"
-    assert options["--theme.dark.primaryColor"].startswith("#")
-    assert Path.cwd() == tmp_path  # secrets are read from the folder where the command was given
-
-
-def test_streamlit_gets_the_script_and_the_port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from streamlit.web import cli
-
-    from entail.ui import launch as module
-
-    asked: list[list[str]] = []
-    monkeypatch.setenv("ENTAIL_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr(cli, "main", lambda arguments, standalone_mode: asked.append(arguments))
-    monkeypatch.setattr(module, "_prepare", lambda: None)
+    monkeypatch.setattr(cli, "main", lambda arguments, standalone_mode: calls.append(arguments))
+    monkeypatch.setattr("entail.ui.launch._prepare", lambda: None)
+    if installed:
+        monkeypatch.setattr(entail, "__file__", str(tmp_path / "site" / "entail" / "__init__.py"))
     monkeypatch.chdir(tmp_path)
     launch(port=8765, address="127.0.0.1")
-    (arguments,) = asked
-    assert Path(arguments[1]).name == "streamlit_app.py"
-    assert arguments[2:] == ["--server.port", "8765", "--server.address", "127.0.0.1"]
-    assert (Path.cwd() / ".streamlit" / "config.toml").is_file()
+    (arguments,) = calls
+    options = dict(zip(arguments[2::2], arguments[3::2], strict=True))
+    assert (options["--server.port"], options["--server.address"]) == ("8765", "127.0.0.1")
+    if installed:
+        # Secrets are read from the folder where the command was given.
+        assert (Path(arguments[1]), Path.cwd()) == (SCRIPT, tmp_path)
+        assert options["--browser.gatherUsageStats"] == "False"
+        assert options["--theme.dark.primaryColor"].startswith("#")
+    else:
+        assert Path(arguments[1]).name == "streamlit_app.py"
+        assert len(options) == 2
+        assert (Path.cwd() / ".streamlit" / "config.toml").is_file()
 
 
-def test_a_port_that_is_none_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["app", "--port", "70000"]) == 2
-    assert "65535" in capsys.readouterr().err
-
-
-def test_the_api_does_not_let_in_whom_the_pages_keep_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_api_needs_a_token_where_pages_need_sign_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ENTAIL_SERVE_TOKEN", raising=False)
     monkeypatch.setattr(sign_in, "is_configured", lambda: True)
     with pytest.raises(SettingsError, match="ENTAIL_SERVE_TOKEN, found none"):

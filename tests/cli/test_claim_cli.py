@@ -10,24 +10,20 @@ import pytest
 from entail.cli import main
 
 
-def test_a_question(capsys: pytest.CaptureFixture[str]) -> None:
+def test_question(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claim", "When did Rome win?"]) == 0
     assert capsys.readouterr().out == "There exists a known time when Rome won.\n(when)\n"
-    assert main(["claim", "When did Rome win?", "--json"]) == 0
+    assert main(["claim", "When did Rome win?", "--answer", "202 BC"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "Rome won in 202 BC."
+    assert main(["claim", "When did Rome win?", "--answer", "202 BC", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "question": "When did Rome win?",
         "claim": "There exists a known time when Rome won.",
         "rule": "when",
+        "answer": "202 BC",
+        "statement": "Rome won in 202 BC.",
+        "how": "inserted",
     }
-
-
-def test_a_question_with_its_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claim", "When did Rome win?", "--answer", "202 BC"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "Rome won in 202 BC."
-    assert main(["claim", "When did Rome win?", "--answer", "202 BC", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["answer"], told["statement"], told["how"]) == ("202 BC", "Rome won in 202 BC.", "inserted")
-    assert told["claim"] == "There exists a known time when Rome won."
 
 
 def test_a_file_of_questions_with_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,12 +39,13 @@ def test_a_file_of_questions_with_answers(tmp_path: Path, capsys: pytest.Capture
     assert lines[:2] == ["Rome won.", "There exists a known person who lost."]
 
 
-@pytest.mark.parametrize("arguments", [["who won", "--answers"], ["--file", "x", "--answer", "Rome"]])
-def test_answers_stand_beside_what_they_answer(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["claim", *arguments]) == 1
-    assert "--answer beside a question" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["who won", "--file", "x"], ["who won", "--answers"], ["--file", "x", "--answer", "Rome"]],
+)
+def test_contradictory_options(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claim", *arguments, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"]["type"] == "SettingsError"
 
 
 def test_a_file_of_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,9 +62,3 @@ def test_a_file_of_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     }
     assert main(["claim", "--file", str(file)]) == 0
     assert "1 of 2" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("arguments", [[], ["who won", "--file", "x"]])
-def test_one_of_the_two_is_needed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["claim", *arguments]) == 1
-    assert "either a question" in capsys.readouterr().err

@@ -58,89 +58,61 @@ def noisy() -> Report:
     return Report(data={"n": 1}, text="done: 1")
 
 
-# --- what is printed ---------------------------------------------------------------------------------------
-
-
-def test_a_person_reads_the_text(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(lambda: Report(data={"n": 1}, text="done: 1")) == 0
-    assert capsys.readouterr() == ("done: 1\n", "")
-
-
-def test_a_machine_reads_one_object(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(lambda: Report(data={"n": 1, "what": "µ \ud800"}, text="done"), "--json") == 0
-    out, err = capsys.readouterr()
-    assert json.loads(out) == {"n": 1, "what": "µ \ud800"}
-    assert err == ""
-
-
 @pytest.mark.parametrize("flags", [[], ["--json"]])
-def test_nothing_of_libraries_lands_on_stdout(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_stdout_holds_the_report_alone(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    before = (sys.stdout, list(logging.getLogger().handlers))
     assert run(noisy, *flags) == 0
+    assert (sys.stdout, list(logging.getLogger().handlers)) == before
     out, err = capsys.readouterr()
     assert out == ('{\n  "n": 1\n}\n' if flags else "done: 1\n")
     assert "a library says hello" in err
     assert "WARNING a.library: something is odd" in err
     assert "an old way" not in err
+    assert run(lambda: Report(data={"what": "µ \ud800"}, text=""), "--json") == 0
+    assert capsys.readouterr() == ('{\n  "what": "\\u00b5 \\ud800"\n}\n', "")
 
 
-def test_debug_lets_warnings_through() -> None:
+def test_debug_shows_warnings() -> None:
     with pytest.warns(DeprecationWarning, match="an old way"):
         run(noisy, "--debug")
 
 
-def test_stdout_and_log_handlers_are_as_before() -> None:
-    before = (sys.stdout, list(logging.getLogger().handlers))
-    run(noisy)
-    run(fails(FormatError("x")))
-    assert (sys.stdout, list(logging.getLogger().handlers)) == before
-
-
-def test_a_terminal_of_another_encoding_gets_an_escape(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_of_another_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     ascii_terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", ascii_terminal)
     assert run(lambda: Report(data={}, text="10 µm")) == 0
     assert ascii_terminal.buffer.getvalue() == b"10 \\xb5m\n"
 
 
-def test_a_failed_check_exits_with_one_and_still_reports(capsys: pytest.CaptureFixture[str]) -> None:
+def test_failed_check(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(lambda: Report(data={"healthy": False}, text="ill", ok=False), "--json") == 1
     assert json.loads(capsys.readouterr().out) == {"healthy": False}
 
 
-# --- errors ------------------------------------------------------------------------------------------------
+def test_library_error(capsys: pytest.CaptureFixture[str]) -> None:
+    message = "x.jsonl, line 3: expected a number"
+    for flags in ([], ["--json"]):
+        assert run(fails(FormatError("expected a number", source="x.jsonl", line=3)), *flags) == 1
+        out, err = capsys.readouterr()
+        assert err == f"Error: {message}\n"
+        assert (
+            not out if not flags else json.loads(out)["error"] == {"type": "FormatError", "message": message}
+        )
 
 
-def test_an_expected_error_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(fails(FormatError("expected a number", source="x.jsonl", line=3))) == 1
-    assert capsys.readouterr() == ("", "Error: x.jsonl, line 3: expected a number\n")
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "a.txt"), "a.txt: No such file or directory"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+    ],
+)
+def test_system_error(error: OSError, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(fails(error)) == 1
+    assert capsys.readouterr().err == f"Error: {message}\n"
 
 
-def test_an_expected_error_for_a_machine(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(fails(FormatError("expected a number", source="x.jsonl", line=3)), "--json") == 1
-    out, err = capsys.readouterr()
-    assert json.loads(out) == {
-        "error": {"type": "FormatError", "message": "x.jsonl, line 3: expected a number"}
-    }
-    assert err == "Error: x.jsonl, line 3: expected a number\n"
-
-
-def test_a_file_that_cannot_be_opened(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    def behaviour() -> Report:
-        (tmp_path / "nowhere.txt").read_text()
-        raise AssertionError
-
-    assert run(behaviour) == 1
-    assert capsys.readouterr().err == f"Error: {tmp_path / 'nowhere.txt'}: No such file or directory\n"
-
-
-def test_an_error_of_the_system_without_a_file(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(fails(OSError(28, "No space left on device"))) == 1
-    assert capsys.readouterr().err == "Error: No space left on device\n"
-
-
-def test_an_unexpected_error_is_one_line_and_a_log(
-    capsys: pytest.CaptureFixture[str], own_data_folder: Path
-) -> None:
+def test_unexpected_error(capsys: pytest.CaptureFixture[str], own_data_folder: Path) -> None:
     assert run(fails(KeyError("boom\nsecond line")), "--count", "2") == 1
     out, err = capsys.readouterr()
     log = own_data_folder / "log" / "cli.log"
@@ -156,7 +128,7 @@ def test_an_unexpected_error_is_one_line_and_a_log(
     assert "again" in log.read_text()
 
 
-def test_the_log_goes_elsewhere_when_its_folder_is_no_folder(
+def test_unexpected_error_without_a_data_folder(
     capsys: pytest.CaptureFixture[str], own_data_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     own_data_folder.write_text("a file in the way")
@@ -184,7 +156,7 @@ def test_debug_shows_the_trace(capsys: pytest.CaptureFixture[str], own_data_fold
         (["surplus"], "unexpected extra argument"),
     ],
 )
-def test_a_wrong_command_line(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage_errors(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(lambda: Report({}, ""), *arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -193,13 +165,13 @@ def test_a_wrong_command_line(arguments: list[str], message: str, capsys: pytest
     assert message in json.loads(capsys.readouterr().out)["error"]["message"]
 
 
-def test_ctrl_c_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(fails(KeyboardInterrupt()), "--json") == 130
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("arguments", [["version"], ["--help"], ["nonsense", "--json"]], ids=" ".join)
-def test_the_reader_of_a_pipe_may_leave(arguments: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [["version"], ["nonsense", "--json"]], ids=" ".join)
+def test_closed_pipe(arguments: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "entail", *arguments]
@@ -208,9 +180,6 @@ def test_the_reader_of_a_pipe_may_leave(arguments: list[str]) -> None:
     assert done.returncode == 1
     assert "BrokenPipe" not in done.stderr
     assert "Traceback" not in done.stderr
-
-
-# --- progress ----------------------------------------------------------------------------------------------
 
 
 def works() -> Report:
@@ -222,18 +191,19 @@ def works() -> Report:
     return Report(data={}, text="done")
 
 
-def test_progress_is_drawn_on_stderr_with_rate_and_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(works, "--progress", "--json") == 0
     out, err = capsys.readouterr()
     assert json.loads(out) == {}
     assert re.search(r"encoding premises:\s+50%.*50/100 \[00:02<00:02, +2\d\.\d+ sentences/s\]", err)
     assert re.search(r"ranking:\s+25%.*1/4", err)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert run(works) == 0
+    assert "50/100" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flags", [[], ["--no-progress"]])
-def test_no_progress_where_stderr_is_no_terminal(
-    flags: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_progress(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     def behaviour() -> Report:
         with progress_bar() as progress:
             Meter(3, "x", report=progress).add(3)
@@ -241,17 +211,6 @@ def test_no_progress_where_stderr_is_no_terminal(
 
     assert run(behaviour, *flags) == 0
     assert capsys.readouterr() == ("None\n", "")
-
-
-def test_progress_by_default_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert run(works) == 0
-    assert "50/100" in capsys.readouterr().err
-
-
-# --- the whole ---------------------------------------------------------------------------------------------
 
 
 def all_commands(group: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
@@ -266,21 +225,13 @@ COMMANDS = all_commands(typer.main.get_command(build_app()))
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_every_command_takes_json_and_explains_itself(
-    path: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert COMMANDS[path].help
-    assert main([*path, "--help"]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    for option in ("--json", "--progress", "--debug"):
-        assert option in out
-    for parameter in COMMANDS[path].params:
+def test_every_command_explains_itself(path: tuple[str, ...]) -> None:
+    command = COMMANDS[path]
+    assert command.help
+    options = {name for parameter in command.params for name in parameter.opts}
+    assert {"--json", "--progress", "--debug"} <= options
+    for parameter in command.params:
         assert parameter.help, parameter.name
-
-
-def test_the_issues_commands_are_there() -> None:
-    assert {("evaluate", "premises"), ("version",)} <= set(COMMANDS)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -292,29 +243,22 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["entail"] == __version__
 
 
-def test_no_arguments_is_a_question_for_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_and_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
+    assert "Commands:" in capsys.readouterr().out
+    assert main(["submit", "aeenc", "--help"]) == 0
     out, err = capsys.readouterr()
-    assert "Commands:" in out
-    assert err == ""
-
-
-def test_a_group_alone_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ("--learning-rate" in out, err) == (True, "")
     assert main(["evaluate"]) == 2
     out, err = capsys.readouterr()
-    assert out == ""
-    assert "Usage: entail evaluate" in err
-    assert "Missing command" in err
-
-
-def test_an_unknown_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (out, "Usage: entail evaluate" in err) == ("", True)
     assert main(["evalute", "--json"]) == 2
     out, err = capsys.readouterr()
     assert "No such command 'evalute'" in json.loads(out)["error"]["message"]
     assert "No such command 'evalute'" in err
 
 
-def test_waiting_threads_are_passive_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_omp_wait_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     main(["--version"])
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
@@ -337,13 +281,13 @@ def test_help_loads_nothing_heavy() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_python_m_entail_is_the_same_command_line() -> None:
+def test_python_m_entail() -> None:
     done = subprocess.run([sys.executable, "-m", "entail", "--version"], capture_output=True, text=True)
     assert done.returncode == 0
     assert done.stdout.startswith("entail ")
 
 
-def test_tables_align() -> None:
+def test_table() -> None:
     assert table(["measure", "paper"], [["MAP", 0.36781], ["n", 16472.0]]).split("\n") == [
         "measure      paper",
         "MAP          0.368",

@@ -84,9 +84,7 @@ def evaluate(
     return run
 
 
-def test_one_json_object_with_the_promised_shape(
-    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate("--json") == 0
     out, err = capsys.readouterr()
     found = json.loads(out)
@@ -104,7 +102,7 @@ def test_one_json_object_with_the_promised_shape(
     assert found["effort"]["missing_share"] == pytest.approx(1 / 6)
 
 
-def test_a_person_reads_a_table(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+def test_text(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate() == 0
     out = capsys.readouterr().out
     assert "tfidf on facts: 8 premises, 2 trees, 3 queries, 6 pairs" in out
@@ -113,7 +111,7 @@ def test_a_person_reads_a_table(evaluate: Callable[..., int], capsys: pytest.Cap
     assert "candidates per accepted premise" in out
 
 
-def test_what_an_encoder_was_trained_on_is_told_apart(
+def test_unseen_queries(
     evaluate: Callable[..., int],
     trees: Path,
     tiny_models: Path,
@@ -138,9 +136,7 @@ def test_what_an_encoder_was_trained_on_is_told_apart(
     assert json.loads(capsys.readouterr().out)["others"][0]["unseen"] == {"queries": 0}
 
 
-def test_effort_can_be_left_out_and_trees_limited(
-    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_effort_and_limit(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate("--no-effort", "--limit", "1", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert "effort" not in found
@@ -148,32 +144,10 @@ def test_effort_can_be_left_out_and_trees_limited(
     assert evaluate("--limit", "0", "--json") == 2
 
 
-def test_one_retriever_has_no_comparison(
-    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert evaluate("--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert not {"others", "comparison"} & set(found)
-    assert set(found) == {
-        "paper",
-        "query_excluded",
-        "queries",
-        "pairs",
-        "queries_in_corpus",
-        "missing",
-        "retriever",
-        "corpus",
-        "manifest",
-        "trees",
-        "effort",
-    }
-
-
-def test_further_retrievers_are_compared_with_the_first(
-    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_comparison(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert evaluate("--json") == 0
     alone = json.loads(capsys.readouterr().out)
+    assert not {"others", "comparison"} & set(alone)
     path = tmp_path / "both.json"
     assert evaluate("--retriever", "bm25", "--retriever", "tfidf", "--json", "--out", str(path)) == 0
     found = json.loads(capsys.readouterr().out)
@@ -193,11 +167,10 @@ def test_further_retrievers_are_compared_with_the_first(
         assert {d["difference"] for d in tfidf["against_first"][protocol].values()} == {0.0}
     written = json.loads(path.read_text())
     assert (written["figures"], written["seed"]) == (found, 0)
+    assert {"commit", "hardware", "command", "wall_seconds"} <= set(written)
 
 
-def test_a_person_reads_the_comparison(
-    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_text_of_a_comparison(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate("--retriever", "bm25", "--no-effort") == 0
     out = capsys.readouterr().out
     assert "bm25 on facts: 8 premises" in out
@@ -208,75 +181,30 @@ def test_a_person_reads_the_comparison(
     )
 
 
-def test_a_wrong_name_stops_before_anything_is_measured(
-    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert evaluate("--retriever", "no/such-thing-here", "--progress") == 1
-    err = capsys.readouterr().err
-    assert "no/such-thing-here" in err
-    assert "ranking with" not in err
-
-
-def test_out_writes_a_result_file_with_the_same_figures(
-    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    path = tmp_path / "results" / "premises.json"
-    assert evaluate("--json", "--out", str(path)) == 0
-    written = json.loads(path.read_text())
-    assert written["figures"] == json.loads(capsys.readouterr().out)
-    assert {"commit", "hardware", "command", "seed", "wall_seconds"} <= set(written)
-
-
-def test_progress_when_asked_for(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate("--progress", "--json") == 0
-    out, err = capsys.readouterr()
-    assert json.loads(out)
-    assert "ranking with tfidf: 100%" in err
-    assert "queries/s" in err
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--retriever", "no/such-thing-here"], "no/such-thing-here"),
         (["--corpus", "nowhere.txt"], "nowhere.txt"),
         (["--trees", "nowhere.jsonl"], "nowhere.jsonl"),
+        (["--trees", "broken.jsonl"], "broken.jsonl, line 1"),
+        (["--trees", "task3.jsonl"], "no tree has a proof"),
     ],
 )
-def test_what_is_not_there_is_a_clear_error(
+def test_errors(
     evaluate: Callable[..., int],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     arguments: list[str],
     message: str,
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.chdir(tmp_path)
+    Path("broken.jsonl").write_text('{"id": "x"\n')
+    Path("task3.jsonl").write_text(json.dumps(row(hypothesis="h", sentences={"sent1": "a"}, proof="")))
     assert evaluate("--json", *arguments) == 1
     out, err = capsys.readouterr()
     assert message in json.loads(out)["error"]["message"]
     assert "unexpected" not in err
     assert "Traceback" not in err
-
-
-def test_a_malformed_line_is_named(
-    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    broken = tmp_path / "broken.jsonl"
-    broken.write_text('{"id": "x"\n')
-    assert evaluate("--trees", str(broken)) == 1
-    assert "broken.jsonl, line 1" in capsys.readouterr().err
-
-
-def test_trees_without_proofs_are_a_clear_error(
-    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    task3 = tmp_path / "task3.jsonl"
-    task3.write_text(json.dumps(row(hypothesis="h", sentences={"sent1": "a"}, proof="")))
-    assert evaluate("--trees", str(task3)) == 1
-    assert "no tree has a proof" in capsys.readouterr().err
-
-
-def test_corpus_and_trees_are_required(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", "premises", "--retriever", "tfidf"]) == 2
-    assert "--corpus" in capsys.readouterr().err

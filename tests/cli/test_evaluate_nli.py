@@ -60,9 +60,11 @@ def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return found
 
 
-def test_direction_as_json(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate("direction", "--encoder", "words", "--json") == 0
+def test_direction(evaluate: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results" / "direction.json"
+    assert evaluate("direction", "--encoder", "words", "--json", "--out", str(path)) == 0
     found = told(capsys)
+    assert json.loads(path.read_text())["figures"] == found
     assert (found["accuracy"], found["n"], found["length_baseline"]) == (0.5, 2, 0.5)
     assert found["longer_entailed"] | {"accuracy": 0.0, "n": 1} == found["longer_entailed"]
     assert found["data"]["skipped"]["other_labels"] == {"-": 1}
@@ -71,7 +73,7 @@ def test_direction_as_json(evaluate: Callable[..., int], capsys: pytest.CaptureF
     assert found["encoder"] == "words"
 
 
-def test_nli_as_json(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+def test_nli(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate("nli", "--encoder", "words", "--threshold", "0.5", "--json") == 0
     found = told(capsys)
     assert (found["n"], found["threshold"], found["threshold_from"]) == (4, 0.5, "given")
@@ -81,7 +83,7 @@ def test_nli_as_json(evaluate: Callable[..., int], capsys: pytest.CaptureFixture
     assert found["majority"] == 0.5
 
 
-def test_the_threshold_is_fitted_on_dev(
+def test_threshold_fitted_on_dev(
     evaluate: Callable[..., int], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dev = tmp_path / "dev.tsv"
@@ -93,7 +95,7 @@ def test_the_threshold_is_fitted_on_dev(
     assert "found both" in told(capsys)["error"]["message"]
 
 
-def test_a_person_reads_tables(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+def test_text(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate("direction", "--encoder", "words") == 0
     out = capsys.readouterr().out
     assert "words on " in out
@@ -108,9 +110,7 @@ def test_a_person_reads_tables(evaluate: Callable[..., int], capsys: pytest.Capt
     assert "majority class" in out
 
 
-def test_points_have_an_accuracy_and_no_direction(
-    evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_point_encoder(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate("nli", "--encoder", "tiny", "--json") == 0
     found = told(capsys)
     assert (found["threshold_from"], found["encoder"]) == ("data", "tiny")
@@ -119,15 +119,6 @@ def test_points_have_an_accuracy_and_no_direction(
     assert "a point encoder given where a Gaussian one is needed" in told(capsys)["error"]["message"]
 
 
-def test_figures_can_be_kept(
-    evaluate: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "results" / "direction.json"
-    assert evaluate("direction", "--encoder", "words", "--json", "--out", str(path)) == 0
-    assert json.loads(path.read_text())["figures"] == told(capsys)
-
-
-@pytest.mark.parametrize("what", ["nli", "direction"])
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -136,19 +127,13 @@ def test_figures_can_be_kept(
         (["--encoder", "words", "--split", "TRAIN"], "expected a column SemEval_set"),
     ],
 )
-def test_what_is_not_there_is_a_clear_error(
+def test_errors(
     evaluate: Callable[..., int],
     capsys: pytest.CaptureFixture[str],
-    what: str,
     arguments: list[str],
     message: str,
 ) -> None:
-    assert evaluate(what, "--json", *arguments) == 1
+    assert evaluate("nli", "--json", *arguments) == 1
     out, err = capsys.readouterr()
     assert message in json.loads(out)["error"]["message"]
     assert "unexpected" not in err
-
-
-def test_the_data_has_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", "nli"]) == 2
-    assert "--data" in capsys.readouterr().err

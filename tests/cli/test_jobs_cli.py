@@ -1,9 +1,6 @@
 """``entail submit``, ``jobs``, ``worker``, ``promote``: from what a team decided to what it ranks with."""
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +25,7 @@ SMALL = ["--base", "tiny", "--rank", "4", "--epochs", "2", "--rounds", "0", "--p
 
 @dataclass
 class Here:
-    """What trains, within this process: what it imports is here already."""
+    """A training that ran in this process."""
 
     code: int
     pid: int = 0
@@ -52,7 +49,7 @@ def accept_and_reject(log: TreeLog, corpus_id: str, rows: list[Any]) -> None:
             log.act(tree, act, author="Ann", base=log.history(tree).seq)
 
 
-def test_from_what_a_team_decided_to_the_encoder_it_ranks_with(
+def test_submit_train_promote(
     told: Told, tmp_path: Path, grove: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = open_database()
@@ -106,7 +103,7 @@ def test_from_what_a_team_decided_to_the_encoder_it_ranks_with(
     assert told("jobs", "list")["jobs"] == []
 
 
-def test_cancelled_resumed_and_refused(told: Told, tmp_path: Path, grove: dict[str, Any]) -> None:
+def test_cancel_resume_errors(told: Told, tmp_path: Path, grove: dict[str, Any]) -> None:
     facts, trees = tmp_path / "facts.txt", tmp_path / "trees.jsonl"
     facts.write_text("\n".join(grove["facts"]), encoding="utf-8")
     trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
@@ -124,9 +121,7 @@ def test_cancelled_resumed_and_refused(told: Told, tmp_path: Path, grove: dict[s
     assert told("promote", "tiny", "--back", code=1)["error"]["type"] == "SettingsError"
 
 
-def test_any_encoder_is_compared_on_trees_of_a_file(
-    told: Told, tmp_path: Path, grove: dict[str, Any]
-) -> None:
+def test_promote_with_a_comparison_on_trees(told: Told, tmp_path: Path, grove: dict[str, Any]) -> None:
     facts, trees = tmp_path / "facts.txt", tmp_path / "trees.jsonl"
     facts.write_text("\n".join(grove["facts"]), encoding="utf-8")
     trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
@@ -134,15 +129,3 @@ def test_any_encoder_is_compared_on_trees_of_a_file(
     pointer = told("promote", "tiny", "--dev", str(trees), "--premises", str(facts))
     assert pointer["evaluation"]["measures"]["MAP, query excluded"]["p"] == 1.0
     assert told("promote", "tiny", "--dev", str(trees), code=1)["error"]["type"] == "SettingsError"
-
-
-def test_a_worker_without_work_ends(tiny_home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "entail", "worker", "--idle", "0", "--json"],
-        env=os.environ | {"ENTAIL_WORKER": "none"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert json.loads(done.stdout) == {"worked": True}

@@ -1,4 +1,4 @@
-"""``entail promote`` of what tells directions and of what builds chains, each in its own role."""
+"""``entail promote`` of direction models and chain scorers."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ def dev(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_role_each_and_back_of_the_one_that_is_meant(
+def test_promote_and_roll_back_by_role(
     told: Told, tiny_home: Path, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
 ) -> None:
     shutil.copytree(tiny_home / gaussian, tiny_home / "gausscse-minilm")
@@ -61,7 +61,7 @@ def test_a_role_each_and_back_of_the_one_that_is_meant(
     assert told("promote", "--back", code=1)["error"]["type"] == "PromotionError"
 
 
-def test_what_cannot_be_meant_is_refused_in_words(
+def test_contradictory_options(
     told: Told, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
 ) -> None:
     scorer_folder("alone", scheme="single-fact")
@@ -72,7 +72,7 @@ def test_what_cannot_be_meant_is_refused_in_words(
     assert "leave out --corpus, --dev and --premises" in error
 
 
-def test_both_are_told_side_by_side(
+def test_card_figures_are_compared(
     told: Told, scorer_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     scorer_folder("arcf-minilm", chains={"MAP": 0.5, "source": "dev.tsv", "questions": 9, "k": 60})
@@ -87,7 +87,7 @@ def test_both_are_told_side_by_side(
     assert "entail promote --back --role chains" in lines[-1]
 
 
-def test_a_job_compares_what_it_made_with_what_tells_directions(
+def test_direction_job_is_compared_with_the_active_model(
     told: Told, tiny_home: Path, gaussian: str, dev: Path
 ) -> None:
     (tiny_home / gaussian).rename(tiny_home / "gausscse-minilm")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, progress_bar, reports, table
-from entail.cli.options import options_of
+from entail.cli.console import Report, command, progress_bar, table
+from entail.cli.options import options_of, write_figures
 from entail.cli.rank import RankingOptions, some_of
 
 if TYPE_CHECKING:
@@ -21,37 +21,25 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
-@reports
+@command(app)
 @options_of(RankingOptions, into="how", panel="Ranking")
 def chains(
-    tables: Annotated[Path, typer.Option(help="Folder of fact tables, as released.", metavar="DIR")],
-    questions: Annotated[
-        Path, typer.Option(help="Questions with explanations, as released 2019 or 2020.", metavar="FILE")
-    ],
+    tables: Annotated[Path, "Folder of fact tables, as released.", "DIR"],
+    questions: Annotated[Path, "Questions with explanations, as released 2019 or 2020."],
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.", metavar="N")] = None,
     sample: Annotated[int | None, typer.Option(min=1, help="Size of a random sample.", metavar="N")] = None,
-    seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 0,
-    predictions: Annotated[
-        Path | None,
-        typer.Option(help="Also write the rankings in the format of the shared task.", metavar="FILE"),
-    ] = None,
-    resume: Annotated[bool, typer.Option(help="Continue an existing --predictions file.")] = True,
+    seed: Annotated[int, "Random seed of the sample."] = 0,
+    predictions: Annotated[Path | None, "Also write the rankings in the format of the shared task."] = None,
+    resume: Annotated[bool, "Continue an existing --predictions file."] = True,
     beside: Annotated[
         list[Path] | None,
-        typer.Option(
-            help="Other rankings of the same questions, in the format of the shared task, to compare with; "
-            "repeat for more.",
-            metavar="FILE",
-        ),
+        "Other rankings of the same questions, in the format of the shared task, to compare with; "
+        "repeat for more.",
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="Also write the figures to a result file; `entail card FOLDER --results FILE` puts them on "
-            "the scorer's card, which `entail promote` compares.",
-            metavar="FILE",
-        ),
+        "Also write the figures to a result file; `entail card FOLDER --results FILE` puts them on "
+        "the scorer's card, which `entail promote` compares.",
     ] = None,
     *,
     how: RankingOptions,
@@ -127,10 +115,7 @@ def chains(
         "repeated_uids": len(facts.repeats),
         "beside": {name: one.to_json() for name, one in compared.items()},
     }
-    if out is not None:
-        from entail.results import write_result
-
-        write_result(out, figures=figures, seed=seed if sample else None, started=started)
+    write_figures(out, figures, started, seed if sample else None)
     low, high = figures["interval"]
     parts = [
         f"{how.method} on {reading.source}: {figures['questions']:,} questions, {len(facts):,} facts",

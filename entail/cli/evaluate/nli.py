@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, progress_bar, reports, table
-from entail.cli.options import name_in_use
+from entail.cli.console import Report, command, progress_bar, table
+from entail.cli.options import Out, name_in_use, write_figures
 
 if TYPE_CHECKING:
     from entail.data.nli.pairs import NliReading
@@ -18,38 +18,28 @@ app = typer.Typer()
 
 Data = Annotated[
     str,
-    typer.Option(
-        help="SNLI, MultiNLI or SICK as released; CSV or TSV with premise, hypothesis and label; or the name "
-        "of a Hub data set. Files may be gzipped.",
-        metavar="FILE",
-    ),
+    "SNLI, MultiNLI or SICK as released; CSV or TSV with premise, hypothesis and label; or the "
+    "name of a Hub data set. Files may be gzipped.",
+    "FILE",
 ]
 EncoderName = Annotated[
     str | None,
-    typer.Option(
-        help="Encoder: minilm, a folder under models/, or a Hub id; default: the active direction model.",
-        metavar="NAME",
-    ),
+    "Encoder: minilm, a folder under models/, or a Hub id; default: the active direction model.",
+    "NAME",
 ]
-Split = Annotated[
-    str | None,
-    typer.Option(help="Split of the file or data set: TRAIN, TRIAL, test ...", metavar="SPLIT"),
-]
-Out = Annotated[Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")]
+Split = Annotated[str | None, "Split of the file or data set: TRAIN, TRIAL, test ...", "SPLIT"]
 
 
-@app.command()
-@reports
+@command(app)
 def nli(
     data: Data,
     encoder: EncoderName = None,
     split: Split = None,
     threshold: Annotated[
-        float | None,
-        typer.Option(help="Minimum similarity of entailment; default: the encoder's own.", metavar="X"),
+        float | None, "Minimum similarity of entailment; default: the encoder's own.", "X"
     ] = None,
-    dev: Annotated[str | None, typer.Option(help="Fit the threshold on this file.", metavar="FILE")] = None,
-    dev_split: Annotated[str | None, typer.Option(help="Split of the dev file.", metavar="SPLIT")] = None,
+    dev: Annotated[str | None, "Fit the threshold on this file.", "FILE"] = None,
+    dev_split: Annotated[str | None, "Split of the dev file.", "SPLIT"] = None,
     out: Out = None,
 ) -> Report:
     """Evaluate entailment against non-entailment on labelled pairs.
@@ -103,8 +93,7 @@ def nli(
     return _report(result, text, out, started)
 
 
-@app.command()
-@reports
+@command(app)
 def direction(
     data: Data,
     encoder: EncoderName = None,
@@ -162,15 +151,11 @@ def _text(parts: list[str], *readings: NliReading | None) -> str:
 
 
 def _report(data: dict[str, Any], text: str, out: Path | None, started: datetime) -> Report:
-    if out is not None:
-        from entail.results import write_result
-
-        write_result(out, figures=data, seed=None, started=started)
+    write_figures(out, data, started)
     return Report(data=data, text=text)
 
 
-@app.command()
-@reports
+@command(app)
 def judge(
     data: Data,
     name: Annotated[

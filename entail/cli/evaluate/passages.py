@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from entail.cli.console import Report, progress_bar, reports, table
+from entail.cli.console import Report, command, progress_bar, table
+from entail.cli.options import Out, write_figures
 from entail.errors import EncoderError, FormatError
 
 if TYPE_CHECKING:
@@ -19,49 +20,27 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
-@reports
+@command(app)
 def passages(
     passages: Annotated[
         list[Path],
-        typer.Option(
-            help="The pool: SQuAD JSON, DPR JSON or psgs_w100.tsv, MS MARCO's collection.tsv, NQ-open with "
-            "gold passages, a BEIR folder; may be gzipped. Repeat for more files.",
-            metavar="FILE",
-        ),
+        "The pool: SQuAD JSON, DPR JSON or psgs_w100.tsv, MS MARCO's collection.tsv, NQ-open with "
+        "gold passages, a BEIR folder; may be gzipped. Repeat for more files.",
     ],
-    questions: Annotated[
-        Path, typer.Option(help="Questions: the same formats, or queries.tsv.", metavar="FILE")
-    ],
-    encoder: Annotated[
-        str,
-        typer.Option(help="Retriever: bm25, minilm, a folder under models/, or a Hub id.", metavar="NAME"),
-    ] = "bm25",
+    questions: Annotated[Path, "Questions: the same formats, or queries.tsv."],
+    encoder: Annotated[str, "Retriever: bm25, minilm, a folder under models/, or a Hub id.", "NAME"] = "bm25",
     precision: Annotated[
         Literal["auto", "fp32", "bf16", "openvino"],
-        typer.Option(
-            help="Precision of the encoder; auto: fp32 on a CPU. bf16 is twice as fast on some; openvino "
-            "(an extra) is bf16 and faster again."
-        ),
+        "Precision of the encoder; auto: fp32 on a CPU. bf16 is twice as fast on some; openvino (an "
+        "extra) is bf16 and faster again.",
     ] = "auto",
-    qrels: Annotated[
-        Path | None, typer.Option(help="Relevance judgements of MS MARCO or TREC.", metavar="FILE")
-    ] = None,
-    split: Annotated[str, typer.Option(help="Split of a BEIR folder: qrels/SPLIT.tsv.")] = "test",
-    cutoffs: Annotated[
-        str, typer.Option(help="Cutoffs of R@k; MRR uses the largest.", metavar="K,K,...")
-    ] = "1,5,20,100",
-    mrr_at: Annotated[
-        str, typer.Option(help="Additional cutoffs of MRR: 10 for MS MARCO's MRR@10.", metavar="K,K,...")
-    ] = "",
+    qrels: Annotated[Path | None, "Relevance judgements of MS MARCO or TREC."] = None,
+    split: Annotated[str, "Split of a BEIR folder: qrels/SPLIT.tsv."] = "test",
+    cutoffs: Annotated[str, "Cutoffs of R@k; MRR uses the largest.", "K,K,..."] = "1,5,20,100",
+    mrr_at: Annotated[str, "Additional cutoffs of MRR: 10 for MS MARCO's MRR@10.", "K,K,..."] = "",
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
-    keep: Annotated[
-        Path | None,
-        typer.Option(help="Folder of texts and vectors; default: in the data folder.", metavar="DIR"),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")
-    ] = None,
+    keep: Annotated[Path | None, "Folder of texts and vectors; default: in the data folder.", "DIR"] = None,
+    out: Out = None,
 ) -> Report:
     """Evaluate R@k and MRR over a pool, by gold passage and by answer (DPR's match).
 
@@ -98,10 +77,7 @@ def passages(
             store, judged, encoder=encoder, precision=precision, ks=ks, mrr_at=mrrs, progress=progress
         )
         data = {**found.to_json(), "pool": store.about}
-    if out is not None:
-        from entail.results import write_result
-
-        write_result(out, figures=data, seed=None, started=started)
+    write_figures(out, data, started)
     return Report(data=data, text=_text(data))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entail.cli.console import Report, progress_bar, reports, table
-from entail.cli.options import CorpusFile, TreesFile
+from entail.cli.console import Report, command, progress_bar, table
+from entail.cli.options import CorpusFile, Out, TreesFile, write_figures
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.effort import Effort
@@ -21,25 +20,19 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
-@reports
+@command(app)
 def premises(
     corpus: CorpusFile,
     trees: TreesFile,
     retriever: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Retriever: tfidf, bm25, ngrams, minilm, a folder under models/, a Hub id, or a hybrid "
-            "NAME+ngrams, NAME+bm25. Repeat to compare others with the first.  [default: minilm]",
-            metavar="NAME",
-            show_default=False,
-        ),
+        "Retriever: tfidf, bm25, ngrams, minilm, a folder under models/, a Hub id, or a hybrid "
+        "NAME+ngrams, NAME+bm25. Repeat to compare others with the first.  [default: minilm]",
+        "NAME",
     ] = None,
-    effort: Annotated[bool, typer.Option(help="Also measure candidates read per accepted premise.")] = True,
+    effort: Annotated[bool, "Also measure candidates read per accepted premise."] = True,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first trees.", metavar="N")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Also write the figures to a result file.", metavar="FILE")
-    ] = None,
+    out: Out = None,
 ) -> Report:
     """Evaluate the retrieval of every parent's children.
 
@@ -88,10 +81,7 @@ def premises(
                 for other, differences in zip(others, compared, strict=True)
             ]
         )
-    if out is not None:
-        from entail.results import write_result
-
-        write_result(out, figures=data, seed=SEED if others else None, started=started)
+    write_figures(out, data, started, SEED if others else None)
     return Report(data=data, text=text)
 
 
