@@ -83,14 +83,6 @@ def test_text(bias: Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert "1 gold premises are not in the corpus" in out
 
 
-def test_text_of_empty_groups(bias: Command, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bias("--k", "6") == 0
-    out = capsys.readouterr().out
-    assert "There is no FN here" in out
-    row = next(line for line in out.splitlines() if line.startswith("(b) cosine, minilm  FN"))
-    assert row.split()[4:] == ["0", "-", "-", "-", "-", "-"]
-
-
 def test_csv_has_every_pair_and_no_formula(bias: Command, tmp_path: Path) -> None:
     path = tmp_path / "pairs.csv.gz"
     assert bias("--k", "4", "--retriever", "minilm", "--retriever", "tuned", "--csv", str(path)) == 0

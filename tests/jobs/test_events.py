@@ -43,16 +43,6 @@ def test_warnings_and_evaluations_are_written_at_once(file: Path) -> None:
     assert told[3]["figures"] == {"MAP": 0.25}
 
 
-def test_read_from_an_offset(file: Path) -> None:
-    writer = EventWriter(file, attempt=1, every=0)
-    writer(step(1))
-    _, offset = read_events(file)
-    assert read_events(file, after=offset)[0] == []
-    writer(step(2))
-    assert [event["step"] for event in read_events(file, after=offset)[0]] == [2]
-    assert read_events(file.with_name("none"), after=5) == ([], 5)
-
-
 def test_incomplete_line(file: Path) -> None:
     EventWriter(file, attempt=1, every=0)(step(1))
     with file.open("a", encoding="utf-8") as opened:

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.aeenc.config import AeencConfig
-from entail.aeenc.source import TreeSource
-from entail.errors import SettingsError, TrainingError
+from entail.errors import SettingsError
 from entail.training.fields import changed, config_of, fields_of, values_of
 
 
@@ -63,15 +62,6 @@ def test_invalid_values(values: dict[str, Any], words: str) -> None:
         config_of(Config, values)
 
 
-def test_unknown_type() -> None:
-    @dataclass(frozen=True)
-    class Odd:
-        parts: list[int]
-
-    with pytest.raises(TypeError, match="parts: expected bool, int"):
-        fields_of(Odd)
-
-
 @given(
     st.fixed_dictionaries(
         {},
@@ -89,12 +79,3 @@ def test_configurations_survive_json(values: dict[str, Any]) -> None:
     config = config_of(AeencConfig, values)
     assert config_of(AeencConfig, json.loads(json.dumps(values_of(config)))) == config
     assert AeencConfig(**changed(config)) == config
-
-
-def test_checks_of_the_configuration() -> None:
-    with pytest.raises(TrainingError, match="rank"):
-        config_of(AeencConfig, {"rank": 0})
-    with pytest.raises(SettingsError, match="either --trees FILE or --from-log"):
-        config_of(TreeSource, {})
-    with pytest.raises(SettingsError, match="--corpus FILE beside --trees"):
-        config_of(TreeSource, {"trees": "t.jsonl"})

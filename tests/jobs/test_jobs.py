@@ -291,7 +291,7 @@ def test_delete(jobs: Jobs, submit: Submit, run: Run) -> None:
     assert resolve("mine").dimension == 64
 
 
-@pytest.mark.parametrize("damage", ["", "7", '{"done": 1}', '{"done": 1, "surprise": 2}'])
+@pytest.mark.parametrize("damage", ["", "7", '{"done": 1, "surprise": 2}'])
 def test_damaged_progress_is_none(jobs: Jobs, submit: Submit, damage: str) -> None:
     place = jobs.folder_of(submit().id)
     place.write_progress(Progress(2, 8, 1.0, "training", "steps"))

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,22 +120,11 @@ class Apart:
     """Requests sent by a thread each."""
 
     def __init__(self, served: Served, requests: Sequence[tuple[str, dict[str, Any]]]) -> None:
-        self.replies: list[Reply | None] = [None] * len(requests)
-
-        def send(place: int, path: str, fields: dict[str, Any]) -> None:
-            self.replies[place] = served.post(path, **fields)
-
-        self._threads = [
-            threading.Thread(target=send, args=(place, path, fields), daemon=True)
-            for place, (path, fields) in enumerate(requests)
-        ]
-        for thread in self._threads:
-            thread.start()
+        pool = ThreadPoolExecutor(len(requests))
+        self._replies = [pool.submit(served.post, path, **fields) for path, fields in requests]
 
     def join(self) -> list[Reply]:
-        for thread in self._threads:
-            thread.join(SOON)
-        return [reply for reply in self.replies if reply is not None]
+        return [reply.result(SOON) for reply in self._replies]
 
 
 def until(true: Callable[[], bool]) -> None:

@@ -3,7 +3,6 @@
 import base64
 import logging
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,10 @@ from entail.data.text import premise_key
 from entail.encoders.encoder import BiEncoder
 from entail.index.factory import LEXICAL, retriever
 from entail.serving.admission import ApiRoute
-from entail.serving.app import create_app
 from entail.serving.library import Library
 from entail.serving.limits import Limits
 from entail.serving.messages import EncodeAnswer, Info, SearchAnswer
-from entail.serving.service import Service, ServiceDep
+from entail.serving.service import ServiceDep
 from tests.serving.conftest import Served, until
 
 TEXTS = ["ba be bi", "do", "ba  be bi", "mu sa ti ru lo"]
@@ -172,23 +170,3 @@ def test_unexpected_error_hides_its_message(served: Served, caplog: pytest.LogCa
     assert "/secret/place/weights" in caplog.text
     served.encoder.fault = None
     assert served.post("/encode", texts=["ba"]).status == 200
-
-
-def test_mounted_application(tiny_home: Path) -> None:
-    from starlette.applications import Starlette
-    from starlette.routing import Mount
-    from starlette.testclient import TestClient
-
-    service = Service(Library(["tiny"]), warm=("tiny",))
-    api = create_app(service, token="a-token-of-some-length")
-    service.start()
-    with TestClient(Starlette(routes=[Mount("/api", api)])) as client:
-        until(lambda: service.reason is None)
-        assert client.get("/api/health").json()["ready"] is True
-        assert client.post("/api/encode", json={"texts": ["ba"]}).status_code == 401
-        told = {"Authorization": "Bearer a-token-of-some-length"}
-        answer = client.post("/api/encode", json={"texts": ["ba"]}, headers=told)
-        np.testing.assert_allclose(
-            answer.json()["vectors"], BiEncoder("tiny").encode_queries(["ba"]), atol=1e-5
-        )
-    service.close()

@@ -101,35 +101,6 @@ def test_long_request_takes_turns() -> None:
     batcher.close()
 
 
-def test_full_queue() -> None:
-    encoder = Slow()
-    batcher = held(encoder, queue=5)
-    batcher.submit(["a", "b", "c"], QUERY)
-    with pytest.raises(ServingError, match="3 texts wait") as caught:
-        batcher.submit(["d", "e", "f"], QUERY)
-    assert (caught.value.status, caught.value.kind) == (429, "busy")
-    assert caught.value.retry_after is not None
-    assert 1 <= caught.value.retry_after <= 60
-    fits = batcher.submit(["d", "e"], QUERY)
-    encoder.gate.set()
-    assert len(fits.result(SOON)) == 2
-    batcher.close()
-
-
-def test_cancelled_request_is_not_encoded() -> None:
-    encoder = Slow()
-    batcher = held(encoder, queue=3)
-    gone, stays = batcher.submit(["gone", "too"], QUERY), batcher.submit(["stays"], QUERY)
-    assert gone.cancel()
-    assert batcher.waiting == 1
-    instead = batcher.submit(["in", "stead"], QUERY)
-    encoder.gate.set()
-    assert len(stays.result(SOON)) == 1
-    assert len(instead.result(SOON)) == 2
-    assert "gone" not in {text for texts, _ in encoder.calls for text in texts}
-    batcher.close()
-
-
 def test_cancelled_during_its_batches() -> None:
     encoder = Slow()
     batcher = Batcher(encoder, name="slow", batch=2)

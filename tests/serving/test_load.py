@@ -1,6 +1,5 @@
 """Many clients, slow ones and those that disconnect, observed by the calls of the encoder."""
 
-import contextlib
 import http.client
 import json
 import logging
@@ -9,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,17 +23,7 @@ from tests.serving.conftest import SOON, Served, until
 TOKEN = "a-token-of-some-length"
 
 
-def test_clients_share_a_call(served: Served) -> None:
-    first = served.hold()
-    rest = served.apart(*[("/encode", {"texts": ["ba " * (i + 1)]}) for i in range(32)])
-    until(lambda: served.waiting == 32)
-    served.release()
-    assert [reply.status for reply in [*first.join(), *rest.join()]] == [200] * 33
-    assert len(served.encoder.calls) == 2
-    assert len(served.encoder.calls[1][0]) == 32
-
-
-def test_searches_share_calls_with_encodings(served: Served) -> None:
+def test_requests_share_a_call(served: Served) -> None:
     served.post("/search", queries=["ba"], corpus="grove", retriever="tiny")  # builds the index
     served.hold()
     rest = served.apart(
@@ -165,7 +153,7 @@ def test_large_body_is_refused_unread(served: Served, said: dict[str, str]) -> N
 def test_large_body_gets_an_answer(served: Served) -> None:
     # Answered while it still sends, a client's connection is reset: about one in a hundred read nothing.
     body = b'{"texts": ["' + b"x" * (3 * 2**20) + b'"]}'
-    for _ in range(20):
+    for _ in range(5):
         reply = served.send("POST", "/encode", body, {"Content-Type": "application/json"})
         assert (reply.status, reply.error["kind"]) == (413, "too_large")
 
@@ -226,22 +214,10 @@ def test_sigterm(tiny_home: Path, tmp_path: Path) -> None:
                 except ServingError:
                     time.sleep(0.05)
             assert client.encode(["ba", "be"]).shape == (2, 16)
-            answers: list[Any] = []
-            texts = [" ".join(["ba"] * (i % 20 + 1)) for i in range(200)]
-
-            def ask() -> None:
-                with contextlib.suppress(ServingError):
-                    answers.append(client.encode(texts))
-
-            asking = threading.Thread(target=ask)
-            asking.start()
             process.send_signal(signal.SIGTERM)
-            asking.join(SOON)
             out, said = process.communicate(timeout=SOON)
     finally:
         process.kill()
     assert process.returncode == 0
     assert json.loads(out) == {"stopped": True}
     assert TOKEN not in said
-    # The signal may have been quicker than the connection: then nothing was in flight.
-    assert [found.shape for found in answers] in ([(200, 16)], [])

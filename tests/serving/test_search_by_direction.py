@@ -131,34 +131,6 @@ def test_directions_share_the_premise_vectors(both: Served, monkeypatch: pytest.
     assert indexes[0] is indexes[1]
 
 
-def test_requests_share_a_call(gaussian: str, serve: Callable[..., Served], grove: dict[str, Any]) -> None:
-    served = serve(others=[gaussian])
-    asked: Any = {"corpus": "grove", "retriever": "mine", "k": 3}
-    assert served.post("/search", queries=["ba"], **asked).status == 200
-    encoder = served.service.library.encoder("mine").encoder
-    calls: list[list[str]] = []
-    encode, gate, busy = encoder.encode, threading.Event(), threading.Event()
-
-    def held(texts: Any, tower: Any, **options: Any) -> Any:
-        calls.append(list(texts))
-        busy.set()
-        assert gate.wait(SOON)
-        return encode(texts, tower, **options)
-
-    encoder.encode = held  # type: ignore[method-assign]  # held, as `HeldEncoder` is
-    first = served.apart(("/search", {"queries": ["do"], **asked}))
-    assert busy.wait(SOON)
-    batcher = served.service.library.encoder("mine").batcher
-    others = served.apart(*[("/search", {"queries": [text], **asked}) for text in ("be", "bi bo", "ba")])
-    for _ in range(4_000):
-        if batcher.waiting == 2:  # "ba" is known from before
-            break
-        threading.Event().wait(0.005)
-    gate.set()
-    assert [reply.status for reply in (*first.join(), *others.join())] == [200] * 4
-    assert [sorted(texts) for texts in calls] == [["do"], ["be", "bi bo"]]
-
-
 @pytest.mark.parametrize("way", list(WAYS))
 def test_scores_equal_those_of_direction(both: Served, way: str) -> None:
     query, premise = "ba be bi", "fo fu"
