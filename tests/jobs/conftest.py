@@ -110,7 +110,7 @@ def until() -> Callable[[Callable[[], Any]], None]:
     """Return a function that waits for a condition; the limit is for a failing test, not a slow machine."""
 
     def wait(condition: Callable[[], Any]) -> None:
-        for _ in range(1200):
+        for _ in range(3600):
             if condition():
                 return
             time.sleep(0.05)
