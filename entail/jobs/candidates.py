@@ -10,8 +10,7 @@ from typing import Any
 from entail.aeenc.method import AEENC
 from entail.aeenc.source import TrainingData
 from entail.data.records import Corpus, ExplanationTree
-from entail.encoders.catalogue import resolve
-from entail.encoders.training_queries import seen_by
+from entail.encoders.catalogue import resolve, seen_by
 from entail.errors import EncoderError, JobError
 from entail.evaluation.retrieval.paired import PairedComparison, QueryFigures, compare_paired
 from entail.jobs.jobs import Jobs
