@@ -1,3 +1,5 @@
+"""Messages from the browser: nothing lost, nothing taken twice, whatever runs Streamlit breaks off."""
+
 from threading import Event, Thread
 from typing import Any
 
@@ -6,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from entail.ui.components.inbox import Inbox
+from entail.ui.components import keyboard
+from entail.ui.components.inbox import Inbox, NodeEvent, node_handler
+from entail.ui.components.keyboard import KeyPress, listen
 
 
 def sent(mount: str, *numbers: int) -> dict[str, Any]:
@@ -17,31 +21,16 @@ def drained(box: Inbox) -> list[int]:
     return [message["number"] for message in box.drain()]
 
 
-def test_what_is_sent_again_is_taken_once() -> None:
+def test_each_message_is_taken_once_whichever_mount_repeats_it() -> None:
     box = Inbox()
     box.take(sent("a", 1, 2))
     box.take(sent("a", 1, 2, 3))
     assert drained(box) == [1, 2, 3]
-    assert drained(box) == []
     box.take(sent("a", 3))
-    assert drained(box) == []
-
-
-def test_numbers_begin_anew_when_the_component_is_drawn_anew() -> None:
-    box = Inbox()
-    box.take(sent("a", 1, 2))
-    box.take(sent("b", 1))
-    assert drained(box) == [1, 2, 1]
-    assert box.acknowledged == {"mount": "b", "seen": 1}
-
-
-def test_what_a_mount_sends_again_after_another_is_not_taken_twice() -> None:
-    box = Inbox()
-    box.take(sent("a", 1, 2))
-    box.take(sent("b", 1))
-    box.take(sent("a", 1, 2, 3))  # it has not heard yet that it is gone
-    assert drained(box) == [1, 2, 1, 3]
-    assert box.acknowledged == {"mount": "a", "seen": 3}
+    box.take(sent("b", 1))  # drawn anew: numbers begin again
+    box.take(sent("a", 1, 2, 3, 4))  # the first mount does not know yet that it is gone
+    assert drained(box) == [1, 4]
+    assert (box.mount, box.seen) == ("a", 4)
     box.take(sent("b", 1, 2))
     assert drained(box) == [2]
 
@@ -50,16 +39,12 @@ def test_what_a_mount_sends_again_after_another_is_not_taken_twice() -> None:
     "wrong",
     [
         None,
-        "sent",
-        [],
-        {},
-        {"mount": "a"},
         {"mount": 1, "messages": []},
         {"mount": "a", "messages": "x"},
         {"mount": "a", "messages": [None, {}, {"number": "1"}, {"number": 0}]},
     ],
 )
-def test_what_is_malformed_is_left_out(wrong: object) -> None:
+def test_malformed_messages_are_skipped(wrong: object) -> None:
     box = Inbox()
     box.take(wrong)
     assert drained(box) == []
@@ -71,7 +56,7 @@ def test_nothing_is_lost_or_taken_twice_however_runs_fall(count: int, data: st.D
     box, open_, taken = Inbox(), [], []
     pending: dict[str, Any] | None = None
     for number in range(1, count + 1):
-        open_ = [n for n in open_ if n > box.acknowledged["seen"]] if data.draw(st.booleans()) else open_
+        open_ = [n for n in open_ if n > box.seen] if data.draw(st.booleans()) else open_
         open_.append(number)
         pending = sent("a", *open_)
         if data.draw(st.booleans()):
@@ -82,34 +67,19 @@ def test_nothing_is_lost_or_taken_twice_however_runs_fall(count: int, data: st.D
     assert taken + drained(box) == list(range(1, count + 1))
 
 
-def test_callback_fills_the_inbox_before_it_calls_on() -> None:
-    def script() -> None:
-        import streamlit as st
-
-        from entail.ui.components.inbox import receiver
-
-        st.session_state["mounted"] = {"sent": {"mount": "a", "messages": [{"number": 1, "key": "u"}]}}
-        receiver("mounted", lambda messages: st.text(str([m["key"] for m in messages])))()
-        st.session_state["mounted"] = {}
-        receiver("mounted", None)()
-
-    ran = AppTest.from_function(script).run()
-    assert not ran.exception
-    assert ran.text[0].value == "['u']"
-
-
-def test_what_was_sent_is_taken_although_the_next_run_waits_already() -> None:
+def test_messages_are_handled_although_the_next_run_waits_already() -> None:
     def script() -> None:
         import streamlit as st
         from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
-        from entail.ui.components.inbox import receiver
+        from entail.ui.components.inbox import Inbox, receiver
 
         done = st.session_state.setdefault("done", [])
+        box = st.session_state.setdefault("box", Inbox())
         first = "mounted" not in st.session_state
         sent = {"mount": "a", "messages": [{"number": 1, "key": "u"}]}
         st.session_state["mounted"] = {"sent": sent} if first else {}
-        receive = receiver("mounted", lambda messages: done.extend(m["key"] for m in messages))
+        receive = receiver("mounted", box, lambda message: done.append(message["key"]))
         context = get_script_run_ctx()
         if first and context is not None and context.script_requests is not None:
             context.script_requests.request_rerun(RerunData())
@@ -121,7 +91,7 @@ def test_what_was_sent_is_taken_although_the_next_run_waits_already() -> None:
     assert [text.value for text in ran.text] == ["['u']"]
 
 
-def test_what_a_broken_off_run_did_not_come_to_waits_for_the_next() -> None:
+def test_messages_of_an_interrupted_run_wait_for_the_next() -> None:
     box = Inbox()
     box.take(sent("a", 1, 2, 3))
     for message in box.drain():
@@ -131,30 +101,59 @@ def test_what_a_broken_off_run_did_not_come_to_waits_for_the_next() -> None:
     assert drained(box) == [3, 4]
 
 
-def test_runs_act_in_turn() -> None:
-    """A second run, which Streamlit begins while the first still acts, does what came later, later."""
+def test_concurrent_runs_act_in_turn() -> None:
     done: list[int] = []
     acting, second_came = Event(), Event()
     box = Inbox()
 
-    def act(number: int) -> None:
-        if number == 1:
-            acting.set()
-            assert second_came.wait(10)
-        done.append(number)
-
     def run(numbers: tuple[int, ...]) -> None:
         with box.turn:
             box.take(sent("a", *numbers))
-            for message in box.drain():
-                act(message["number"])
+            for number in drained(box):
+                if number == 1:
+                    acting.set()
+                    assert second_came.wait(10)
+                done.append(number)
 
-    first = Thread(target=run, args=((1,),))
-    first.start()
+    threads = [Thread(target=run, args=((1,),)), Thread(target=run, args=((1, 2),))]
+    threads[0].start()
     assert acting.wait(10)
-    second = Thread(target=run, args=((1, 2),))
-    second.start()
+    threads[1].start()
     second_came.set()
-    for thread in (first, second):
+    for thread in threads:
         thread.join(10)
     assert done == [1, 2]
+
+
+def test_malformed_events_of_nodes_are_skipped() -> None:
+    events: list[NodeEvent] = []
+    handle = node_handler(("select", "open"), events.append)
+    for message in (
+        {"kind": "explode", "node": "n1"},
+        {"kind": "select", "node": 3},
+        {"node": "n1"},
+        {"kind": "toggle", "node": "n1"},
+        {"kind": "select", "node": "n1"},
+        {"kind": "open", "node": "n1.1", "premise": "p"},
+    ):
+        handle(message)
+    assert events == [NodeEvent("select", "n1"), NodeEvent("open", "n1.1", "p")]
+
+
+@pytest.mark.parametrize("name", ["Up", "ctrl+z", "shift+?", "shift", "10", "", "U", " "])
+def test_a_key_that_cannot_be_pressed_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="keys are single lower-case characters"):
+        listen(keys=["1", name], key="keys", on_press=print)
+
+
+def test_a_message_of_the_browser_is_a_key_press(monkeypatch: pytest.MonkeyPatch) -> None:
+    mounted: list[Any] = []
+    monkeypatch.setattr(keyboard, "mount", lambda *options: mounted.extend(options))
+    monkeypatch.setattr(keyboard, "_component", lambda: None)
+    pressed: list[KeyPress] = []
+    listen(keys=["1", "?", "shift+left"], key="keys", stamp="s", on_press=pressed.append)
+    _, key, data, handle = mounted
+    assert (key, data) == ("keys", {"keys": ["1", "?", "shift+left"], "stamp": "s"})
+    for number, name in enumerate(["1", "shift+1", 7]):
+        handle({"number": number, "key": name, "stamp": "s"})
+    assert pressed == [KeyPress("1", 0, "s"), KeyPress("shift+1", 1, "s")]

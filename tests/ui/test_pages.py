@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from entail.data.records import Corpus
 from entail.trees.log.acts import Create
 from entail.trees.store.seed import SAMPLE_ID
-from entail.ui.components.outline import OutlineEvent
+from entail.ui.components.inbox import NodeEvent
 from entail.ui.shared.resources import Workspace
 from entail.ui.trees.views import apply_event
 
@@ -186,7 +186,7 @@ def test_selecting_in_the_outline_shows_that_nodes_candidates(
     app = on_tree(named(app), own)
     app = next(b for b in app.button if (b.key or "").startswith("accept-")).click().run()
     app = app.segmented_control(key="view").set_value("Outline").run()
-    apply_event(app.session_state["screens"][own], OutlineEvent("select", "n2"))
+    apply_event(app.session_state["screens"][own], NodeEvent("select", "n2"))
     app = app.run()
     offered = [b.key for b in app.button if (b.key or "").startswith("accept-")]
     assert len(offered) == 2  # neither its own text nor the hypothesis above

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from entail.trees.layout import appearance
 from entail.trees.layout.positions import COLUMN, Layout, columns_of, layout, rejected_id
 from entail.trees.log.tree import Tree
-from entail.ui.components.inbox import ASSETS, inbox, receiver
+from entail.ui.components.inbox import FIRST_HINT, NodeEvent, mount, node_handler, read_assets
 
 if TYPE_CHECKING:
     from pyvis.network import Network
@@ -29,24 +29,7 @@ _SCRIPTS = (
     "graph.js",
 )
 
-Verb = Literal["select", "open", "toggle"]
-
-
-@dataclass(frozen=True, slots=True)
-class GraphEvent:
-    """Action on a node of the graph.
-
-    Attributes:
-        kind: `select` (click), `open` (double-click, after a `select`) or `toggle` (collapse or expand; one
-            for
-            each node under “all”).
-        node: Id of a node of the tree; for a rejected premise, the node that it was rejected for.
-        premise: Key of a rejected premise, None for nodes of the tree.
-    """
-
-    kind: Verb
-    node: str
-    premise: str | None = None
+_SAMPLE = "at night a side of the moon is turned away from the sun"
 
 
 def draw_graph(
@@ -57,45 +40,28 @@ def draw_graph(
     show_rejected: bool = False,
     key: str,
     height: int = 560,
-    on_event: Callable[[GraphEvent], object] | None = None,
-) -> Iterator[GraphEvent]:
-    """Draw the tree and return an iterator over its events, the oldest first.
+    on_event: Callable[[NodeEvent], object],
+) -> None:
+    """Draw the tree; pass every event to `on_event` before the next run of the script.
 
-    With `on_event`, every event is passed to it before the next run of the script, as Streamlit does with
-    `on_click`, and the iterator is empty. The caller stores the selected and collapsed nodes. The browser
-    keeps zoom and position across reruns. Each tree needs a `key` of its own.
+    The caller stores the selected and collapsed nodes. The browser keeps zoom and position across reruns.
+    Each tree needs a `key` of its own.
     """
-    box = inbox(key)
-
-    def handle(messages: Iterator[Mapping[str, Any]]) -> None:
-        if on_event is not None:
-            for event in _events(messages):
-                on_event(event)
-
     drawing = layout(tree, collapsed=collapsed, with_rejected=show_rejected, max_lines=MAX_LINES)
     network = build_network(tree, drawing, collapsed=collapsed)
+    data = {
+        "nodes": network.nodes,
+        "edges": network.edges,
+        "key": key,
+        "height": height,
+        "selected": _visible(tree, drawing, selected),
+        "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
+        "description": describe_graph(tree, selected=selected),
+        "hint": "" if len(drawing.places) > 1 else FIRST_HINT,
+    }
     with st.container(gap=None):
         _library()(key=f"{key}:library")  # unchanged, so nothing is sent again
-        _mount()(
-            key=key,
-            data={
-                "nodes": network.nodes,
-                "edges": network.edges,
-                "key": key,
-                "height": height,
-                "selected": _visible(tree, drawing, selected),
-                "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
-                "description": describe_graph(tree, selected=selected),
-                "hint": "" if len(drawing.places) > 1 else _FIRST_HINT,
-                "acknowledged": box.acknowledged,
-            },
-            on_sent_change=receiver(key, handle),
-        )
-    return _events(box.drain())
-
-
-_SAMPLE = "at night a side of the moon is turned away from the sun"
-_FIRST_HINT = "Premises that you accept appear here, below the hypothesis."
+        mount(_component(), key, data, node_handler(("select", "open", "toggle"), on_event))
 
 
 def prepare_graph() -> None:
@@ -176,12 +142,6 @@ def describe_graph(tree: Tree, *, selected: str | None) -> str:
     return " ".join([*words, "The outline has the same as text."])
 
 
-def _events(messages: Iterator[Mapping[str, Any]]) -> Iterator[GraphEvent]:
-    for message in messages:
-        if message.get("kind") in get_args(Verb) and isinstance(message.get("node"), str):
-            yield GraphEvent(message["kind"], message["node"], message.get("premise"))
-
-
 @cache
 def _library_js() -> str:
     """Return the script of the component: pyvis's vis-network, the styles, our scripts."""
@@ -209,18 +169,14 @@ def _library_js() -> str:
             vis.partition("//# sourceMappingURL")[0],
             "})(vis, {}, undefined);",
             f"const STYLE = {json.dumps(style)};",
-            f"const CSS = {json.dumps(_asset('tools.css') + _asset('graph.css'))};",
-            *map(_asset, _SCRIPTS),
+            f"const CSS = {json.dumps(read_assets('tools.css', 'graph.css'))};",
+            read_assets(*_SCRIPTS),
         )
     )
 
 
 def _theme(theme: appearance.Theme) -> dict[str, Any]:
     return {"edge": theme.edge, "looks": {kind: asdict(look) for kind, look in theme.looks.items()}}
-
-
-def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
 
 
 @cache
@@ -230,7 +186,6 @@ def _library() -> ComponentRenderer:
 
 
 @cache
-def _mount() -> ComponentRenderer:
+def _component() -> ComponentRenderer:
     """Return the component of one graph, kept small because it is sent with each change of the tree."""
-    js = "\n".join(map(_asset, ("meeting.js", "graph_mount.js")))
-    return st.components.v2.component("entail_graph", js=js)
+    return st.components.v2.component("entail_graph", js=read_assets("meeting.js", "graph_mount.js"))

@@ -8,15 +8,19 @@ queued here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
+if TYPE_CHECKING:
+    from streamlit.components.v2.types import ComponentRenderer
+
 ASSETS = Path(__file__).parent / "assets"
+FIRST_HINT = "Premises that you accept appear here, below the hypothesis."
 
 
 @dataclass
@@ -70,31 +74,34 @@ class Inbox:
                 message = self.waiting.pop(0)
             yield message
 
-    @property
-    def acknowledged(self) -> dict[str, Any]:
-        """Acknowledgement for the browser, which then stops resending."""
-        return {"mount": self.mount, "seen": self.seen}
 
-
-def inbox(key: str) -> Inbox:
-    """Return this session's inbox of the component mounted under `key`."""
+def mount(
+    component: ComponentRenderer,
+    key: str,
+    data: Mapping[str, Any],
+    on_message: Callable[[Mapping[str, Any]], object],
+) -> None:
+    """Draw a component and pass each of its messages to `on_message`, before the next run of the script."""
     box: Inbox = st.session_state.setdefault(f"{key}:inbox", Inbox())
-    return box
+    component(
+        key=key,
+        data={**data, "acknowledged": {"mount": box.mount, "seen": box.seen}},  # so it stops resending
+        on_sent_change=receiver(key, box, on_message),
+    )
 
 
-def receiver(key: str, handle: Callable[[Iterator[Mapping[str, Any]]], None] | None) -> Callable[[], None]:
-    """Return the `on_sent_change` of a mount, which queues and handles messages before the script runs.
+def receiver(key: str, box: Inbox, on_message: Callable[[Mapping[str, Any]], object]) -> Callable[[], None]:
+    """Return the handler of a mount, which queues and handles messages.
 
     A concurrent run waits for its turn, so messages are handled in order.
     """
-    box = inbox(key)
 
     def receive() -> None:
         sent = widget_value(key)
         with box.turn:
             box.take(sent.get("sent") if isinstance(sent, Mapping) else None)
-            if handle is not None:
-                handle(box.drain())
+            for message in box.drain():
+                on_message(message)
 
     return receive
 
@@ -103,7 +110,39 @@ def widget_value(key: str) -> Any:  # noqa: ANN401 - whatever that widget holds
     """Return the value of a widget, None if there is none; for callbacks.
 
     Reads all widgets at once, where Streamlit does not interrupt. Reading a single key lets a waiting run
-    take
-    over: the callback would end there and not be called again.
+    take over: the callback would end there and not be called again.
     """
     return st.session_state.to_dict().get(key)
+
+
+def read_assets(*names: str) -> str:
+    """Return scripts or styles of the components, one after another."""
+    return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEvent:
+    """Action on a node in the graph or the outline.
+
+    Attributes:
+        kind: `select` (click), `open` (double-click in the graph, after a `select`), `toggle` (collapse or
+            expand; one for each node under “all”), or `collapse` and `expand` of the outline.
+        node: Id of a node of the tree; for a rejected premise, the node that it was rejected for.
+        premise: Key of a rejected premise, None for nodes of the tree.
+    """
+
+    kind: Literal["select", "open", "toggle", "collapse", "expand"]
+    node: str
+    premise: str | None = None
+
+
+def node_handler(
+    kinds: Collection[str], on_event: Callable[[NodeEvent], object]
+) -> Callable[[Mapping[str, Any]], None]:
+    """Return a handler of messages that passes on events of these kinds and skips malformed messages."""
+
+    def handle(message: Mapping[str, Any]) -> None:
+        if message.get("kind") in kinds and isinstance(message.get("node"), str):
+            on_event(NodeEvent(message["kind"], message["node"], message.get("premise")))
+
+    return handle

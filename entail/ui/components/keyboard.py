@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from entail.ui.components.inbox import ASSETS, inbox, receiver
+from entail.ui.components.inbox import mount, read_assets
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
@@ -40,24 +40,15 @@ class KeyPress:
     stamp: str = ""
 
 
-def listen(
-    *,
-    keys: Sequence[str],
-    key: str,
-    stamp: str = "",
-    on_press: Callable[[KeyPress], object] | None = None,
-    in_dialogs: bool = False,
-) -> Iterator[KeyPress]:
-    """Listen to `keys` on the whole page and return an iterator over the presses, the oldest first.
+def listen(*, keys: Sequence[str], key: str, stamp: str = "", on_press: Callable[[KeyPress], object]) -> None:
+    """Listen to `keys` on the whole page; pass every press to `on_press` before the next run of the script.
 
-    With `on_press`, every press is passed to it before the next run of the script, as Streamlit does with
-    `on_click`, and the iterator is empty. Each press comes once and in order; those that an interrupted run
-    missed come in the next. `stamp` identifies the screen and comes back with each press: a press with an
-    older stamp was meant for an older list.
+    Each press comes once and in order; those that an interrupted run missed come in the next. `stamp`
+    identifies the screen and comes back with each press: a press with an older stamp was meant for an older
+    list.
 
-    Keys are ignored in text fields, in open dialogs (unless `in_dialogs`), and with Ctrl, Alt or Meta.
-    Streamlit does not see the keys, so that `r` and `c` do not rerun or clear. Only arrows repeat while held
-    down.
+    Keys are ignored in text fields, in open dialogs, and with Ctrl, Alt or Meta. Streamlit does not see the
+    keys, so that `r` and `c` do not rerun or clear. Only arrows repeat while held down.
 
     Raises:
         ValueError: If a name is not that of a key, such as `Up` or `ctrl+z`.
@@ -68,28 +59,14 @@ def listen(
             f"keys are single lower-case characters or one of {', '.join(NAMED_KEYS)}; letters, digits and "
             f"names also with 'shift+' before them; found {unknown}"
         )
-    box = inbox(key)
 
-    def handle(messages: Iterator[Mapping[str, Any]]) -> None:
-        if on_press is not None:
-            for press in _presses(messages):
-                on_press(press)
-
-    _component()(
-        key=key,
-        data={"keys": list(keys), "in_dialogs": in_dialogs, "stamp": stamp, "acknowledged": box.acknowledged},
-        on_sent_change=receiver(key, handle),
-    )
-    return _presses(box.drain())
-
-
-def _presses(messages: Iterator[Mapping[str, Any]]) -> Iterator[KeyPress]:
-    for message in messages:
+    def handle(message: Mapping[str, Any]) -> None:
         if isinstance(message.get("key"), str):
-            yield KeyPress(message["key"], message["number"], str(message.get("stamp", "")))
+            on_press(KeyPress(message["key"], message["number"], str(message.get("stamp", ""))))
+
+    mount(_component(), key, {"keys": list(keys), "stamp": stamp}, handle)
 
 
 @cache
 def _component() -> ComponentRenderer:
-    js = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("outbox.js", "keyboard.js"))
-    return st.components.v2.component("entail_keyboard", js=js)
+    return st.components.v2.component("entail_keyboard", js=read_assets("outbox.js", "keyboard.js"))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -14,24 +14,13 @@ from entail.trees.formats.text import Line, outline
 from entail.trees.layout import appearance
 from entail.trees.layout.positions import rejected_id
 from entail.trees.log.tree import Node, Tree
-from entail.ui.components.inbox import ASSETS, inbox, receiver
+from entail.ui.components.inbox import FIRST_HINT, NodeEvent, mount, node_handler, read_assets
 
 if TYPE_CHECKING:
     from streamlit.components.v2.types import ComponentRenderer
 
 _SCRIPTS = ("outbox.js", "meeting.js", "elements.js", "outline_row.js", "outline.js")
 _APART = "Not connected: conclusions without a parent (move them with key m)"
-_FIRST_HINT = "Premises that you accept appear here, below the hypothesis."
-
-Verb = Literal["select", "expand", "collapse"]
-
-
-@dataclass(frozen=True, slots=True)
-class OutlineEvent:
-    """Action on a row of the outline; Enter and double-click come as `select` and `expand`."""
-
-    kind: Verb
-    node: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +55,24 @@ def draw_outline(
     collapsed: Collection[str] = frozenset(),
     show_rejected: bool = False,
     key: str,
-    on_event: Callable[[OutlineEvent], object],
+    on_event: Callable[[NodeEvent], object],
 ) -> None:
     """Draw the tree; pass every event to `on_event` before the next run of the script.
 
     The caller stores the selected and collapsed nodes. Each tree needs a `key` of its own.
     """
-    box = inbox(key)
-
-    def handle(messages: Iterator[Mapping[str, Any]]) -> None:
-        for event in events_of(messages):
-            on_event(event)
-
     rows = rows_of(tree, with_rejected=show_rejected)
+    data = {
+        "rows": [asdict(row) for row in rows],
+        "selected": selected,
+        "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
+        "label": "Outline of the explanation tree",
+        "apart": _APART,
+        "hint": "" if len(rows) > 1 else FIRST_HINT,
+    }
     with st.container(gap=None):
         _library()(key=f"{key}:library")  # unchanged, so nothing is sent again
-        _mount()(
-            key=key,
-            data={
-                "rows": [asdict(row) for row in rows],
-                "selected": selected,
-                "collapsed": [id for id in tree.nodes if id in collapsed and tree.nodes[id].children],
-                "label": "Outline of the explanation tree",
-                "apart": _APART,
-                "hint": "" if len(rows) > 1 else _FIRST_HINT,
-                "acknowledged": box.acknowledged,
-            },
-            on_sent_change=receiver(key, handle),
-        )
+        mount(_component(), key, data, node_handler(("select", "collapse", "expand"), on_event))
 
 
 def rows_of(tree: Tree, *, with_rejected: bool = False) -> list[Row]:
@@ -112,13 +91,6 @@ def _row(tree: Tree, line: Line) -> Row:
     return Row(node.id, node.id, node.parent, node.kind, node.text, level, caption, _marks(tree, node))
 
 
-def events_of(messages: Iterator[Mapping[str, Any]]) -> Iterator[OutlineEvent]:
-    """Yield the events of the browser's messages; skip malformed ones."""
-    for message in messages:
-        if message.get("kind") in get_args(Verb) and isinstance(message.get("node"), str):
-            yield OutlineEvent(message["kind"], message["node"])
-
-
 def _marks(tree: Tree, node: Node) -> tuple[str, ...]:
     if node.id in tree.finished:
         return ("finished",)
@@ -131,10 +103,8 @@ def _marks(tree: Tree, node: Node) -> tuple[str, ...]:
 def _library_js() -> str:
     """Return the script of the component: styles and our scripts."""
     style = {"names": dict(appearance.NAMES), "shapes": dict(appearance.SHAPES)}
-    css = "\n".join((_asset("tools.css"), _asset("outline.css"), _colours()))
-    return "\n".join(
-        (f"const STYLE = {json.dumps(style)};", f"const CSS = {json.dumps(css)};", *map(_asset, _SCRIPTS))
-    )
+    css = f"{read_assets('tools.css', 'outline.css')}\n{_colours()}"
+    return f"const STYLE = {json.dumps(style)};\nconst CSS = {json.dumps(css)};\n{read_assets(*_SCRIPTS)}"
 
 
 def _colours() -> str:
@@ -147,10 +117,6 @@ def _colours() -> str:
     return "\n".join(rules)
 
 
-def _asset(name: str) -> str:
-    return (ASSETS / name).read_text(encoding="utf-8")
-
-
 @cache
 def _library() -> ComponentRenderer:
     """Return the component with the scripts, which Streamlit sends once a session."""
@@ -158,7 +124,6 @@ def _library() -> ComponentRenderer:
 
 
 @cache
-def _mount() -> ComponentRenderer:
+def _component() -> ComponentRenderer:
     """Return the component of one outline, kept small because it is sent with each change of the tree."""
-    js = "\n".join(map(_asset, ("meeting.js", "outline_mount.js")))
-    return st.components.v2.component("entail_outline", js=js)
+    return st.components.v2.component("entail_outline", js=read_assets("meeting.js", "outline_mount.js"))

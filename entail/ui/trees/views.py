@@ -12,8 +12,9 @@ from entail.data.records import Corpus
 from entail.trees.log.acts import Evidence, Redo, Undo
 from entail.trees.log.replay import History
 from entail.trees.review.provenance import grounds
-from entail.ui.components.graph import GraphEvent, draw_graph
-from entail.ui.components.outline import OutlineEvent, draw_outline
+from entail.ui.components.graph import draw_graph
+from entail.ui.components.inbox import NodeEvent
+from entail.ui.components.outline import draw_outline
 from entail.ui.frame.author import with_mark
 from entail.ui.shared.resources import Workspace, retriever_name, revisions
 from entail.ui.shared.text import label
@@ -44,7 +45,7 @@ def draw_view(view: str, shared: Workspace, session: AuthoringSession) -> None:
     )
 
 
-def apply_event(screen: Screen, event: GraphEvent | OutlineEvent) -> None:
+def apply_event(screen: Screen, event: NodeEvent) -> None:
     """Apply an event of the graph or the outline to the screen, which both share.
 
     A click selects. A double click selects and expands. A toggle collapses or expands; the outline names

@@ -10,7 +10,8 @@ from entail.data.records import Premise
 from entail.trees.log.acts import Create, Event, GivenNode, Reject
 from entail.trees.log.replay import replay
 from entail.trees.log.tree import Tree
-from entail.ui.components.graph import GraphEvent, draw_graph
+from entail.ui.components.graph import draw_graph
+from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.keyboard import KeyPress, listen
 
 SCRIPT = '<img src=x onerror="window.harmed=1"><script>window.harmed=1</script>'
@@ -49,7 +50,7 @@ state.runs += 1
 tree = tree_of(int(st.query_params.get("nodes", len(STORY))) + state.more)
 
 
-def follow(event: GraphEvent) -> None:
+def follow(event: NodeEvent) -> None:
     if event.kind == "toggle":
         state.collapsed ^= {event.node}
     elif event.kind == "open":

@@ -9,8 +9,9 @@ from entail.data.records import Premise
 from entail.trees.log.acts import Create, Event, Finish, GivenNode, Reject, Remove, Write
 from entail.trees.log.replay import replay
 from entail.trees.log.tree import Tree
+from entail.ui.components.inbox import NodeEvent
 from entail.ui.components.keyboard import KeyPress, listen
-from entail.ui.components.outline import OutlineEvent, draw_outline
+from entail.ui.components.outline import draw_outline
 from entail.ui.trees.screen import Screen
 from entail.ui.trees.views import apply_event
 
@@ -50,7 +51,7 @@ events: list[str] = state.setdefault("events", [])
 pressed: list[str] = state.setdefault("pressed", [])
 
 
-def take(event: OutlineEvent) -> None:
+def take(event: NodeEvent) -> None:
     apply_event(screen, event)
     events.append(f"{event.kind}:{event.node}")
 

@@ -51,12 +51,12 @@ export default function (component) {
   let listener = listeners.get(parentElement);
   if (!listener) {
     const giveRoomBack = takeNoRoom(parentElement);
-    listener = { outbox: new Outbox(), keys: new Set(), inDialogs: false, stamp: "" };
+    listener = { outbox: new Outbox(), keys: new Set(), stamp: "" };
     const press = (event) => {
       if (event.isComposing || event.keyCode === 229) return;
       const key = nameOf(event);
       if (key === null || !listener.keys.has(key)) return;
-      if (!listener.inDialogs && dialogIsOpen()) return;
+      if (dialogIsOpen()) return;
       if (belongsTo(event.composedPath()[0], key)) return;
       event.preventDefault();
       event.stopImmediatePropagation();
@@ -75,7 +75,6 @@ export default function (component) {
     listeners.set(parentElement, listener);
   }
   listener.keys = new Set(data.keys);
-  listener.inDialogs = data.in_dialogs;
   listener.stamp = data.stamp;
   listener.outbox.connect(setTriggerValue, data.acknowledged);
   hostOf(parentElement).dataset.listens = data.stamp; // for whoever drives the page from outside

@@ -1,0 +1,245 @@
+"""Graph and outline without a browser: their nodes and rows, a click, what the browser receives."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.records import Premise
+from entail.trees.layout import appearance
+from entail.trees.layout.positions import layout, rejected_id
+from entail.trees.log.acts import Act, Conclude, Create, Event, Finish, GivenNode, Reject, Remove
+from entail.trees.log.replay import replay
+from entail.trees.log.tree import Tree
+from entail.ui.components import graph, outline
+from entail.ui.components.graph import build_network, describe_graph
+from entail.ui.components.inbox import NodeEvent
+from entail.ui.components.keyboard import KeyPress
+from entail.ui.components.outline import Row, rows_of
+from entail.ui.shared.resources import Workspace
+from entail.ui.trees.authoring import handle_key, open_tree
+from entail.ui.trees.screen import Screen
+from entail.ui.trees.views import apply_event
+
+ICE = Premise("ice is a kind of solid")
+SNOW = Premise("snow is white")
+HOSTILE = "it is turned <b>away</b> :red[now] $x$"
+
+
+def grown(*acts: Act) -> Tree:
+    """Return n1 over (n1.1 over (n1.3 over n1.4), n1.2), n1.5 over n1.6 loose, with acts of Bo's on top."""
+    create = Create(
+        hypothesis="the moon is cold",
+        nodes=(
+            GivenNode("no light makes cold", -1),
+            GivenNode("the moon is a place", -1),
+            GivenNode("a side is dark", 0),
+            GivenNode(HOSTILE, 2, label="sent7"),
+            GivenNode("never used", None),
+            GivenNode("nor this", 4),
+        ),
+    )
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    events = [Event(seq=1, author="Ada", at=at, act=create)]
+    events += [Event(seq=i, author="Bo", at=at, act=act) for i, act in enumerate(acts, 2)]
+    return replay(events).tree
+
+
+def nodes_of(tree: Tree, **options: Any) -> dict[str, dict[str, Any]]:
+    network = build_network(tree, layout(tree, **options), collapsed=options.get("collapsed", ()))
+    assert json.loads(json.dumps([network.nodes, network.edges])) == [network.nodes, network.edges]
+    return {node["id"]: node for node in network.nodes}
+
+
+def test_the_network_has_the_places_of_the_layout_and_edges_to_conclusions() -> None:
+    drawing = layout(grown())
+    network = build_network(grown(), drawing)
+    assert network.get_nodes() == list(drawing.places)
+    for node in network.nodes:
+        place = drawing.places[node["id"]]
+        assert (node["x"], node["y"]) == pytest.approx((place.x, place.y), abs=0.5)
+        assert (node["fixed"], node["physics"]) == (True, False)
+    assert {(edge["from"], edge["to"], edge["arrows"]) for edge in network.edges} == {
+        ("n1.1", "n1", "to"),
+        ("n1.3", "n1.1", "to"),
+        ("n1.4", "n1.3", "to"),
+        ("n1.2", "n1", "to"),
+        ("n1.6", "n1.5", "to"),
+    }
+
+
+def test_a_node_shows_kind_text_and_author() -> None:
+    nodes = nodes_of(grown(Finish(node="n1.2", premises=(ICE,))))
+    assert [nodes[id]["group"] for id in ("n1", "n1.1", "n1.2")] == ["hypothesis", "intermediate", "premise"]
+    assert nodes["n1"]["shape"] == "ellipse" != nodes["n1.1"]["shape"]
+    assert len({appearance.SHAPES[kind] for kind in appearance.KINDS}) == 4
+    leaf = nodes["n1.4"]
+    assert (leaf["title"], leaf["label"].replace("\n", " ")) == (HOSTILE, HOSTILE)
+    assert leaf["caption"] == "Premise sent7, by Ada"
+    assert "below" not in leaf
+    assert "finished" not in leaf
+    assert nodes["n1.2"]["finished"] is True
+
+
+def test_a_collapsed_node_counts_and_keeps_the_hidden_texts_for_the_search() -> None:
+    nodes = nodes_of(grown(), collapsed={"n1.1", "n1.2"})
+    assert set(nodes) == {"n1", "n1.1", "n1.2", "n1.5", "n1.6"}
+    assert nodes["n1"]["below"] == 4
+    assert nodes["n1.1"] | {"below": 2, "collapsed": True} == nodes["n1.1"]
+    assert nodes["n1.1"]["inside"] == f"a side is dark\n{HOSTILE}"
+    assert not {"n1", "n1.2"} & {id for id, node in nodes.items() if "collapsed" in node}, "a leaf is none"
+
+
+def test_rejected_premises_are_dotted_and_lead_back_to_their_node() -> None:
+    tree = grown(Reject(node="n1.1", premise=ICE))
+    id = rejected_id("n1.1", ICE.key)
+    assert id not in nodes_of(tree)
+    network = build_network(tree, layout(tree, with_rejected=True))
+    node = network.get_node(id)
+    assert node | {"group": "rejected", "of": "n1.1", "key": ICE.key, "caption": "Rejected by Bo"} == node
+    dotted = [edge for edge in network.edges if "dashes" in edge]
+    assert [(edge["from"], edge["to"]) for edge in dotted] == [(id, "n1.1")]
+
+
+def test_the_graph_is_described_in_words() -> None:
+    described = describe_graph(grown(), selected="n1.2")
+    assert "3 intermediate conclusions, 3 premises" in described
+    assert "the moon is a place" in described
+    assert "the moon is a place" not in describe_graph(grown(), selected="n99")
+
+
+def test_rows_are_depth_first_and_loose_ones_last() -> None:
+    assert [(row.id, row.parent, row.level) for row in rows_of(grown())] == [
+        ("n1", None, 1),
+        ("n1.1", "n1", 2),
+        ("n1.3", "n1.1", 3),
+        ("n1.4", "n1.3", 4),
+        ("n1.2", "n1", 2),
+        ("n1.5", None, 1),
+        ("n1.6", "n1.5", 2),
+    ]
+
+
+def test_a_row_shows_kind_text_author_and_marks() -> None:
+    tree = grown(
+        Finish(node="n1.2", premises=(ICE,)),
+        Conclude(node="n1", premises=("n1.2",), text="so it is"),
+        Remove(node="n1.2"),
+        Finish(node="n1.1", premises=()),
+    )
+    rows = {row.id: row for row in rows_of(tree)}
+    assert rows["n1.4"] == Row("n1.4", "n1.4", "n1.3", "premise", HOSTILE, 4, "Premise sent7, by Ada", ())
+    assert rows["n1.1"].caption == "Intermediate conclusion n1.1, by Ada"
+    assert [rows[id].marks for id in ("n3", "n1.1", "n1")] == [("no premises yet",), ("finished",), ()]
+
+
+def test_rejected_premises_are_rows_below_their_node() -> None:
+    tree = grown(Reject(node="n1.1", premise=SNOW), Reject(node="n1.1", premise=ICE))
+    assert "rejected" not in {row.kind for row in rows_of(tree)}
+    rows = rows_of(tree, with_rejected=True)
+    assert [(r.id, r.node, r.parent) for r in rows[2:5]] == [
+        (rejected_id("n1.1", SNOW.key), "n1.1", "n1.1"),
+        (rejected_id("n1.1", ICE.key), "n1.1", "n1.1"),
+        ("n1.3", "n1.3", "n1.1"),
+    ]
+    assert (rows[2].kind, rows[2].marks) == ("rejected", ("rejected by Bo",))
+
+
+def after(*events: NodeEvent, collapsed: Iterable[str] = ()) -> tuple[str, frozenset[str]]:
+    """Return the selected and the collapsed nodes after these events."""
+    screen = Screen("tree", collapsed=frozenset(collapsed))
+    for event in events:
+        apply_event(screen, event)
+    return screen.selected, screen.collapsed
+
+
+def test_clicks_select_and_collapse_in_both_views() -> None:
+    collapse, expand = NodeEvent("collapse", "n1.1"), NodeEvent("expand", "n1.1")
+    assert after(NodeEvent("select", "n1.3"), collapsed=["n1.3"]) == ("n1.3", {"n1.3"})
+    assert after(collapse, collapse) == ("n1", {"n1.1"})
+    assert after(collapse, expand, expand) == ("n1", frozenset())
+    assert after(NodeEvent("toggle", "n1.1"), expand) == ("n1", frozenset())
+    assert after(collapse, NodeEvent("open", "n1.1")) == ("n1.1", frozenset())
+
+
+def page() -> None:
+    from datetime import UTC, datetime
+
+    import streamlit as st
+
+    from entail.trees.log.acts import Create, Event, GivenNode
+    from entail.trees.log.replay import replay
+    from entail.ui.components.graph import draw_graph
+    from entail.ui.components.outline import draw_outline
+
+    nodes = (GivenNode("no <i>light</i> makes cold", -1), GivenNode("it is dark", 0))
+    create = Create(hypothesis="the moon is cold", nodes=nodes if st.session_state.get("full") else ())
+    tree = replay([Event(seq=1, author="Ada", at=datetime(2026, 1, 1, tzinfo=UTC), act=create)]).tree
+    for view in (draw_outline, draw_graph):
+        view(
+            tree,
+            selected="n1.2",
+            collapsed={"n1.1", "n1.2", "n98"},
+            show_rejected=True,
+            key=view.__name__,
+            on_event=st.write,
+        )
+
+
+@pytest.mark.parametrize(
+    ("view", "texts", "selected"), [("outline", "rows", "n1.2"), ("graph", "nodes", "n1.1")]
+)
+def test_the_browser_receives_texts_as_data_and_a_hint_for_a_new_tree(
+    view: str, texts: str, selected: str
+) -> None:
+    def received(app: AppTest) -> dict[str, Any]:
+        assert not app.exception
+        (mount,) = (
+            block.proto
+            for block in app.get("bidi_component")
+            if block.proto.component_name.endswith(f"entail_{view}")
+        )
+        assert "moon" not in mount.js_content + mount.html_content
+        return dict(json.loads(mount.json))
+
+    app = AppTest.from_function(page)
+    assert received(app.run())["hint"]
+    app.session_state["full"] = True
+    data = received(app.run())
+    assert "no <i>light</i> makes cold" in {row.get("text", row.get("title")) for row in data[texts]}
+    assert (data["selected"], data["collapsed"], data["hint"]) == (selected, ["n1.1"], "")
+    assert data["acknowledged"] == {"mount": "", "seen": 0}
+
+
+def test_the_scripts_are_whole_fetch_nothing_and_make_no_markup_of_text() -> None:
+    for js in (graph._library_js(), outline._library_js()):
+        assert js.count("export default") == 1
+        assert "sourceMappingURL" not in js
+        for theme in (appearance.LIGHT, appearance.DARK):
+            assert all(look.border in js and look.fill in js for look in theme.looks.values())
+        assert all(name in js for name in appearance.NAMES.values())
+    assert "vis-network" in graph._library_js()
+    for name in ("innerHTML", "insertAdjacentHTML", "outerHTML", "document.write"):
+        assert name not in outline._library_js()
+
+
+def test_pyvis_is_loaded_by_the_first_graph_and_not_before() -> None:
+    names = "{'pyvis', 'IPython', 'networkx'}"
+    code = f"import sys, entail.ui.components.graph; print(sorted({names} & set(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_a_key_that_goes_into_a_collapsed_node_expands_it(shared: Workspace) -> None:
+    nodes = (GivenNode("no light makes cold", -1), GivenNode("it is dark", 0))
+    tree = shared.log.create(Create(hypothesis="the moon is cold", nodes=nodes), author="Ada", corpus_id=None)
+    place = open_tree(shared, tree, "tfidf")
+    place.screen.collapsed = frozenset({"n1", "n1.1"})
+    for key, selected, collapsed in (("down", "n1", {"n1", "n1.1"}), ("right", "n1.1", {"n1.1"})):
+        handle_key(place, KeyPress(key, 1))
+        assert (place.screen.selected, place.screen.collapsed) == (selected, collapsed)
