@@ -11,10 +11,10 @@ import os
 import sys
 import threading
 import tomllib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import entail
 from entail.errors import SettingsError
@@ -43,16 +43,16 @@ def launch(*, port: int = 8501, address: str | None = None, api: bool = False) -
         SettingsError: If the API has no token although the pages require sign-in.
     """
     script = _find_script()
+    options = {**_packaged_options(), "server.port": port}
+    if address is not None:
+        options["server.address"] = address
     with app_log(load_settings().data_dir / "log" / "app.log"):
         threading.Thread(target=_prepare, name="prepare", daemon=True).start()
         if api:
-            _run_with_api(script, port=port, address=address)
+            _run_with_api(script, options, address)
             return
         from streamlit.web import cli
 
-        options = {**_packaged_options(), "server.port": port}
-        if address is not None:
-            options["server.address"] = address
         flags = [part for name, value in options.items() for part in (f"--{name}", str(value))]
         cli.main(["run", str(script), *flags], standalone_mode=False)
 
@@ -77,8 +77,7 @@ def app_with_api(script: Path) -> st.App:
     if token is None and sign_in.is_configured():
         raise SettingsError(
             "the pages require sign-in, but the API is open: expected ENTAIL_SERVE_TOKEN, found none; set "
-            "it, or "
-            "leave --api out"
+            "it, or leave --api out"
         )
     service = Service(Library(encoder_of=lambda name: model_cache().encoder(name)))
 
@@ -92,7 +91,7 @@ def app_with_api(script: Path) -> st.App:
     return st.App(script, routes=[Mount(API, create_app(service, token=token))], lifespan=lifespan)
 
 
-def _run_with_api(script: Path, *, port: int, address: str | None) -> None:
+def _run_with_api(script: Path, options: dict[str, object], address: str | None) -> None:
     from entail.serving.app import LOOPBACK
 
     app = app_with_api(script)
@@ -103,8 +102,7 @@ def _run_with_api(script: Path, *, port: int, address: str | None) -> None:
         )
     # Streamlit looks for settings, pages and secrets next to the started script.
     sys.argv[:] = [str(script)]
-    bound = {} if address is None else {"server.address": address}
-    app.run(config={**_packaged_options(), "server.port": port, **bound})
+    app.run(config=options)
 
 
 def _find_script() -> Path:
@@ -121,17 +119,15 @@ def _packaged_options() -> dict[str, object]:
     """Return the web server's options of the package; none where the working folder has its own."""
     if Path(".streamlit", "config.toml").is_file():
         return {}
-    options: dict[str, object] = {}
+    return dict(_flatten(tomllib.loads((FOLDER / "config.toml").read_text(encoding="utf-8"))))
 
-    def add(path: str, value: object) -> None:
+
+def _flatten(section: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in section.items():
         if isinstance(value, dict):
-            for name, inner in value.items():
-                add(f"{path}.{name}" if path else name, inner)
+            yield from _flatten(value, f"{prefix}{name}.")
         else:
-            options[path] = value
-
-    add("", tomllib.loads((FOLDER / "config.toml").read_text(encoding="utf-8")))
-    return options
+            yield f"{prefix}{name}", value
 
 
 def _prepare() -> None:

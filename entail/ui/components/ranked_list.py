@@ -36,20 +36,14 @@ def draw_ranked_list(rows: Iterable[tuple[int, str, float, str, bool]]) -> None:
 
 
 def moved_mark(rank: int, other: int, *, k: int) -> str:
-    """Return the HTML of a rank's change against another list.
+    """Return the HTML of a rank's change against another list of depth k, 0 if it is not there.
 
     >>> moved_mark(2, 2, k=5)
     '='
-
-    Args:
-        rank: Rank in this list.
-        other: Rank in the other list, 0 if it is not there.
-        k: Depth of both lists.
     """
     if other == 0 or other > k:
-        return (
-            f'<span class="new" title="Other side: {f"rank {other:,}" if other else "not found"}">new</span>'
-        )
+        where = f"rank {other:,}" if other else "not found"
+        return f'<span class="new" title="Other side: {where}">new</span>'
     if other == rank:
         return "="
     way, sign = ("up", "▲") if other > rank else ("down", "▼")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
 from entail.data.records import Premise
-from entail.errors import EntailError
 from entail.settings import is_demo
 from entail.trees.log.wording import quote
 from entail.trees.store.corpora import CorpusChange
 from entail.trees.store.corpus_versions import CorpusInfo
+from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import draw_name_request, with_mark
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.form import upload_limit
@@ -42,29 +43,20 @@ def draw_upload(shared: Workspace, author: str | None) -> None:
             "Column with the premises", key="corpus_column", placeholder="Detected if left empty"
         )
         licence = st.text_input("Licence", key="corpus_licence", max_chars=120, placeholder="Optional")
-        if (
-            not st.button("Import", type="primary", disabled=file is None or shared.database.read_only)
-            or file is None
-        ):
+        clicked = st.button("Import", type="primary", disabled=file is None or shared.database.read_only)
+        if not clicked or file is None:
             return
         if author is None:
             draw_name_request(shared.authors)
             return
-        try:
+        with show_errors():
             reading = read_corpus(
                 file.getvalue(), name=file.name, column=column.strip() or None, skip_too_long=True
             )
-            corpus = (
-                reading.corpus
-                if not name.strip()
-                else type(reading.corpus)(name.strip(), reading.corpus.premises)
-            )
+            corpus = replace(reading.corpus, name=name.strip() or reading.corpus.name)
             info = shared.corpora.add_corpus(corpus, author=author, licence=licence.strip(), source=file.name)
-        except EntailError as error:
-            st.error(label(str(error)))
-            return
-        st.session_state["corpus_notice"] = f"{label(info.name)}: {label(str(reading))}"
-        st.rerun()
+            st.session_state["corpus_notice"] = f"{label(info.name)}: {label(str(reading))}"
+            st.rerun()
 
 
 def draw_facts(shared: Workspace, author: str | None, corpus: CorpusInfo) -> None:
@@ -135,13 +127,10 @@ def _change(shared: Workspace, author: str | None, change: Callable[[str], Corpu
     if author is None:
         draw_name_request(shared.authors)
         return
-    try:
+    with show_errors():
         info = change(author)
-    except EntailError as error:
-        st.error(label(str(error)))
-        return
-    st.session_state["corpus_notice"] = f"Saved: version {info.version}, {info.count:,} premises."
-    st.rerun()
+        st.session_state["corpus_notice"] = f"Saved: version {info.version}, {info.count:,} premises."
+        st.rerun()
 
 
 def draw_changes(shared: Workspace, corpus: CorpusInfo) -> None:

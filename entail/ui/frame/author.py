@@ -11,11 +11,8 @@ from entail.trees.store.authors import Authors, vouched
 from entail.ui.frame import sign_in
 from entail.ui.shared.text import label
 
-UNVERIFIED = ":gray[unverified]"
-"""Mark of a typed name, which nobody vouches for."""
-
-VERIFIED = ":material/verified_user:"
-"""Mark of a signed-in name."""
+UNVERIFIED, VERIFIED = ":gray[unverified]", ":material/verified_user:"
+"""Marks of a typed name, which nobody vouches for, and of a signed-in one."""
 
 SIDEBAR, DIALOG, INLINE = FIELDS = ("sidebar_name", "dialog_name", "inline_name")
 """Keys of the fields for the name: in the sidebar, in a dialog, at a form that needs it."""
@@ -110,10 +107,9 @@ def draw_author(authors: Authors) -> str | None:
     if author is None:
         ask_name(authors, key=SIDEBAR)
         return None
-    signed_in = sign_in.is_configured()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/person: {with_mark(author, verified=vouched(author))}")
-        if signed_in:
+        if sign_in.is_configured():
             st.button("Sign out", on_click=st.logout, type="tertiary", key="sign_out")
         else:
             st.button("Not you?", on_click=leave, type="tertiary", key="leave")
@@ -139,17 +135,11 @@ def draw_name_request(authors: Authors) -> None:
 
 
 def ask_name(authors: Authors, *, key: str) -> None:
-    """Draw the buttons to sign in, or the field for a name.
-
-    Args:
-        authors: Known authors.
-        key: One of `FIELDS`.
-    """
+    """Draw the buttons to sign in, or the field for a name; the key is one of `FIELDS`."""
     if sign_in.is_configured():
         if sign_in.provider_claims() is None:
             sign_in.draw_sign_in(key=key)
         return
-
     st.text_input(
         "Your name",
         key=key,

@@ -1,4 +1,4 @@
-"""Frame of every page: title, navigation, author."""
+"""Frame of every page: title, navigation, author; and the registry of pages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import streamlit as st
 
@@ -13,11 +14,33 @@ from entail.errors import EntailError
 from entail.settings import is_demo
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import draw_author
-from entail.ui.frame.pages import PAGES
 from entail.ui.shared.demo import draw_banner
 from entail.ui.shared.resources import Workspace, workspace
 from entail.ui.shared.text import label
 from entail.version import __version__
+
+
+class PageRecord(NamedTuple):
+    """Page of the navigation: title, file relative to `streamlit_app.py`, icon, heading of its group."""
+
+    title: str
+    path: str
+    icon: str
+    group: str
+
+
+PAGES: Final = (
+    PageRecord("Home", "streamlit_app.py", ":material/home:", "Build"),
+    PageRecord("Trees", "pages/Trees.py", ":material/account_tree:", "Build"),
+    PageRecord("Corpora", "pages/Corpora.py", ":material/library_books:", "Build"),
+    PageRecord("Compare", "pages/Compare.py", ":material/compare_arrows:", "Explore"),
+    PageRecord("Direction", "pages/Direction.py", ":material/moving:", "Explore"),
+    PageRecord("Chains", "pages/Chains.py", ":material/link:", "Explore"),
+    PageRecord("Claims", "pages/Claims.py", ":material/live_help:", "Explore"),
+    PageRecord("Models", "pages/Models.py", ":material/model_training:", "Manage"),
+    PageRecord("Operator", "pages/Operator.py", ":material/monitor_heart:", "Manage"),
+)
+"""All pages in the order of the navigation, those of a group together."""
 
 _ICON = Path(__file__).parents[1] / "components" / "assets" / "icon.png"
 _STYLE = """

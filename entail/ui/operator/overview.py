@@ -1,25 +1,26 @@
-"""Operator page: access, views, machine and health."""
+"""Operator page: access, views, machine and health, job queue and logs."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import streamlit as st
 
-from entail.operations.doctor import Diagnosis, Machine, diagnose, look_at_machine
+from entail.errors import EntailError
+from entail.operations.doctor import diagnose, look_at_machine
+from entail.operations.logs import logs, tail
 from entail.operations.storage import in_words
 from entail.results import versions
 from entail.settings import is_demo, load_settings
+from entail.ui.components.elements import draw_table, pick_view, show_errors
 from entail.ui.frame import sign_in
-from entail.ui.operator.jobs import draw_jobs_and_logs
-from entail.ui.operator.storage import CHECKS, draw_database, draw_licences, draw_storage
-from entail.ui.shared.resources import Workspace
+from entail.ui.operator.storage import draw_check, draw_database, draw_licences, draw_storage
+from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import ago, label
-from entail.ui.shared.waiting import draw_progress
 
-EVERY = 5.0
-"""Seconds between two measurements of the machine."""
+LOG_LINES = 200
+"""Last lines shown of a log."""
 
 
 def draw_operator(shared: Workspace, author: str | None) -> None:
@@ -27,16 +28,8 @@ def draw_operator(shared: Workspace, author: str | None) -> None:
     if reason := access_refusal():
         st.info(reason, icon=":material/lock:")
         return
-    view = st.segmented_control(
-        "View",
-        tuple(_VIEWS),
-        default="Machine",
-        required=True,
-        label_visibility="collapsed",
-        key="operator_view",
-        bind="query-params",
-    )
-    _VIEWS[view or "Machine"](shared)
+    view = pick_view("View", tuple(_VIEWS), default="Machine", key="operator_view", bind="query-params")
+    _VIEWS[view](shared)
 
 
 def access_refusal() -> str | None:
@@ -66,22 +59,19 @@ def draw_machine(shared: Workspace) -> None:
     left, right = st.columns([3, 4], gap="large")
     with left:
         st.subheader("Versions")
-        st.dataframe(
-            [{"package": name, "version": version} for name, version in versions().items()],
-            hide_index=True,
-            width="stretch",
-            height="content",
-        )
+        draw_table([{"package": name, "version": version} for name, version in versions().items()])
     with right:
         st.subheader("Health")
         st.caption("Runs `entail doctor`, which reads the log of every tree.")
-        if st.button("Check now", icon=":material/stethoscope:", key="check_health"):
-            st.session_state["health"] = secrets.token_hex(4)
-        if "health" in st.session_state:
-            _draw_health(("health", str(st.session_state["health"])))
+        clicked = st.button("Check now", icon=":material/stethoscope:", key="check_health")
+        diagnosis = draw_check("health", clicked, lambda report: diagnose(progress=report), "Checking …")
+        if diagnosis is not None and not diagnosis.problems:
+            st.success("No problems found.", icon=":material/check_circle:")
+        for problem in diagnosis.problems if diagnosis is not None else ():
+            st.error(label(problem, longest=600), icon=":material/error:")
 
 
-@st.fragment(run_every=EVERY)
+@st.fragment(run_every=5.0)
 def _draw_load() -> None:
     machine = look_at_machine()
     used = machine.memory - machine.memory_free
@@ -102,7 +92,10 @@ def _draw_load() -> None:
             help="Processes that run or wait for a core, mean of the last minute.",
         )
         cells[2].caption(f"{before:.1f} over the last 15 minutes")
-    cells[3].metric("Device", _device(machine), help="Device of encoders; set by ENTAIL_DEVICE.")
+    device = load_settings().device
+    if device == "auto":
+        device = "cuda" if machine.gpus else "cpu"
+    cells[3].metric("Device", device, help="Device of encoders; set by ENTAIL_DEVICE.")
     cells[3].caption(label(machine.cpu, longest=60))
     for gpu in machine.gpus:
         busy = f", {gpu.busy:.0%} busy" if gpu.busy is not None else ""
@@ -113,22 +106,82 @@ def _draw_load() -> None:
         st.progress(min(1.0, gpu.used / gpu.total) if gpu.total else 0.0)
 
 
-def _device(machine: Machine) -> str:
-    configured = load_settings().device
-    if configured != "auto":
-        return configured
-    return "cuda" if machine.gpus else "cpu"
+def draw_jobs_and_logs(shared: Workspace) -> None:
+    """Draw the queue with its workers, and a log."""
+    st.subheader("Queue")
+    _draw_queue()
+    st.subheader("Logs")
+    names = {log.name: f"{log.name}: {log.what}" for log in logs()}
+    names |= {job.id: f"job of {job.name}, {job.state} ({job.id})" for job in jobs().jobs()}
+    _draw_log(st.selectbox("Log", list(names), format_func=names.__getitem__, key="log_name"))
 
 
-def _draw_health(key: tuple[str, str]) -> None:
-    task = CHECKS.get_or_start(key, lambda report: diagnose(progress=report), wait=2.5)
-    if not isinstance(task.value, Diagnosis):
-        draw_progress(task, waiting="Checking …", key="check_again")
+@st.fragment(run_every=3.0)
+def _draw_queue() -> None:
+    all_jobs, workers = jobs().jobs(), jobs().workers()
+    metrics = {
+        "Queued": sum(job.state == "queued" for job in all_jobs),
+        "Running": sum(job.state in ("running", "cancelling") for job in all_jobs),
+        "Ended": sum(not job.open for job in all_jobs),
+        "Workers": sum(worker.alive for worker in workers),
+    }
+    with st.container(horizontal=True, gap="large"):
+        for name, count in metrics.items():
+            st.metric(name, count, width="content")
+    for worker in workers:
+        if worker.alive:
+            task = f"runs {', '.join(worker.at)}" if worker.at else "idle"
+            st.markdown(
+                f":green[:material/check_circle:] **{label(worker.host)}** since {worker.since:%d %b %H:%M} "
+                f"UTC ({ago(worker.since)}), process {worker.pid}, {label(task)}"
+            )
+        else:
+            st.markdown(f":gray[:material/power_off: {label(worker.host)}: stopped, process {worker.pid}]")
+    if not metrics["Workers"]:
+        _draw_start()
+    for job_id, reason in jobs().unreadable().items():
+        st.warning(f"{label(job_id)}: {label(reason, longest=300)}")
+
+
+def _draw_start() -> None:
+    if not jobs().settings.starts_worker:
+        st.caption("No worker runs, and the app starts none (ENTAIL_WORKER=none). Run `entail worker`.")
         return
-    if not task.value.problems:
-        st.success("No problems found.", icon=":material/check_circle:")
-    for problem in task.value.problems:
-        st.error(label(problem, longest=600), icon=":material/error:")
+    st.caption("No worker runs. The app starts one with a job; it stops after a minute without work.")
+    if st.button("Start worker", icon=":material/play_arrow:", key="start_worker"):
+        with show_errors():
+            jobs().start_worker()
+            st.toast("A worker is starting.")
+
+
+@st.fragment(run_every=3.0)
+def _draw_log(name: str) -> None:
+    try:
+        text = tail(name, lines=LOG_LINES, secrets=secret_values())
+    except EntailError as error:
+        st.caption(label(str(error)))
+        return
+    if not text:
+        hint = " Only an app started by `entail app` writes one." if name == "app" else ""
+        st.caption(f"The log is empty.{hint}")
+        return
+    # A fixed key keeps the scroll position between updates.
+    with st.container(height=420, key="log_tail", autoscroll=True):
+        st.code(text, language=None, wrap_lines=True)
+    st.caption(f"Last {LOG_LINES} lines, secrets masked. On the command line: `entail logs {label(name)}`.")
+
+
+def secret_values() -> list[str]:
+    """Return the values of the app's secrets, to mask them in logs."""
+    return list(_values(st.secrets.to_dict())) if st.secrets.load_if_toml_exists() else []
+
+
+def _values(section: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in section.items():
+        if isinstance(value, Mapping):
+            yield from _values(value)
+        elif isinstance(value, str) and any(word in name for word in ("secret", "token", "password", "key")):
+            yield value
 
 
 _VIEWS: Mapping[str, Callable[[Workspace], None]] = {

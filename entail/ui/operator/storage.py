@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 import streamlit as st
 
-from entail.errors import EntailError
 from entail.operations.cleaning import Removable, clean, removable
 from entail.operations.doctor import LITTLE_SPACE
 from entail.operations.licences import Licence, data_licences, encoder_licences, package_licences
 from entail.operations.storage import back_up, backups, in_words, look_at_room
+from entail.progress import ProgressCallback
 from entail.settings import MAX_UPLOAD_MB
 from entail.trees.store import schema
-from entail.trees.store.backup import Backup
 from entail.trees.store.health import counts
+from entail.ui.components.elements import draw_table, show_errors
 from entail.ui.frame.author import name_request
 from entail.ui.shared.downloads import CSV, draw_download, rows_csv
 from entail.ui.shared.resources import Workspace, jobs
@@ -29,10 +30,24 @@ from entail.ui.shared.waiting import draw_progress
 _SHOWN = 12
 _BACKUPS_SHOWN = 10
 _KINDS = {"encoder": "Encoders", "sample": "Data", "corpus": "Data", "package": "Packages"}
-
+_Value = TypeVar("_Value")
 
 CHECKS = TaskGroup("operator", failure="the check failed")
 """Checks and backups of the Operator page."""
+
+
+def draw_check(
+    name: str, clicked: bool, make: Callable[[ProgressCallback], _Value], waiting: str
+) -> _Value | None:
+    """Draw the progress of the task that each click starts anew; return its value once it is made."""
+    if clicked:
+        st.session_state[name] = secrets.token_hex(4)
+    if name not in st.session_state:
+        return None
+    task = CHECKS.get_or_start((name, str(st.session_state[name])), make)
+    if task.value is None:
+        draw_progress(task, waiting=waiting, key=f"{name}_again")
+    return task.value
 
 
 def draw_storage(shared: Workspace) -> None:
@@ -45,37 +60,23 @@ def draw_storage(shared: Workspace) -> None:
     st.progress(1 - room.free / room.total, text=f"Disk of {label(room.folder)}")
     if room.free < LITTLE_SPACE:
         st.warning("Low disk space: trainings and backups may fail.", icon=":material/hard_drive:")
-    st.dataframe(
+    draw_table(
         [
-            {
-                "what": item.what,
-                "size": in_words(item.size),
-                "can be rebuilt": item.again,
-                "where": item.where,
-            }
-            for item in room.kept
-        ],
-        hide_index=True,
-        width="stretch",
-        height="content",
+            {"what": one.what, "size": in_words(one.size), "can be rebuilt": one.again, "where": one.where}
+            for one in room.kept
+        ]
     )
     st.subheader("Clean up")
     st.caption(
         "Lists only files that entail can rebuild; trees, corpora, encoders, backups and results of jobs "
         "stay. On the command line: `entail clean`."
     )
-    _draw_result()
-    _draw_removable(removable(jobs(), corpora=shared.corpora), shared)
-
-
-def _draw_result() -> None:
-    result: tuple[str, Sequence[str]] | None = st.session_state.pop("cleaned", None)
-    if result is None:
-        return
-    message, failures = result
-    st.success(message, icon=":material/delete_sweep:")
+    message, failures = st.session_state.pop("cleaned", ("", ()))
+    if message:
+        st.success(message, icon=":material/delete_sweep:")
     for failure in failures:
         st.warning(label(failure, longest=300))
+    _draw_removable(removable(jobs(), corpora=shared.corpora), shared)
 
 
 def _draw_removable(items: Sequence[Removable], shared: Workspace) -> None:
@@ -88,7 +89,6 @@ def _draw_removable(items: Sequence[Removable], shared: Workspace) -> None:
             for item in items
         ],
         hide_index=True,
-        width="stretch",
         on_select="rerun",
         selection_mode="multi-row",
         column_config={"what": st.column_config.TextColumn(width="large")},
@@ -127,17 +127,14 @@ def _remove(items: Sequence[Removable], shared: Workspace) -> None:
     if not st.session_state.get("author"):
         st.warning(name_request())
         return
-    try:
+    with show_errors():
         result = clean([item.id for item in items], jobs=jobs(), corpora=shared.corpora)
-    except EntailError as error:
-        st.error(label(str(error)))
-        return
-    names = {item.id: item.what for item in items}
-    st.session_state["cleaned"] = (
-        f"Removed {len(result.removed)}, freed {in_words(result.size)}.",
-        [f"Not removed: {names.get(id_, id_)}: {reason}" for id_, reason in result.kept.items()],
-    )
-    st.rerun()
+        names = {item.id: item.what for item in items}
+        st.session_state["cleaned"] = (
+            f"Removed {len(result.removed)}, freed {in_words(result.size)}.",
+            [f"Not removed: {names.get(id_, id_)}: {reason}" for id_, reason in result.kept.items()],
+        )
+        st.rerun()
 
 
 def draw_database(shared: Workspace) -> None:
@@ -158,25 +155,16 @@ def draw_database(shared: Workspace) -> None:
     if database.read_only:
         st.warning(f"The database is read-only: {label(database.remedy)}.", icon=":material/lock:")
     with st.expander("Rows by table"):
-        st.dataframe(
-            [{"table": name, "rows": count} for name, count in rows.items()],
-            hide_index=True,
-            height="content",
-        )
+        draw_table([{"table": name, "rows": count} for name, count in rows.items()])
     st.subheader("Backup")
     st.caption(
         "A snapshot of trees, corpora, authors and the encoders in the data folder. `entail restore FILE` "
         "restores it into SQLite or PostgreSQL. Copy it to another disk."
     )
-    if st.button("Back up now", type="primary", icon=":material/save:", key="back_up"):
-        st.session_state["backup"] = secrets.token_hex(4)
-    if "backup" in st.session_state:
-        key = ("backup", str(st.session_state["backup"]))
-        task = CHECKS.get_or_start(key, lambda report: back_up(progress=report), wait=2.5)
-        if isinstance(task.value, Backup):
-            st.success(f"Wrote {label(task.value.file.name)} ({in_words(task.value.size)}).")
-        else:
-            draw_progress(task, waiting="Writing the backup …", key="back_up_again")
+    clicked = st.button("Back up now", type="primary", icon=":material/save:", key="back_up")
+    backup = draw_check("backup", clicked, lambda report: back_up(progress=report), "Writing the backup …")
+    if backup is not None:
+        st.success(f"Wrote {label(backup.file.name)} ({in_words(backup.size)}).")
     for file in backups()[:_BACKUPS_SHOWN]:
         _draw_backup(file)
 
@@ -211,24 +199,20 @@ def draw_licences(shared: Workspace) -> None:
     for title in dict.fromkeys(_KINDS.values()):
         st.subheader(title)
         _draw_licences([licence for licence in licences if _KINDS[licence.kind] == title])
-    draw_download("Download as CSV", lambda: licences_csv(licences), name="licences.csv", kind=CSV)
-
-
-def licences_csv(licences: Sequence[Licence]) -> str:
-    """Return licences as CSV for a spreadsheet."""
-    return rows_csv(
-        {"what": one.kind, "name": one.name, "version": one.version, "licence": one.licence}
-        for one in licences
+    draw_download(
+        "Download as CSV",
+        lambda: rows_csv({"what": one.kind, **_cells(one)} for one in licences),
+        name="licences.csv",
+        kind=CSV,
     )
+
+
+def _cells(licence: Licence) -> dict[str, object]:
+    return {"name": licence.name, "version": licence.version, "licence": licence.licence}
 
 
 def _draw_licences(licences: Sequence[Licence]) -> None:
-    st.dataframe(
-        [{"name": one.name, "version": one.version, "licence": one.licence} for one in licences],
-        hide_index=True,
-        width="stretch",
-        height="content" if len(licences) < _SHOWN else 420,
-    )
+    draw_table([_cells(one) for one in licences], height="content" if len(licences) < _SHOWN else 420)
 
 
 @st.cache_data(show_spinner="Reading installed packages …", ttl=3600)

@@ -2,18 +2,17 @@
 
 import streamlit as st
 
-from entail.errors import EntailError
 from entail.ui.chains.choice import LINK, PARTS, draw_fields, load_link, load_picks
 from entail.ui.chains.comparison import draw_compare, draw_gold
 from entail.ui.chains.source import pick_source
 from entail.ui.chains.steps import build, draw_chain
+from entail.ui.components.elements import show_errors
 from entail.ui.frame.shell import page
-from entail.ui.shared.text import label
 
 with page("Chains") as (shared, author):
     st.title("Chains")
     load_link()
-    try:
+    with show_errors():
         source = pick_source(shared)
         choice = draw_fields(source.facts) if source is not None else None
         if source is not None and choice is not None:
@@ -30,6 +29,4 @@ with page("Chains") as (shared, author):
             draw_chain(scene)
             draw_gold(scene)
             draw_compare(scene, choice.scorers)
-    except EntailError as error:
-        st.error(label(str(error)), icon=":material/error:")
     LINK.mark_drawn()

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from entail.errors import EntailError
 from entail.ui.claims.encoders import pick_pair
 from entail.ui.claims.found import draw_found
 from entail.ui.claims.judges import pick_judges, to_address
@@ -11,9 +10,9 @@ from entail.ui.claims.question import draw_question
 from entail.ui.claims.relevance import draw_relevance_figures
 from entail.ui.claims.source import pick_pool
 from entail.ui.claims.table import draw_table
+from entail.ui.components.elements import show_errors
 from entail.ui.frame.shell import page
 from entail.ui.shared.resources import model_cache
-from entail.ui.shared.text import label
 
 ONE, MANY, RELEVANCE = "one", "many", "relevance"
 MODES = {ONE: "One question", MANY: "Many questions", RELEVANCE: "Relevance analysis"}
@@ -29,7 +28,7 @@ with page("Claims") as (shared, author):
         required=True,
         label_visibility="collapsed",
     )
-    try:
+    with show_errors():
         if mode == MANY:
             LINK.save_to_url(PARTS)
             draw_table()
@@ -55,7 +54,5 @@ with page("Claims") as (shared, author):
             LINK.save_to_url((*parts, *OF_RELEVANCE), further=further)
             if pool is not None and asked is not None:
                 draw_found(pool, asked, (pair.left, pair.right), judges)
-    except EntailError as error:
-        st.error(label(str(error)), icon=":material/error:")
     model_cache().warm()
     LINK.mark_drawn()

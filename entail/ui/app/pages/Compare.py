@@ -2,18 +2,15 @@
 
 import streamlit as st
 
-from entail.errors import EntailError
 from entail.ui.compare.bias import draw_similarity_bias
-from entail.ui.compare.choice import BIAS, LINK, QUERY, SPLIT, TREE, draw_fields, save_link
-from entail.ui.compare.pair import take_pair
+from entail.ui.compare.choice import BIAS, LINK, QUERY, SPLIT, TREE, draw_fields, save_link, take_pair
 from entail.ui.compare.query import draw_query, pick_query
-from entail.ui.compare.source import Source, pick_source
-from entail.ui.compare.split import draw_split
+from entail.ui.compare.source import pick_source
+from entail.ui.compare.split import draw_split, draw_tree, pick_tree
 from entail.ui.compare.tour import draw_tour
-from entail.ui.compare.tree import draw_tree, pick_tree
+from entail.ui.components.elements import show_errors
 from entail.ui.frame.shell import page
 from entail.ui.shared.resources import model_cache, reference_premises
-from entail.ui.shared.text import label
 
 with page("Compare") as (shared, author):
     st.title("Compare retrievers")
@@ -24,7 +21,7 @@ with page("Compare") as (shared, author):
     LINK.load_from_url()
     choice = draw_fields(corpora)
     info, query, tree, source = choice.corpus, "", None, None
-    try:
+    with show_errors():
         if choice.mode == QUERY:
             query = pick_query(shared, info.id, reference_premises(info.id))
         elif choice.mode == TREE:
@@ -35,12 +32,8 @@ with page("Compare") as (shared, author):
         if choice.mode == QUERY and not query:
             st.info("Enter a claim.", icon=":material/edit:")
         elif query or tree or source:
-            corpus = (
-                source.corpus
-                if isinstance(source, Source)
-                else shared.corpora.corpus(info.id, version=info.version)
-            )
-            pair = take_pair(shared, corpus, info, choice.left, choice.right)
+            corpus = source.corpus if source else shared.corpora.corpus(info.id, version=info.version)
+            pair = take_pair(shared, corpus, choice)
             if pair is None:
                 st.stop()
             if query:
@@ -54,7 +47,5 @@ with page("Compare") as (shared, author):
             elif source:
                 draw_tour(pair, source, k=choice.depth)
                 save_link(choice.mode)
-    except EntailError as error:
-        st.error(label(str(error)))
     model_cache().warm()
     LINK.mark_drawn()

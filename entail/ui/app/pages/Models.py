@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from entail.ui.components.elements import pick_view
 from entail.ui.frame.shell import page
 from entail.ui.models.encoders import draw_encoders
 from entail.ui.models.hub import draw_hub
@@ -11,13 +12,5 @@ VIEWS = {"Encoders": draw_encoders, "Training": draw_training, "Hub": draw_hub}
 
 with page("Models") as (shared, author):
     st.title("Models")
-    view = st.segmented_control(
-        "View",
-        tuple(VIEWS),
-        default="Encoders",
-        required=True,
-        label_visibility="collapsed",
-        key="models_view",
-        bind="query-params",
-    )
-    VIEWS[view or "Encoders"](shared, author)
+    view = pick_view("View", tuple(VIEWS), default="Encoders", key="models_view", bind="query-params")
+    VIEWS[view](shared, author)

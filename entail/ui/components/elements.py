@@ -1,0 +1,105 @@
+"""Elements that pages draw alike: errors, choice of a view, tables, tasks that a click starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias, TypeVar, cast
+
+import pandas as pd
+import streamlit as st
+
+from entail.errors import EntailError, HubError
+from entail.progress import ProgressCallback
+from entail.statistics.paired import PairedDifference
+from entail.ui.shared.tasks import Task, TaskGroup
+from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_progress
+
+_Option = TypeVar("_Option")
+_Value = TypeVar("_Value")
+_Interval: TypeAlias = tuple[float, float] | None
+
+
+def draw_error(error: Exception) -> None:
+    """Draw an error of the library; one of the Hub with its reason."""
+    reason = error.reason.replace("_", " ").capitalize() if isinstance(error, HubError) else ""
+    st.error((f"**{reason}.** " if reason else "") + label(str(error)), icon=":material/error:")
+
+
+@contextmanager
+def show_errors() -> Iterator[None]:
+    """Draw an error of the library that ends this block, instead of raising it."""
+    try:
+        yield
+    except EntailError as error:
+        draw_error(error)
+
+
+def pick_view(title: str, options: Sequence[_Option], *, key: str, **more: Any) -> _Option:  # noqa: ANN401 - of Streamlit
+    """Draw the options side by side, without a visible label, and return the selected one.
+
+    `more` is passed on to `st.segmented_control`.
+    """
+    defaults: dict[str, Any] = {"required": True, "label_visibility": "collapsed"}
+    return cast(_Option, st.segmented_control(title, options, key=key, **{**defaults, **more}))
+
+
+def draw_table(rows: Any, **more: Any) -> Any:  # noqa: ANN401 - of Streamlit
+    """Draw a table as high as its rows, and return its selection; `more` is passed on to `st.dataframe`."""
+    return st.dataframe(rows, **{"hide_index": True, "height": "content", **more})
+
+
+def start_task(group: TaskGroup, key: Hashable, make: Callable[[ProgressCallback], object]) -> None:
+    """Start a task, again if it is done; a click handler."""
+    task = group.peek(key)
+    if task is not None and task.done.is_set():
+        group.drop(key)
+    group.get_or_start(key, make, wait=0)
+
+
+def draw_result(task: Task[object] | None, kind: type[_Value], *, waiting: str) -> _Value | None:
+    """Draw the progress or the error of a task that a click started; return its value once it is made."""
+    if task is None:
+        return None
+    if not task.done.is_set():
+        draw_progress(task, waiting=waiting)
+    elif task.error is not None:
+        draw_error(task.error)
+    return task.value if isinstance(task.value, kind) else None
+
+
+def describe_difference(paired: PairedDifference) -> str:
+    """Return a difference with its interval; ● if the interval excludes 0."""
+    sign = "●" if paired.low > 0 or paired.high < 0 else "○"
+    return f"{sign} {paired.difference:+.3f} [{paired.low:+.3f}, {paired.high:+.3f}]"
+
+
+def differences_table(
+    measures: Mapping[str, PairedDifference],
+    names: tuple[str, str],
+    *,
+    intervals: Sequence[tuple[tuple[float, float], tuple[float, float]]] | None = None,
+) -> pd.DataFrame:
+    """Return measures of two models, with difference and p.
+
+    Args:
+        measures: Name of a measure -> the figures of both.
+        names: Names of the two, which must differ.
+        intervals: Intervals of both figures of each measure.
+    """
+    ends: Sequence[tuple[_Interval, _Interval]] = intervals or [(None, None)] * len(measures)
+    pairs = list(zip(measures.values(), ends, strict=True))
+    return pd.DataFrame(
+        {
+            "measure": list(measures),
+            names[0]: [_figure(one.first, end[0]) for one, end in pairs],
+            names[1]: [_figure(one.second, end[1]) for one, end in pairs],
+            "difference": [describe_difference(one) for one in measures.values()],
+            "p": [one.p_shown for one in measures.values()],
+        }
+    )
+
+
+def _figure(value: float, interval: _Interval) -> str:
+    return f"{value:.3f}" + (f" [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else "")
