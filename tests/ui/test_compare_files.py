@@ -1,4 +1,4 @@
-"""What the comparison gives to take along."""
+"""Files of the Compare page."""
 
 import csv
 import io
@@ -7,7 +7,6 @@ import math
 
 import pytest
 
-from entail.aeenc.bias import bias
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.evaluation.retrieval.comparison import compare
 from entail.evaluation.retrieval.exchange import (
@@ -41,29 +40,27 @@ def split() -> SplitComparison:
     return compare_split(ODD, [tree], (TfidfIndex(ODD), Bm25Index(ODD)), ks=(1,))
 
 
-def test_no_spreadsheet_takes_a_premise_for_a_formula() -> None:
-    comparison = compare("ice", ODD, (TfidfIndex(ODD), Bm25Index(ODD)), gold={"ice is cold, snow too"})
+def test_premises_with_their_decisions_and_no_formula() -> None:
+    decisions = {"ice is cold, snow too": True, "=HYPERLINK(0) ice": False}
+    comparison = compare(
+        "ice",
+        ODD,
+        (TfidfIndex(ODD), Bm25Index(ODD)),
+        gold={"ice is cold, snow too"},
+        decisions=decisions,
+    )
     rows = rows_of(table_csv(comparison_rows(comparison)))
-    assert {row["premise"]: row["gold"] for row in rows} == {
-        "'=HYPERLINK(0) ice": "0",
-        "ice is cold, snow too": "1",
+    assert {row["premise"]: (row["gold"], row["decision"]) for row in rows} == {
+        "'=HYPERLINK(0) ice": ("0", "rejected"),
+        "ice is cold, snow too": ("1", "accepted"),
     }
     assert sorted(row["rank tfidf"] for row in rows) == ["1", "2"]
+    content = json.loads(to_json(comparison_json(comparison)))
+    assert {row["text"]: row["decision"] for row in content["premises"]} == decisions
+    assert content["retrievers"] == ["tfidf", "bm25"]
 
 
-def test_decisions_stand_beside_what_is_gold() -> None:
-    said = {"ice is cold, snow too": True, "=HYPERLINK(0) ice": False}
-    comparison = compare("ice", ODD, (TfidfIndex(ODD), Bm25Index(ODD)), decisions=said)
-    found = {
-        row["premise"].lstrip("'"): row["decision"] for row in rows_of(table_csv(comparison_rows(comparison)))
-    }
-    assert found == {"ice is cold, snow too": "accepted", "=HYPERLINK(0) ice": "rejected"}
-    told = json.loads(to_json(comparison_json(comparison)))
-    assert {row["text"]: row["decision"] for row in told["premises"]} == said
-    assert told["retrievers"] == ["tfidf", "bm25"]
-
-
-def test_every_query_is_told_by_both_protocols(split: SplitComparison) -> None:
+def test_queries_by_both_protocols(split: SplitComparison) -> None:
     rows = rows_of(table_csv(query_rows(split)))
     assert [row["protocol"] for row in rows] == ["query_excluded", "paper"]
     assert {row["query"] for row in rows} == {"'+ice is cold"}
@@ -72,13 +69,13 @@ def test_every_query_is_told_by_both_protocols(split: SplitComparison) -> None:
 
 
 def test_figures_are_json_with_their_intervals(split: SplitComparison) -> None:
-    told = json.loads(to_json(split.to_json()))
-    assert {figure["protocol"] for figure in told["figures"]} == {"query_excluded", "paper"}
-    for figure in told["figures"]:
+    content = json.loads(to_json(split.to_json()))
+    assert {figure["protocol"] for figure in content["figures"]} == {"query_excluded", "paper"}
+    for figure in content["figures"]:
         assert figure["first_interval"][0] <= figure["first"] <= figure["first_interval"][1]
         assert math.isclose(figure["difference"], figure["second"] - figure["first"])
-    assert told["missing"] == ["nowhere"]
-    assert [effort["limit"] for effort in told["effort"]] == [100, 100]
+    assert content["missing"] == ["nowhere"]
+    assert [effort["limit"] for effort in content["effort"]] == [100, 100]
 
 
 def test_rows_of_a_generator_keep_their_fields_in_order() -> None:
@@ -87,14 +84,7 @@ def test_rows_of_a_generator_keep_their_fields_in_order() -> None:
     assert rows_csv(iter(())) == ""
 
 
-def test_bias_of_lexical_retrievers_is_refused_by_the_library_too() -> None:
-    from entail.errors import RetrievalError
-
-    with pytest.raises(RetrievalError, match="no vectors"):
-        bias(ODD, [], [TfidfIndex(ODD)])
-
-
-def test_a_tour_is_taken_along_with_its_sentences() -> None:
+def test_a_tour_with_its_sentences() -> None:
     claim, gold, other = "=ice and water", "ice ice ice water", "=ice and water too"
     facts = Corpus.of("facts", [other, gold, "snow is cold"])
     tree = ExplanationTree("t", claim, {"sent1": gold}, steps=(Step(("sent1",), "hypothesis"),))
@@ -108,9 +98,9 @@ def test_a_tour_is_taken_along_with_its_sentences() -> None:
     assert (row["place +one"], row["place two"], row["better"]) == ("1", "2", "'+one")
     assert (row["AP +one"], row["AP two"]) == ("1.000000", "0.500000")
     assert (row["before it"], row["first alike"]) == ("1", f"'{other}")
-    told = json.loads(to_json(tour_json(split, stops, names)))
-    assert told["retrievers"] == ["+one", "two"]
-    (example,) = told["examples"]
+    content = json.loads(to_json(tour_json(split, stops, names)))
+    assert content["retrievers"] == ["+one", "two"]
+    (example,) = content["examples"]
     assert (example["claim"], example["told"]) == (claim, tell(stop, names))
     assert (example["places"], example["better"], example["first_alike"]) == ([1, 2], "+one", other)
-    assert told["comes_to"] == list(headline(split, names))
+    assert content["comes_to"] == list(headline(split, names))

@@ -12,23 +12,21 @@ from entail.data.records import Corpus, Premise
 from entail.evaluation.retrieval.split_comparison import MeasuredFigure, SplitComparison
 from entail.trees.log.acts import Accept, Create, Reject
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import settled
+from tests.ui.conftest import said, settled
 
 PAGE = "pages/Compare.py"
 
 
-def words(app: AppTest) -> str:
-    """Return all words on the page."""
-    kinds = (app.markdown, app.caption, app.info, app.warning, app.error)
-    return "\n".join(str(element.value) for kind in kinds for element in kind)
-
-
 def opened(app: AppTest, **address: str) -> AppTest:
-    """Open the page at an address."""
+    """Open the page at an address, with lexical retrievers unless it names others."""
     app = app.switch_page(PAGE)
-    for part, value in address.items():
+    for part, value in {"left": "tfidf", "right": "bm25", **address}.items():
         app.query_params[part] = value
     return settled(app.run())
+
+
+def view(app: AppTest, name: str) -> AppTest:
+    return settled(app.segmented_control(key="compare_view").set_value(name).run())
 
 
 @pytest.fixture
@@ -48,55 +46,51 @@ def corpus_of(shared: Workspace, name: str) -> str:
 
 
 def test_a_claim_is_drawn_as_slopes_first_and_side_by_side_on_demand(app: AppTest) -> None:
-    app = opened(app, left="tfidf", right="bm25")
+    app = opened(app)
     assert app.metric[0].label == "In both"
+    assert len(app.get("download_button")) == 2
     assert app.get("vega_lite_chart")
-    assert "Largest differences" in words(app)
-    app = settled(app.segmented_control(key="compare_view").set_value("Side by side").run())
+    assert "Largest differences" in said(app)
+    app = view(app, "Side by side")
     sides = [str(block.body) for block in app.get("html") if "ranked" in str(block.body)]
     assert len(sides) == 2
     assert any("★" in side for side in sides)
-    app = settled(app.segmented_control(key="compare_view").set_value("Rows").run())
+    app = view(app, "Rows")
     assert "Not judged" in set(app.dataframe[0].value["known"])
 
 
 def test_a_sentence_of_ones_own_is_compared_and_shown_as_text(app: AppTest) -> None:
-    app = opened(app, left="tfidf", right="bm25")
+    app = opened(app)
     app = settled(app.text_input(key="compare_query").set_value("why <b>ice</b> floats").run())
     assert "none known" in [metric.value for metric in app.metric]
-    assert "<b>" not in words(app)
+    assert not any("<b>" in str(element.value) for element in app.markdown)
 
 
-def test_authors_decisions_are_marked(app: AppTest, shared: Workspace, one_tree: str) -> None:
-    app = opened(app, left="tfidf", right="bm25", corpus=corpus_of(shared, "four"), query="snow is cold")
-    app = settled(app.segmented_control(key="compare_view").set_value("Rows").run())
-    table = app.dataframe[0].value
-    known = dict(zip(table["premise"], table["known"], strict=True))
-    assert known["ice is cold"] == "accepted by an author"
-    assert known["a cold drink"] == "rejected by an author"
-    assert known["fire is hot"] == "Not judged"
-
-
-def test_a_decision_made_meanwhile_is_seen_at_the_next_run(
+def test_decisions_of_authors_are_marked_as_they_are_now(
     app: AppTest, shared: Workspace, one_tree: str
 ) -> None:
-    app = opened(app, left="tfidf", right="bm25", corpus=corpus_of(shared, "four"), query="snow is cold")
-    app = settled(app.segmented_control(key="compare_view").set_value("Rows").run())
+    def known(app: AppTest) -> dict[str, str]:
+        table = app.dataframe[0].value
+        return dict(zip(table["premise"], table["known"], strict=True))
+
+    app = view(opened(app, corpus=corpus_of(shared, "four"), query="snow is cold"), "Rows")
+    assert known(app)["ice is cold"] == "accepted by an author"
+    assert known(app)["a cold drink"] == "rejected by an author"
+    assert known(app)["fire is hot"] == "Not judged"
     shared.log.undo(one_tree, author="Ada")
-    table = settled(app.run()).dataframe[0].value
-    assert dict(zip(table["premise"], table["known"], strict=True))["a cold drink"] == "Not judged"
+    assert known(settled(app.run()))["a cold drink"] == "Not judged"
 
 
 def test_a_tree_shows_all_its_nodes(app: AppTest, shared: Workspace) -> None:
     tree = max((t for t in shared.log.trees() if t.example), key=lambda tree: tree.steps)
-    app = opened(app, mode="tree", tree=tree.id, left="tfidf", right="bm25")
+    app = opened(app, mode="tree", tree=tree.id)
     assert len(app.dataframe[0].value) == tree.steps
     assert app.dataframe[0].value["query"].iloc[0] == tree.hypothesis
     assert len(app.get("vega_lite_chart")) == 2
 
 
 def test_many_trees_give_figures_by_both_protocols_and_queries_by_difference(app: AppTest) -> None:
-    app = opened(app, mode="split", left="tfidf", right="bm25")
+    app = opened(app, mode="split")
     assert [e.label for e in app.expander][-1].endswith(
         "reference premises are not in the corpus: counted as not found"
     )
@@ -107,6 +101,7 @@ def test_many_trees_give_figures_by_both_protocols_and_queries_by_difference(app
     assert changes["difference"].is_monotonic_decreasing
     assert (changes["difference"] > 0).all()
     assert sum("Candidates read" in metric.label for metric in app.metric) == 2
+    assert len(app.get("download_button")) == 2
     app = settled(app.segmented_control(key="compare_order").set_value("Lost most").run())
     assert (app.dataframe[0].value["difference"] < 0).all()
     app = settled(app.toggle(key="compare_every").set_value(True).run())
@@ -124,8 +119,7 @@ def test_figures_are_drawn_before_their_intervals(app: AppTest, monkeypatch: pyt
     monkeypatch.setattr(SplitComparison, "figures", property(late))
     monkeypatch.setattr("entail.ui.compare.split._FIGURES_WAIT", 0.05)
     app = app.switch_page(PAGE)
-    for part, value in {"mode": "split", "left": "tfidf", "right": "bm25"}.items():
-        app.query_params[part] = value
+    app.query_params.update({"mode": "split", "left": "tfidf", "right": "bm25"})
     while not app.run().table:
         assert not app.exception
     assert len(app.get("progress")) == 1
@@ -142,69 +136,57 @@ def test_figures_are_drawn_before_their_intervals(app: AppTest, monkeypatch: pyt
 
 def test_a_teams_own_trees_are_a_split_too(app: AppTest, shared: Workspace, one_tree: str) -> None:
     corpus = corpus_of(shared, "four")
-    app = opened(app, mode="split", trees="team", corpus=corpus, left="tfidf", right="bm25")
-    assert "1 claims with 1 reference premises in 1 trees" in words(app)
+    app = opened(app, mode="split", trees="team", corpus=corpus)
+    assert "1 claims with 1 reference premises in 1 trees" in said(app)
 
 
-def test_a_file_of_the_data_folder_brings_its_own_sentences(app: AppTest, tmp_path: Path) -> None:
+def test_a_file_of_the_data_folder_is_a_split(app: AppTest, tmp_path: Path) -> None:
     folder = tmp_path / "data" / "splits"
     folder.mkdir()
     write_trees(sample_trees()[:3], folder / "three.jsonl")
-    app = opened(app, mode="split", trees="file", left="tfidf", right="bm25")
-    assert "in 3 trees (three\\.jsonl), 4,785 candidates" in words(app)
+    app = opened(app, mode="split", trees="file")
+    assert "in 3 trees (three.jsonl), 4,785 candidates" in said(app)
     app = settled(app.radio(key="compare_candidates").set_value("Only the file's own premises").run())
-    assert "4,785 candidates" not in words(app)
-
-
-def test_a_damaged_file_is_explained_with_its_line(app: AppTest, tmp_path: Path) -> None:
-    folder = tmp_path / "data" / "splits"
-    folder.mkdir()
-    (folder / "bad.jsonl").write_text('{"id": "x"}\n', encoding="utf-8")
-    app = opened(app, mode="split", trees="file", left="tfidf", right="bm25")
+    assert "4,785 candidates" not in said(app)
+    (folder / "three.jsonl").write_text('{"id": "x"}\n', encoding="utf-8")
+    app = settled(app.run())
     assert "line 1" in str(app.error[0].value)
     assert "hypothesis" in str(app.error[0].value)
 
 
-def test_bias_needs_an_encoder_and_says_so(app: AppTest) -> None:
-    app = opened(app, mode="bias", left="tfidf", right="bm25")
-    assert "Choose an encoder" in words(app)
-
-
-def test_bias_is_drawn_with_its_verdict_by_both_rules(app: AppTest) -> None:
-    app = opened(app, mode="bias", left="tfidf", right="minilm")
+def test_bias_is_drawn_for_encoders_with_its_verdict_by_both_rules(app: AppTest) -> None:
+    assert "Choose an encoder" in said(opened(app, mode="bias"))
+    app = opened(app, mode="bias", right="minilm")
     assert app.get("vega_lite_chart")
-    assert "FP above FN" in words(app).replace("\\", "")
+    assert "FP above FN" in said(app)
+    assert "at most 1,000 a group" in said(app)
     before = [metric.value for metric in app.metric]
     app = settled(app.segmented_control(key="compare_rule").set_value("outside_tree").run())
     after = [metric.value for metric in app.metric]
     assert before[:2] == after[:2]
     assert int(after[2].replace(",", "")) < int(before[2].replace(",", ""))
-    assert "at most 1,000 a group" in words(app)
 
 
 def test_the_tour_leads_from_an_opening_to_a_closing_card(app: AppTest) -> None:
-    app = opened(app, mode="tour", left="tfidf", right="bm25")
-    assert "TF\\-IDF and BM25, in 7 examples" in words(app)
+    app = opened(app, mode="tour")
+    assert "TF-IDF and BM25, in 7 examples" in said(app)
     assert app.button(key="tour_back").disabled
-    offered = ["Examples (CSV)", "Examples (JSON)"]
-    assert [button.label for button in app.get("download_button")] == offered
-    seen = []
-    for _ in range(7):
+    assert len(app.get("download_button")) == 2
+    for number in range(1, 8):
         app = settled(app.button(key="tour_next").click().run())
-        seen.append(words(app))
+        assert f"{number} of 7" in said(app)
+        assert "at place" in said(app)
         assert app.get("vega_lite_chart")
-    assert "1 of 7" in seen[0]
-    assert all("at place" in text for text in seen)
     app = settled(app.button(key="tour_next").click().run())
-    assert "Summary" in words(app)
-    assert [button.label for button in app.get("download_button")] == offered
+    assert "Summary" in said(app)
+    assert len(app.get("download_button")) == 2
     app = settled(app.button(key="tour_back").click().run())
-    assert "7 of 7" in words(app)
+    assert "7 of 7" in said(app)
 
 
 def test_an_address_opens_what_it_names_and_is_kept_up(app: AppTest) -> None:
     app = opened(app, mode="tour", left="bm25", right="tfidf", stop="2")
-    assert "2 of 7" in words(app)
+    assert "2 of 7" in said(app)
     assert app.selectbox(key="compare_left").value == "bm25"
     app = settled(app.button(key="tour_next").click().run())
     assert app.query_params["stop"] == "3"
@@ -218,23 +200,23 @@ def test_an_encoder_that_was_trained_on_these_claims_is_named(
 ) -> None:
     known = {"bm25": 10_000, "tfidf": 0}
     monkeypatch.setattr(
-        "entail.ui.compare.pair.seen_by", lambda name, queries: frozenset([*queries][: known[name]])
+        "entail.ui.compare.choice.seen_by", lambda name, queries: frozenset([*queries][: known[name]])
     )
-    app = opened(app, mode="tour", left="tfidf", right="bm25")
-    assert "BM25 \\(keywords\\): Training examples" in words(app)
+    app = opened(app, mode="tour")
+    assert "BM25 (keywords): Training examples" in said(app)
     for mode, told in (("query", "Training example;"), ("tree", "Training examples: ")):
-        assert told in words(opened(app, mode=mode, left="tfidf", right="bm25"))
+        assert told in said(opened(app, mode=mode))
     known.update(bm25=1)
-    app = opened(app, mode="split", left="tfidf", right="bm25")
-    assert "Training examples: 1 of" in words(app)
-    assert "TF\\-IDF \\(keywords\\): Training" not in words(app)
+    app = opened(app, mode="split")
+    assert "Training examples: 1 of" in said(app)
+    assert "TF-IDF (keywords): Training" not in said(app)
 
 
 def test_what_an_address_asks_for_in_vain_is_said(app: AppTest) -> None:
     app = opened(app, mode="tree", left="nobody", right="bm25", tree="ffffffff")
     warned = [str(warning.value) for warning in app.warning]
-    assert any("nobody" in told for told in warned)
-    assert any("ffffffff" in told for told in warned)
+    assert any("nobody" in one for one in warned)
+    assert any("ffffffff" in one for one in warned)
     assert app.get("vega_lite_chart")  # something is shown all the same
     app = settled(app.run())  # as the page does by itself once an index is made
     assert len(app.warning) == len(warned)
@@ -260,19 +242,11 @@ def test_a_corpus_without_trees_says_what_to_do(
     app: AppTest, shared: Workspace, mode: str, words_there: str
 ) -> None:
     info = shared.corpora.add_corpus(Corpus.of("bare", ["ice is cold", "fire is hot"]), author="Ada")
-    app = opened(app, mode=mode, corpus=info.id, left="tfidf", right="bm25")
-    assert words_there in words(app)
+    app = opened(app, mode=mode, corpus=info.id)
+    assert words_there in said(app)
 
 
-def test_the_same_on_both_sides_is_said(app: AppTest) -> None:
-    app = opened(app, left="tfidf", right="tfidf")
-    assert "Both sides are" in words(app)
-    assert "none\\." in words(app)
-
-
-def test_downloads_hold_what_is_shown(app: AppTest) -> None:
-    app = opened(app, left="tfidf", right="bm25")
-    labels = [button.label for button in app.get("download_button")]
-    assert labels == ["Ranks (CSV)", "Figures (JSON)"]
-    app = opened(app, mode="split", left="tfidf", right="bm25")
-    assert [button.label for button in app.get("download_button")] == ["Claims (CSV)", "All figures (JSON)"]
+def test_the_same_retriever_on_both_sides_is_noted(app: AppTest) -> None:
+    app = opened(app, right="tfidf")
+    assert "Both sides are" in said(app)
+    assert "none." in said(app)

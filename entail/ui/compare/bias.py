@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,9 @@ import streamlit as st
 from entail.aeenc.bias import RULES, SimilarityBias, bias
 from entail.index.protocol import PremiseIndex
 from entail.progress import ProgressCallback
-from entail.ui.compare.pair import Pair
+from entail.ui.compare.choice import Pair
 from entail.ui.compare.source import Source
+from entail.ui.components.elements import pick_view
 from entail.ui.shared.chart_marks import GROUPS, OTHER, scales
 from entail.ui.shared.downloads import CSV, JSON, draw_download, rows_csv, to_json
 from entail.ui.shared.resources import retriever_label
@@ -57,18 +58,17 @@ def draw_similarity_bias(pair: Pair, source: Source) -> None:
 
     def make(report: ProgressCallback) -> SimilarityBias:
         found = bias(source.corpus, source.trees, encoders, progress=report)
-        _ = found.verdicts
+        _ = found.verdicts  # computed here, not while the page is drawn
         return found
 
     key = tuple(index.manifest.revision for index in encoders), source.corpus.hash, source.stamp
-    work = COMPARISONS.get_or_start(("bias", *key), make)
-    if work.value is None:
-        draw_progress(work)
+    task = COMPARISONS.get_or_start(("bias", *key), make)
+    if task.value is None:
+        draw_progress(task)
         return
-    found = work.value
     if len(encoders) < len(pair.indexes):
         st.caption("Only encoders have a cosine: one panel.")
-    _draw(found)
+    _draw(task.value)
 
 
 def _draw(found: SimilarityBias) -> None:
@@ -77,22 +77,18 @@ def _draw(found: SimilarityBias) -> None:
         f"{found.k} are true positives (**TP**), the others false positives (**FP**), gold premises below "
         "false negatives (**FN**)."
     )
-    rule = st.segmented_control(
+    rule = pick_view(
         "False positives",
         RULES,
         format_func=RULE_NAMES.__getitem__,
         default=RULES[0],
-        required=True,
         key="compare_rule",
+        label_visibility="visible",
     )
-    rule = rule or RULES[0]
     counts = found.counts(rule)
-    for cell, (name, what) in zip(
-        st.columns(3),
-        (("TP", "true positives"), ("FN", "false negatives"), ("FP", "false positives")),
-        strict=True,
-    ):
-        cell.metric(f"{name}, {what}", f"{counts[name]:,}", border=True)
+    titles = {"TP": "true positives", "FN": "false negatives", "FP": "false positives"}
+    for cell, (name, title) in zip(st.columns(3), titles.items(), strict=True):
+        cell.metric(f"{name}, {title}", f"{counts[name]:,}", border=True)
     names = [retriever_label(name).partition(" (")[0] for name in found.retrievers]
     st.altair_chart(
         draw_bias(pairs_table(found, rule), names),
@@ -124,8 +120,6 @@ def pairs_table(found: SimilarityBias, rule: str, *, most: int = MOST) -> pd.Dat
 
     Rows are shuffled, so that no group covers another.
     """
-    import pandas as pd
-
     pairs = np.random.default_rng(0).permutation(found.sample(rule, most=most))
     names = np.array([mark.name for mark in GROUPS])
     columns = {
@@ -154,52 +148,42 @@ def draw_bias(table: pd.DataFrame, names: list[str]) -> alt.VConcatChart:
     overlap = alt.X("overlap:Q", title="token overlap", scale=alt.Scale(domain=[0, 1]), axis=ticks)
     base = alt.Chart(table)
 
-    def boxes(x: alt.X, title: str) -> alt.Chart:
-        chart: alt.Chart = (
-            base.transform_filter(brush)
-            .mark_boxplot(
-                extent="min-max",
-                size=16,
-                median={"color": "#ffffff", "strokeWidth": 2},
-                rule={"color": OTHER.colour, "strokeWidth": 2},
-            )
-            .encode(x=x, y=alt.Y("group:N", sort=order, title=None), color=colour)
-            .properties(height=96, width="container", title=title)
-        )
-        return chart
+    box = base.transform_filter(brush).mark_boxplot(
+        extent="min-max",
+        size=16,
+        median={"color": "#ffffff", "strokeWidth": 2},
+        rule={"color": OTHER.colour, "strokeWidth": 2},
+    )
 
-    views: list[alt.Chart] = [boxes(overlap, "(a) token overlap")]
-    values = table[[c for c in table.columns if c.startswith("cosine")]].to_numpy()
-    low = float(np.floor(min(0.0, float(values.min()) if values.size else 0.0) * 10) / 10)
+    def boxes(x: alt.X, title: str) -> alt.Chart:
+        chart = box.encode(x=x, y=alt.Y("group:N", sort=order, title=None), color=colour)
+        return cast("alt.Chart", chart.properties(height=96, width="container", title=title))
+
+    views = [boxes(overlap, "(a) token overlap")]
+    cosines = table.filter(like="cosine").to_numpy()
+    low = float(np.floor(cosines.min(initial=0.0) * 10) / 10)
+    tip = [
+        alt.Tooltip("group:N", title="Group"),
+        alt.Tooltip("query:N", title="Claim"),
+        alt.Tooltip("premise:N", title="Premise"),
+        alt.Tooltip("overlap:Q", title="Token overlap", format=".3f"),
+        *(alt.Tooltip(f"cosine{j}:Q", title=f"Cosine, {n}", format=".3f") for j, n in enumerate(names)),
+    ]
     for i, name in enumerate(names):
-        letter = chr(ord("b") + i)
-        title = f"({letter}) cosine, {name}"
-        field, span = f"cosine{i}:Q", alt.Scale(domain=[low, 1])
-        tip = [
-            alt.Tooltip("group:N", title="Group"),
-            alt.Tooltip("query:N", title="Claim"),
-            alt.Tooltip("premise:N", title="Premise"),
-            alt.Tooltip("overlap:Q", title="Token overlap", format=".3f"),
-            *(alt.Tooltip(f"cosine{j}:Q", title=f"Cosine, {n}", format=".3f") for j, n in enumerate(names)),
-        ]
-        views.append(
-            base.mark_point(filled=True, size=26)
-            .encode(
-                x=overlap,
-                y=alt.Y(field, title="cosine", scale=span),
-                color=colour,
-                shape=alt.Shape("group:N", scale=scale["shape"], legend=legend),
-                opacity=alt.when(brush).then(alt.value(0.85)).otherwise(alt.value(0.04)),
-                tooltip=tip,
-            )
-            .properties(
-                name=f"scatter{i}",
-                height=260,
-                width="container",
-                title=f"({letter}) cosine against overlap, {name}",
-            )
+        letter, field, span = chr(ord("b") + i), f"cosine{i}:Q", alt.Scale(domain=[low, 1])
+        points = base.mark_point(filled=True, size=26).encode(
+            x=overlap,
+            y=alt.Y(field, title="cosine", scale=span),
+            color=colour,
+            shape=alt.Shape("group:N", scale=scale["shape"], legend=legend),
+            opacity=alt.when(brush).then(alt.value(0.85)).otherwise(alt.value(0.04)),
+            tooltip=tip,
         )
-        views.append(boxes(alt.X(field, title="cosine", scale=span, axis=ticks), title))
+        title = f"({letter}) cosine against overlap, {name}"
+        views += [
+            points.properties(name=f"scatter{i}", height=260, width="container", title=title),
+            boxes(alt.X(field, title="cosine", scale=span, axis=ticks), f"({letter}) cosine, {name}"),
+        ]
     # One brush for all panels; adding it to each would make altair warn that it merges them.
     linked = alt.TopLevelSelectionParameter(
         name="brush",

@@ -1,16 +1,31 @@
-"""Fields at the top of the Compare page, and their link: mode, corpus, two retrievers, depth."""
+"""Fields at the top of the Compare page with their link, and the two retrievers that they choose."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
+from entail.data.judgements import Judgements
+from entail.data.records import Corpus
+from entail.data.text import fold
+from entail.encoders.catalogue import seen_by
+from entail.evaluation.retrieval.comparison import Comparison, compare
+from entail.index.protocol import PremiseIndex
 from entail.trees.store.corpus_versions import CorpusInfo
+from entail.ui.components.elements import pick_view
 from entail.ui.shared.link import Link
-from entail.ui.shared.resources import retriever_label, retrievers
+from entail.ui.shared.resources import (
+    Workspace,
+    model_cache,
+    reference_premises,
+    retriever_label,
+    retrievers,
+    workspace,
+)
 from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_progress
 
 QUERY, TREE, SPLIT, BIAS, TOUR = "query", "tree", "split", "bias", "tour"
 MODES = {TOUR: "Tour", QUERY: "A claim", TREE: "A tree", SPLIT: "Many trees", BIAS: "Similarity bias"}
@@ -24,10 +39,9 @@ _BY_MODE = {
     BIAS: ("trees", "file"),
     TOUR: ("trees", "file", "stop"),
 }
-PARTS = tuple(dict.fromkeys((*_ALWAYS, *(part for parts in _BY_MODE.values() for part in parts))))
 LINK = Link(
     "compare",
-    PARTS,
+    tuple(dict.fromkeys((*_ALWAYS, *(part for parts in _BY_MODE.values() for part in parts)))),
     called={
         "left": "retriever",
         "right": "retriever",
@@ -40,15 +54,7 @@ LINK = Link(
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Values of the fields.
-
-    Attributes:
-        mode: One of `MODES`.
-        corpus: The candidates.
-        left: Name of the first retriever.
-        right: Name of the second retriever.
-        depth: Ranks that are compared.
-    """
+    """Values of the fields: one of `MODES`, the candidates, two retrievers, the ranks to compare."""
 
     mode: str
     corpus: CorpusInfo
@@ -73,17 +79,17 @@ def default_pair(names: Sequence[str], debiased: Sequence[str] = ()) -> tuple[st
 
 def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
     """Draw the fields and return their values; there must be a corpus."""
+    from entail.encoders.catalogue import catalogue
+
     names, ids = retrievers(), {corpus.id: corpus for corpus in corpora}
-    mode = st.segmented_control(
+    mode = pick_view(
         "Compare over",
         list(MODES),
         format_func=MODES.__getitem__,
         key=LINK.init_widget("mode", list(MODES), QUERY),
-        required=True,
-        label_visibility="collapsed",
     )
     largest = max(corpora, key=lambda corpus: corpus.count).id
-    left, right = default_pair(names, _debiased())
+    debiased = [one.name for one in catalogue() if one.problem is None and "aeenc" in one.method.lower()]
     cells = st.columns([3, 2, 2, 1])
     corpus = cells[0].selectbox(
         "Corpus",
@@ -95,20 +101,98 @@ def draw_fields(corpora: Sequence[CorpusInfo]) -> Choice:
         cell.selectbox(
             part.capitalize(), names, key=LINK.init_widget(part, names, name), format_func=retriever_label
         )
-        for cell, part, name in zip(cells[1:], ("left", "right"), (left, right), strict=False)
+        for cell, part, name in zip(cells[1:], ("left", "right"), default_pair(names, debiased), strict=False)
     )
     depth = cells[3].selectbox("Depth", DEPTHS, key=LINK.init_widget("depth", DEPTHS, 20))
     if first == second:
         st.info(f"Both sides are {label(retriever_label(first))}. Choose another retriever on one side.")
-    return Choice(mode or QUERY, ids[corpus], first, second, depth)
-
-
-def _debiased() -> list[str]:
-    from entail.encoders.catalogue import catalogue
-
-    return [entry.name for entry in catalogue() if entry.problem is None and "aeenc" in entry.method.lower()]
+    return Choice(mode, ids[corpus], first, second, depth)
 
 
 def save_link(mode: str) -> None:
     """Write the parts of a mode into the address."""
-    LINK.save_to_url((*_ALWAYS, *_BY_MODE.get(mode, ())))
+    LINK.save_to_url((*_ALWAYS, *_BY_MODE[mode]))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two retrievers to compare.
+
+    Attributes:
+        corpus: The candidates.
+        indexes: The retrievers, left and right.
+        known: Folded text of a parent -> its reference premises, by folded text.
+        judgements: Premises that authors accepted and rejected.
+    """
+
+    corpus: Corpus
+    indexes: tuple[PremiseIndex, PremiseIndex]
+    known: Mapping[str, Mapping[str, str]]
+    judgements: Judgements
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Short display names of the two, for sentences."""
+        first, second = (retriever_label(index.name).partition(" (")[0] for index in self.indexes)
+        return first, second
+
+    @property
+    def key(self) -> Hashable:
+        """Cache key of a comparison: both revisions and the corpus."""
+        return tuple((index.name, index.manifest.revision) for index in self.indexes), self.corpus.hash
+
+    def compare(self, query: str, *, k: int, gold: Mapping[str, str] | None = None) -> Comparison:
+        """Compare the two on one query to depth k.
+
+        `gold` are its gold premises, folded text -> text; by default those of the example trees.
+        """
+        text = fold(query)
+        decisions = dict.fromkeys(self.judgements.rejected.get(text, ()), False)
+        decisions |= dict.fromkeys(self.judgements.accepted.get(text, ()), True)
+        return compare(
+            query,
+            self.corpus,
+            self.indexes,
+            k=k,
+            gold=self.known.get(text, {}) if gold is None else gold,
+            decisions=decisions,
+        )
+
+
+def take_pair(shared: Workspace, corpus: Corpus, choice: Choice) -> Pair | None:
+    """Return the two retrievers over a corpus; draw the progress and return None while one is built."""
+    indexes: list[PremiseIndex] = []
+    for task in [model_cache().get_or_start(name, corpus) for name in (choice.left, choice.right)]:
+        if task.value is None:
+            draw_progress(task)
+            st.caption("Premise vectors are computed once and cached.")
+            return None
+        indexes.append(task.value)
+    trees = tuple(
+        (tree.id, tree.seq, archived)
+        for archived in (False, True)
+        for tree in shared.log.trees(corpus_id=choice.corpus.id, archived=archived)
+        if not tree.example
+    )
+    judgements = _read_judgements(choice.corpus.id, trees)
+    return Pair(corpus, (indexes[0], indexes[1]), reference_premises(choice.corpus.id), judgements)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _read_judgements(corpus_id: str, trees: tuple[tuple[str, int, bool], ...]) -> Judgements:
+    """Return the decisions of the team's trees over a corpus; a changed tree is another key."""
+    from entail.trees.review.decisions import judgements_of
+
+    return judgements_of(workspace().log, corpus_id=corpus_id)
+
+
+def draw_training_notice(queries: Sequence[str], names: Iterable[str]) -> None:
+    """Warn for each retriever that was trained on some of the queries."""
+    for name in names:
+        if seen := len(seen_by(name, queries)):
+            subject = (
+                "Training example"
+                if len(queries) == 1
+                else f"Training examples: {seen:,} of {len(queries):,} claims"
+            )
+            st.caption(f":material/school: {label(retriever_label(name))}: {subject}; scores are optimistic.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -12,9 +13,9 @@ from entail.evaluation.retrieval.comparison import ComparedPremise, Comparison
 from entail.evaluation.retrieval.exchange import comparison_json, comparison_rows
 from entail.evaluation.retrieval.split_comparison import FOUND_AT, QueryChange
 from entail.trees.log.wording import quote
-from entail.ui.compare.choice import LINK
-from entail.ui.compare.pair import Pair, draw_training_notice
+from entail.ui.compare.choice import LINK, Pair, draw_training_notice
 from entail.ui.compare.slopes import show_slopes, slopes_of
+from entail.ui.components.elements import pick_view
 from entail.ui.components.ranked_list import draw_ranked_list, moved_mark
 from entail.ui.shared.chart_marks import words_of as decisions_of
 from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json
@@ -41,25 +42,22 @@ def pick_query(shared: Workspace, corpus_id: str, known: Mapping[str, Mapping[st
 def draw_query(
     pair: Pair, query: str, *, k: int, gold: Mapping[str, str] | None = None, heading: bool = True
 ) -> None:
-    """Draw the comparison of one query.
-
-    Args:
-        pair: The retrievers.
-        query: The query.
-        k: Depth of the comparison.
-        gold: Gold premises, folded text -> text; by default those of the example trees.
-        heading: Whether the query is drawn as a heading.
-    """
+    """Draw the comparison of one query to depth k; see `Pair.compare`."""
     with st.spinner("Searching …", show_time=True):
         comparison = pair.compare(query, k=k, gold=gold)
     if heading:
         st.markdown(f"##### {label(query, longest=600)}")
-    _draw_metrics(comparison)
+    has_gold = any(row.gold is not None for row in comparison.rows)
+    cells = st.columns(3)
+    cells[0].metric("In both", f"{comparison.shared} of {comparison.k}", border=True)
+    for which, name in enumerate(comparison.names):
+        cells[which + 1].metric(
+            f"{label(retriever_label(name))}: reference premises found",
+            str(comparison.found(which)) if has_gold else "none known",
+            border=True,
+        )
     draw_training_notice((query,), comparison.names)
-    st.session_state.setdefault("compare_view", VIEWS[0])
-    view = st.segmented_control(
-        "View", VIEWS, key="compare_view", label_visibility="collapsed", required=True
-    )
+    view = pick_view("View", VIEWS, default=VIEWS[0], key="compare_view")
     if view == "Side by side":
         _draw_lists(comparison)
     elif view == "Rows":
@@ -80,28 +78,16 @@ def draw_query(
         )
 
 
-def largest_changes(comparison: Comparison, *, most: int = 3) -> str:
-    """Return the premises whose ranks differ most.
+def largest_changes(comparison: Comparison) -> str:
+    """Return the three premises whose ranks differ most.
 
     >>> largest_changes(Comparison("ice", ("a", "b"), 10, ()))
     'none.'
     """
-    moved = [row for row in comparison.by_difference if row.change][:most]
+    moved = [row for row in comparison.by_difference if row.change][:3]
     return "; ".join(f"{quote(r.premise.text)} {r.ranks[0]:,} → {r.ranks[1]:,}" for r in moved) + (
         "." if moved else "none."
     )
-
-
-def _draw_metrics(comparison: Comparison) -> None:
-    has_gold = any(row.gold is not None for row in comparison.rows)
-    cells = st.columns(3)
-    cells[0].metric("In both", f"{comparison.shared} of {comparison.k}", border=True)
-    for which, name in enumerate(comparison.names):
-        cells[which + 1].metric(
-            f"{label(retriever_label(name))}: reference premises found",
-            str(comparison.found(which)) if has_gold else "none known",
-            border=True,
-        )
 
 
 def _draw_lists(comparison: Comparison) -> None:
@@ -154,16 +140,18 @@ def _draw_rows(pair: Pair, comparison: Comparison) -> None:
             "premise": columns.TextColumn("Premise", width="large"),
             "gained": columns.NumberColumn("Ranks gained", format="%+d"),
             "known": columns.TextColumn("Judgement"),
-            **{
-                side: columns.NumberColumn(f"Rank, {name}")
-                for side, name in zip(("left", "right"), pair.names, strict=True)
-            },
-            **{
-                f"score {side}": columns.NumberColumn(f"Score, {name}", format="%.3f")
-                for side, name in zip(("left", "right"), pair.names, strict=True)
-            },
+            **_side_columns("{}", "Rank", pair.names),
+            **_side_columns("score {}", "Score", pair.names, format="%.3f"),
         },
     )
+
+
+def _side_columns(name: str, title: str, names: tuple[str, str], **options: Any) -> dict[str, Any]:  # noqa: ANN401 - of Streamlit
+    """Return the columns of the left and the right retriever, titled with its name."""
+    return {
+        name.format(side): st.column_config.NumberColumn(f"{title}, {retriever}", **options)
+        for side, retriever in zip(("left", "right"), names, strict=True)
+    }
 
 
 def draw_queries(changes: Sequence[QueryChange], names: tuple[str, str], *, key: str) -> QueryChange | None:
@@ -190,14 +178,8 @@ def draw_queries(changes: Sequence[QueryChange], names: tuple[str, str], *, key:
             "query": columns.TextColumn("Claim", width="large"),
             "difference": columns.NumberColumn("Gained", format="%+.3f", help="Difference in AP"),
             "premises": columns.NumberColumn("Premises"),
-            **{
-                side: columns.NumberColumn(f"AP, {name}", format="%.3f")
-                for side, name in zip(("left", "right"), names, strict=True)
-            },
-            **{
-                f"found {side}": columns.NumberColumn(f"In top {FOUND_AT}, {name}")
-                for side, name in zip(("left", "right"), names, strict=True)
-            },
+            **_side_columns("{}", "AP", names, format="%.3f"),
+            **_side_columns("found {}", f"In top {FOUND_AT}", names),
         },
         on_select="rerun",
         selection_mode="single-row",

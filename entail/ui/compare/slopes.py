@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import streamlit as st
 
@@ -28,21 +28,14 @@ _MARGIN = 0.36
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """Line of one premise.
-
-    Attributes:
-        premise: Text of the premise.
-        ranks: Ranks left and right, from 1.
-        mark: Style of the line.
-        known: Decisions on it, in words.
-        parent: Text of its parent, where lines have several parents.
-    """
+    """Line of one premise: its text, its ranks left and right from 1, the decisions on it in words."""
 
     premise: str
     ranks: tuple[int, int]
     mark: Mark
     known: str
     parent: str = ""
+    """Text of its parent, where lines have several parents."""
 
 
 def slopes_of(comparison: Comparison) -> list[Slope]:
@@ -62,12 +55,9 @@ def height_of(rank: int, k: int) -> float:
 
 
 def draw_slopes(lines: Sequence[Slope], names: tuple[str, str], *, k: int) -> alt.LayerChart:
-    """Return the chart; hovering over a premise highlights it and shows its text.
+    """Return the chart of lines, the top ones first; hovering over one highlights it and shows its text.
 
-    Args:
-        lines: Lines, the top ones first.
-        names: Titles of the sides.
-        k: Last rank of the linear scale.
+    Ranks below k are on a logarithmic scale.
     """
     import altair as alt
     import pandas as pd
@@ -81,11 +71,11 @@ def draw_slopes(lines: Sequence[Slope], names: tuple[str, str], *, k: int) -> al
     marks = [mark for mark in DECISIONS if any(line.mark == mark for line in shown)]
     scale = scales(marks)
     bottom = height_of(lowest, k) + 0.6
-    ticks = _ticks(k, lowest)
+    ticks = {height_of(rank, k): rank for rank in _ticks(k, lowest)}
     axis = alt.Axis(
         title=None,
-        values=[height_of(rank, k) for rank in ticks],
-        labelExpr=_labels({height_of(rank, k): rank for rank in ticks}),
+        values=list(ticks),
+        labelExpr=_labels(ticks),
         grid=True,
         gridOpacity=0.25,
         domain=False,
@@ -119,44 +109,31 @@ def draw_slopes(lines: Sequence[Slope], names: tuple[str, str], *, k: int) -> al
     )
     wide = base.mark_rule(strokeWidth=13, opacity=0.001).encode(**ends, tooltip=tip).add_params(hover)
     layers: list[Any] = [line, wide]
-    for side, place in ((1, left), (2, right)):
-        point = base.mark_point(filled=True, opacity=1)
-        layers.append(
-            point.encode(
-                x=alt.value(place),
-                y=y(side),
-                color=colour,
-                size=alt.Size("size:Q", scale=None),
-                shape=alt.Shape("mark:N", scale=scale["shape"], legend=legend),
-                tooltip=tip,
-            )
+    for side, x in ((1, alt.value(left)), (2, alt.value(right))):
+        align: Literal["right", "left"] = "right" if side == 1 else "left"
+        points = base.mark_point(filled=True, opacity=1).encode(
+            x=x,
+            y=y(side),
+            color=colour,
+            size=alt.Size("size:Q", scale=None),
+            shape=alt.Shape("mark:N", scale=scale["shape"], legend=legend),
+            tooltip=tip,
         )
-        text = base.transform_filter(alt.datum[f"rank{side}"] <= k).mark_text(
-            align="right" if side == 1 else "left",
+        texts = base.transform_filter(alt.datum[f"rank{side}"] <= k).mark_text(
+            align=align,
             baseline="middle",
             dx=-9 if side == 1 else 9,
             fontSize=12,
             limit=alt.ExprRef(f"width * {_MARGIN} - 44"),
         )
-        layers.append(
-            text.encode(
-                x=alt.value(place),
-                y=y(side),
-                text=f"label{side}:N",
-                tooltip=tip,
-            )
+        head = alt.Chart(pd.DataFrame({"name": [names[side - 1]]})).mark_text(
+            align=align, baseline="bottom", fontWeight="bold", fontSize=13, y=-6
         )
-    heads = alt.Chart(pd.DataFrame({"left": [names[0]], "right": [names[1]]}))
-    for name, place in (("left", left), ("right", right)):
-        layers.append(
-            heads.mark_text(
-                align="right" if name == "left" else "left",
-                baseline="bottom",
-                fontWeight="bold",
-                fontSize=13,
-                y=-6,
-            ).encode(x=alt.value(place), text=f"{name}:N")
-        )
+        layers += [
+            points,
+            texts.encode(x=x, y=y(side), text=f"label{side}:N", tooltip=tip),
+            head.encode(x=x, text="name:N"),
+        ]
     rows = bottom * (22 if len(shown) >= k <= 25 else 16)
     chart = alt.LayerChart(layer=layers).properties(
         height=max(_LEAST, int(rows)), padding={"left": 2, "right": 2, "top": 24, "bottom": 4}

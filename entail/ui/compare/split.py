@@ -1,14 +1,16 @@
-"""Comparison over many trees: figures of both retrievers, author effort, changed queries."""
+"""Comparison over many trees, or over one: figures, author effort, changed queries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from entail.data.text import fold
+from entail.evaluation.retrieval.comparison import rank_weight
 from entail.evaluation.retrieval.effort import Effort
 from entail.evaluation.retrieval.exchange import query_rows
 from entail.evaluation.retrieval.split_comparison import (
@@ -20,10 +22,16 @@ from entail.evaluation.retrieval.split_comparison import (
     compare_split,
     most_changed,
 )
-from entail.ui.compare.pair import Pair, draw_training_notice
+from entail.statistics.ranking import NOT_THERE
+from entail.trees.log.event_log import TreeSummary
+from entail.ui.compare.choice import LINK, Pair, draw_training_notice
 from entail.ui.compare.query import draw_queries, draw_query
-from entail.ui.compare.source import Source
+from entail.ui.compare.slopes import Slope, show_slopes
+from entail.ui.compare.source import Source, stored_trees
+from entail.ui.components.elements import differences_table, pick_view
+from entail.ui.shared.chart_marks import ACCEPTED, REFERENCE
 from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json
+from entail.ui.shared.resources import Workspace
 from entail.ui.shared.tasks import COMPARISONS, Task
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
@@ -61,8 +69,8 @@ def draw_split(pair: Pair, source: Source, *, k: int) -> None:
             st.markdown("\n".join(f"- {label(text, longest=300)}" for text in missing[:_NAMED]))
             if len(missing) > _NAMED:
                 st.caption(f"{len(missing) - _NAMED:,} more in the download of all figures.")
-    draw_effort(split.efforts, pair.names)
-    draw_figures(split, pair, source)
+    _draw_effort(split.efforts, pair.names)
+    _draw_figures(split, pair, source)
     st.markdown("##### Changed claims")
     change = _pick_change(split, pair)
     if change is not None:
@@ -72,11 +80,9 @@ def draw_split(pair: Pair, source: Source, *, k: int) -> None:
         draw_download("All figures (JSON)", lambda: to_json(split.to_json()), name="split.json", kind=JSON)
 
 
-def draw_effort(efforts: tuple[Effort, Effort], names: tuple[str, str]) -> None:
-    """Draw the simulated author's effort with each retriever."""
-    cells = st.columns(2)
+def _draw_effort(efforts: tuple[Effort, Effort], names: tuple[str, str]) -> None:
     first = efforts[0].reads_per_accepted
-    for which, cell in enumerate(cells):
+    for which, cell in enumerate(st.columns(2)):
         reads = efforts[which].reads_per_accepted
         delta = None
         if which and reads is not None and first and round(reads / first, 2) != 1:
@@ -103,22 +109,26 @@ def take_figures(
     return COMPARISONS.get_or_start(("figures", pair.key, source.stamp), lambda _: split.figures, wait=wait)
 
 
-def draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
+def _draw_figures(split: SplitComparison, pair: Pair, source: Source) -> None:
     """Draw the measures of both protocols; intervals and tests follow once they are computed."""
     every = st.toggle("All cut-offs", key="compare_every")
-    names = label(pair.names[0]), label(pair.names[1])
+    first, second = map(label, pair.names)
+    names = first, second if second != first else f"{second} "
     tables = st.empty()
     work = take_figures(split, pair, source, wait=0)
     if not work.done.is_set():
-        _draw_tables(tables, {p: plain_table(split, p, names) for p in PROTOCOLS}, every=every)
+        _draw_tables(tables, {p: _plain_table(split, p, names) for p in PROTOCOLS}, every=every)
         work = take_figures(split, pair, source, wait=_FIGURES_WAIT)
     if work.value is not None:
-        found = work.value
-        _draw_tables(
-            tables,
-            {p: figures_table([f for f in found if f.protocol == p], names) for p in PROTOCOLS},
-            every=every,
-        )
+        shown: dict[Protocol, pd.DataFrame] = {}
+        for protocol in PROTOCOLS:
+            figures = {one.measure: one for one in work.value if one.protocol == protocol}
+            shown[protocol] = differences_table(
+                {measure: one.paired for measure, one in figures.items()},
+                names,
+                intervals=[one.intervals for one in figures.values()],
+            )
+        _draw_tables(tables, shown, every=every)
     else:
         draw_progress(work, waiting="Computing intervals and tests …")
     st.caption(
@@ -140,41 +150,15 @@ def _draw_tables(place: DeltaGenerator, tables: Mapping[Protocol, pd.DataFrame],
             )
 
 
-def plain_table(split: SplitComparison, protocol: Protocol, names: tuple[str, str]) -> pd.DataFrame:
-    """Return figures and differences, without intervals."""
+def _plain_table(split: SplitComparison, protocol: Protocol, names: tuple[str, str]) -> pd.DataFrame:
     first, second = (evaluation.figures()[protocol] for evaluation in split.evaluations)
     return pd.DataFrame(
         {
             "measure": list(first),
             names[0]: [f"{value:.3f}" for value in first.values()],
-            _other(names): [f"{value:.3f}" for value in second.values()],
+            names[1]: [f"{value:.3f}" for value in second.values()],
             "difference": [f"{second[name] - value:+.3f}" for name, value in first.items()],
             "p": "…",
-        }
-    )
-
-
-def _other(names: tuple[str, str]) -> str:
-    return names[1] if names[1] != names[0] else f"{names[1]} "
-
-
-def figures_table(figures: Sequence[MeasuredFigure], names: tuple[str, str]) -> pd.DataFrame:
-    """Return figures with intervals, differences and p."""
-
-    def within(interval: tuple[float, float]) -> str:
-        return f"[{interval[0]:.3f}, {interval[1]:.3f}]"
-
-    return pd.DataFrame(
-        {
-            "measure": [figure.measure for figure in figures],
-            names[0]: [f"{f.paired.first:.3f} {within(f.intervals[0])}" for f in figures],
-            _other(names): [f"{f.paired.second:.3f} {within(f.intervals[1])}" for f in figures],
-            "difference": [
-                f"{'●' if f.paired.low > 0 or f.paired.high < 0 else '○'} {f.paired.difference:+.3f} "
-                f"[{f.paired.low:+.3f}, {f.paired.high:+.3f}]"
-                for f in figures
-            ],
-            "p": [f.paired.p_shown for f in figures],
         }
     )
 
@@ -183,19 +167,12 @@ def _pick_change(split: SplitComparison, pair: Pair) -> QueryChange | None:
     changes = split.changes["query_excluded"]
     gained, lost = most_changed(changes, gained=True), most_changed(changes, gained=False)
     with st.container(horizontal=True, vertical_alignment="center"):
-        order = st.segmented_control(
-            "Order",
-            _ORDERS,
-            default=_ORDERS[0],
-            key="compare_order",
-            required=True,
-            label_visibility="collapsed",
-        )
+        order = pick_view("Order", _ORDERS, default=_ORDERS[0], key="compare_order")
         st.caption(
             f"{len(gained):,} gained with {label(pair.names[1])}, {len(lost):,} lost, "
             f"{len(changes) - len(gained) - len(lost):,} unchanged. Click a row for its rankings."
         )
-    shown = {"Gained most": gained, "Lost most": lost}.get(order or "", changes)
+    shown = {"Gained most": gained, "Lost most": lost}.get(order, changes)
     if not shown:
         st.info("No claims.", icon=":material/balance:")
         return None
@@ -209,3 +186,60 @@ def draw_change(
     gold = {fold(text): text for text in split.premises(change.place)}
     with st.container(border=True):
         draw_query(pair, change.query, k=k, gold=gold, heading=heading)
+
+
+def pick_tree(shared: Workspace, corpus_id: str) -> TreeSummary | None:
+    """Draw the list of trees with premises; return the selected one, None if there is none."""
+    trees = {tree.id: tree for tree in shared.log.trees(corpus_id=corpus_id) if tree.steps}
+    if not trees:
+        st.info(
+            "No tree over this corpus has premises. Accept some on the Trees page.",
+            icon=":material/park:",
+        )
+        return None
+    titles = {
+        id: tree.hypothesis if tree.example else f"{tree.hypothesis} · {tree.changed_by}"
+        for id, tree in trees.items()
+    }
+    key = LINK.init_widget("tree", list(trees), next(iter(trees)))
+    return trees[st.selectbox("Tree", list(trees), format_func=titles.__getitem__, key=key)]
+
+
+def draw_tree(pair: Pair, tree: TreeSummary, *, k: int) -> None:
+    """Draw the premises of all nodes of a tree as slopes, then the nodes to select one."""
+    stamp = (tree.id, tree.seq)
+    split = take_split(pair, Source(tree.hypothesis, stamp, stored_trees((stamp,)), pair.corpus))
+    if split is None:
+        return
+    st.markdown(f"##### {label(tree.hypothesis, longest=600)}")
+    _draw_effort(split.efforts, pair.names)
+    draw_training_notice(split.gold.texts, split.names)
+    st.markdown("**Premises, each searched with its parent**")
+    if lines := _tree_slopes(split, example=tree.example):
+        show_slopes(
+            lines,
+            pair.names,
+            k=k,
+            key="tree",
+            alt=f"Ranks of {len(lines)} premises with {pair.names[0]} and {pair.names[1]}.",
+        )
+    changes = split.changes["query_excluded"]
+    if lost := sum(math.isinf(rank) for change in changes for rank in change.ranks[0]):
+        st.caption(f"Not drawn: {lost:,} premises that are not in the corpus, or repeat their parent.")
+    st.markdown("**Nodes**")
+    nodes = changes[::-1]  # from the root down
+    st.caption("Click a row for its rankings.")
+    picked = draw_queries(nodes, pair.names, key=f"nodes-{tree.id}-{tree.seq}-{hash(pair.key)}")
+    draw_change(pair, split, picked or nodes[0], k=k)
+
+
+def _tree_slopes(split: SplitComparison, *, example: bool) -> list[Slope]:
+    """Return a line for every premise of every node, the largest changes first."""
+    mark = REFERENCE if example else ACCEPTED
+    lines: list[Slope] = []
+    for change in split.changes["query_excluded"]:
+        for child, *ranks in zip(split.gold.children[change.place], *change.ranks, strict=True):
+            if child != NOT_THERE and all(map(math.isfinite, ranks)):
+                text = split.corpus.texts[child]
+                lines.append(Slope(text, (int(ranks[0]), int(ranks[1])), mark, mark.name, change.query))
+    return sorted(lines, key=lambda line: -rank_weight(*line.ranks))

@@ -7,8 +7,7 @@ import streamlit as st
 from entail.evaluation.retrieval.exchange import tour_json, tour_rows
 from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell
-from entail.ui.compare.choice import LINK
-from entail.ui.compare.pair import Pair, draw_training_notice
+from entail.ui.compare.choice import LINK, Pair, draw_training_notice
 from entail.ui.compare.source import Source
 from entail.ui.compare.split import draw_change, take_figures, take_split
 from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json
@@ -35,18 +34,13 @@ def draw_tour(pair: Pair, source: Source, *, k: int) -> None:
     key = LINK.init_widget("stop", cards, 0)
     card = int(st.session_state[key])
     with st.container(border=True):
-        if card == 0:
-            _draw_opening(split, pair, stops)
-        elif card == last:
-            _draw_closing(split, pair, stops)
+        if card in (0, last):
+            _draw_end(split, pair, stops, closing=card == last)
         else:
             stop = stops[card - 1]
             st.caption(f"{card} of {len(stops)}")
             st.markdown(f"##### {label(stop.change.query, longest=600)}")
             st.markdown(label(tell(stop, pair.names)))
-        if card in (0, last):
-            draw_training_notice(split.gold.texts, split.names)
-            _draw_files(split, pair, stops)
         _draw_steps(key, card, last)
     if 0 < card < last:
         draw_change(pair, split, stops[card - 1].change, k=k, heading=False)
@@ -57,6 +51,10 @@ def _go(key: str, card: int) -> None:
 
 
 def _draw_steps(key: str, card: int, last: int) -> None:
+    title, icon, target, name = "Again", ":material/replay:", 0, "tour_again"
+    if card < last:
+        title, icon = "Next" if card else "Start", ":material/arrow_forward:"
+        target, name = card + 1, "tour_next"
     with st.container(horizontal=True):
         st.button(
             "Back",
@@ -66,83 +64,74 @@ def _draw_steps(key: str, card: int, last: int) -> None:
             disabled=card == 0,
             key="tour_back",
         )
-        if card < last:
-            st.button(
-                "Start" if card == 0 else "Next",
-                icon=":material/arrow_forward:",
-                type="primary",
-                on_click=_go,
-                args=(key, card + 1),
-                key="tour_next",
-            )
-        else:
-            st.button("Again", icon=":material/replay:", on_click=_go, args=(key, 0), key="tour_again")
+        st.button(
+            title,
+            icon=icon,
+            type="primary" if card < last else "secondary",
+            on_click=_go,
+            args=(key, target),
+            key=name,
+        )
 
 
-def _draw_opening(split: SplitComparison, pair: Pair, stops: tuple[Stop, ...]) -> None:
+def _draw_end(split: SplitComparison, pair: Pair, stops: tuple[Stop, ...], *, closing: bool) -> None:
+    """Draw the opening or the closing card, with the figures over all claims and the files."""
     first, second = map(label, pair.names)
-    st.markdown(f"##### {first} and {second}, in {len(stops)} examples")
-    st.markdown(
-        "An explanation tree needs premises that *entail* a claim, not ones that only *resemble* it. "
-        f"{first} and {second} search {len(split.corpus):,} premises for those of {len(split.gold):,} "
-        "claims. The examples are the claims where they differ most."
-    )
+    if closing:
+        better = sum(stop.better for stop in stops)
+        st.markdown("##### Summary")
+        st.markdown(
+            f"{second} is better on {better} of {len(stops)} examples, {first} on {len(stops) - better}. "
+            "Examples are extremes; over all claims:"
+        )
+        st.markdown("\n".join(f"- {label(sentence)}" for sentence in headline(split, pair.names)))
+    else:
+        st.markdown(f"##### {first} and {second}, in {len(stops)} examples")
+        st.markdown(
+            "An explanation tree needs premises that *entail* a claim, not ones that only *resemble* it. "
+            f"{first} and {second} search {len(split.corpus):,} premises for those of {len(split.gold):,} "
+            "claims. The examples are the claims where they differ most."
+        )
     _draw_headline(split, pair)
-    if not stops:
+    if not stops and not closing:
         st.info("Both rank all reference premises alike: no examples.", icon=":material/balance:")
-
-
-def _draw_closing(split: SplitComparison, pair: Pair, stops: tuple[Stop, ...]) -> None:
-    better = sum(stop.better for stop in stops)
-    st.markdown("##### Summary")
-    st.markdown(
-        f"{label(pair.names[1])} is better on {better} of {len(stops)} examples, {label(pair.names[0])} on "
-        f"{len(stops) - better}. Examples are extremes; over all claims:"
-    )
-    for sentence in headline(split, pair.names):
-        st.markdown(f"- {label(sentence)}")
-    _draw_headline(split, pair)
-
-
-def _draw_files(split: SplitComparison, pair: Pair, stops: tuple[Stop, ...]) -> None:
-    if not stops:
-        return
-    with st.container(horizontal=True):
-        draw_download(
-            "Examples (CSV)", lambda: table_csv(tour_rows(stops, pair.names)), name="tour.csv", kind=CSV
-        )
-        draw_download(
-            "Examples (JSON)",
-            lambda: to_json(tour_json(split, stops, pair.names)),
-            name="tour.json",
-            kind=JSON,
-        )
+    draw_training_notice(split.gold.texts, split.names)
+    if stops:
+        with st.container(horizontal=True):
+            draw_download(
+                "Examples (CSV)", lambda: table_csv(tour_rows(stops, pair.names)), name="tour.csv", kind=CSV
+            )
+            draw_download(
+                "Examples (JSON)",
+                lambda: to_json(tour_json(split, stops, pair.names)),
+                name="tour.json",
+                kind=JSON,
+            )
 
 
 def _draw_headline(split: SplitComparison, pair: Pair) -> None:
-    st.caption(f"{label(pair.names[0])} → {label(pair.names[1])}")
-    for cell, (measure, what) in zip(
-        st.columns(3),
-        (
-            ("MAP", "Mean average precision"),
-            ("Hit@10", "Reference premises in top 10"),
-            (None, "Read per accepted premise"),
-        ),
-        strict=True,
+    names = f"{pair.names[0]} → {pair.names[1]}"
+    st.caption(label(names))
+    cells = st.columns(3)
+    for cell, measure, title in (
+        (cells[0], "MAP", "Mean average precision"),
+        (cells[1], "Hit@10", "Reference premises in top 10"),
     ):
-        if measure is None:
-            first, second = (effort.reads_per_accepted for effort in split.efforts)
-            shown = [("?" if v is None else f"{v:.1f}") for v in (first, second)]
-            change = None if not first or second is None else f"{second / first - 1:+.0%}"
-        else:
-            paired = split.figure(measure).paired
-            shown = [f"{paired.first:.3f}", f"{paired.second:.3f}"]
-            change = f"{paired.difference:+.3f}"
+        paired = split.figure(measure).paired
         cell.metric(
-            what,
-            f"{shown[0]} → {shown[1]}",
-            delta=change,
-            delta_color="inverse" if measure is None else "normal",
+            title,
+            f"{paired.first:.3f} → {paired.second:.3f}",
+            delta=f"{paired.difference:+.3f}",
             border=True,
-            help=f"{pair.names[0]} → {pair.names[1]}",
+            help=names,
         )
+    first, second = (effort.reads_per_accepted for effort in split.efforts)
+    before, after = ("?" if reads is None else f"{reads:.1f}" for reads in (first, second))
+    cells[2].metric(
+        "Read per accepted premise",
+        f"{before} → {after}",
+        delta=None if not first or second is None else f"{second / first - 1:+.0%}",
+        delta_color="inverse",
+        border=True,
+        help=names,
+    )

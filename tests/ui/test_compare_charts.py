@@ -1,0 +1,177 @@
+"""Charts of the Compare page as Vega receives them: marks, slopes, similarity bias."""
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from entail.aeenc.bias import LEFT_OUT, SimilarityBias
+from entail.data.records import Corpus, Premise
+from entail.errors import RetrievalError
+from entail.evaluation.retrieval.comparison import ComparedPremise, compare
+from entail.index.lexical import Bm25Index, TfidfIndex
+from entail.index.protocol import Manifest
+from entail.ui.compare.bias import MOST, draw_bias, pairs_table
+from entail.ui.compare.slopes import Slope, draw_slopes, height_of, slopes_of
+from entail.ui.shared.chart_marks import (
+    ACCEPTED,
+    DECISIONS,
+    GROUPS,
+    OTHER,
+    REFERENCE,
+    REJECTED,
+    Mark,
+    mark_of,
+    words_of,
+)
+
+PAGES = ("#ffffff", "#11161d")  # the themes of .streamlit/config.toml
+SIZES = (30, 20, 500)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part, 16) / 255 for part in re.findall("[0-9a-f]{2}", colour)]
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("marks", [DECISIONS, GROUPS])
+def test_marks_differ_by_colour_and_shape_and_are_visible_on_both_themes(marks: tuple[Mark, ...]) -> None:
+    assert all(contrast(mark.colour, page) >= 3 for mark in marks for page in PAGES)
+    for channel in ("name", "colour", "shape"):
+        assert len({getattr(mark, channel) for mark in marks}) == len(marks)
+
+
+@pytest.mark.parametrize(
+    ("gold", "decision", "mark", "words"),
+    [
+        (False, None, OTHER, "Not judged"),
+        (True, None, REFERENCE, "in a reference tree"),
+        (False, True, ACCEPTED, "accepted by an author"),
+        (True, False, REJECTED, "in a reference tree, rejected by an author"),
+    ],
+)
+def test_a_decision_takes_precedence_over_a_reference_tree(
+    gold: bool, decision: bool | None, mark: Mark, words: str
+) -> None:
+    row = ComparedPremise(Premise("a"), (1, 2), (0.0, 0.0), gold, decision)
+    assert (mark_of(row), words_of(row)) == (mark, words)
+
+
+LINES = [
+    Slope("moved far", (31, 2), REFERENCE, "in a reference tree"),
+    Slope("stayed", (1, 1), OTHER, "Not judged"),
+]
+
+
+def drawn(lines: list[Slope], *, k: int = 20) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the chart and its rows."""
+    chart: dict[str, Any] = draw_slopes(lines, ("Words", "Meaning"), k=k).to_dict()
+    (rows,) = (table for table in chart["datasets"].values() if "premise" in table[0])
+    return chart, list(rows)
+
+
+def test_a_line_goes_from_rank_to_rank_and_known_ones_stand_out_on_top() -> None:
+    chart, rows = drawn(LINES)
+    assert [row["premise"] for row in rows] == ["stayed", "moved far"]
+    assert [(row["y1"], row["y2"]) for row in rows] == [(1, 1), (height_of(31, 20), 2)]
+    assert rows[1]["width"] > rows[0]["width"]
+    assert rows[1]["size"] > rows[0]["size"]
+    encodings = [layer["encoding"] for layer in chart["layer"]]
+    assert {"color", "shape", "strokeDash"} <= {channel for encoding in encodings for channel in encoding}
+    tips = [encoding["tooltip"] for encoding in encodings if "tooltip" in encoding]
+    assert tips
+    for tip in tips:
+        assert {"premise", "rank1", "rank2", "known"} <= {field["field"] for field in tip}
+
+
+def test_premises_at_one_rank_share_a_label() -> None:
+    lines = [
+        Slope("one", (1, 4), REFERENCE, "", "parent a"),
+        Slope("two", (2, 4), REFERENCE, "", "parent b"),
+    ]
+    table = {row["premise"]: row for row in drawn(lines)[1]}
+    assert sorted((table["one"]["label2"], table["two"]["label2"])) == ["", "two · one"]
+    assert (table["one"]["label1"], table["two"]["label1"]) == ("one", "two")
+    assert {row["parent"] for row in table.values()} == {"parent a", "parent b"}
+
+
+@pytest.mark.parametrize("k", [1, 20, 100])
+def test_a_better_rank_is_never_lower(k: int) -> None:
+    heights = [height_of(rank, k) for rank in (*range(1, 3 * k), 10**3, 10**4, 10**5)]
+    assert all(a < b for a, b in pairwise(heights))
+
+
+def test_ranks_of_a_comparison_are_drawn() -> None:
+    corpus = Corpus.of("two", ["ice is cold", "fire is hot"])
+    lines = slopes_of(compare("ice", corpus, (TfidfIndex(corpus), Bm25Index(corpus)), k=5))
+    assert len(lines) == 2
+    assert drawn(lines, k=2)[0]["layer"]
+
+
+@pytest.fixture
+def found() -> SimilarityBias:
+    corpus = Corpus.of("facts", [f"fact {i}" for i in range(50)])
+    code = np.repeat(np.arange(3), SIZES).astype(np.int8)
+    count, draw = len(code), np.random.default_rng(1)
+    manifest = Manifest("one", 3, "inner_product", 50, corpus.hash)
+    return SimilarityBias(
+        corpus=corpus,
+        k=20,
+        queries=("a claim", "another claim"),
+        retrievers=("one", "two"),
+        manifests=(manifest, manifest),
+        query=np.sort(draw.integers(0, 2, count)),
+        premise=draw.integers(0, 50, count),
+        group={"all": code, "outside_tree": np.where(np.arange(count) % 2, code, LEFT_OUT).astype(np.int8)},
+        overlap=draw.random(count),
+        cosine=draw.uniform(-0.2, 1, (2, count)),
+        missing=(),
+        missing_pairs=0,
+    )
+
+
+def test_large_groups_and_left_out_pairs_are_not_drawn_whole(found: SimilarityBias) -> None:
+    pairs = found.sample("all", most=100)
+    assert np.bincount(found.group["all"][pairs]).tolist() == [30, 20, 100]
+    assert pairs.tolist() == found.sample("all", most=100).tolist()
+    assert len(set(pairs.tolist())) == len(pairs)
+    pairs = found.sample("outside_tree", most=MOST)
+    assert LEFT_OUT not in found.group["outside_tree"][pairs]
+    assert len(pairs) == sum(SIZES) // 2
+    with pytest.raises(RetrievalError, match="all, outside_tree"):
+        found.sample("nearby", most=MOST)
+
+
+def test_a_row_is_a_pair_with_its_cosine_under_each_encoder(found: SimilarityBias) -> None:
+    table = pairs_table(found, "all")
+    assert len(table) == sum(SIZES)
+    order = np.random.default_rng(0).permutation(found.sample("all", most=MOST))
+    for i in (0, 7, 300):
+        pair, row = order[i], table.iloc[i]
+        assert row["premise"] == found.corpus.texts[found.premise[pair]]
+        assert row["query"] == found.queries[found.query[pair]]
+        assert row["cosine1"] == pytest.approx(found.cosine[1][pair], abs=1e-4)
+
+
+def test_one_brush_links_all_panels(found: SimilarityBias) -> None:
+    chart: dict[str, Any] = draw_bias(pairs_table(found, "all"), ["one", "two"]).to_dict()
+    views = chart["vconcat"]
+    assert [view["mark"]["type"] for view in views] == ["boxplot", "point", "boxplot", "point", "boxplot"]
+    (brush,) = chart["params"]
+    assert brush["select"] == {"type": "interval", "resolve": "global"}
+    points = {view["name"] for view in views if view["mark"]["type"] == "point"}
+    assert set(brush["views"]) == points
+    for view in views:
+        if view["mark"]["type"] == "boxplot":
+            assert view["transform"] == [{"filter": {"param": "brush"}}]
+        else:
+            assert view["encoding"]["opacity"]["condition"][0]["param"] == "brush"
+            assert {"color", "shape"} <= set(view["encoding"])
