@@ -1,6 +1,7 @@
-"""Promotion of an encoder on the Models page: comparison, refusal, rollback."""
+"""Promotion on the Models page: comparison, refusal, rollback; and the pages that follow."""
 
 import json
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from entail.arcf.scoring.listing import list_scorers
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, gold_children
 from entail.data.text import premise_key
@@ -18,25 +20,51 @@ from entail.errors import EncoderError
 from entail.evaluation.retrieval.paired import PairedComparison
 from entail.jobs.candidates import Candidate
 from entail.jobs.record import Job, JobSpec, Status
+from entail.jobs.splits import list_splits
 from entail.registry import active, history, promote
 from entail.statistics.paired import PairedDifference
-from entail.ui.models import comparison as comparison_module
-from entail.ui.models.comparison import comparison_table
-from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import said, settled
+from entail.training.cards.card_metrics import MetricPair
+from entail.trees.log.acts import Create
+from entail.ui.components.elements import differences_table
+from entail.ui.models.comparison import card_figures_table
+from entail.ui.shared.resources import Workspace, jobs
+from entail.ui.trees.direction_hints import current_hints
+from entail.ui.trees.suggester import current_suggester
+from tests.ui.conftest import named, said, settled
+
+Scorer = Callable[..., Path]
 
 
 def press(app: AppTest, label: str) -> AppTest:
     return settled(next(b for b in app.button if b.label.replace("\\", "") == label).click().run())
 
 
+def insist(app: AppTest) -> AppTest:
+    """Tick “Promote anyway”."""
+    return settled(app.checkbox[0].check().run())
+
+
+def keys(app: AppTest) -> set[str]:
+    return {str(button.key) for button in app.button}
+
+
+def opened(app: AppTest, *, name: str = "Ada", encoder: str = "mine", **state: str) -> AppTest:
+    """Open the Models page where an encoder could be promoted."""
+    if name:
+        app.text_input(key="sidebar_name").set_value(name).run()
+    for key, value in {"models_encoder": encoder, "models_encoder_view": "Promote", **state}.items():
+        app.session_state[key] = value
+    return settled(app.switch_page("pages/Models.py").run())
+
+
 @pytest.fixture
-def grown(
-    shared: Workspace, trained: Callable[..., Path], grove: dict[str, Any], tmp_path: Path
+def claims(
+    app: AppTest, shared: Workspace, trained: Callable[..., Path], grove: dict[str, Any], tmp_path: Path
 ) -> tuple[str, ...]:
-    """An installation in which `tiny` ranks the grove and `mine` would like to; returns the claims."""
+    """The claims of an installation in which `tiny` is active for the grove and `mine` a candidate."""
     trained("mine")
-    shared.corpora.add_corpus(Corpus.of("grove", grove["facts"]), author="Ada")
+    info = shared.corpora.add_corpus(Corpus.of("grove", grove["facts"]), author="Ada")
+    app.session_state["models_corpus"] = info.id
     folder = tmp_path / "data" / "splits"
     folder.mkdir()
     (folder / "grove.jsonl").write_text("\n".join(map(json.dumps, grove["rows"])), "utf-8")
@@ -44,69 +72,43 @@ def grown(
     return tuple(gold_children(read_trees(folder / "grove.jsonl")))
 
 
-def id_of(shared: Workspace, name: str) -> str:
-    return next(corpus.id for corpus in shared.corpora.corpora() if corpus.name == name)
-
-
-def opened(app: AppTest, shared: Workspace, *, name: str = "Ada", corpus: str = "grove") -> AppTest:
-    """Open the Models page where `mine` could be promoted for the grove."""
-    if name:
-        app.text_input(key="sidebar_name").set_value(name).run()
-    app.session_state["models_encoder"] = "mine"
-    app.session_state["models_encoder_view"] = "Promote"
-    if corpus:
-        app.session_state["models_corpus"] = id_of(shared, corpus)
-    return settled(app.switch_page("pages/Models.py").run())
-
-
-def test_a_candidate_is_compared_promoted_and_taken_back(
-    app: AppTest, shared: Workspace, grown: tuple[str, ...]
-) -> None:
-    app = opened(app, shared)
-    assert app.button(key="promote-mine").disabled, "not before they were compared"
+def test_a_candidate_is_compared_promoted_and_rolled_back(app: AppTest, claims: tuple[str, ...]) -> None:
+    app = opened(app)
+    assert app.button(key="promote-mine").disabled, "not before a comparison"
     app = press(app, "Compare")
     assert "16 claims" in said(app)
     measures = list(app.dataframe[-1].value["measure"])
     assert measures[0] == "MAP, query excluded"
     assert "MAP, paper" in measures
     if app.button(key="promote-mine").disabled:  # chance may have made it worse, which is refused
-        app = settled(app.checkbox[0].check().run())
+        app = insist(app)
     app = press(app, "Promote mine for grove")
     now = active("grove")
     assert (now.encoder, now.pointer and now.pointer.by) == ("mine", "Ada")
     assert active().encoder == "minilm", "the others rank as before"
     assert now.pointer is not None
     assert now.pointer.evaluation is not None
-    assert "promote-mine" not in {button.key for button in app.button}
+    assert "promote-mine" not in keys(app)
     app = settled(app.button(key=f"back-{now.number}").click().run())
     assert active("grove").encoder == "tiny"
     assert "**Ada** restored **tiny** for **grove**" in said(app)
     assert "**Ada** promoted **mine** for **grove**. MAP, query excluded" in said(app)
 
 
-def test_without_a_comparison_one_has_to_insist(
-    app: AppTest, shared: Workspace, grown: tuple[str, ...]
+def test_a_promotion_needs_a_name_and_insistence_without_a_comparison(
+    app: AppTest, claims: tuple[str, ...]
 ) -> None:
-    app = opened(app, shared)
+    app = insist(opened(app, name=""))
     assert app.button(key="promote-mine").disabled
-    app = settled(app.checkbox[0].check().run())
+    assert all(b.disabled for b in app.button if str(b.key).startswith("back-"))
+    app = settled(app.text_input(key="sidebar_name").set_value("Ada").run())
     app = press(app, "Promote mine for grove")
     assert active("grove").encoder == "mine"
     assert "Not compared" in said(app)
 
 
-def test_who_is_not_named_changes_nothing(app: AppTest, shared: Workspace, grown: tuple[str, ...]) -> None:
-    app = opened(app, shared, name="")
-    app = settled(app.checkbox[0].check().run())
-    assert app.button(key="promote-mine").disabled
-    assert all(b.disabled for b in app.button if str(b.key).startswith("back-"))
-
-
-def test_a_colleague_was_faster_and_nothing_of_theirs_is_undone(
-    app: AppTest, shared: Workspace, grown: tuple[str, ...]
-) -> None:
-    app = opened(app, shared)
-    app = settled(app.checkbox[0].check().run())
+def test_promotions_of_a_colleague_are_not_undone(app: AppTest, claims: tuple[str, ...]) -> None:
+    app = insist(opened(app))
     promote("other", by="Bo", corpus="grove", anyway=True)
     app = press(app, "Promote mine for grove")
     assert any("Bo" in str(error.value) for error in app.error)
@@ -117,32 +119,31 @@ def test_a_colleague_was_faster_and_nothing_of_theirs_is_undone(
     assert [move.by for move in history("grove")] == ["Cy", "Bo", "Ann"]
 
 
-def test_what_it_knows_by_heart_proves_nothing(
-    app: AppTest, shared: Workspace, grown: tuple[str, ...], tiny_home: Path
+def test_a_comparison_on_training_examples_is_no_reason(
+    app: AppTest, claims: tuple[str, ...], tiny_home: Path
 ) -> None:
-    write_seen(tiny_home / "mine", map(premise_key, grown))
-    app = press(opened(app, shared), "Compare")
+    write_seen(tiny_home / "mine", map(premise_key, claims))
+    app = press(opened(app), "Compare")
     assert "trained on 16 of these claims" in said(app)
     assert app.button(key="promote-mine").disabled
 
 
-def test_a_comparison_that_fails_is_said_and_can_be_tried_again(
-    app: AppTest, shared: Workspace, grown: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+def test_a_comparison_that_fails_is_repeated(
+    app: AppTest, claims: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> PairedComparison:
         raise EncoderError("the weights are broken")
 
-    app = opened(app, shared)
+    app = opened(app)
     with monkeypatch.context() as broken:
-        broken.setattr(comparison_module, "compare_on", fail)
+        broken.setattr("entail.jobs.splits.compare_on", fail)
         app = press(app, "Compare")
     assert "the weights are broken" in said(app)
-    app = press(app, "Compare")
-    assert "16 claims" in said(app)
+    assert "16 claims" in said(press(app, "Compare"))
 
 
-def test_what_a_training_measured_counts_as_long_as_the_same_one_is_active(
-    app: AppTest, shared: Workspace, grown: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+def test_the_comparison_of_a_training_counts_while_the_same_model_is_active(
+    app: AppTest, shared: Workspace, claims: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now, at = active("grove").revision, datetime(2026, 5, 1, tzinfo=UTC)
     better = PairedDifference(0.2, 0.4, 0.1, 0.3, 0.001, 30, 2, 40)
@@ -153,8 +154,9 @@ def test_what_a_training_measured_counts_as_long_as_the_same_one_is_active(
     made = Candidate(job, resolve("mine").revision, kept)
     for module in ("comparison", "promotion"):
         monkeypatch.setattr(f"entail.ui.models.{module}.candidate_of", lambda name: made)
-    app = opened(app, shared, corpus="")
-    assert app.selectbox(key="models_corpus").value == id_of(shared, "grove"), "its training data"
+    grove = app.session_state["models_corpus"]
+    app = opened(app, models_corpus="gone")
+    assert app.selectbox(key="models_corpus").value == grove, "its training data"
     assert "the decisions on grove by Bo" in said(app)
     assert "it may have collapsed" in said(app)
     assert "MAP: 0.400 against 0.200, +0.200 [+0.100, +0.300]" in said(app)
@@ -163,15 +165,14 @@ def test_what_a_training_measured_counts_as_long_as_the_same_one_is_active(
     app = settled(app.run())
     assert "0.400 against 0.200" not in said(app), "a comparison with another encoder"
     assert app.button(key="promote-mine").disabled
-    app = press(app, "Compare")
-    assert "16 claims" in said(app)
+    assert "16 claims" in said(press(app, "Compare"))
 
 
-def test_damaged_pointers_leave_the_page_standing(
-    app: AppTest, shared: Workspace, grown: tuple[str, ...], tmp_path: Path
+def test_damaged_pointers_are_an_error_and_the_list_stays(
+    app: AppTest, claims: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "data" / "active.json").write_text("{", encoding="utf-8")
-    app = opened(app, shared)
+    app = opened(app)
     assert app.error
     app.session_state["models_encoder_view"] = "About"
     app = settled(app.run())
@@ -179,13 +180,168 @@ def test_damaged_pointers_leave_the_page_standing(
     assert app.dataframe
 
 
-def test_figures_in_a_table() -> None:
+def test_broken_links_and_folders_are_no_splits(shared: Workspace, tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "splits"
+    folder.mkdir()
+    (folder / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    (folder / "folder.jsonl").mkdir()
+    (folder / "dev.jsonl").touch()
+    (corpus,) = shared.corpora.corpora()
+    splits = list_splits(jobs(), shared.log, shared.corpora, corpus, None)
+    assert [split.name.partition(" ")[0] for split in splits] == ["dev.jsonl", "dev.jsonl", "example"]
+
+
+def test_figures_in_tables() -> None:
     up, flat = (
         PairedDifference(0.1, 0.3, 0.1, 0.3, 0.0001, 9, 1, 30),
         PairedDifference(0.1, 0.1, -1, 1, 1, 0, 0, 30),
     )
-    found = PairedComparison("b@1", "a@1", "dev", "0" * 12, "MAP", {"MAP": up, "NDCG": flat})
-    table = comparison_table(found, ("same", "same"))
-    assert list(table.columns) == ["measure", "same, active", "same", "difference", "p"]
-    assert list(table["difference"]) == ["● +0.200 [+0.100, +0.300]", "○ +0.000 [-1.000, +1.000]"]
-    assert list(table["p"]) == ["< 0.001", "1.000"]
+    table = differences_table({"MAP": up, "NDCG": flat}, ("a", "b"))
+    assert table.to_dict("list") == {
+        "measure": ["MAP", "NDCG"],
+        "a": ["0.100", "0.100"],
+        "b": ["0.300", "0.100"],
+        "difference": ["● +0.200 [+0.100, +0.300]", "○ +0.000 [-1.000, +1.000]"],
+        "p": ["< 0.001", "1.000"],
+    }
+    ends = ((0.0, 0.2), (0.2, 0.4))
+    table = differences_table({"MAP": up}, ("a", "b"), intervals=[ends])
+    assert list(table["b"]) == ["0.300 [0.200, 0.400]"]
+    rows = [MetricPair("MAP of chains", "dev, 9 questions", 0.5, 0.25), MetricPair("a", "b", None, 1.0)]
+    assert card_figures_table(rows, ("same", "same")).to_dict("list") == {
+        "measure": ["● MAP of chains", "○ a"],
+        "on": ["dev, 9 questions", "b"],
+        "same, active": ["0.500", ""],
+        "same": ["0.250", "1.000"],
+    }
+
+
+@pytest.fixture
+def two(gaussian: str, tiny_home: Path) -> tuple[str, str]:
+    """Two encoders of Gaussians, one of them under the name of the packaged one."""
+    shutil.copytree(tiny_home / gaussian, tiny_home / "gausscse-minilm")
+    return "gausscse-minilm", gaussian
+
+
+def put(*names: str) -> None:
+    for name in names:
+        promote(name, by="Bo", anyway=True)
+
+
+def test_an_encoder_of_gaussians_is_promoted_and_rolled_back(
+    app: AppTest, shared: Workspace, two: tuple[str, str], tiny_home: Path
+) -> None:
+    file = tiny_home / two[1] / "entail.json"
+    record = json.loads(file.read_text("utf-8")) | {"figures": {"dev": {"direction": 0.95}}}
+    file.write_text(json.dumps(record), "utf-8")
+    app = opened(app)
+    table = app.dataframe[-1].value
+    assert (list(table["measure"]), list(table["mine"])) == (["○ direction"], ["0.950"])
+    assert app.button(key="promote-mine").disabled
+    app = press(insist(app), "Promote mine")
+    assert active(role="direction").encoder == "mine"
+    assert "promote-mine" not in keys(app)
+    assert ":gray[promoted by Ada, " in said(app)
+    app = press(app, "Restore GaussCSE MiniLM (direction)")
+    assert active(role="direction").encoder == "gausscse-minilm"
+    assert "**Ada** rolled back the last promotion for directions" in said(app)
+
+
+def test_a_scorer_that_a_training_leads_to_is_promoted(
+    app: AppTest, shared: Workspace, tiny_home: Path, scorer_folder: Scorer
+) -> None:
+    for name, value in (("arcf-minilm", 0.5), ("better", 0.6), ("worse", 0.4)):
+        scorer_folder(name, chains={"MAP": value, "source": "dev.tsv", "questions": 100, "k": 60})
+    app = opened(app, encoder="tiny")
+    app.query_params["candidate"] = "worse"
+    app = settled(app.run())
+    assert named(app.expander, "Promote a chain scorer").proto.expanded
+    assert named(app.selectbox, "Scorer").value == "worse"
+    assert "100 questions, k = 60: 0.400 against 0.500" in said(app)
+    assert app.button(key="promote-worse").disabled
+    assert not app.query_params.get("candidate")
+    app = settled(named(app.selectbox, "Scorer").set_value("better").run())
+    assert "front_hand" not in said(app)
+    app = press(app, "Promote better")
+    assert active(role="chains").encoder == "better"
+    put("worse")
+    app = press(app, "Restore ARCF MiniLM (chains)")
+    assert any("Bo" in str(error.value) for error in app.error), "not the model on the screen"
+    shutil.rmtree(tiny_home / "worse")
+    app = settled(app.run())
+    assert "worse, promoted by Bo, cannot be used: its folder is gone" in said(app)
+    press(app, "Restore better")
+    assert (active(role="chains").encoder, history(role="chains")[0].by) == ("better", "Ada")
+
+
+def test_the_direction_page_follows_and_keeps_a_selected_encoder(
+    app: AppTest, shared: Workspace, two: tuple[str, str], tiny_home: Path
+) -> None:
+    shutil.copytree(tiny_home / "mine", tiny_home / "third")
+    app = settled(app.switch_page("pages/Direction.py").run())
+    field = "direction_encoder"
+    assert app.selectbox(key=field).value == "gausscse-minilm"
+    put("mine")
+    app = settled(app.run())
+    assert app.selectbox(key=field).value == "mine"
+    app = settled(app.selectbox(key=field).set_value("third").run())
+    put("gausscse-minilm")
+    app = settled(app.run())
+    assert app.selectbox(key=field).value == "third"
+    put("mine")
+    shutil.rmtree(tiny_home / "mine")
+    shutil.rmtree(tiny_home / "third")
+    app = settled(app.run())
+    assert app.selectbox(key=field).value == "gausscse-minilm"
+    assert "mine, promoted by Bo, cannot be used: its folder is gone" in said(app)
+
+
+def test_the_chains_page_follows_and_keeps_a_selected_scorer(
+    app: AppTest, shared: Workspace, scorer_folder: Scorer
+) -> None:
+    for name in ("a-first", "arcf-minilm", "mine"):
+        scorer_folder(name)
+    app = app.switch_page("pages/Chains.py").run()
+    assert app.selectbox(key="chains_by").value == "arcf-minilm"
+    put("mine")
+    app = app.run()
+    assert app.selectbox(key="chains_by").value == "mine"
+    app = app.selectbox(key="chains_by").set_value("a-first").run()
+    put("arcf-minilm")
+    assert app.run().selectbox(key="chains_by").value == "a-first"
+
+
+def test_hints_and_proposals_of_the_trees_page_follow(
+    app: AppTest,
+    shared: Workspace,
+    two: tuple[str, str],
+    tiny_home: Path,
+    scorer_folder: Scorer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("entail.ui.trees.suggester.list_scorers", list_scorers)
+    monkeypatch.setattr("entail.ui.trees.suggester.Suggester.start_loading", lambda self: None)
+    for name in ("a-first", "arcf-minilm", "scores"):
+        scorer_folder(name)
+
+    def used() -> tuple[tuple[str, ...], tuple[str, ...]]:
+        hints, proposals = current_hints(), current_suggester()
+        assert hints is not None
+        assert proposals is not None
+        return (hints.name, *hints.names), (proposals.name, *proposals.names)
+
+    packaged = "gausscse-minilm", "arcf-minilm"
+    assert used() == ((packaged[0], packaged[0], "mine"), (packaged[1], packaged[1], "a-first", "scores"))
+    put("mine", "scores")
+    assert used() == (("mine", "mine", packaged[0]), ("scores", "scores", packaged[1], "a-first"))
+    for name in ("mine", "scores"):
+        shutil.rmtree(tiny_home / name)
+    assert tuple(names[0] for names in used()) == packaged
+    corpus = shared.corpora.add_corpus(Corpus.of("two", ["ice is cold", "snow is ice"]), author="Ada")
+    app.session_state["tree"] = shared.log.create(
+        Create(hypothesis="snow is cold"), author="Ada", corpus_id=corpus.id
+    )
+    app.session_state["retriever"] = "tfidf"
+    app = settled(app.switch_page("pages/Trees.py").run())
+    for name in ("mine", "scores"):
+        assert f"{name}, promoted by Bo, cannot be used" in said(app)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from entail.training.method import Method
 from entail.trees.review.decisions import ENOUGH, Decided
 from entail.trees.store.corpus_versions import CorpusInfo
 from entail.ui.compare.source import splits_dir
+from entail.ui.components.elements import show_errors
 from entail.ui.shared.form import draw_fields, setting_label, typed_path, upload_limit
 from entail.ui.shared.resources import Workspace, jobs
 from entail.ui.shared.text import label
@@ -40,28 +42,23 @@ _SAMPLE = "Trees of the bundled sample"
 
 @dataclass(frozen=True)
 class Chosen:
-    """Chosen training data.
+    """Chosen training data: values of the fields of the method's source.
 
-    Attributes:
-        kind: `decisions`, `gold`, `same` for the data of another job, or empty for a method's own fields.
-        values: Values of the fields of the method's source.
-        about: Description of the data; None for that of the source.
-        corpus: Name of the corpus, if it is one of the app's.
+    `kind` is `decisions`, `gold`, `same` for the data of another job, or empty for a method's own fields.
     """
 
     kind: str
     values: dict[str, object]
     about: str | None = None
+    """Description of the data; None for that of the source."""
     corpus: str | None = None
+    """Name of the corpus, if it is one of the app's."""
 
 
 def draw_data(shared: Workspace, method: Method, *, like: Job | None = None) -> Chosen | None:
     """Draw the fields of the training data; return the choice, None while something is missing.
 
-    Args:
-        shared: Stores of the installation.
-        method: The method.
-        like: Job whose data may be used again.
+    The data of the job `like` may be used again.
     """
     of_trees = issubclass(method.source, TreeSource)
     kinds = dict(_KINDS) if of_trees else {}
@@ -135,24 +132,25 @@ def _draw_decisions(shared: Workspace, method: Method) -> Chosen | None:
             icon=":material/hourglass_empty:",
         )
     values: dict[str, object] = {"from_log": corpus_id}
-    values |= _draw_rest(method, ("dev", "extend"), info.name, key=f"data-log-{method.name}", dev_first=True)
+    key, first = f"data-log-{method.name}", 1 if info.name == SAMPLE_NAME else 0
+    values |= _draw_rest(method, ("extend",), info.name, key=key, first_dev=first)
     return Chosen(DECISIONS, values, f"the decisions on {info.name}", info.name)
 
 
 def _draw_gold(shared: Workspace, method: Method) -> Chosen | None:
     infos = {info.name: info for info in shared.corpora.corpora()}
-    fields = {field.name: field for field in method.source_fields}
+    known = {field.name: field for field in method.source_fields}
     key = f"data-gold-{method.name}"
     first, second = st.columns(2)
     with first:
-        stored = {name: partial(stored_corpus, shared, info) for name, info in infos.items()}
-        corpus = draw_file(fields["corpus"], stored, key=f"{key}-corpus", title="Premises", required=True)
+        stored = {name: partial(_store_corpus, shared, info) for name, info in infos.items()}
+        corpus = draw_file(known["corpus"], stored, key=f"{key}-corpus", title="Premises", required=True)
     with second:
         trees = draw_file(
-            fields["trees"], _offers(SAMPLE_NAME), key=f"{key}-trees", title="Trees", required=True
+            known["trees"], _offers(SAMPLE_NAME), key=f"{key}-trees", title="Trees", required=True
         )
     values: dict[str, object] = {"corpus": corpus, "trees": trees}
-    values |= _draw_rest(method, ("dev", "extend", "limit"), SAMPLE_NAME, key=key)
+    values |= _draw_rest(method, ("extend", "limit"), SAMPLE_NAME, key=key)
     if corpus is None or trees is None:
         st.info("Choose premises, and gold trees over them.", icon=":material/upload_file:")
         return None
@@ -166,27 +164,23 @@ def _draw_gold(shared: Workspace, method: Method) -> Chosen | None:
 
 
 def _draw_rest(
-    method: Method, names: tuple[str, ...], corpus: str, *, key: str, dev_first: bool = False
+    method: Method, names: tuple[str, ...], corpus: str, *, key: str, first_dev: int = 0
 ) -> dict[str, object]:
-    """Draw the dev trees and the other fields of a source; return the values that are set.
+    """Draw the dev trees, the common fields `names` and the method's own; return the values that are set.
 
-    Args:
-        method: The method.
-        names: Common fields to draw; those of the method alone are always drawn.
-        corpus: Name of the corpus.
-        key: Prefix of the widget keys.
-        dev_first: Whether the sample's trees are the default dev trees of its own corpus.
+    `first_dev` is the number of the dev trees that are selected at first.
     """
-    excluded = {"from_log", "corpus", "trees", "dev", "extend", "limit"} - {*names}
-    fields = [field for field in method.source_fields if field.name not in excluded]
+    excluded = {field.name for field in fields(TreeSource)} - {*names}
     values: dict[str, object] = {}
-    for field in fields:
+    rest = []
+    for field in method.source_fields:
         if field.name == "dev":
-            index = 1 if dev_first and corpus == SAMPLE_NAME else 0
             values["dev"] = draw_file(
-                field, _offers(corpus), key=f"{key}-dev", title="Dev trees", index=index
+                field, _offers(corpus), key=f"{key}-dev", title="Dev trees", index=first_dev
             )
-    values |= draw_fields([field for field in fields if field.name != "dev"], {}, key=key)
+        elif field.name not in excluded:
+            rest.append(field)
+    values |= draw_fields(rest, {}, key=key)
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -202,19 +196,8 @@ def draw_file(
 ) -> Path | None:
     """Draw a field for a file: an available one, an upload, a path, or a Hub data set.
 
-    A Hub data set is downloaded by the preview or the training, not here.
-
-    Args:
-        field: The field.
-        offers: Available files.
-        key: Prefix of the widget keys.
-        title: Label; default: the name of the field.
-        index: Number of the first option.
-        required: Whether a file is needed.
-        from_name: Converts the name of a Hub data set, if the field takes one.
-
-    Returns:
-        Path of the file, None while there is none.
+    A Hub data set is downloaded by the preview or the training, not here. `from_name` makes a path of its
+    name, if the field takes one. Returns None while there is no file.
     """
     name = title or setting_label(field.name)
     options = [*([] if field.required or required else [_NONE]), *offers, _UPLOAD, _PATH]
@@ -222,17 +205,16 @@ def draw_file(
     option = st.selectbox(
         name, options, index=min(index, len(options) - 1), key=f"{key}-how", help=field.help or None
     )
-    try:
+    with show_errors():
         if option == _UPLOAD:
             return _draw_upload(name, key=f"{key}-upload")
         if option == _PATH:
             return _draw_path(key=f"{key}-path")
         if option == _HUB and from_name is not None:
             return _draw_hub_name(from_name, key=f"{key}-name")
-        return offers[option]() if option in offers else None
-    except EntailError as error:
-        st.error(label(str(error)), icon=":material/error:")
-        return None
+        if option in offers:
+            return offers[option]()
+    return None
 
 
 def _draw_upload(name: str, *, key: str) -> Path | None:
@@ -247,12 +229,9 @@ def _draw_upload(name: str, *, key: str) -> Path | None:
 
 def _draw_path(*, key: str) -> Path | None:
     path = typed_path(st.text_input("Path", key=key, placeholder="/data/trees.jsonl.gz"))
-    try:
-        exists = path is None or path.exists()
-    except OSError:  # the system rejects the path, which may be too long
-        exists = False
-    if exists:
-        return path
+    with contextlib.suppress(OSError):  # the system rejects the path, which may be too long
+        if path is None or path.exists():
+            return path
     st.error(label(f"There is no file {path} on the server."), icon=":material/error:")
     return None
 
@@ -271,8 +250,8 @@ def _draw_hub_name(from_name: FromName, *, key: str) -> Path | None:
     return path
 
 
-def stored_corpus(shared: Workspace, info: CorpusInfo) -> Path:
-    """Return a file with the present premises of one of the app's corpora."""
+def _store_corpus(shared: Workspace, info: CorpusInfo) -> Path:
+    """Return a new file with the present premises of one of the app's corpora."""
     corpus = shared.corpora.corpus(info.id, version=info.version)
     lines = (json.dumps({"text": text}, ensure_ascii=False) for text in corpus.texts)
     return jobs().keep_file(f"{info.name}.jsonl", "\n".join(lines).encode())
@@ -283,6 +262,4 @@ def _offers(corpus: str) -> Offers:
     offers: dict[str, Callable[[], Path]] = {}
     if corpus == SAMPLE_NAME:
         offers[_SAMPLE] = lambda: sample_dir() / "trees.jsonl.gz"
-    for path in sorted(splits_dir().glob("*.jsonl*")):
-        offers[path.name] = partial(Path, path)
-    return offers
+    return offers | {path.name: partial(Path, path) for path in sorted(splits_dir().glob("*.jsonl*"))}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -16,15 +15,14 @@ from entail.operations.storage import in_words
 from entail.progress import Meter, ProgressCallback
 from entail.training.cards.metrics import PairMetrics
 from entail.training.cards.template import model_card
+from entail.ui.components.elements import draw_result, draw_table, start_task
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import model_cache, retriever_label
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
 
 if TYPE_CHECKING:
     from entail.encoders.encoder import BiEncoder
-    from entail.encoders.throughput import Throughput
 
 ENCODER_TASKS = TaskGroup("encoder tasks", failure="the task failed")
 """Encoders fetched, loaded, measured, compared and promoted."""
@@ -46,9 +44,9 @@ _COUNTS = {"queries": "claims", "positives": "positive premises", "negatives": "
 def draw_about(encoder: EncoderSummary) -> None:
     """Draw the description of an encoder."""
     entry, facts = encoder.entry, encoder.facts
+    size = f", {in_words(encoder.size)} on disk" if encoder.size is not None else ""
     rows = {
-        "Location": _KINDS[entry.kind]
-        + (f", {in_words(encoder.size)} on disk" if encoder.size is not None else ""),
+        "Location": f"{_KINDS[entry.kind]}{size}",
         "Method": encoder.method,
         "Base": f"{entry.base.name} ({entry.base.revision})" if entry.base else "none: a whole model",
         "Towers": _TOWERS[entry.towers] if entry.base else "one model for claims and premises",
@@ -118,13 +116,23 @@ def _draw_pairs(measured: PairMetrics, *, key: str) -> None:
         }
         for one in measured.sets
     ]
-    _draw_table(
-        pd.DataFrame(rows),
-        key=key,
-        helps={
-            "baseline": "Majority class; for direction, the longer sentence entails.",
-            "longer entailed": "Accuracy on pairs whose longer sentence is entailed, where length is wrong.",
+    share = st.column_config.NumberColumn
+    draw_table(
+        rows,
+        placeholder="",
+        column_config={
+            "count": share(format="localized"),
+            "accuracy": share(format="%.3f"),
+            "AUPRC": share(format="%.3f"),
+            "baseline": share(
+                format="%.3f", help="Majority class; for direction, the longer sentence entails."
+            ),
+            "longer entailed": share(
+                format="%.3f",
+                help="Accuracy on pairs whose longer sentence is entailed, where length is wrong.",
+            ),
         },
+        key=key,
     )
     st.caption("From the model card.")
 
@@ -142,29 +150,18 @@ def _draw_retrieval(one: RetrievalFigures, *, key: str) -> None:
     }
     measures = [name for name in _MEASURES if any(name in values for values in columns.values())]
     table = {title: [values.get(name) for name in measures] for title, values in columns.items()}
-    _draw_table(pd.DataFrame({"measure": measures, **table}), key=key)
+    draw_table(
+        pd.DataFrame({"measure": measures, **table}),
+        placeholder="",
+        column_config={title: st.column_config.NumberColumn(format="%.3f") for title in columns},
+        key=key,
+    )
     st.caption(f"From {label(one.source)}.")
     if one.unseen is not None and one.queries:
         st.caption(
             f":material/school: It was trained on {one.queries - one.unseen:,} of these claims, so those "
             f"figures are optimistic. The other {one.unseen:,} are unseen."
         )
-
-
-def _draw_table(table: pd.DataFrame, *, key: str, helps: dict[str, str] | None = None) -> None:
-    shares = [name for name in table if name not in ("pairs", "task", "count", "measure")]
-    columns = {
-        str(name): st.column_config.NumberColumn(format="%.3f", help=(helps or {}).get(str(name)))
-        for name in shares
-    }
-    st.dataframe(
-        table,
-        hide_index=True,
-        height="content",
-        placeholder="",
-        column_config={**columns, "count": st.column_config.NumberColumn(format="localized")},
-        key=key,
-    )
 
 
 def draw_card(encoder: EncoderSummary) -> None:
@@ -207,25 +204,25 @@ def draw_memory(encoder: EncoderSummary) -> None:
     if is_locked_in_demo("encoders cannot be loaded or measured by hand"):
         return
     model = model_cache().loaded(encoder.name)
-    if model is None:
-        _draw_load(encoder)
-    else:
+    if model is not None:
         _draw_loaded(encoder, model)
+    elif not _is_running(key := ("load", encoder.name, encoder.entry.revision), "Loading"):
+        st.markdown("**Not in memory.** The first search with it loads it.")
+        st.button(
+            "Load now",
+            icon=":material/memory:",
+            on_click=start_task,
+            args=(ENCODER_TASKS, key, lambda report: _load(encoder.name, report)),
+            key=f"load-{encoder.name}",
+        )
     _draw_speed(encoder)
 
 
-def _draw_load(encoder: EncoderSummary) -> None:
-    key = ("load", encoder.name, encoder.entry.revision)
-    if draw_running(key, f"Loading {label(retriever_label(encoder.name))} …"):
-        return
-    st.markdown("**Not in memory.** The first search with it loads it.")
-    st.button(
-        "Load now",
-        icon=":material/memory:",
-        on_click=_start,
-        args=(key, lambda report: _load(encoder.name, report)),
-        key=f"load-{encoder.name}",
-    )
+def _is_running(key: tuple[str, str, str | None], verb: str) -> bool:
+    """Draw the progress or the error of an encoder's task; return whether it still runs."""
+    task = ENCODER_TASKS.peek(key)
+    draw_result(task, object, waiting=f"{verb} {label(retriever_label(key[1]))} …")
+    return task is not None and not task.done.is_set()
 
 
 def _load(name: str, report: ProgressCallback) -> str:
@@ -270,14 +267,14 @@ def _draw_loaded(encoder: EncoderSummary, model: BiEncoder) -> None:
 
 
 def _draw_speed(encoder: EncoderSummary) -> None:
-    from entail.encoders.throughput import TOKENS
+    from entail.encoders.throughput import TOKENS, Throughput, measure_throughput
 
     key = ("throughput", encoder.name, encoder.entry.revision)
     st.markdown(f"**Speed on this machine**, texts of {TOKENS} tokens")
-    if draw_running(key, f"Measuring {label(retriever_label(encoder.name))} …"):
+    if _is_running(key, "Measuring"):
         return
     task = ENCODER_TASKS.peek(key)
-    result: Throughput | None = task.value if task is not None else None  # type: ignore[assignment]  # made below
+    result = task.value if task is not None and isinstance(task.value, Throughput) else None
     if result is not None:
         st.metric("Claims per second", f"{result.rate:,.0f}", border=True, width=240)
         st.caption(
@@ -287,33 +284,15 @@ def _draw_speed(encoder: EncoderSummary) -> None:
     st.button(
         "Measure" if result is None else "Measure again",
         icon=":material/speed:",
-        on_click=_measure,
-        args=(key, encoder.name),
+        on_click=start_task,
+        args=(
+            ENCODER_TASKS,
+            key,
+            lambda report: measure_throughput(model_cache().encoder(encoder.name), progress=report),
+        ),
         key=f"measure-{encoder.name}",
         help="Loads it if needed and encodes for about two seconds.",
     )
-
-
-def draw_running(key: tuple[object, ...], waiting: str) -> bool:
-    """Draw the progress or the error of a task; return whether it still runs."""
-    task = ENCODER_TASKS.peek(key)
-    if task is not None and not task.done.is_set():
-        draw_progress(task, waiting=waiting)
-        return True
-    if task is not None and task.error is not None:
-        st.error(label(str(task.error)), icon=":material/error:")
-    return False
-
-
-def _start(key: tuple[object, ...], make: Callable[[ProgressCallback], object]) -> None:
-    ENCODER_TASKS.get_or_start(key, make, wait=0)
-
-
-def _measure(key: tuple[object, ...], name: str) -> None:
-    from entail.encoders.throughput import measure_throughput
-
-    ENCODER_TASKS.drop(key)
-    _start(key, lambda report: measure_throughput(model_cache().encoder(name), progress=report))
 
 
 def _release(name: str) -> None:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
-from entail.errors import EncoderError, EntailError
+from entail.errors import EncoderError
 from entail.hub.repository import check_repo, check_revision
 from entail.operations.encoders import EncoderSummary, list_encoders
 from entail.operations.storage import in_words
 from entail.training.method import Role
+from entail.ui.components.elements import draw_result, draw_table, pick_view, show_errors
 from entail.ui.models.details import ENCODER_TASKS, draw_about, draw_card, draw_figures, draw_memory
 from entail.ui.models.promotion import draw_active_models, draw_promotion
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import Workspace, jobs, model_cache, retriever_label
 from entail.ui.shared.tasks import Task
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
 
 SELECTED = "models_encoder"
 """Session key of the selected encoder."""
@@ -48,24 +48,18 @@ def draw_encoders(shared: Workspace, author: str | None) -> None:
         st.session_state[SELECTED], st.session_state["models_encoder_view"] = linked, "Promote"
     if st.session_state.get(SELECTED) not in encoders:  # on the first run, or after a deletion
         st.session_state[SELECTED] = next(iter(encoders))
-    draw_list(list(encoders.values()), selected=str(st.session_state[SELECTED]), on_select=_select)
+    _draw_list(list(encoders.values()), selected=str(st.session_state[SELECTED]))
     _draw_fetch()
     left, right = st.columns([2, 3], vertical_alignment="bottom")
     left.selectbox(
         "Encoder", list(encoders), format_func=retriever_label, key=SELECTED, persist_state="session"
     )
     with right:
-        view = st.segmented_control(
-            "Details",
-            _VIEWS,
-            default="About",
-            required=True,
-            label_visibility="collapsed",
-            key="models_encoder_view",
-            persist_state="session",
+        view = pick_view(
+            "Details", _VIEWS, default="About", key="models_encoder_view", persist_state="session"
         )
-    with st.container(border=True):
-        _draw_encoder(shared, author, encoders[str(st.session_state[SELECTED])], view or "About")
+    with st.container(border=True), show_errors():
+        _draw_encoder(shared, author, encoders[str(st.session_state[SELECTED])], view)
 
 
 def _draw_encoder(shared: Workspace, author: str | None, encoder: EncoderSummary, view: str) -> None:
@@ -73,25 +67,22 @@ def _draw_encoder(shared: Workspace, author: str | None, encoder: EncoderSummary
     if entry.problem is not None:
         st.error(f"It cannot be loaded: {label(entry.problem)}", icon=":material/gpp_bad:")
         st.caption("For safety, only safetensors are loaded, and no code of a model is run.")
-    try:
-        if view == "Figures":
-            draw_figures(encoder)
-        elif view == "Card":
-            draw_card(encoder)
-        elif view == "Memory and speed":
-            draw_memory(encoder)
-        elif view == "Promote":
-            usable = entry.problem is None and entry.path is not None
-            role: Role = "direction" if entry.gaussian is not None else "retriever"
-            draw_promotion(shared, author, entry.name, entry.revision if usable else None, role, entry=entry)
-        else:
-            draw_about(encoder)
-    except EntailError as error:
-        st.error(label(str(error)), icon=":material/error:")
+    if view == "Figures":
+        draw_figures(encoder)
+    elif view == "Card":
+        draw_card(encoder)
+    elif view == "Memory and speed":
+        draw_memory(encoder)
+    elif view == "Promote":
+        usable = entry.problem is None and entry.path is not None
+        role: Role = "direction" if entry.gaussian is not None else "retriever"
+        draw_promotion(shared, author, entry.name, entry.revision if usable else None, role, entry=entry)
+    else:
+        draw_about(encoder)
 
 
-def draw_list(encoders: Sequence[EncoderSummary], *, selected: str, on_select: Callable[[str], None]) -> None:
-    """Draw the encoders as a table; a click on a row calls `on_select` with the name."""
+def _draw_list(encoders: Sequence[EncoderSummary], *, selected: str) -> None:
+    """Draw the encoders as a table, a row of which selects one."""
     row = next((number for number, encoder in enumerate(encoders) if encoder.name == selected), 0)
     # The key holds the rows: a click never hits a row that was another one before.
     key = f"models_list-{hash((selected, tuple((one.name, one.entry.revision) for one in encoders)))}"
@@ -99,12 +90,11 @@ def draw_list(encoders: Sequence[EncoderSummary], *, selected: str, on_select: C
     def select() -> None:
         rows = st.session_state[key]["selection"]["rows"]
         if rows and rows[0] < len(encoders):
-            on_select(encoders[rows[0]].name)
+            st.session_state[SELECTED] = encoders[rows[0]].name
 
     number = st.column_config.NumberColumn
-    st.dataframe(
-        table(encoders),
-        hide_index=True,
+    draw_table(
+        pd.DataFrame([_cells(encoder) for encoder in encoders]),
         height="content" if len(encoders) <= _ROWS_SHOWN else 36 * (_ROWS_SHOWN + 1),
         column_config={
             "MAP": number(format="%.3f", help="MAP without the claim itself, on the split beside."),
@@ -119,11 +109,6 @@ def draw_list(encoders: Sequence[EncoderSummary], *, selected: str, on_select: C
         selection_default={"selection": {"rows": [row]}},
         key=key,
     )
-
-
-def table(encoders: Iterable[EncoderSummary]) -> pd.DataFrame:
-    """Return the encoders as a table."""
-    return pd.DataFrame([_cells(encoder) for encoder in encoders])
 
 
 def _cells(encoder: EncoderSummary) -> dict[str, Any]:
@@ -161,29 +146,14 @@ def _draw_fetch() -> None:
             submitted = st.form_submit_button("Download", icon=":material/download:")
         st.caption("Downloads into the Hub's cache. To keep a copy under models/, pull it in the view “Hub”.")
         if submitted:
-            _fetch(id_.strip())
+            with show_errors():
+                _fetch(id_.strip())
         for name, task in _downloads():
-            if not task.done.is_set():
-                draw_progress(task, waiting=f"Downloading {label(name)} …")
-            elif task.error is not None:
-                st.error(label(str(task.error)), icon=":material/cloud_off:")
+            draw_result(task, EncoderEntry, waiting=f"Downloading {label(name)} …")
 
 
 def _fetch(name: str) -> None:
-    try:
-        entry = _hub_entry(name)
-    except EntailError as error:
-        st.error(label(str(error)), icon=":material/error:")
-        return
-    requested: list[str] = st.session_state.setdefault(_REQUESTED, [])
-    if entry.name not in requested:
-        requested.append(entry.name)
-    ENCODER_TASKS.get_or_start(("fetch", entry.name), lambda _: fetch(resolve(entry.name)), wait=1.0)
-    st.rerun()
-
-
-def _hub_entry(name: str) -> EncoderEntry:
-    """Return the entry of a Hub id; local names and paths are refused.
+    """Start the download of a Hub id and draw the page anew; local names and paths are refused.
 
     Raises:
         EncoderError: If it is no Hub id.
@@ -195,7 +165,11 @@ def _hub_entry(name: str) -> EncoderEntry:
     entry = resolve(name)
     if entry.kind != "hub":
         raise EncoderError(f"{name!r} is installed already: select it in the list")
-    return entry
+    requested: list[str] = st.session_state.setdefault(_REQUESTED, [])
+    if entry.name not in requested:
+        requested.append(entry.name)
+    ENCODER_TASKS.get_or_start(("fetch", entry.name), lambda _: fetch(resolve(entry.name)), wait=1.0)
+    st.rerun()
 
 
 def _downloads() -> list[tuple[str, Task[object]]]:
@@ -206,7 +180,3 @@ def _downloads() -> list[tuple[str, Task[object]]]:
 
 def _fetched() -> list[EncoderEntry]:
     return [task.value for _, task in _downloads() if isinstance(task.value, EncoderEntry)]
-
-
-def _select(name: str) -> None:
-    st.session_state[SELECTED] = name

@@ -20,6 +20,7 @@ from entail.operations.storage import in_words
 from entail.progress import ProgressCallback
 from entail.training.cards.markdown import section
 from entail.training.cards.sources import KNOWN, OTHER
+from entail.ui.components.elements import draw_result, draw_table, pick_view, start_task
 from entail.ui.frame.author import name_request
 from entail.ui.frame.sign_in import shown_name
 from entail.ui.models.details import readable
@@ -28,7 +29,6 @@ from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import Workspace, retriever_label
 from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
-from entail.ui.shared.waiting import draw_progress
 
 PUSH, TREES, PULL = "Push an encoder", "Push trees", "Pull an encoder"
 """Views, by title."""
@@ -53,21 +53,13 @@ def draw_hub(shared: Workspace, author: str | None) -> None:
     if is_locked_in_demo("nothing can be pushed to the Hub or pulled from it"):
         return
     _draw_token()
-    view = st.segmented_control(
-        "Transfer",
-        (PUSH, TREES, PULL),
-        default=PUSH,
-        required=True,
-        label_visibility="collapsed",
-        key="hub_what",
-        persist_state="session",
-    )
+    view = pick_view("Transfer", (PUSH, TREES, PULL), default=PUSH, key="hub_what", persist_state="session")
     if view == TREES:
-        draw_push_trees(shared, author)
+        _draw_push_trees(shared, author)
     elif view == PULL:
-        draw_pull(author)
+        _draw_pull(author)
     else:
-        draw_push(author)
+        _draw_push(author)
 
 
 def _draw_token() -> None:
@@ -91,8 +83,7 @@ def _draw_token() -> None:
         )
 
 
-def draw_push(author: str | None) -> None:
-    """Draw the choice of an encoder and a repository, the preview, and the push."""
+def _draw_push(author: str | None) -> None:
     entries: dict[str, EncoderEntry | CrossParts] = {
         entry.name: entry for entry in catalogue() if entry.kind == "folder" and entry.problem is None
     }
@@ -126,10 +117,9 @@ def draw_push(author: str | None) -> None:
     )
 
 
-def draw_push_trees(shared: Workspace, author: str | None) -> None:
-    """Draw the choice of a corpus and a repository, the preview, and the push of its trees."""
+def _draw_push_trees(shared: Workspace, author: str | None) -> None:
     corpora = {info.id: info for info in shared.corpora.corpora()}
-    trees = [tree for tree in shared.log.trees() if not tree.example and tree.corpus_id in corpora]
+    trees = [tree for tree in shared.log.trees() if not tree.example]
     with_trees = [id_ for id_ in corpora if any(tree.corpus_id == id_ for tree in trees)]
     if not with_trees:
         st.info(
@@ -174,8 +164,7 @@ def draw_push_trees(shared: Workspace, author: str | None) -> None:
     )
 
 
-def draw_pull(author: str | None) -> None:
-    """Draw the choice of a repository, its progress, and the result."""
+def _draw_pull(author: str | None) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         repo = _pick_repo("Name on the Hub", key="hub_pull_repo")
@@ -193,14 +182,19 @@ def draw_pull(author: str | None) -> None:
             "Form", list(_PULL_FORMS), format_func=_PULL_FORMS.__getitem__, key="hub_pull_form"
         )
     st.caption("Pulls safetensors, configuration, vocabulary and card of one commit. Every file is verified.")
-    problem = _field_problem(revision, name)
-    if problem:
+    problem = ""
+    try:
+        check_revision(revision or "main")
+        check_repo(f"x/{name or 'x'}")
+    except HubError as error:
+        problem = str(error).replace("x/", "")
         st.caption(f":red[{label(problem)}]")
     key = ("pull", repo, revision, name, form)
 
     def pull(report: ProgressCallback) -> Pulled:
-        assert repo is not None
-        return pull_encoder(repo, revision=revision or None, name=name or None, form=form, progress=report)
+        return pull_encoder(
+            str(repo), revision=revision or None, name=name or None, form=form, progress=report
+        )
 
     _draw_start(
         "Pull",
@@ -208,22 +202,11 @@ def draw_pull(author: str | None) -> None:
         icon=":material/cloud_download:",
         author=author,
         enabled=repo is not None and not problem,
-        on_click=partial(start_transfer, "hub_pull_done", key, pull),
+        on_click=partial(_start, "hub_pull_done", key, pull),
     )
-    done = transfer_result("hub_pull_done", key, Pulled, waiting="Asking the Hub …")
+    done = _result("hub_pull_done", key, Pulled, waiting="Asking the Hub …")
     if done is not None:
         _draw_pulled(done)
-
-
-def _field_problem(revision: str, name: str) -> str:
-    try:
-        if revision:
-            check_revision(revision)
-        if name:
-            check_repo(f"x/{name}")
-    except HubError as error:
-        return str(error).replace("x/", "")
-    return ""
 
 
 def _draw_pulled(done: Pulled) -> None:
@@ -245,37 +228,16 @@ def _draw_pulled(done: Pulled) -> None:
     )
 
 
-def start_transfer(slot: str, key: Hashable, make: Callable[[ProgressCallback], object]) -> None:
-    """Start a task and remember its key in the session; a click handler.
-
-    Args:
-        slot: Name of the session's entry for the key.
-        key: Everything the task depends on.
-        make: Work of the task.
-    """
-    task = HUB_TASKS.peek(key)
-    # A click asks for a new preview or push, not for the last one.
-    if task is not None and task.done.is_set():
-        HUB_TASKS.drop(key)
-    HUB_TASKS.get_or_start(key, make, wait=0)
+def _start(slot: str, key: Hashable, make: Callable[[ProgressCallback], object]) -> None:
+    """Start a transfer and remember its key in the session under `slot`; a click handler."""
+    start_task(HUB_TASKS, key, make)
     st.session_state[slot] = key
 
 
-def transfer_result(slot: str, key: Hashable, kind: type[_Result], *, waiting: str) -> _Result | None:
-    """Return the result of the task that `start_transfer` remembered; draw its progress or error.
-
-    A task with another key, of other fields, is ignored.
-    """
+def _result(slot: str, key: Hashable, kind: type[_Result], *, waiting: str) -> _Result | None:
+    """Return the result of the transfer under `slot` unless its key is another one; draw its progress."""
     task = HUB_TASKS.peek(key) if st.session_state.get(slot) == key else None
-    if task is None:
-        return None
-    if not task.done.is_set():
-        draw_progress(task, waiting=waiting)
-    elif task.error is not None:
-        reason = task.error.reason if isinstance(task.error, HubError) else ""
-        heading = f"**{reason.replace('_', ' ').capitalize()}.** " if reason else ""
-        st.error(heading + label(str(task.error)))
-    return task.value if isinstance(task.value, kind) else None
+    return draw_result(task, kind, waiting=waiting)
 
 
 def _pick_repo(title: str, *, key: str) -> str | None:
@@ -312,13 +274,8 @@ def _draw_plan_and_push(
 ) -> None:
     """Draw the preview button, the preview, the push button, and the result.
 
-    Args:
-        push: Pushes, or with `dry_run=True` only stages the files.
-        repo: Name on the Hub; None while it is not valid.
-        inputs: Everything the push depends on.
-        key: Beginning of the widget keys.
-        author: Author at work.
-        consent: Statement to tick before the push; empty for none.
+    `push` pushes, or with `dry_run=True` only stages the files; `inputs` is everything that it depends on.
+    `repo` is None while it is not valid. A `consent` is a statement to tick before the push.
     """
     if repo is None:
         st.caption("Enter a name on the Hub to preview the push.")
@@ -328,11 +285,11 @@ def _draw_plan_and_push(
         "Preview",
         key=f"{key}_preview",
         icon=":material/visibility:",
-        on_click=start_transfer,
+        on_click=_start,
         args=(f"{key}_plan", plan_key, lambda _: push(dry_run=True)),
         help="Stages the files and the card. Sends nothing, needs no token.",
     )
-    plan = transfer_result(f"{key}_plan", plan_key, Pushed, waiting="Staging the files …")
+    plan = _result(f"{key}_plan", plan_key, Pushed, waiting="Staging the files …")
     if plan is not None:
         _draw_plan(plan)
         _draw_start(
@@ -341,9 +298,9 @@ def _draw_plan_and_push(
             icon=":material/cloud_upload:",
             author=author,
             enabled=not consent or st.checkbox(consent, key=f"{key}_sure"),
-            on_click=partial(start_transfer, f"{key}_done", push_key, lambda _: push()),
+            on_click=partial(_start, f"{key}_done", push_key, lambda _: push()),
         )
-    done = transfer_result(f"{key}_done", push_key, Pushed, waiting="Pushing …")
+    done = _result(f"{key}_done", push_key, Pushed, waiting="Pushing …")
     if done is not None:
         _draw_pushed(done)
 
@@ -369,9 +326,8 @@ def _draw_plan(plan: Pushed) -> None:
     if terms := section(plan.card, "Licence"):
         with st.container(border=True):
             st.markdown(f":material/gavel: **Licence**\n\n{readable(terms)}")
-    st.dataframe(
+    draw_table(
         {"file": list(plan.files), "size": [in_words(size) for size in plan.files.values()]},
-        hide_index=True,
         height=min(38 + 35 * len(plan.files), 320),
         column_config={"file": st.column_config.TextColumn(width="large")},
     )

@@ -15,7 +15,8 @@ from entail.operations.encoders import read_comparison
 from entail.operations.storage import in_words
 from entail.registry import role_of
 from entail.settings import is_demo
-from entail.training.method import Role, methods
+from entail.training.method import methods
+from entail.ui.components.elements import draw_error, show_errors
 from entail.ui.models.comparison import draw_comparison
 from entail.ui.models.job_charts import describe, draw_panel, panels
 from entail.ui.shared.form import setting_label
@@ -48,7 +49,7 @@ def _load(job_id: str) -> Job | None:
     try:
         return jobs().job(job_id)
     except EntailError as error:  # it is gone, or its folder cannot be read
-        st.error(label(str(error)), icon=":material/error:")
+        draw_error(error)
         _draw_back()
         return None
 
@@ -59,7 +60,7 @@ def _draw(job_id: str, state: str, author: str | None) -> None:
         return
     if job.state != state:
         st.rerun()  # other actions apply, and an ended job needs no refresh
-    try:
+    with show_errors():  # somebody may delete it meanwhile
         _draw_head(job, author)
         _draw_state(job)
         _draw_charts(job)
@@ -67,8 +68,6 @@ def _draw(job_id: str, state: str, author: str | None) -> None:
         with st.expander("Log", icon=":material/notes:"):
             tail = jobs().log_tail(job.id, lines=LOG_LINES)
             st.code(tail or "The log is empty.", language=None, height=320, wrap_lines=True)
-    except EntailError as error:  # it was deleted meanwhile
-        st.error(label(str(error)), icon=":material/error:")
 
 
 def _draw_head(job: Job, author: str | None) -> None:
@@ -148,16 +147,12 @@ def _draw_state(job: Job) -> None:
             f"**{job.state.capitalize()}{by}{after}.**{reason}  \n**What to do:** {todo}.",
             icon=LOOKS[job.state].icon,
         )
-    _draw_warnings(job)
-
-
-def _draw_warnings(job: Job) -> None:
     events = [
         str(event.get("text", "")) for event in jobs().list_events(job.id) if event["kind"] == "warning"
     ]
     # The result repeats the warnings of the run.
-    for text in list(dict.fromkeys([*events, *job.warnings]))[-WARNINGS_SHOWN:]:
-        st.warning(label(text), icon=":material/warning:")
+    for warning in list(dict.fromkeys([*events, *job.warnings]))[-WARNINGS_SHOWN:]:
+        st.warning(label(warning), icon=":material/warning:")
 
 
 def _draw_done(job: Job) -> None:
@@ -168,15 +163,18 @@ def _draw_done(job: Job) -> None:
             icon=":material/folder_off:",
         )
         return
-    method, role = methods().get(job.spec.method), _role(job.name)
+    method, role = methods().get(job.spec.method), None
+    with contextlib.suppress(EntailError):  # it fits no role, or was deleted
+        role = role_of(job.name)
     if method is not None and not method.encodes:
         st.success(f"{trained} It is {method.makes}: {method.use}.", icon=":material/school:")
         if role == "chains":
             _draw_promote(job.name)
         return
+    of_direction = role == "direction"
     pages = (
         "Use it on the Direction page, and for hints on the Trees page."
-        if role == "direction"
+        if of_direction
         else "Select it under “Ranked by” on the Trees page."
     )
     st.success(f"{trained} {pages}", icon=":material/school:")
@@ -184,21 +182,9 @@ def _draw_done(job: Job) -> None:
     if comparison is not None:
         draw_comparison(comparison, ("active", "this one"))
     else:
-        reason = (
-            "" if job.evaluation else f" There were no dev {'pairs' if role == 'direction' else 'trees'}."
-        )
-        st.markdown(
-            f"Not compared with the active {'model' if role == 'direction' else 'encoder'} yet.{reason}"
-        )
+        reason = "" if job.evaluation else f" There were no dev {'pairs' if of_direction else 'trees'}."
+        st.markdown(f"Not compared with the active {'model' if of_direction else 'encoder'} yet.{reason}")
     _draw_promote(job.name)
-
-
-def _role(name: str) -> Role | None:
-    """Return the role that a model fits; None if it fits none, or was deleted."""
-    try:
-        return role_of(name)
-    except EntailError:
-        return None
 
 
 def _draw_promote(name: str) -> None:
@@ -219,14 +205,13 @@ def _open_promotion(name: str) -> None:
 
 
 def _draw_charts(job: Job) -> None:
-    found = panels(jobs().points(job.id))
-    if not found:
-        if job.state == "running":
-            st.caption("Charts appear after the first steps.")
-        return
-    st.caption("By step; each point is the mean since the last one.")
-    for start in range(0, len(found), 2):
-        for cell, panel in zip(st.columns(2), found[start : start + 2], strict=False):
+    charts = panels(jobs().points(job.id))
+    if charts:
+        st.caption("By step; each point is the mean since the last one.")
+    elif job.state == "running":
+        st.caption("Charts appear after the first steps.")
+    for start in range(0, len(charts), 2):
+        for cell, panel in zip(st.columns(2), charts[start : start + 2], strict=False):
             cell.altair_chart(
                 draw_panel(panel), key=f"panel-{panel.title}", alt=describe(panel), width="stretch"
             )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import altair as alt
@@ -19,19 +19,16 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3])
 _DOTS = 40
 
 
-@dataclass(frozen=True)
-class Panel:
-    """One chart.
-
-    Attributes:
-        title: Title of the chart.
-        series: Names of its series, in the order of the legend.
-        points: Points of the series, rows of `entail.jobs.events.points`.
-    """
+class Panel(NamedTuple):
+    """Chart of some series; its points are rows of `entail.jobs.events.points`."""
 
     title: str
-    series: tuple[str, ...]
-    points: tuple[Mapping[str, Any], ...]
+    points: Sequence[Mapping[str, Any]]
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """Names of the series, in the order of the legend."""
+        return tuple(dict.fromkeys(str(row["series"]) for row in self.points))
 
 
 _OWN_CHARTS: Mapping[str, str] = {
@@ -61,10 +58,9 @@ def panels(points: Sequence[Mapping[str, Any]]) -> list[Panel]:
      ('Active triplets (share)', ('active',))]
     """
     charts: dict[str, list[Mapping[str, Any]]] = {LOSS: []}
-    repeated = _is_dev_repeated(points)
-    for row in points:
-        if row["kind"] != "evaluation":
-            continue
+    figures = [row for row in points if row["kind"] == "evaluation"]
+    repeated = _is_dev_repeated(figures)
+    for row in figures:
         group, _, name = str(row["series"]).rpartition(".")
         if name == "dev" and repeated:
             continue  # the selection figure is also there under its own name
@@ -74,11 +70,15 @@ def panels(points: Sequence[Mapping[str, Any]]) -> list[Panel]:
     for row in points:
         if row["kind"] != "evaluation":
             charts[_OWN_CHARTS.get(row["series"], LOSS)].append(row)
-    return [
-        Panel(title, tuple(dict.fromkeys(str(row["series"]) for row in rows)), tuple(rows))
-        for title, rows in charts.items()
-        if rows
-    ]
+    return [Panel(title, rows) for title, rows in charts.items() if rows]
+
+
+def _is_dev_repeated(figures: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether another figure has the values of `dev`."""
+    by_name: dict[str, dict[int, float]] = {}
+    for row in figures:
+        by_name.setdefault(str(row["series"]), {})[row["step"]] = row["value"]
+    return by_name.pop("dev", None) in by_name.values()
 
 
 def draw_panel(panel: Panel) -> alt.Chart:
@@ -87,12 +87,11 @@ def draw_panel(panel: Panel) -> alt.Chart:
     import pandas as pd
 
     table = pd.DataFrame(panel.points, columns=["step", "epoch", "series", "value"])
-    count = len(panel.series)
     names = list(panel.series)
-    colours = [COLOURS[place % len(COLOURS)] for place in range(count)]
-    dashes = [DASHES[place % len(DASHES)] for place in range(count)]
-    legend = alt.Legend(title=None, orient="top", columns=3, symbolType="stroke") if count > 1 else None
-    few = len(panel.points) <= _DOTS * count
+    colours = list(islice(cycle(COLOURS), len(names)))
+    dashes = list(islice(cycle(DASHES), len(names)))
+    legend = alt.Legend(title=None, orient="top", columns=3, symbolType="stroke") if len(names) > 1 else None
+    few = len(panel.points) <= _DOTS * len(names)
     chart: alt.Chart = (
         alt.Chart(table)
         .mark_line(point={"size": 22} if few else False, strokeWidth=1.8)
@@ -123,13 +122,3 @@ def describe(panel: Panel) -> str:
     newest = {row["series"]: row["value"] for row in panel.points}
     values = ", ".join(f"{name} {newest[name]:.4g}" for name in panel.series)
     return f"{panel.title}, last values: {values}"
-
-
-def _is_dev_repeated(points: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether another figure has the values of `dev`."""
-    by_name: dict[str, dict[int, float]] = {}
-    for row in points:
-        if row["kind"] == "evaluation":
-            by_name.setdefault(str(row["series"]), {})[row["step"]] = row["value"]
-    dev = by_name.pop("dev", None)
-    return dev is not None and dev in by_name.values()

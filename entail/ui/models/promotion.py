@@ -11,6 +11,7 @@ import streamlit as st
 from entail.encoders.catalogue import PACKAGED, EncoderEntry
 from entail.errors import EntailError, PromotionError
 from entail.evaluation.retrieval.paired import PairedComparison
+from entail.jobs.candidates import Candidate
 from entail.operations.encoders import read_comparison
 from entail.progress import ProgressCallback
 from entail.registry import (
@@ -30,6 +31,7 @@ from entail.registry import (
 from entail.settings import is_demo
 from entail.training.method import Role
 from entail.trees.store.corpus_versions import CorpusInfo
+from entail.ui.components.elements import draw_error
 from entail.ui.frame.author import name_request
 from entail.ui.models.comparison import candidate_of, compare_on_split, draw_card_figures, draw_comparison
 from entail.ui.models.details import ENCODER_TASKS
@@ -57,12 +59,13 @@ _USED_BY: Mapping[Role, str] = {
 def draw_active_models(shared: Workspace, author: str | None, *, linked: str | None) -> None:
     """Draw the active models with their rollback, the promotion of a scorer, and the history.
 
-    Args:
-        shared: Stores of the installation.
-        author: Author at work.
-        linked: Name of a model that a link from its training leads to.
+    `linked` is the name of a model that a link from its training leads to.
     """
-    _draw_notice()
+    success, message = st.session_state.pop(_NOTICE, (True, ""))
+    if message and success:
+        st.success(label(message), icon=":material/check:")
+    elif message:
+        st.error(label(message), icon=":material/error:")
     try:
         st.markdown("##### Active retrievers")
         with st.container(border=True):
@@ -75,7 +78,7 @@ def draw_active_models(shared: Workspace, author: str | None, *, linked: str | N
                 _draw_active(title, active(role=role), None, author)
         moves = list_moves()
     except EntailError as error:
-        st.error(label(str(error)), icon=":material/error:")
+        draw_error(error)
         return
     st.caption(
         "Applies to everyone who uses the active model, within seconds. Promote another encoder from the "
@@ -88,25 +91,21 @@ def draw_active_models(shared: Workspace, author: str | None, *, linked: str | N
             st.markdown("\n".join(f"- {describe(move)}" for move in moves[:_MOVES_SHOWN]))
 
 
-def _draw_notice() -> None:
-    success, message = st.session_state.pop(_NOTICE, (True, ""))
-    if message and success:
-        st.success(label(message), icon=":material/check:")
-    elif message:
-        st.error(label(message), icon=":material/error:")
-
-
 def _draw_active(title: str, now: Active, corpus: str | None, author: str | None) -> None:
-    own = now.pointer if now.pointer is not None and now.pointer.corpus == corpus else None
+    pointer = now.pointer
+    own = pointer if pointer is not None and pointer.corpus == corpus else None
+    packaged = PACKAGED_MODELS.get(now.role, PACKAGED)
+    if pointer is None or now.notice is not None:
+        origin = "packaged with entail" if now.encoder == packaged else "first installed model"
+    elif own is None:
+        origin = f"as {_DEFAULT}"
+    else:
+        verb = "restored" if own.rolled_back else "promoted"
+        origin = f"{verb} by {label(own.by)}, {clock(own.at)}"
     name, model, rollback = st.columns([4, 5, 3], vertical_alignment="center")
     name.markdown(f"**{label(title, longest=80)}**")
-    if now.encoder:
-        model.markdown(
-            f":material/check_circle: {label(retriever_label(now.encoder))}  \n"
-            f":gray[{_origin(now, corpus, own)}]"
-        )
-    else:
-        model.markdown("none installed")
+    shown = label(retriever_label(now.encoder)) if now.encoder else ""
+    model.markdown(f":material/check_circle: {shown}  \n:gray[{origin}]" if shown else "none installed")
     if now.notice is not None:
         model.warning(label(now.notice))
     try:
@@ -117,7 +116,7 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
     if own is None:
         return
     target = rollback_target(own)
-    fallback = active().encoder if corpus is not None else PACKAGED_MODELS.get(now.role, PACKAGED)
+    fallback = active().encoder if corpus is not None else packaged
     restored = str(target.encoder) if target is not None else fallback
     rollback.button(
         f"Restore {label(retriever_label(restored), longest=40)}",
@@ -129,16 +128,6 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
         width="stretch",
         help="Rolls back the last promotion for everyone." if author is not None else name_request(),
     )
-
-
-def _origin(now: Active, corpus: str | None, own: Pointer | None) -> str:
-    if now.pointer is None or now.notice is not None:
-        packaged = now.encoder == PACKAGED_MODELS.get(now.role, PACKAGED)
-        return "packaged with entail" if packaged else "first installed model"
-    if own is None and corpus is not None:
-        return f"as {_DEFAULT}"
-    verb = "restored" if now.pointer.rolled_back else "promoted"
-    return f"{verb} by {label(now.pointer.by)}, {clock(now.pointer.at)}"
 
 
 def describe(move: Pointer) -> str:
@@ -206,13 +195,7 @@ def draw_promotion(
 ) -> None:
     """Draw the comparison of a candidate with the active model of its role, and the promotion.
 
-    Args:
-        shared: Stores of the installation.
-        author: Author at work.
-        name: Name of the candidate.
-        revision: Its revision; empty if it cannot be promoted.
-        role: Its role.
-        entry: Catalogue entry of a retriever.
+    `revision` is empty if it cannot be promoted; `entry` is the catalogue entry of a retriever.
     """
     if not revision:
         st.info("Only an installed model that loads can be promoted.", icon=":material/block:")
@@ -223,34 +206,35 @@ def draw_promotion(
     if role == "retriever" and not corpora:
         st.info("There is no corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")
         return
-    info = _pick_corpus(corpora, name) if role == "retriever" else None
+    candidate = candidate_of(name)
+    info = _pick_corpus(corpora, candidate) if role == "retriever" else None
     corpus = info.name if info is not None else None
     now = active(corpus, role=role)
     if now.revision == revision and (role == "retriever" or now.encoder == name):
         st.info(f"Already active for {_where(role, corpus)}.", icon=":material/check_circle:")
         return
-    _draw_origin(name)
+    if candidate is not None:
+        _draw_training(candidate)
+    names = retriever_label(now.encoder), retriever_label(name)
     if now.encoder:
-        st.markdown(
-            f"**{label(retriever_label(name))}** compared with **{label(retriever_label(now.encoder))}**, "
-            "the active model"
-        )
+        st.markdown(f"**{label(names[1])}** compared with **{label(names[0])}**, the active model")
     if role == "retriever":
         premises = info or max(corpora, key=lambda one: one.count)
         comparison = compare_on_split(shared, name, revision, now, corpus, premises)
     else:
-        comparison = _recorded(name, revision, now)
+        comparison = candidate.evaluation if candidate is not None else None
+        if comparison is not None and (comparison.candidate, comparison.active) != (revision, now.revision):
+            comparison = None  # of other weights, or with another model
         if now.encoder and comparison is not None:
-            draw_comparison(comparison, (retriever_label(now.encoder), retriever_label(name)))
+            draw_comparison(comparison, names)
         if now.encoder:
             draw_card_figures(name, now)
     _draw_promote(author, name, revision, now, info, comparison, entry)
 
 
-def _pick_corpus(corpora: Sequence[CorpusInfo], name: str) -> CorpusInfo | None:
+def _pick_corpus(corpora: Sequence[CorpusInfo], candidate: Candidate | None) -> CorpusInfo | None:
     infos = {info.id: info for info in corpora}
     if st.session_state.get(_CORPUS) not in [*infos, ""]:  # on the first run, or after a deletion
-        candidate = candidate_of(name)
         source = candidate.job.spec.source.get("from_log") if candidate is not None else None
         trained_on = [info for info in corpora if source in (info.id, info.name)]
         st.session_state[_CORPUS] = max(trained_on or corpora, key=lambda info: info.count).id
@@ -264,25 +248,13 @@ def _pick_corpus(corpora: Sequence[CorpusInfo], name: str) -> CorpusInfo | None:
     return infos.get(selected or "")
 
 
-def _draw_origin(name: str) -> None:
-    candidate = candidate_of(name)
-    if candidate is None:
-        return
+def _draw_training(candidate: Candidate) -> None:
     spec = candidate.job.spec
     st.caption(f":material/school: Trained on {label(spec.about)} by {label(spec.by)}, {clock(spec.at)}.")
     if candidate.problem is not None:
         st.warning(label(f"{candidate.problem.capitalize()}."))
     for warning in candidate.job.warnings:
         st.warning(label(warning), icon=":material/warning:")
-
-
-def _recorded(name: str, revision: str, now: Active) -> PairedComparison | None:
-    """Return the comparison of the candidate's job, if it is with the model that is active now."""
-    candidate = candidate_of(name)
-    comparison = candidate.evaluation if candidate is not None else None
-    if comparison is None or (comparison.candidate, comparison.active) != (revision, now.revision):
-        return None
-    return comparison
 
 
 def _draw_promote(
@@ -334,8 +306,8 @@ def effect(name: str, now: Active, info: CorpusInfo | None, entry: EncoderEntry 
         if own := [pointer.corpus for pointer in list_pointers() if pointer.corpus]:
             parts.append(f"Corpora with their own encoder keep it: {label(', '.join(map(str, own)))}.")
     elif entry is not None:
-        shares_base = entry.base is not None and entry.towers == "single"
-        premise_revision = entry.base.revision if shares_base and entry.base else entry.revision
+        shared = entry.base if entry.towers == "single" else None
+        premise_revision = (shared or entry).revision
         parts.append(
             "It uses the existing index."
             if premise_revision == now.premise_revision

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping
+from itertools import count
 from typing import Any
 
 import pandas as pd
@@ -14,6 +15,7 @@ from entail.jobs.record import Job
 from entail.training.fields import values_of
 from entail.training.method import Method, Preview, broken_methods, methods
 from entail.trees.review.decisions import name_for, read_source
+from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import name_request
 from entail.ui.models.data import DECISIONS, Chosen, draw_data
 from entail.ui.models.job import draw_job
@@ -64,7 +66,9 @@ def draw_form(shared: Workspace, author: str | None) -> None:
     known = methods()
     for name, reason in broken_methods().items():
         st.warning(label(f"The method {name} cannot be loaded: {reason}"), icon=":material/extension_off:")
-    like = _duplicated_job()
+    like = None
+    with show_errors():
+        like = jobs().job(st.query_params["like"]) if "like" in st.query_params else None
     if like is not None and like.spec.method not in known:
         st.warning(label(f"{like.name} was trained by {like.spec.method}, which is not installed."))
         like = None
@@ -79,34 +83,15 @@ def draw_form(shared: Workspace, author: str | None) -> None:
     method, like = known[name], like if like and like.spec.method == name else None
     st.markdown("##### Data")
     chosen = source = None
-    try:
+    with show_errors():
         chosen = draw_data(shared, method, like=like)
         source = method.reading(chosen.values) if chosen else None
-    except EntailError as error:
-        st.error(label(str(error)), icon=":material/error:")
-        chosen = None
     st.markdown("##### Settings")
     config = _draw_config(method, chosen, like)
     if source is not None and config is not None:
         draw_preview(method, source, config)
     st.markdown("##### Start")
     _draw_start(method, chosen, source, config, author)
-
-
-def _duplicated_job() -> Job | None:
-    """Return the job in the address whose settings are duplicated."""
-    try:
-        return jobs().job(st.query_params["like"]) if "like" in st.query_params else None
-    except EntailError as error:
-        st.warning(label(str(error)), icon=":material/warning:")
-        return None
-
-
-def presets(method: Method, like: Job | None) -> dict[str, Mapping[str, object]]:
-    """Return the presets of the settings: title -> values that differ from the defaults."""
-    found: dict[str, Mapping[str, object]] = {f"As in {like.name}": like.spec.config} if like else {}
-    found |= {title: values_of(config) for title, config in method.presets.items()}
-    return found or {"Defaults": {}}
 
 
 def free_name(method: Method, corpus: str | None, taken: Collection[str]) -> str:
@@ -118,15 +103,15 @@ def free_name(method: Method, corpus: str | None, taken: Collection[str]) -> str
     """
     if corpus is not None:
         return name_for(corpus, taken)
-    used, number = {name.lower() for name in taken}, 1
-    while f"{method.name}-{number}" in used:
-        number += 1
-    return f"{method.name}-{number}"
+    used = {name.lower() for name in taken}
+    return next(name for number in count(1) if (name := f"{method.name}-{number}") not in used)
 
 
 def _draw_config(method: Method, chosen: Chosen | None, like: Job | None) -> Any:  # noqa: ANN401 - the method's
     """Draw the settings; return the configuration, None with an error if it is invalid."""
-    options = presets(method, like)
+    options: dict[str, Mapping[str, object]] = {f"As in {like.name}": like.spec.config} if like else {}
+    options |= {title: values_of(config) for title, config in method.presets.items()}
+    options = options or {"Defaults": {}}
     titles, kind = list(options), chosen.kind if chosen else ""
     default = method.for_decisions if kind == DECISIONS and like is None else None
     preset = default if default in options else titles[0]
@@ -144,11 +129,10 @@ def _draw_config(method: Method, chosen: Chosen | None, like: Job | None) -> Any
     values = draw_settings(method, options[preset], key=key)
     try:
         return method.configured(values)
-    except EntailError as error:
-        problem.error(label(str(error)), icon=":material/error:")
-    except (TypeError, ValueError) as error:
-        problem.error(label(f"These settings are not valid: {error}"), icon=":material/error:")
-    return None
+    except (EntailError, TypeError, ValueError) as error:
+        prefix = "" if isinstance(error, EntailError) else "These settings are not valid: "
+        problem.error(label(f"{prefix}{error}"), icon=":material/error:")
+        return None
 
 
 def draw_preview(
@@ -177,10 +161,10 @@ def draw_preview(
 def _draw_preview(preview: Preview) -> None:
     with st.container(border=True):
         with st.container(horizontal=True, gap="large"):
-            for name, count in preview.counts.items():
-                st.metric(setting_label(name), f"{count:,}", width="content")
-        for reason, count in preview.left_out.items():
-            st.caption(f":material/filter_alt_off: Skipped: {count:,} {label(reason)}.")
+            for name, number in preview.counts.items():
+                st.metric(setting_label(name), f"{number:,}", width="content")
+        for reason, number in preview.left_out.items():
+            st.caption(f":material/filter_alt_off: Skipped: {number:,} {label(reason)}.")
         if not preview.rows:
             return
         names = preview.header or tuple(map(str, range(1, len(preview.rows[0]) + 1)))
@@ -217,7 +201,7 @@ def _draw_start(
     ready = author is not None and source is not None and config is not None
     if st.button("Start training", type="primary", icon=":material/play_arrow:", disabled=not ready):
         assert chosen is not None
-        try:
+        with show_errors():
             job = jobs().submit(
                 method.name,
                 config,
@@ -227,9 +211,6 @@ def _draw_start(
                 device=device or None,
                 about=chosen.about,
             )
-        except EntailError as error:
-            st.error(label(str(error)), icon=":material/error:")
-            return
-        st.session_state["trainings_begun"] = started + 1
-        open_job(job.id)
-        st.rerun()
+            st.session_state["trainings_begun"] = started + 1
+            open_job(job.id)
+            st.rerun()

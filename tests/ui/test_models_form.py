@@ -1,0 +1,253 @@
+"""Form of a new training on the Models page: method, data, settings, preview, start."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.data.bundled import sample_corpus
+from entail.data.corpora import read_corpus
+from entail.data.nli.pairs import NliPair, NliReading
+from entail.data.records import Corpus, Premise
+from entail.encoders import hub
+from entail.errors import HubError, SettingsError
+from entail.jobs.record import Job
+from entail.training import method
+from entail.training.nli_source import NliSource
+from entail.trees.log.acts import Accept, Create
+from entail.ui.shared.resources import Workspace, jobs
+from tests.ui.conftest import named, said
+
+FACTS = Corpus.of("sky", ["ice is cold", "snow is a kind of ice", "fire is hot", "steam is a gas"])
+PAIRS = (
+    NliPair("A dog runs in a park.", "An animal moves.", "entailment"),
+    NliPair("A dog runs in a park.", "It sleeps.", "contradiction"),
+    NliPair("Two girls sing.", "Girls sing.", "entailment"),
+)
+HUB_SET = "A data set on the Hub …"
+View = Callable[..., AppTest]
+
+
+def start(app: AppTest) -> Any:
+    return named(app.button, "Start training")
+
+
+def submitted(app: AppTest) -> Job:
+    """Return the job of the form, the only one."""
+    start(app).click().run()
+    (job,) = jobs().jobs()
+    return job
+
+
+def previewed(app: AppTest) -> AppTest:
+    app.button(key="preview_training").click().run()
+    for _ in range(100):
+        if app.metric or app.error:
+            break
+        app.run()
+    assert not app.exception
+    return app
+
+
+def form(view: View, name: str) -> AppTest:
+    app = view()
+    named(app.selectbox, "Method").set_value(name).run()
+    return app
+
+
+def test_the_form_has_every_setting_with_defaults_and_help(view: View) -> None:
+    app = view(author=None)
+    assert start(app).disabled
+    assert [n.label for n in app.number_input][:3] == ["Limit", "Rank", "Margin"]
+    assert named(app.number_input, "Rank").value == 16
+    assert named(app.number_input, "Learning rate").value is None
+    assert "LoRA" in named(app.selectbox, "Tuning").help
+    assert {f.name.replace("_", " ").capitalize() for f in method.method("aeenc").fields} <= {
+        element.label
+        for kind in (app.number_input, app.selectbox, app.checkbox, app.text_input)
+        for element in kind
+    }
+    assert "The method sixth cannot be loaded" in said(app)
+
+
+def test_a_method_of_another_package_is_queued(view: View) -> None:
+    app = form(view, "fifth")
+    assert [n.label for n in app.number_input] == ["Seed", "Steps", "Pace"]
+    assert named(app.selectbox, "Trouble").options[:2] == ["none", "nan"]
+    named(app.text_input, "Encoder name").set_value("minilm")
+    start(app).click().run()
+    assert "an encoder 'minilm' exists" in said(app)
+    named(app.number_input, "Steps").set_value(7)
+    named(app.number_input, "Seed").set_value(3)
+    named(app.text_input, "Encoder name").set_value("wanderer").run()
+    job = submitted(app)
+    assert (job.name, job.spec.method, job.spec.by, job.state) == ("wanderer", "fifth", "Ada", "queued")
+    assert (job.spec.config["steps"], job.spec.source, job.spec.device) == (7, {"seed": 3}, None)
+    # The address leads to the job, in any browser.
+    assert app.query_params["job"] == job.id
+    assert any("entail worker" in str(box.value) for box in app.warning)
+    assert "#### wanderer" in said(view(author=None, job=job.id))
+    assert named(view(job="new").text_input, "Encoder name").value == "aeenc-1"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [("Rank", 0, "rank: expected at least 1, found 0"), ("Margin", -1.0, "margin: expected 0 or more")],
+)
+def test_an_invalid_setting_is_explained(view: View, field: str, value: float, words: str) -> None:
+    app = view()
+    named(app.number_input, field).set_value(value).run()
+    assert words in said(app)
+    assert start(app).disabled
+
+
+def test_gold_trees_over_a_stored_corpus_are_previewed_and_queued(view: View) -> None:
+    app = view()
+    named(app.selectbox, "Premises").set_value("EntailmentBank sample")
+    named(app.selectbox, "Trees").set_value("Trees of the bundled sample")
+    named(app.selectbox, "Dev trees").set_value("Trees of the bundled sample").run()
+    assert app.warning
+    app = previewed(app)
+    assert [(m.label, m.value) for m in app.metric][-2:] == [("Premises", "4,785"), ("Dev trees", "120")]
+    assert "not in the corpus" in said(app)
+    assert list(app.dataframe[0].value.columns) == ["sentence", "premise", "the premise"]
+    named(app.number_input, "Limit").set_value(5).run()
+    assert not app.metric, "a preview is of the settings that it was asked for"
+    job = submitted(app)
+    stored = Path(str(job.spec.source["corpus"]))
+    assert stored.name == "EntailmentBank sample.jsonl"
+    assert read_corpus(stored).corpus.texts == sample_corpus().texts
+    assert job.spec.about == "the bundled sample over EntailmentBank sample"
+
+
+def test_a_file_on_the_server(view: View, tmp_path: Path) -> None:
+    facts = tmp_path / "facts.txt"
+    facts.write_text("\n".join(FACTS.texts), encoding="utf-8")
+    app = view()
+    named(app.selectbox, "Premises").set_value("A file on the server …").run()
+    assert start(app).disabled
+    for path in (str(tmp_path / "gone.txt"), "/" + "x" * 5000, "~nobody-of-this-name/pairs.csv"):
+        named(app.text_input, "Path").set_value(path).run()
+        assert not app.exception
+        assert f"There is no file {path}" in said(app)
+    named(app.text_input, "Path").set_value(str(facts)).run()
+    assert "There is no file" not in said(app)
+    assert submitted(app).spec.source["corpus"] == str(facts)
+
+
+def test_decisions_of_the_team_begin_with_gentle_settings(view: View, shared: Workspace) -> None:
+    info = shared.corpora.add_corpus(FACTS, author="Ada")
+    tree = shared.log.create(Create(hypothesis="snow is cold"), author="Ada", corpus_id=info.id)
+    for text in FACTS.texts[:2]:
+        base = shared.log.history(tree).seq
+        shared.log.act(tree, Accept(node="n1", premise=Premise(text)), author="Ada", base=base)
+    app = view()
+    assert named(app.segmented_control, "Learn from").value == "decisions"
+    assert named(app.selectbox, "Corpus").options[0] == "sky (2 accepted)"
+    assert app.warning, "too few decisions"
+    assert named(app.number_input, "Learning rate").value == 1e-4
+    assert named(app.number_input, "Epochs").value == 20
+    assert named(app.text_input, "Encoder name").value == "team-sky-1"
+    job = submitted(app)
+    assert (job.spec.source["from_log"], job.spec.about) == (info.id, "the decisions on sky")
+    assert job.spec.config["alpha"] == 1.0
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
+    """Return the data sets that were read, with their splits; all of them hold `PAIRS`."""
+    read: list[tuple[str, str | None]] = []
+
+    def load(source: object, *, split: str | None = None) -> NliReading:
+        read.append((str(source), split))
+        return NliReading(PAIRS, str(source), "parquet", {"-": 4})
+
+    monkeypatch.setattr("entail.evaluation.nli.sources.load_nli", load)
+    return read
+
+
+def choose(app: AppTest, field: str, name: str, method: str = "gausscse") -> AppTest:
+    """Name a data set of the Hub in a field of the form."""
+    named(app.selectbox, field).set_value(HUB_SET).run()
+    app.text_input(key=f"data-{method}-{field.lower()}-name").set_value(name).run()
+    assert not app.exception
+    return app
+
+
+def test_a_data_set_of_the_hub_is_previewed_and_queued_by_its_name(
+    view: View, asked: list[tuple[str, str | None]]
+) -> None:
+    app = form(view, "gausscse")
+    assert not app.error
+    assert app.info, "nothing is chosen yet"
+    assert start(app).disabled
+    app = choose(choose(app, "Pairs", "snli"), "Dev", "me/mine@v1:pairs")
+    named(app.text_input, "Dev split").set_value("trial").run()
+    assert asked == [], "nothing is fetched before a person asks"
+    app = previewed(app)
+    assert asked == [("snli", "train"), ("me/mine@v1:pairs", "trial")]
+    assert [(m.label, m.value) for m in app.metric] == [
+        ("Triplets", "2"),
+        ("Premises", "2"),
+        ("With a contradiction", "1"),
+        ("Dev pairs", "3"),
+    ]
+    assert "4 rows with another label" in said(app)
+    job = submitted(app)
+    source = {name: job.spec.source[name] for name in ("pairs", "dev", "dev_split")}
+    assert source == {"pairs": "snli", "dev": "me/mine@v1:pairs", "dev_split": "trial"}
+    assert job.spec.about == "snli"
+    asked.clear()
+    for address in ({}, {"job": "new"}, {"job": job.id}, {"job": "new", "like": job.id}):
+        app = view(**address)
+    assert "As in" in str([control.options for control in app.segmented_control])
+    assert asked == [], "no page fetches by itself"
+
+
+def test_a_judge_learns_from_pairs_of_every_label(view: View, asked: Any) -> None:
+    app = previewed(choose(form(view, "judge"), "Pairs", "snli", "judge"))
+    shown = {metric.label: metric.value for metric in app.metric}
+    assert shown["Pairs"] == str(len({(pair.premise, pair.hypothesis) for pair in PAIRS}))
+    assert shown["Entailment"] == str(sum(pair.label == "entailment" for pair in PAIRS))
+    assert named(app.number_input, "Rank").value == 40
+    job = submitted(app)
+    assert (job.spec.method, job.spec.source["pairs"]) == ("judge", "snli")
+
+
+def test_a_preview_offline_fails_and_the_training_can_be_queued(
+    view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any, **options: Any) -> None:
+        raise HubError("stanfordnlp/snli: the Hub cannot be reached; look at the network", reason="offline")
+
+    monkeypatch.setattr("entail.evaluation.nli.sources.ask", refuse)
+    monkeypatch.setattr(hub, "hub_api", lambda: None)
+    app = previewed(choose(form(view, "gausscse"), "Pairs", "stanfordnlp/snli@no-such-revision"))
+    assert "the Hub cannot be reached" in said(app)
+    assert not start(app).disabled
+
+
+def test_a_name_that_is_no_data_set_is_refused_at_its_field(
+    view: View, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = choose(form(view, "gausscse"), "Pairs", "nonsense")
+    assert "expected the name of a data set on the Hub" in said(app)
+    assert start(app).disabled
+    (tmp_path / "snli").mkdir()  # a local file of the same name is not meant
+    monkeypatch.chdir(tmp_path)
+    app = choose(app, "Pairs", "snli")
+    assert "name the data set with its organisation: stanfordnlp/snli" in said(app)
+    assert not choose(app, "Pairs", "stanfordnlp/snli").error
+
+
+@pytest.mark.parametrize("name", ["a b/c", "../up/there", "pairs.jsonl", "http://x/y", "x" * 300, "a\0b/c"])
+def test_names_that_are_none(name: str) -> None:
+    with pytest.raises(SettingsError, match="data set on the Hub"):
+        NliSource.named(name)
+
+
+@pytest.mark.parametrize(("name", "field"), [("aeenc", "Trees"), ("arcf", "Questions")])
+def test_a_method_without_hub_data_offers_files_only(view: View, name: str, field: str) -> None:
+    assert HUB_SET not in named(form(view, name).selectbox, field).options

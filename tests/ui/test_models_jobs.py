@@ -1,0 +1,311 @@
+"""Jobs on the Models page: queue, progress, end and what to do, broken folders, charts."""
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from entail.jobs.endings import make_outcome
+from entail.jobs.folder import JobFolder
+from entail.jobs.record import Ending, Outcome
+from entail.progress import Progress
+from entail.ui.models.job_charts import COLOURS, DASHES, describe, draw_panel, panels
+from entail.ui.shared.resources import jobs
+from tests.ui.conftest import named, said
+from tests.ui.job_runs import end, rewrite, submit, train
+
+View = Callable[..., AppTest]
+
+
+def keys(app: AppTest) -> set[str]:
+    return {str(button.key) for button in app.button}
+
+
+def at(app: AppTest, **address: str) -> AppTest:
+    app.query_params.clear()
+    for name, value in address.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def killed(folder: JobFolder, attempt: int) -> Outcome:
+    return make_outcome(attempt, "killed")
+
+
+def test_the_list_has_the_queue_in_order_and_ended_jobs(view: View) -> None:
+    failed = end(
+        submit("first"), lambda job, attempt: make_outcome(attempt, "diverged", "the loss is *no* number")
+    )
+    waiting = [submit(name) for name in ("second", "third", "fourth")]
+    app = view()
+    words = said(app)
+    places = [words.index(f"**{job.name}**") for job in waiting]
+    assert places == sorted(places)
+    assert "the loss is *no* number" in words
+    assert [b.label for b in app.button if str(b.key).startswith("open-")] == ["Open"] * 4
+    app.button(key=f"open-{failed.id}").click().run()
+    assert app.query_params["job"] == failed.id
+    assert "#### first" in said(app)
+
+
+def test_a_queued_job_is_cancelled_and_resumed(view: View) -> None:
+    submit("first")
+    job = submit("second")
+    app = view(job=job.id)
+    assert "number 2, after **first**" in said(app)
+    app.button(key="cancel_job").click().run()
+    cancelled = jobs().job(job.id)
+    assert (cancelled.state, cancelled.cancelled_by) == ("cancelled", "Ada")
+    app.button(key="resume_job").click().run()
+    assert jobs().job(job.id).state == "queued"
+    assert "cancel_job" in keys(app)
+
+
+def test_a_running_job_shows_progress_charts_warnings_and_log(view: View) -> None:
+    job = submit()
+    pages: list[AppTest] = []
+
+    def look(folder: JobFolder, attempt: int) -> Outcome:
+        folder.write_progress(Progress(5, 10, 1.0, "wandering", "steps"))
+        folder.log.write_text("a library says something\n", encoding="utf-8")
+        row = {"at": 1.0, "attempt": 1, "step": 1, "epoch": 0}
+        step = {"learning_rate": 0.1, "terms": {"loss": 2.0, "active": 0.5}, "memory": {"gpu": 2**20}}
+        events = [
+            {**row, "kind": "step", **step},
+            {**row, "kind": "warning", "text": "they have all but become *one* vector"},
+        ]
+        folder.events.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+        pages.append(view(job=job.id))
+        return killed(folder, attempt)
+
+    end(job, look)
+    (app,) = pages
+    (bar,) = app.get("progress")
+    assert "5 of 10 steps" in bar.proto.text
+    assert len(app.get("vega_lite_chart")) == 4
+    assert "they have all but become *one* vector" in said(app)
+    assert app.code[0].value == "a library says something"
+    assert {"cancel_job", "like_job"} <= keys(app)
+    assert "delete_job_now" not in keys(app)
+
+
+@pytest.mark.parametrize(
+    ("ending", "state", "todo", "primary"),
+    [
+        ("diverged", "Failed", "lower learning_rate", "like_job"),
+        ("disk_full", "Failed", "free space", "resume_job"),
+        ("out_of_memory", "Failed", "smaller batch_size", "resume_job"),
+        ("killed", "Interrupted", "last checkpoint", "resume_job"),
+    ],
+)
+def test_an_end_shows_its_cause_and_the_remedy(
+    view: View, ending: Ending, state: str, todo: str, primary: str
+) -> None:
+    job = end(submit(), lambda folder, attempt: make_outcome(attempt, ending, "it *broke*"))
+    app = view(job=job.id)
+    assert f"**{state} after" in said(app)
+    assert "it *broke*" in said(app)
+    assert todo in said(app).partition("**What to do:**")[2]
+    # A repetition of the same failure is no first choice.
+    kinds = {key: app.button(key=key).proto.type for key in ("resume_job", "like_job")}
+    assert kinds == {"resume_job": "secondary", "like_job": "secondary"} | {primary: "primary"}
+
+
+def test_a_training_on_a_full_disk_is_resumed(
+    view: View,
+    models: Path,
+    tiny_models: Path,
+    tmp_path: Path,
+    grove: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (models / "tiny").symlink_to(tiny_models / "tiny", target_is_directory=True)
+    (tmp_path / "trees.jsonl").write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
+    (tmp_path / "facts.txt").write_text("\n".join(grove["facts"]), encoding="utf-8")
+    config = {"base": "tiny", "rank": 2, "epochs": 2, "rounds": 0, "k": 4, "precision": "fp32"}
+    source = {"corpus": str(tmp_path / "facts.txt"), "trees": str(tmp_path / "trees.jsonl")}
+    job = jobs().submit("aeenc", {**config, "batch_size": 16}, source, name="full", by="Bob")
+
+    def no_room(*args: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        full.setattr("safetensors.torch.save_file", no_room)
+        job = train(job, checkpoint_seconds=0.0)
+    assert not (models / "full").exists()
+    app = view()
+    assert "No space left on device" in said(app), "the list shows it, too"
+    at(app, job=job.id).button(key="resume_job").click().run()
+    assert train(job, checkpoint_seconds=0.0).state == "done"
+    assert (models / "full" / "entail.json").is_file()
+
+
+def test_a_job_is_deleted_after_a_question(view: View) -> None:
+    job = end(submit(), killed)
+    app = view(job=job.id)
+    app.button(key="delete_job_now").click().run()
+    assert jobs().jobs() == []
+    assert "job" not in app.query_params
+
+
+@pytest.mark.parametrize(("role", "page"), [(None, "Ranked by"), ("direction", "Direction page")])
+def test_a_done_job_leads_to_its_promotion(
+    view: View, monkeypatch: pytest.MonkeyPatch, role: str | None, page: str
+) -> None:
+    done = train(submit(steps=3))
+    if role is not None:
+        monkeypatch.setattr("entail.ui.models.job.role_of", lambda name: role)
+    app = view(job=done.id)
+    assert page in str(app.success[0].value)
+    assert "it only wanders" in said(app)
+    assert list(app.dataframe[0].value["measure"]) == ["luck"]
+    app.button(key="promote_job").click().run()
+    assert app.session_state["models_view"] == "Encoders"
+    assert app.session_state["models_encoder"] == "mine"
+    assert "job" not in app.query_params
+
+
+def test_a_scorer_leads_to_its_promotion_where_it_builds_chains(
+    view: View, fifth: Any, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = train(submit(steps=3))
+    no_encoder = replace(fifth, encodes=False, makes="a scorer of facts", use="the Chains page builds by it")
+    monkeypatch.setattr("entail.ui.models.job.methods", lambda: {"fifth": no_encoder})
+    app = view(job=done.id)
+    assert "It is a scorer of facts: the Chains page builds by it" in said(app)
+    assert "Ranked by" not in said(app)
+    assert "promote_job" not in keys(app), "its role is unknown"
+    (models / "mine" / "head.safetensors").write_bytes(b"a head")
+    record = {"method": "arcf", "base": "minilm", "scorer": {"scheme": "arcf"}}
+    (models / "mine" / "entail.json").write_text(json.dumps(record), "utf-8")
+    (models / "mine" / "adapter").mkdir()
+    shutil.copytree(models / "mine", models / "other")
+    app = view(job=done.id)
+    app.button(key="promote_job").click().run()
+    assert app.session_state["models_scorer"] == "mine"
+    assert "candidate" not in app.query_params
+
+
+def test_a_job_whose_encoder_was_deleted_is_not_promoted(view: View, models: Path) -> None:
+    job = train(submit())
+    assert view(job=job.id).success
+    shutil.rmtree(models / "mine")
+    app = view(job=job.id)
+    assert not app.success
+    assert "promote_job" not in keys(app)
+
+
+def test_settings_are_duplicated(view: View) -> None:
+    job = end(submit(steps=41, pace=0.5), killed)
+    app = view(job=job.id)
+    app.button(key="like_job").click().run()
+    assert app.query_params["like"] == job.id
+    assert named(app.number_input, "Steps").value == 41
+    named(app.number_input, "Steps").set_value(42).run()
+    named(app.button, "Start training").click().run()
+    newest = jobs().jobs()[0]
+    assert (newest.spec.config["steps"], newest.spec.config["pace"]) == (42, 0.5)
+    assert (newest.spec.source, newest.spec.about) == (job.spec.source, job.spec.about)
+
+
+def test_broken_and_missing_jobs_and_methods(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken, strange, gone = submit("broken"), submit("strange"), submit("gone")
+    (jobs().folder_of(broken.id).path / "status.json").write_text("{", encoding="utf-8")
+    rewrite(strange, "spec.json", lambda spec: spec.update(method="seventh"))
+    app = view(job=broken.id)
+    assert "status.json" in said(app)
+    app.button(key="all_jobs_button").click().run()
+    assert "cannot be read" in said(app)
+    assert "new_training" in keys(app)
+    at(app, job=strange.id)
+    assert "strange was trained by seventh" in said(at(app, job="new", like=strange.id))
+    shutil.rmtree(jobs().folder_of(gone.id).path)
+    for odd in (gone.id, "../../etc", "%00", "x" * 5000, "<b>", "20260101-000000-abcdef"):
+        assert "no job has the id" in said(at(app, job=odd))
+    # A demo shows what is broken and offers nothing that it would refuse.
+    with monkeypatch.context() as demo:
+        demo.setenv("ENTAIL_DEMO", "1")
+        app = at(app)
+        assert "cannot be read" in said(app)
+        assert f"delete-{broken.id}" not in keys(app)
+        assert f"open-{strange.id}" in keys(app)
+        assert "new_training" not in keys(app)
+        assert not {"cancel_job", "like_job"} & keys(at(app, job=strange.id))
+    at(app).button(key=f"delete-{broken.id}").click().run()
+    assert not jobs().unreadable()
+
+
+def test_a_job_of_another_version(view: View) -> None:
+    job = train(submit())
+    rewrite(job, "spec.json", lambda spec: spec["config"].update(gone_by_now=3))
+    rewrite(job, "outcome.json", lambda outcome: outcome.update(evaluation={"score": 1}))
+    app = view(job=job.id)
+    assert "Gone by now" in list(app.dataframe[0].value["setting"])
+    assert app.button(key="promote_job")
+    assert "expected" not in said(at(app, job="new", like=job.id))
+
+
+def test_a_job_deleted_while_it_is_drawn(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = train(submit())
+    folder = jobs().folder_of(job.id).path
+
+    def vanish(self: Any, job_id: str, **options: Any) -> Any:
+        shutil.rmtree(folder, ignore_errors=True)
+        return self.folder_of(job_id)
+
+    monkeypatch.setattr(type(jobs()), "list_events", vanish)
+    assert "no job has the id" in said(view(job=job.id))
+
+
+def rows(series: str, values: list[float], kind: str = "term") -> list[dict[str, Any]]:
+    return [
+        {"step": step, "epoch": 0, "kind": kind, "series": series, "value": value}
+        for step, value in enumerate(values, start=1)
+    ]
+
+
+POINTS = [
+    *rows("loss", [3.0, 2.0]),
+    *rows("triplet", [2.5, 1.5]),
+    *rows("active", [0.9, 0.4]),
+    *rows("learning rate", [0.1, 0.2], "step"),
+    *rows("dev", [0.4, 0.5], "evaluation"),
+    *rows("query_excluded.MAP", [0.4, 0.5], "evaluation"),
+    *rows("paper.MAP", [0.3, 0.4], "evaluation"),
+]
+
+
+def test_terms_of_the_loss_share_a_chart_and_repeated_dev_figures_are_left_out() -> None:
+    charts = panels(POINTS)
+    assert [(panel.title, panel.series) for panel in charts] == [
+        ("Loss and its terms", ("loss", "triplet")),
+        ("Dev figures, query excluded", ("MAP",)),
+        ("Dev figures, paper", ("MAP",)),
+        ("Learning rate", ("learning rate",)),
+        ("Active triplets (share)", ("active",)),
+    ]
+    assert describe(charts[0]).endswith("loss 2, triplet 1.5")
+    assert panels([]) == []
+    other = [*rows("dev", [0.4, 0.6], "evaluation"), *rows("MAP", [0.4, 0.5], "evaluation")]
+    assert [panel.series for panel in panels(other)] == [("dev", "MAP")]
+
+
+@pytest.mark.parametrize("count", [1, 2, len(COLOURS) + 2])
+def test_a_chart_has_its_points_and_a_dash_for_each_series(count: int) -> None:
+    (panel,) = panels([row for number in range(count) for row in rows(f"term {number}", [1.0, 2.0])])
+    drawn = draw_panel(panel).to_dict()
+    (data,) = drawn["datasets"].values()
+    assert [row["value"] for row in data] == [1.0, 2.0] * count
+    scale = drawn["encoding"]["strokeDash"]["scale"]
+    assert scale["domain"] == list(panel.series)
+    assert scale["range"] == [DASHES[number % len(DASHES)] for number in range(count)]
+    assert (drawn["encoding"]["color"]["legend"] is None) == (count == 1)
