@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,6 @@ import typer
 from entail.cli.console import Report, command, progress_bar, table
 
 if TYPE_CHECKING:
-    from entail.data.nli.pairs import NliPair
     from entail.hub.repository import Pushed
 
 app = typer.Typer()
@@ -108,19 +106,27 @@ def average(
 
     The mean of several seeds or losses ranks nearly as well as their ensemble, at the cost of one.
     """
+    from entail.data.nli.pairs import read_nli
+    from entail.encoders.catalogue import resolve
     from entail.encoders.cross.encoder import cross_folder
     from entail.encoders.gaussian.form import HEAD
+    from entail.errors import TrainingError
 
-    pairs: Sequence[NliPair] = ()
-    if scorers := any(cross_folder(folder) for folder in folders):
+    scorers = any(cross_folder(folder) for folder in folders)
+    pairs = read_nli(dev).pairs if dev is not None else ()
+    if scorers:
         from entail.arcf.averaging import average_scorers
 
-        _require_bare(scale, dev)
+        if scale != 1 or dev is not None:
+            raise TrainingError("expected scorers of facts without --scale and --dev, which are for encoders")
         lost = average_scorers(folders, out, weights=weight, rank=rank)
     else:
         from entail.training.adapters.averaging import average_adapters
 
-        pairs = _pairs(dev, folders)
+        if dev is not None and resolve(folders[0]).gaussian is None:
+            raise TrainingError(
+                f"expected --dev with Gaussian encoders, found {folders[0].name}; leave out --dev"
+            )
         lost = average_adapters(folders, out, weights=weight, scale=scale, rank=rank)
     if pairs:
         from entail.gausscse.calibration import calibrate
@@ -135,37 +141,6 @@ def average(
         f"{size / 1e6:.1f} MB; "
         f"rank loses {lost:.2%}{note}",
     )
-
-
-def _require_bare(scale: float, dev: Path | None) -> None:
-    """Check that no option for encoders was passed with scorers.
-
-    Raises:
-        TrainingError: If one was.
-    """
-    from entail.errors import TrainingError
-
-    if scale != 1 or dev is not None:
-        raise TrainingError("expected scorers of facts without --scale and --dev, which are for encoders")
-
-
-def _pairs(file: Path | None, folders: Sequence[Path]) -> Sequence[NliPair]:
-    """Return the pairs to fit on.
-
-    Raises:
-        TrainingError: If the encoders are not Gaussian.
-    """
-    from entail.data.nli.pairs import read_nli
-    from entail.encoders.catalogue import resolve
-    from entail.errors import TrainingError
-
-    if file is None:
-        return ()
-    if resolve(folders[0]).gaussian is None:
-        raise TrainingError(
-            f"expected --dev with Gaussian encoders, found {folders[0].name}; leave out --dev"
-        )
-    return read_nli(file).pairs
 
 
 @command(app)

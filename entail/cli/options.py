@@ -88,11 +88,8 @@ def _names(field: Field) -> list[str]:
     return [f"--{name.replace('_', '-')}" for name in (field.name, *former)] if former else []
 
 
-def name_in_use(role: Role) -> str:
-    """Return what is in use for a role, and say on stderr where it stands in for what was promoted.
-
-    Where nothing can be used it is what ships: whoever loads that tells how to get one.
-    """
+def active_or_packaged(role: Role) -> str:
+    """Return the active model of a role, else the packaged one; a fallback is reported on stderr."""
     from entail.registry import PACKAGED_MODELS, active
 
     now = active(role=role)

@@ -48,7 +48,8 @@ def promote(
     The command compares it with the active one on the same queries, and refuses it if it does worse. An
     encoder of Gaussians becomes the direction model, a scorer of facts the chain scorer, for all corpora.
     """
-    from entail.registry import role_of, roll_back
+    from entail.registry import DESCRIPTIONS, active, card_figures, role_of, roll_back
+    from entail.registry import promote as activate
 
     if (encoder is None) == (not back) and (dev or premises or anyway):
         raise SettingsError("expected an ENCODER beside --dev, --premises and --anyway; name it")
@@ -71,38 +72,13 @@ def promote(
             f"{encoder} is for {found} in all corpora, and is not compared on trees; leave out --corpus, "
             "--dev and --premises"
         )
-    return _promote(
-        encoder,
-        found,
-        corpus=corpus,
-        premises_of_corpus=premises_of_corpus,
-        dev=dev,
-        premises=premises,
-        by=author,
-        anyway=anyway,
-    )
-
-
-def _promote(
-    name: str,
-    role: Role,
-    *,
-    corpus: str | None,
-    premises_of_corpus: Corpus | None,
-    dev: Path | None,
-    premises: Path | None,
-    by: str,
-    anyway: bool,
-) -> Report:
-    from entail.registry import DESCRIPTIONS, active, card_figures, promote
-
-    now = active(corpus, role=role)
-    rows = card_figures(name, now) if role != "retriever" else []
+    now = active(corpus, role=found)
+    rows = card_figures(encoder, now) if found != "retriever" else []
     with progress_bar() as progress:
-        comparison = _comparison(name, now, corpus, dev=dev, premises=premises, progress=progress)
-        pointer = promote(
-            name,
-            by=by,
+        comparison = _comparison(encoder, now, corpus, dev=dev, premises=premises, progress=progress)
+        pointer = activate(
+            encoder,
+            by=author,
             corpus=corpus,
             evaluation=comparison,
             premises=premises_of_corpus,
@@ -111,20 +87,20 @@ def _promote(
             progress=progress,
         )
     lines = [str(comparison)] if comparison else []
-    if rows and now.encoder not in ("", name):
-        cells: list[list[Any]] = [
+    if rows and now.encoder not in ("", encoder):
+        cells = [
             [row.measure, row.data, _share(row.first), _share(row.second), "" if row.same_data else "no"]
             for row in rows
         ]
-        lines.append(table(["measure", "on", now.encoder, name, "same data"], cells))
-    where, undo = f"for {corpus}" if corpus else "for all corpora", "entail promote --back"
-    undo += f" --corpus {corpus}" if corpus else f" --role {role}"
+        lines.append(table(["measure", "on", now.encoder, encoder, "same data"], cells))
+    option = f"--corpus {corpus}" if corpus else f"--role {found}"
     lines.append(
-        f"{pointer.encoder} ({pointer.revision}) {DESCRIPTIONS[role]} {where} now; `{undo}` undoes it"
+        f"{pointer.encoder} ({pointer.revision}) {DESCRIPTIONS[found]} for {corpus or 'all corpora'} now; "
+        f"`entail promote --back {option}` undoes it"
     )
     known = [asdict(row) | {"same_data": row.same_data} for row in rows]
     return Report(
-        data=pointer.to_json() | ({"known": known} if role != "retriever" else {}),
+        data=pointer.to_json() | ({"known": known} if found != "retriever" else {}),
         text="\n\n".join(lines),
     )
 

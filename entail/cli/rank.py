@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
-from entail.cli.options import name_in_use, options_of
+from entail.cli.options import active_or_packaged, options_of
 from entail.errors import SettingsError
 from entail.progress import ProgressCallback
 
@@ -66,24 +66,8 @@ class RankingOptions:
     ] = "auto"
     device: Annotated[str | None, "Device: auto, cpu, cuda, cuda:1 ..."] = None
 
-    def settings(self, loaded: Loaded) -> dict[str, str]:
-        """Return the settings that a ranking depends on; resuming a file compares them."""
-        settings: dict[str, Any] = {"method": self.method, "metric": self.metric}
-        if self.method == "ensemble":
-            settings["parts"] = "+".join(part for part, _ in loaded.parts)
-        if revisions := dict.fromkeys(scorer.revision for _, scorer in loaded.parts if scorer is not None):
-            settings |= {"scorer": ", ".join(revisions), "precision": self.precision}
-        methods = {part for part, _ in loaded.parts}
-        names = [name for part, some in _OWN.items() if part in methods for name in some]
-        settings |= {name: getattr(self, name) for name in names}
-        return {name: str(value) for name, value in settings.items()}
-
-    def read_parts(self) -> list[tuple[Part, str]]:
-        """Return the methods, each with the name of its scorer.
-
-        Raises:
-            SettingsError: If an ensemble names an unknown method, or fewer than two.
-        """
+    def _parts(self) -> list[tuple[Part, str]]:
+        """Return the methods, each with the name of its scorer."""
         if self.method != "ensemble":
             return [(self.method, self._scorer_of(self.method))]
         found: list[tuple[Part, str]] = []
@@ -104,19 +88,15 @@ class RankingOptions:
 
         if part == "tfidf":
             return ""
-        alone = first_of_single_facts() if part in ("single-fact", "path-rerank") else None
-        return self.scorer or alone or name_in_use("chains")
+        default = first_of_single_facts() if part in ("single-fact", "path-rerank") else None
+        return self.scorer or default or active_or_packaged("chains")
 
     def load(self, facts: FactTables, *, progress: ProgressCallback | None) -> Loaded:
-        """Load the scorers and neighbourhoods.
-
-        Raises:
-            EntailError: If there is no such scorer or metric.
-        """
+        """Load the scorers and neighbourhoods; `EntailError` if there is no such scorer or metric."""
         from entail.arcf.chains.neighbourhoods import Neighbourhoods
         from entail.arcf.scoring.scorer import load_scorer
 
-        parts = self.read_parts()
+        parts = self._parts()
         scorers = {
             name: load_scorer(name, device=self.device, precision=self.precision)
             for name in dict.fromkeys(name for part, name in parts if part != "tfidf")
@@ -125,7 +105,7 @@ class RankingOptions:
         return Loaded(self, near, tuple((part, scorers.get(name)) for part, name in parts))
 
 
-_OWN: dict[Part, tuple[str, ...]] = {
+_RANKING_OPTIONS: dict[Part, tuple[str, ...]] = {
     "arcf": ("k", "length", "least", "beam", "margin"),
     "single-fact": ("first",),
     "path-rerank": ("paths", "linked"),
@@ -135,13 +115,7 @@ _OWN: dict[Part, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Loaded:
-    """Loaded ranking methods.
-
-    Attributes:
-        options: Options of the ranking.
-        neighbourhoods: All facts, and the visible ones of each.
-        parts: Methods with their scorers; None for a method without one.
-    """
+    """Loaded ranking methods, each with its scorer if it has one, and the visible facts of each fact."""
 
     options: RankingOptions
     neighbourhoods: Neighbourhoods
@@ -190,7 +164,41 @@ class Loaded:
         search = Search(length=given.length, least=given.least, beam=given.beam, margin=given.margin)
         return ChainRanker(scorer, near, search=search, together=given.together)
 
-    def unread(self, ranked: Sequence[Ranked]) -> Truncation:
+    @property
+    def settings(self) -> dict[str, str]:
+        """Settings that a ranking depends on; resuming a file compares them."""
+        options = self.options
+        settings: dict[str, Any] = {"method": options.method, "metric": options.metric}
+        if options.method == "ensemble":
+            settings["parts"] = "+".join(part for part, _ in self.parts)
+        if revisions := dict.fromkeys(scorer.revision for _, scorer in self.parts if scorer is not None):
+            settings |= {"scorer": ", ".join(revisions), "precision": options.precision}
+        methods = {part for part, _ in self.parts}
+        names = [name for part, some in _RANKING_OPTIONS.items() if part in methods for name in some]
+        settings |= {name: getattr(options, name) for name in names}
+        return {name: str(value) for name, value in settings.items()}
+
+    def write(
+        self,
+        file: Path,
+        questions: Sequence[Question],
+        facts: FactTables,
+        *,
+        top: int | None = None,
+        resume: bool,
+        progress: ProgressCallback | None,
+    ) -> list[Ranked]:
+        """Rank the questions that a file of predictions lacks, into that file; return their rankings."""
+        from entail.arcf.chains.predictions import write_predictions
+
+        def rank(missing: Sequence[Question]) -> Iterator[Ranked]:
+            return self.rank(missing, progress=progress)
+
+        return list(
+            write_predictions(file, questions, facts, rank, settings=self.settings, top=top, resume=resume)
+        )
+
+    def truncation(self, ranked: Sequence[Ranked]) -> Truncation:
         """Return the truncation; of several scorers the one with the shortest input counts."""
         from entail.arcf.scoring.truncation import Truncation
 
@@ -205,24 +213,19 @@ class Loaded:
     @property
     def spent(self) -> dict[str, int]:
         """Cost of scoring so far."""
+        from collections import Counter
         from dataclasses import asdict
 
-        scorers = {id(scorer): scorer for _, scorer in self.parts if scorer is not None}
-        found: dict[str, int] = {}
-        for scorer in scorers.values():
-            for name, count in asdict(scorer.pairs.spent).items():
-                found[name] = found.get(name, 0) + count
-        return found
+        spent: Counter[str] = Counter()
+        for scorer in {id(scorer): scorer for _, scorer in self.parts if scorer is not None}.values():
+            spent.update(asdict(scorer.pairs.spent))
+        return dict(spent)
 
 
-def some_of(
+def select_questions(
     questions: Sequence[Question], *, limit: int | None, sample: int | None, seed: int
 ) -> tuple[Question, ...]:
-    """Return the first questions, or a random sample, in order.
-
-    Raises:
-        SettingsError: If both `limit` and `sample` are given.
-    """
+    """Return the first questions, or a random sample, in order; `SettingsError` if both are wanted."""
     import numpy as np
 
     if limit is not None and sample is not None:
@@ -264,16 +267,17 @@ def rank(
     with progress_bar() as progress:
         loaded = how.load(facts, progress=progress)
         if questions is not None and out is not None:
-            given = {"limit": limit, "top": top}
-            return _file(loaded, facts, questions, out, **given, resume=resume, progress=progress)
+            return _file(
+                loaded, facts, questions, out, limit=limit, top=top, resume=resume, progress=progress
+            )
         if not (question or "").strip() or not (answer or "").strip():
             raise SettingsError("expected a question and an answer, found an empty one")
         asked = Question("question", str(question), str(answer), {})
         (ranked,) = loaded.rank([asked], progress=progress)
-    return _one(ranked, facts, loaded.unread([ranked]), top=top or 20)
+    return _one(ranked, facts, loaded.truncation([ranked]), top=top or 20)
 
 
-def _one(ranked: Ranked, facts: FactTables, unread: Truncation, *, top: int) -> Report:
+def _one(ranked: Ranked, facts: FactTables, truncation: Truncation, *, top: int) -> Report:
     chain = ranked.chain
     chosen = {fact: number for number, fact in enumerate(chain.facts, 1)} if chain else {}
     rows: list[list[object]] = []
@@ -283,7 +287,7 @@ def _one(ranked: Ranked, facts: FactTables, unread: Truncation, *, top: int) -> 
         entries.append({"rank": place, "uid": fact.uid, "text": fact.text, "chosen": int(at) in chosen})
         rows.append([place, "*" if int(at) in chosen else "", fact.text])
     data: dict[str, Any] = {"ranking": entries, "stopped": chain.stopped if chain else None}
-    data |= {"dropped": max(0, ranked.dropped), "unread": unread.to_json()}
+    data |= {"dropped": max(0, ranked.dropped), "unread": truncation.to_json()}
     parts = [table(["rank", "chosen", "fact"], rows)]
     if chain is not None:
         data["steps"] = [
@@ -302,7 +306,7 @@ def _one(ranked: Ranked, facts: FactTables, unread: Truncation, *, top: int) -> 
             "nothing visible": "no other fact was visible",
         }[chain.stopped]
         parts.append(f"a chain of {len(chain.facts)} facts (*), which stopped because {why}")
-    parts += unread.in_words()
+    parts += truncation.in_words()
     return Report(data=data, text="\n\n".join(parts))
 
 
@@ -315,25 +319,14 @@ def _file(
     limit: int | None,
     top: int | None,
     resume: bool,
-    progress: Any,  # noqa: ANN401 - a callback or None
+    progress: ProgressCallback | None,
 ) -> Report:
-    from entail.arcf.chains.predictions import write_predictions
     from entail.data.worldtree.questions import read_questions
 
     reading = read_questions(questions)
-    asked = some_of(reading.usable, limit=limit, sample=None, seed=0)
-    written = list(
-        write_predictions(
-            out,
-            asked,
-            facts,
-            lambda left: loaded.rank(left, progress=progress),
-            settings=loaded.options.settings(loaded),
-            top=top,
-            resume=resume,
-        )
-    )
-    unread = loaded.unread(written)
+    asked = reading.usable[:limit]
+    written = loaded.write(out, asked, facts, top=top, resume=resume, progress=progress)
+    truncation = loaded.truncation(written)
     data = {
         "questions": len(asked),
         "ranked_now": len(written),
@@ -341,13 +334,13 @@ def _file(
         "facts": len(facts),
         "problems": [*facts.problems, *reading.problems],
         "warnings": list(reading.warnings),
-        "unread": unread.to_json(),
+        "unread": truncation.to_json(),
     }
     parts = [
         f"ranked {len(written):,} questions, {len(asked) - len(written):,} were ranked before; wrote {out}",
         str(facts),
         *(f"cannot be read: {problem}" for problem in reading.problems),
         *(f"read in part: {warning}" for warning in reading.warnings),
-        *unread.in_words(),
+        *truncation.in_words(),
     ]
     return Report(data=data, text="\n\n".join(parts))

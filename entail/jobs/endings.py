@@ -72,13 +72,7 @@ _LITTLE_SPACE = 2**20
 
 
 def make_outcome(attempt: int, ending: Ending, what: str | None = None) -> Outcome:
-    """Return the outcome of an attempt that ended in this way.
-
-    Args:
-        attempt: Number of the attempt.
-        ending: Kind of the ending.
-        what: Cause; default: that of the kind.
-    """
+    """Return the outcome of an attempt that ended in this way; default cause: that of the kind."""
     kind = _KINDS[ending]
     return Outcome(attempt=attempt, state=kind.state, ending=ending, what=what or kind.what, todo=kind.todo)
 
@@ -129,26 +123,22 @@ def outcome_of_exit(attempt: int, code: int, *, folder: Path, out_of_memory: boo
 
 def oom_kills() -> int:
     """Return how many processes the system killed for lack of memory since its start; 0 where unknown."""
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
+    with contextlib.suppress(OSError):
+        if found := re.search(r"^oom_kill (\d+)", Path("/proc/vmstat").read_text("ascii"), re.MULTILINE):
+            return int(found[1])
     return 0
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    at: BaseException | None = error
-    while at is not None and id(at) not in seen:
-        seen.add(id(at))
-        yield at
-        at = at.__cause__ or at.__context__
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and its causes."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _is_full(error: BaseException) -> bool:
-    if isinstance(error, OSError) and error.errno in _FULL:
-        return True
-    return bool(_FULL_WORDS.search(str(error)))
+    is_full = isinstance(error, OSError) and error.errno in _FULL
+    return is_full or bool(_FULL_WORDS.search(str(error)))
 
 
 def _is_memory(error: BaseException) -> bool:

@@ -70,12 +70,9 @@ class JobSpec(_Stored):
 
     Attributes:
         id: Time of submission and random digits; ids sort by time.
-        method: Name of the method.
         config: Settings of the method, as JSON values.
-        source: Data to train on, as JSON values.
-        about: Description of the data for people.
+        source: Data to train on, as JSON values; `about` describes it for people.
         name: Name of the model to train, a folder under `models/`.
-        by: Author of the job.
         at: Time of submission, UTC.
         device: Device to train on; None: the worker's setting.
     """
@@ -96,19 +93,13 @@ class Status(_Stored):
     """Stored status of a job; a request to cancel stands in a file beside it.
 
     Attributes:
-        state: Last written state.
-        since: Time of that state, UTC.
+        since: Time of the state, UTC.
         queued: Time of the last enqueueing.
-        attempt: Number of attempts.
-        host: Machine of the worker.
-        worker: Process id of the worker.
+        attempt: Number of attempts; `started` and `ended` are of the last one.
+        host: Machine of the worker; `worker` is its process id.
         pid: Process id of the training, which leads a process group.
-        started: Start of the last attempt.
-        ended: End of the last attempt.
         seconds: Duration of the earlier attempts.
-        ending: Kind of ending, unless it is done.
-        what: Cause of the ending, for people.
-        todo: Remedy, for people.
+        ending: Kind of ending, unless it is done; `what` is its cause and `todo` the remedy, for people.
     """
 
     state: State
@@ -131,9 +122,6 @@ class Job:
     """Snapshot of a job.
 
     Attributes:
-        spec: Specification.
-        state: Current state.
-        status: Stored status.
         place: Position in the queue, 1 is next; None unless it is queued.
         progress: Progress of the current piece of work, while it runs.
         cancelled_by: Author of the request to cancel, if there is one.
@@ -204,17 +192,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome(_Stored):
-    """Outcome of one attempt, written by the training process.
-
-    Attributes:
-        attempt: Number of the attempt.
-        state: Final state.
-        ending: Kind of ending, unless it is done.
-        what: Cause of the ending, for people.
-        todo: Remedy, for people.
-        result: Result of the method.
-        evaluation: See `Job`.
-    """
+    """Outcome of one attempt, written by the training process; fields as in `Status` and `Job`."""
 
     attempt: int
     state: State

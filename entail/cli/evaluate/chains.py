@@ -10,7 +10,7 @@ import typer
 
 from entail.cli.console import Report, command, progress_bar, table
 from entail.cli.options import options_of, write_figures
-from entail.cli.rank import RankingOptions, some_of
+from entail.cli.rank import RankingOptions, select_questions
 
 if TYPE_CHECKING:
     from entail.data.worldtree.questions import Question
@@ -54,34 +54,22 @@ def chains(
     import numpy as np
 
     from entail.arcf.chains.neighbourhoods import needed
-    from entail.arcf.chains.predictions import read_predictions, write_predictions
-    from entail.arcf.chains.ranking import Ranked
+    from entail.arcf.chains.predictions import read_predictions
     from entail.data.worldtree.questions import read_questions
     from entail.data.worldtree.tables import read_fact_tables
     from entail.evaluation.chains import digest_of, evaluate_chains, with_gold
 
     started = datetime.now(UTC)
     facts, reading = read_fact_tables(tables), read_questions(questions)
-    asked = some_of(reading.usable, limit=limit, sample=sample, seed=seed)
+    asked = select_questions(reading.usable, limit=limit, sample=sample, seed=seed)
     measured = with_gold(asked)
     with progress_bar() as progress:
         loaded = how.load(facts, progress=progress)
         begun = time.perf_counter()
-        ranked: list[Ranked]
         if predictions is None:
             ranked = list(loaded.rank(measured, progress=progress))
         else:
-            settings = how.settings(loaded)
-            ranked = list(
-                write_predictions(
-                    predictions,
-                    measured,
-                    facts,
-                    lambda left: loaded.rank(left, progress=progress),
-                    settings=settings,
-                    resume=resume,
-                )
-            )
+            ranked = loaded.write(predictions, measured, facts, resume=resume, progress=progress)
         seconds = time.perf_counter() - begun
         rankings = {one.question.id: one.ranking for one in ranked}
         if predictions is not None and len(ranked) < len(measured):
@@ -94,7 +82,7 @@ def chains(
             hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
         )
     compared = {str(file): _compared(file, found, measured, facts) for file in beside or ()}
-    unread = loaded.unread(ranked)
+    truncation = loaded.truncation(ranked)
     lengths = [len(one.chain.facts) for one in ranked if one.chain is not None]
     figures: dict[str, Any] = {
         **found.to_json(),
@@ -104,14 +92,14 @@ def chains(
         "source": reading.source,
         "facts": len(facts),
         "digest": digest_of(measured, facts),
-        "settings": how.settings(loaded),
+        "settings": loaded.settings,
         "seconds_a_question": seconds / len(ranked) if ranked else None,
         "ranked_now": len(ranked),
         "spent": loaded.spent,
         "chain_length": sum(lengths) / len(lengths) if lengths else None,
         "problems": [*facts.problems, *reading.problems],
         "warnings": list(reading.warnings),
-        "unread": unread.to_json(),
+        "unread": truncation.to_json(),
         "repeated_uids": len(facts.repeats),
         "beside": {name: one.to_json() for name, one in compared.items()},
     }
@@ -128,7 +116,19 @@ def chains(
     ]
     if compared:
         head = ["beside", "MAP", "above it", "95 % interval", "p", "better", "worse"]
-        parts.append(table(head, [[name, *_row(one)] for name, one in compared.items()]))
+        rows = [
+            [
+                name,
+                d.first,
+                f"{d.difference:+.3f}",
+                f"{d.low:+.3f} to {d.high:+.3f}",
+                d.p_shown,
+                d.better,
+                d.worse,
+            ]
+            for name, d in compared.items()
+        ]
+        parts.append(table(head, rows))
     parts += [
         table(
             [kind.replace("_", " "), "MAP", "questions"],
@@ -137,8 +137,7 @@ def chains(
         for kind, some in found.slices.items()
         if some
     ]
-    parts.append(str(facts))
-    parts.append(str(reading))
+    parts += [str(facts), str(reading)]
     if found.without_gold:
         parts.append(f"{found.without_gold:,} questions without explanation were skipped")
     if found.missing:
@@ -147,7 +146,7 @@ def chains(
             f"{len(found.missing):,} gold facts are in no table and count as not found; first: "
             f"{first[1]} of {first[0]}"
         )
-    parts += unread.in_words()
+    parts += truncation.in_words()
     if ranked:
         parts.append(f"{seconds / len(ranked):.2f} s per question")
     return Report(data=figures, text="\n\n".join(parts))
@@ -172,8 +171,3 @@ def _compared(
         )
     other = evaluate_chains(questions, facts, [rankings[question.id] for question in questions])
     return paired_difference(other.values, found.values)
-
-
-def _row(one: PairedDifference) -> list[Any]:
-    between = f"{one.low:+.3f} to {one.high:+.3f}"
-    return [one.first, f"{one.difference:+.3f}", between, one.p_shown, one.better, one.worse]

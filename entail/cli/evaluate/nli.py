@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entail.cli.console import Report, command, progress_bar, table
-from entail.cli.options import Out, name_in_use, write_figures
+from entail.cli.options import Out, active_or_packaged, write_figures
 
 if TYPE_CHECKING:
     from entail.data.nli.pairs import NliReading
@@ -58,7 +58,7 @@ def nli(
     with progress_bar() as progress:
         found = evaluate_nli(
             reading.pairs,
-            pair_encoder(encoder or name_in_use("direction")),
+            pair_encoder(encoder or active_or_packaged("direction")),
             threshold=threshold,
             dev=fitted.pairs if fitted else None,
             progress=progress,
@@ -113,7 +113,7 @@ def direction(
     reading = load_nli(data, split=split)
     with progress_bar() as progress:
         found = evaluate_direction(
-            reading.pairs, pair_encoder(encoder or name_in_use("direction")), progress=progress
+            reading.pairs, pair_encoder(encoder or active_or_packaged("direction")), progress=progress
         )
     figures = found.to_json()
     rows = [
