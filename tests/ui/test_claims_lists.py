@@ -1,6 +1,6 @@
-"""The four lists of the Claims page, by hand; what is known of questions over passages."""
+"""The four lists of the Claims page, and the judges of their passages."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +13,15 @@ from entail.evaluation.passages.pool import Pool, read_pool
 from entail.evaluation.passages.wordings import PassageLists, PassageScore, search_wordings
 from entail.index.protocol import Floats, Manifest
 from entail.judge.judges import NliJudge
-from entail.ui.claims.encoders import tuned_encoders
-from entail.ui.claims.found import View, overview
+from entail.ui.claims.fields import tuned_encoders
 from entail.ui.claims.judges import take_scores
+from entail.ui.claims.passages import View, overview
+from entail.ui.shared.tasks import finish
 from tests.tuning.test_relevance import classifier
 
 
-class Told:
-    """A retriever whose scores are given, for the question and for the claim."""
+class FakeIndex:
+    """An index whose scores of the question and of the claim are given."""
 
     def __init__(self, name: str, scores: Sequence[Sequence[float]], *, words: bool = False) -> None:
         self.name = name
@@ -37,12 +38,12 @@ POOL = Pool("four", PASSAGES)
 
 
 def lists(k: int = 2) -> PassageLists:
-    plain = Told("plain", [[0.9, 0.5, 0.5, 0.1], [0.1, 0.2, 0.3, 0.4]])
-    words = Told("words", [[0.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]], words=True)
+    plain = FakeIndex("plain", [[0.9, 0.5, 0.5, 0.1], [0.1, 0.2, 0.3, 0.4]])
+    words = FakeIndex("words", [[0.0, 2.0, 0.0, 1.0], [0.0, 0.0, 0.0, 0.0]], words=True)
     return search_wordings((plain, words), "Who?", "Somebody.", k=k, gold=frozenset({2}))  # type: ignore[arg-type]  # it has all that is asked of an index
 
 
-def test_four_lists_by_hand() -> None:
+def test_four_lists() -> None:
     found = lists()
     assert found.positions == {
         (0, "question"): (0, 1),
@@ -63,12 +64,12 @@ def test_four_lists_by_hand() -> None:
     assert found.all_positions == (0, 1, 3, 2)
 
 
-def test_what_is_told_and_taken_along() -> None:
+def test_the_overview_and_the_file_of_the_lists() -> None:
     found = lists()
     scores = {"nli": {at: PassageScore(at / 4, at >= 2, "says") for at in range(4)}}
-    told = overview(found, scores)
-    assert [row["answer at"] for row in told] == ["3", "not found", "2", "not found"]
-    assert [row["entail, by nli"] for row in told] == ["0 of 2", "1 of 2", "2 of 2", "0 of 0"]
+    summary = overview(found, scores)
+    assert [row["answer at"] for row in summary] == ["3", "not found", "2", "not found"]
+    assert [row["entail, by nli"] for row in summary] == ["0 of 2", "1 of 2", "2 of 2", "0 of 0"]
     rows = list(found.to_rows(PASSAGES, {"question": "Who?", "claim": "Somebody."}, scores))
     assert len(rows) == 6
     claimed = next(row for row in rows if row["for"] == "claim")
@@ -101,8 +102,7 @@ def test_a_beir_folder_a_cut_one_and_too_many(tmp_path: Path, monkeypatch: pytes
         read_pool(tmp_path, name="beir")
 
 
-def test_tuned_encoders_are_known_by_what_they_were_made_from(tiny_home: Path, trained: object) -> None:
-    assert callable(trained)
+def test_tuned_encoders_come_from_tuning(tiny_home: Path, trained: Callable[..., Path]) -> None:
     trained("plain", towers="siamese", method="dpr")
     trained("after", towers="siamese", method="dpr", tuned={"revision": "x"})
     trained("first", towers="siamese", method="tuning")
@@ -110,24 +110,17 @@ def test_tuned_encoders_are_known_by_what_they_were_made_from(tiny_home: Path, t
     assert tuned_encoders() == ["after", "first"]
 
 
-def test_gaussians_judge_passages(gaussian: str) -> None:
-    work = take_scores(gaussian, ["ba be", "ba be bi " * 2000], "ba be")
-    work.done.wait()
-    assert work.error is None
-    assert work.value is not None
-    assert work.value[0].words == "says the same, 100% confidence"
-    assert work.value[0].entails
-    assert 0 <= work.value[1].value <= 1
+def test_passages_are_judged_by_direction(gaussian: str) -> None:
+    first, second = finish(take_scores(gaussian, ["ba be", "ba be bi " * 2000], "ba be"))
+    assert (first.words, first.entails) == ("says the same, 100% confidence", True)
+    assert 0 <= second.value <= 1
 
 
-def test_a_cross_encoder_judges_passages(tiny_home: Path) -> None:
+def test_passages_are_judged_once_by_a_cross_encoder(tiny_home: Path) -> None:
     classifier(tiny_home / "nli", tiny_home / "tiny", ["contradiction", "entailment", "neutral"])
     passages = ["ba be bi", "bo bu"]
-    work = take_scores("nli", passages, "ba")
-    work.done.wait()
-    assert work.error is None
-    assert work.value is not None
-    told = NliJudge("nli").entailment(passages, ["ba", "ba"])
-    assert [score.value for score in work.value] == pytest.approx(told.tolist())
-    assert [score.entails for score in work.value] == [bool(value >= 0.5) for value in told]
-    assert take_scores("nli", passages, "ba") is work, "it is asked once"
+    task = take_scores("nli", passages, "ba")
+    expected = NliJudge("nli").entailment(passages, ["ba", "ba"]).tolist()
+    assert [score.value for score in finish(task)] == pytest.approx(expected)
+    assert [score.entails for score in finish(task)] == [value >= 0.5 for value in expected]
+    assert take_scores("nli", passages, "ba") is task

@@ -5,17 +5,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.claims import existence_claim
+from entail.data.bundled import sample_corpus
 from entail.data.records import Corpus
 from entail.errors import EncoderError
-from entail.evaluation.passages.pool import EXAMPLES
+from entail.evaluation.passages.pool import EXAMPLES, corpus_pool
 from entail.ui.shared.resources import Workspace
-from tests.ui.conftest import ROOT, said, settled
+from tests.ui.conftest import ROOT, html, named, opened, said, settled
 
-PAGE = "pages/Claims.py"
 STAR = '<span title="known to answer">★</span> '
 PASSAGES = [
     "Tesla was born in Smiljan in 1856.",
@@ -26,15 +27,21 @@ PASSAGES = [
 ]
 
 
-def opened(app: AppTest, **address: str) -> AppTest:
-    for name, value in address.items():
-        app.query_params[name] = value
-    return settled(app.switch_page(PAGE).run())
+def on_claims(app: AppTest, **address: str) -> AppTest:
+    return opened(app, "pages/Claims.py", **address)
 
 
 def tables(app: AppTest) -> list[str]:
     """Return the four lists as HTML."""
-    return [str(block.body) for block in app.get("html") if 'class="ranked"' in str(block.body)]
+    return html(app, 'class="ranked"')
+
+
+def typed(app: AppTest, question: str) -> AppTest:
+    return settled(app.text_area(key="claims_question").set_value(question).run())
+
+
+def claim_field(app: AppTest) -> Any:
+    return named(app.text_area, "Claim")
 
 
 def passages(table: str) -> list[str]:
@@ -42,11 +49,11 @@ def passages(table: str) -> list[str]:
 
 
 @pytest.fixture(autouse=True)
-def nobody_judges(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is packaged, these tests begin without a judge and without a tuned encoder."""
+def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin without a judge and a tuned encoder, whatever is packaged."""
     monkeypatch.setattr("entail.judge.judges.list_judges", list)
     monkeypatch.setattr("entail.ui.claims.judges.gaussian_names", dict)
-    monkeypatch.setattr("entail.ui.claims.encoders.tuned_encoders", list)
+    monkeypatch.setattr("entail.ui.claims.fields.tuned_encoders", list)
 
 
 @pytest.fixture
@@ -56,37 +63,30 @@ def five(shared: Workspace) -> dict[str, str]:
     return {"over": f"corpus-{info.id}", "left": "tfidf", "right": "bm25"}
 
 
-def test_an_answer_goes_with_the_question_that_it_came_with(app: AppTest) -> None:
-    app = opened(app, left="tfidf", right="bm25")
+def test_the_first_visit_asks_an_example(app: AppTest) -> None:
+    app = on_claims(app, left="tfidf", right="bm25")
+    assert app.text_area(key="claims_question").value == EXAMPLES[0].question
     assert app.text_input(key="claims_answer").value == EXAMPLES[0].answer
-    app = settled(app.text_area(key="claims_question").set_value("Who wrote Faust?").run())
-    assert app.text_input(key="claims_answer").value == ""
-    assert "**With the answer:**" not in said(app)
-    app = settled(app.text_input(key="claims_answer").set_value("Goethe").run())
-    app = settled(app.text_area(key="claims_question").set_value("Who wrote Faust then?").run())
-    assert app.text_input(key="claims_answer").value == "Goethe"  # typed: it stays
-    app = settled(app.selectbox(key="claims_pick").set_value(EXAMPLES[1].question).run())
-    assert app.text_input(key="claims_answer").value == EXAMPLES[1].answer
-    app = settled(app.text_area(key="claims_question").set_value("Why?").run())
-    assert app.text_input(key="claims_answer").value == ""
-
-
-def test_the_first_visit_asks_an_example_and_says_what_is_missing(app: AppTest) -> None:
-    app = opened(app, left="tfidf", right="bm25")
-    first = EXAMPLES[0]
-    assert app.text_area(key="claims_question").value == first.question
-    assert "Rule **how**" in said(app)
-    assert "There exists a known way in which sound can travel" in str([t.value for t in app.text_area])
+    assert "There exists a known way in which sound can travel" in claim_field(app).value
     assert "No NLI cross-encoder yet" in said(app)
     assert "No encoder with entailment tuning yet" in said(app)
     assert len(tables(app)) == 4
     assert all('class="gold"' in table for table in tables(app))
 
 
-def test_every_example_is_over_the_bundled_facts(shared: Workspace) -> None:
-    from entail.data.bundled import sample_corpus
-    from entail.evaluation.passages.pool import corpus_pool
+def test_a_filled_in_answer_leaves_with_its_question_and_a_typed_one_stays(app: AppTest) -> None:
+    app = typed(on_claims(app, left="tfidf", right="bm25"), "Who wrote Faust?")
+    assert app.text_input(key="claims_answer").value == ""
+    assert "**With the answer:**" not in said(app)
+    app = settled(app.text_input(key="claims_answer").set_value("Goethe").run())
+    app = typed(app, "Who wrote Faust then?")
+    assert app.text_input(key="claims_answer").value == "Goethe"
+    app = settled(app.selectbox(key="claims_pick").set_value(EXAMPLES[1].question).run())
+    assert app.text_input(key="claims_answer").value == EXAMPLES[1].answer
+    assert typed(app, "Why?").text_input(key="claims_answer").value == ""
 
+
+def test_every_example_is_over_the_sample() -> None:
     pool = corpus_pool(sample_corpus())
     assert len(pool.questions) == len(EXAMPLES)
     for example in EXAMPLES:
@@ -97,12 +97,10 @@ def test_every_example_is_over_the_bundled_facts(shared: Workspace) -> None:
 
 
 def test_a_question_becomes_a_claim_and_both_are_searched(app: AppTest, five: dict[str, str]) -> None:
-    app = opened(app, question="Where was Tesla born?", **five)
+    app = on_claims(app, question="Where was Tesla born?", **five)
     assert "Rule **where**: where CLAUSE → a known place where CLAUSE" in said(app)
-    (claimed,) = (area for area in app.text_area if area.label == "Claim")
-    assert claimed.value == "There exists a known place where Tesla was born."
+    assert claim_field(app).value == "There exists a known place where Tesla was born."
     question_left, question_right, claim_left, _ = tables(app)
-    assert "<mark>Tesla</mark> was <mark>born</mark>" in question_left
     assert "<mark>exists</mark>" not in question_left
     assert "<mark>exists</mark>" in claim_left
     assert passages(question_left)[0].startswith("<mark>Tesla</mark> was <mark>born</mark>")
@@ -112,51 +110,40 @@ def test_a_question_becomes_a_claim_and_both_are_searched(app: AppTest, five: di
     assert "claim" not in app.query_params
 
 
-def test_an_edited_claim_is_searched_kept_and_put_back(app: AppTest, five: dict[str, str]) -> None:
-    app = opened(app, question="Where was Tesla born?", **five)
-    (area,) = (area for area in app.text_area if area.label == "Claim")
-    app = settled(area.set_value("Inventors like pigeons.").run())
+def test_an_edited_claim_is_searched_kept_and_reset(app: AppTest, five: dict[str, str]) -> None:
+    app = on_claims(app, question="Where was Tesla born?", **five)
+    app = settled(claim_field(app).set_value("Inventors like pigeons.").run())
     assert "· edited" in said(app)
     assert "<mark>pigeons</mark>" in tables(app)[2]
     assert app.query_params["claim"] == "Inventors like pigeons."
-    app = settled(app.text_area(key="claims_question").set_value("Who studied in Graz?").run())
+    app = typed(app, "Who studied in Graz?")
     assert "· edited" not in said(app)
-    app = settled(app.text_area(key="claims_question").set_value("Where was Tesla born?").run())
-    assert "Inventors like pigeons." in [area.value for area in app.text_area]
+    app = typed(app, "Where was Tesla born?")
+    assert claim_field(app).value == "Inventors like pigeons."
     app = settled(app.button(key="claims_back").click().run())
-    assert "There exists a known place where Tesla was born." in [area.value for area in app.text_area]
-    assert "· edited" not in said(app)
+    assert claim_field(app).value == "There exists a known place where Tesla was born."
+    app = on_claims(app, question="Why?", claim="Tesla liked pigeons.", **five)
+    assert claim_field(app).value == "Tesla liked pigeons.", "from the link"
 
 
-def test_a_link_brings_the_edited_claim(app: AppTest, five: dict[str, str]) -> None:
-    app = opened(app, question="Why?", claim="Tesla liked pigeons.", **five)
-    assert "· edited" in said(app)
-    assert "<mark>pigeons</mark>" in tables(app)[2]
-
-
-def test_lists_side_by_side_are_those_compared_and_only_what_differs_can_be_seen(
-    app: AppTest, five: dict[str, str]
-) -> None:
-    app = opened(app, question="Where was Tesla born?", **(five | {"right": "tfidf"}))
+def test_equal_lists_have_no_differences(app: AppTest, five: dict[str, str]) -> None:
+    app = on_claims(app, question="Where was Tesla born?", **(five | {"right": "tfidf"}))
     assert "Both sides are TF" in said(app)
     left, right = tables(app)[:2]
     assert left == right
     assert 'class="new"' not in left
     app = settled(app.toggle(key="claims_differing").set_value(True).run())
     assert not "".join(passages(tables(app)[0]))
-    assert "No differences." in said(app)
     app = settled(app.segmented_control(key="claims_beside").set_value("wordings").run())
-    assert ", claim" in said(app)
     assert passages(tables(app)[1]), "the claim finds what the question does not"
 
 
-def test_a_tuned_encoder_stands_beside_one_that_is_not(
+def test_a_tuned_encoder_is_on_the_right(
     app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("entail.ui.claims.encoders.tuned_encoders", lambda: ["bm25"])
-    app = opened(app, question="Where was Tesla born?", over=five["over"], left="tfidf")
-    assert app.selectbox(key="claims_right").value == "bm25", "it is the first choice"
-    assert app.selectbox(key="claims_right").label == "With tuning"
+    monkeypatch.setattr("entail.ui.claims.fields.tuned_encoders", lambda: ["bm25"])
+    app = on_claims(app, question="Where was Tesla born?", over=five["over"], left="tfidf")
+    assert app.selectbox(key="claims_right").value == "bm25"
     assert "BM25 (keywords), tuned" in app.selectbox(key="claims_right").options
     assert "No encoder with entailment tuning" not in said(app)
 
@@ -168,8 +155,6 @@ class Fake:
         self.name = name
 
     def entailment(self, premises: Any, hypotheses: Any, *, progress: Any = None) -> Any:
-        import numpy as np
-
         assert set(hypotheses) == {"There exists a known place where Tesla was born."}
         return np.array([0.9 if "Smiljan" in premise else 0.004 for premise in premises])
 
@@ -177,7 +162,7 @@ class Fake:
 def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("entail.judge.judges.list_judges", lambda: ["nli-fake"])
     monkeypatch.setattr("entail.judge.judges.NliJudge", Fake)
-    app = opened(app, question="Where was Tesla born?", **five)
+    app = on_claims(app, question="Where was Tesla born?", **five)
     assert app.multiselect(key="claims_judges").value == ["nli-fake"]
     first = passages(tables(app)[0])
     assert "nli-fake: entails, P = 90%" in first[0]
@@ -189,7 +174,7 @@ def test_passages_are_judged(app: AppTest, five: dict[str, str], monkeypatch: py
     assert app.query_params["by"] == "nobody"
 
 
-def test_judges_that_cannot_be_loaded_are_told_beside_the_passages(
+def test_judges_that_cannot_be_loaded_leave_the_passages(
     app: AppTest, five: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:
@@ -197,7 +182,7 @@ def test_judges_that_cannot_be_loaded_are_told_beside_the_passages(
 
     monkeypatch.setattr("entail.judge.judges.list_judges", lambda: ["gone"])
     monkeypatch.setattr("entail.judge.judges.NliJudge", missing)
-    app = opened(app, question="Where was Tesla born?", **five)
+    app = on_claims(app, question="Where was Tesla born?", **five)
     app.text_input(key="claims_other").set_value("no-such-judge")
     app = settled(app.run())
     assert "gone is not here" in said(app)
@@ -207,48 +192,41 @@ def test_judges_that_cannot_be_loaded_are_told_beside_the_passages(
 
 @pytest.mark.parametrize(
     "question",
-    ["кто выиграл?", "水は何度で凍りますか", "blue", "?!", "why " * 500, "Who <b>won</b> **it**?", "the who"],
+    ["кто выиграл?", "水は何度で凍りますか", "?!", "why " * 500, "Who <b>won</b> **it**?"],
 )
-def test_strange_questions_are_taken(app: AppTest, five: dict[str, str], question: str) -> None:
-    app = opened(app, question=question, **five)
+def test_unusual_questions_have_claims(app: AppTest, five: dict[str, str], question: str) -> None:
+    app = on_claims(app, question=question, **five)
     assert not app.error
-    assert any(area.label == "Claim" and area.value for area in app.text_area)
+    assert claim_field(app).value
     app = settled(app.text_input(key="claims_answer").set_value("<b>*ice*</b>").run())
     assert not app.error
     assert "**With the answer:**" in said(app)
 
 
-def test_nothing_asked_or_claimed_is_explained(app: AppTest, five: dict[str, str]) -> None:
-    app = opened(app, **five)
-    app = settled(app.text_area(key="claims_question").set_value("  ").run())
-    assert "Enter a question" in said(app)
+def test_an_empty_question_or_claim_finds_nothing(app: AppTest, five: dict[str, str]) -> None:
+    app = typed(on_claims(app, **five), "  ")
     assert not tables(app)
-    app = settled(app.text_area(key="claims_question").set_value("Who won?").run())
-    (area,) = (area for area in app.text_area if area.label == "Claim")
-    app = settled(area.set_value(" ").run())
+    app = typed(app, "Who won?")
+    app = settled(claim_field(app).set_value(" ").run())
     assert "The claim is empty" in said(app)
     assert not tables(app)
 
 
 def test_a_file_brings_passages_and_questions_with_gold(app: AppTest, tmp_path: Path) -> None:
-    contexts = ["Tesla was born in Smiljan.", "<p>Graz is a <b>city</b>.</p>", ""]
-    asked = [
-        ("q1", "Where was Tesla born?", "Smiljan"),
-        ("q2", "What is Graz?", "a city"),
-        ("q3", "Why?", ""),
+    rows = [
+        ("Tesla was born in Smiljan.", "Where was Tesla born?", "Smiljan"),
+        ("<p>Graz is a <b>city</b>.</p>", "What is Graz?", "a city"),
+        ("", "Why?", ""),
     ]
     paragraphs = [
-        {
-            "context": context,
-            "qas": [{"id": id_, "question": text, "answers": [{"text": answer, "answer_start": 0}]}],
-        }
-        for context, (id_, text, answer) in zip(contexts, asked, strict=True)
+        {"context": context, "qas": [{"id": question, "question": question, "answers": [{"text": answer}]}]}
+        for context, question, answer in rows
     ]
     folder = tmp_path / "data" / "passage-files"
     folder.mkdir()
-    file = folder / "small.json"
-    file.write_text(json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]}), encoding="utf-8")
-    app = opened(app, over="file-small.json", left="tfidf", right="bm25")
+    content = json.dumps({"data": [{"title": "T", "paragraphs": paragraphs}]})
+    (folder / "small.json").write_text(content, encoding="utf-8")
+    app = on_claims(app, over="file-small.json", left="tfidf", right="bm25")
     assert "small.json: 2 passages · 2 questions with known passages" in said(app)
     assert "1 empty, left out · 1 with HTML, removed" in said(app)
     app = settled(app.selectbox(key="claims_pick").set_value("Where was Tesla born?").run())
@@ -261,21 +239,20 @@ def test_a_file_brings_passages_and_questions_with_gold(app: AppTest, tmp_path: 
     ("content", "message"),
     [
         ('[{"question": "Who?", "positive_ctxs": [{"text": "a b", "passage_id": "1"}]}, {"que', "line 1"),
-        ("\n\n", "expected passages to search, found none"),
-        ('{"data": [{"title": "T", "paragraphs": [{}]}]}', "'data[0].paragraphs[0].context': expected text"),
+        ("\n\n", "found none"),
     ],
 )
 def test_a_bad_file_is_named_with_its_place(app: AppTest, tmp_path: Path, content: str, message: str) -> None:
     file = tmp_path / "broken.json"
     file.write_text(content, encoding="utf-8")
-    app = opened(app, over="server", left="tfidf", right="bm25")
+    app = on_claims(app, over="server", left="tfidf", right="bm25")
     app = settled(app.text_input(key="claims_path").set_value(str(file)).run())
     assert message in said(app)
     assert app.text_area(key="claims_question").value, "the claim is there without passages"
 
 
 def test_passages_and_questions_are_uploaded(app: AppTest) -> None:
-    app = opened(app, over="upload", left="tfidf", right="bm25", question="Where was Tesla born?")
+    app = on_claims(app, over="upload", left="tfidf", right="bm25", question="Where was Tesla born?")
     assert "Upload a file" in said(app)
     upload = app.file_uploader(key="claims_upload")
     content = gzip.compress("\n".join(PASSAGES).encode())
@@ -295,7 +272,7 @@ def test_passages_and_questions_are_uploaded(app: AppTest) -> None:
 
 
 def test_many_questions_are_claimed_counted_and_written(app: AppTest) -> None:
-    app = opened(app, mode="many")
+    app = on_claims(app, mode="many")
     assert "Paste or upload questions" in said(app)
     pasted = "When did Tesla die?\t1943\nblue\t\nWho won?\tItaly"
     app = settled(app.text_area(key="claims_pasted").set_value(pasted).run())
@@ -310,7 +287,7 @@ def test_many_questions_are_claimed_counted_and_written(app: AppTest) -> None:
 
 def test_a_tree_starts_from_a_question(app: AppTest, shared: Workspace, five: dict[str, str]) -> None:
     app.session_state["author"] = "Ada"
-    app = opened(app, question="When did Tesla die?", answer="1943", **five)
+    app = on_claims(app, question="When did Tesla die?", answer="1943", **five)
     assert "**With the answer:** Tesla died in 1943." in said(app)
     app = app.button(key="claims_start").click().run()
     app = app.switch_page("pages/Trees.py").run()  # the harness goes back to the page that was left
@@ -356,7 +333,7 @@ def test_a_visitor_of_a_demo_names_no_file_and_no_judge(
 ) -> None:
     monkeypatch.setenv("ENTAIL_DEMO", "1")
     app = AppTest.from_file(str(ROOT / "streamlit_app.py"), default_timeout=60)
-    app = opened(app, left="tfidf", right="bm25")
+    app = on_claims(app, left="tfidf", right="bm25")
     assert "A path on the server …" not in app.selectbox(key="claims_over").options
     assert not [field for field in app.text_input if field.key == "claims_other"]
     assert len(tables(app)) == 4

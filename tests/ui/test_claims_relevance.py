@@ -1,4 +1,4 @@
-"""What relevance is, on the Claims page: both figures, what they say, and what is said without them."""
+"""Relevance analysis on the Claims page."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -14,9 +14,8 @@ from entail.errors import EncoderError
 from entail.judge.judges import NliJudge
 from entail.ui.shared.resources import Workspace
 from tests.tuning.test_relevance import classifier
-from tests.ui.conftest import said, settled
+from tests.ui.conftest import opened, said, settled
 
-PAGE = "pages/Claims.py"
 THREE = (
     ("Tesla was born in Smiljan.", "Where was Tesla born?", "Smiljan"),
     ("Tesla studied in Graz for years.", "Where did Tesla study?", "Graz"),
@@ -33,7 +32,7 @@ NLI = "\n".join(
 
 
 class Fake:
-    """A judge that finds some places more probable than others, and counts how often it is asked."""
+    """A judge that prefers some places, and counts its calls."""
 
     asked: list[int]
 
@@ -42,8 +41,8 @@ class Fake:
 
     def entailment(self, premises: Sequence[str], hypotheses: Sequence[str], *, progress: Any = None) -> Any:
         Fake.asked.append(len(premises))
-        told = {"Smiljan": 0.9, "Graz": 0.6}
-        return np.array([next((p for place, p in told.items() if place in text), 0.1) for text in premises])
+        known = {"Smiljan": 0.9, "Graz": 0.6}
+        return np.array([next((p for place, p in known.items() if place in text), 0.1) for text in premises])
 
 
 @pytest.fixture
@@ -55,10 +54,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[Fake]:
 
 
 @pytest.fixture(autouse=True)
-def nobody_is_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is packaged, these tests begin without a judge and without a tuned encoder."""
+def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin without a judge and a tuned encoder, whatever is packaged."""
     monkeypatch.setattr("entail.judge.judges.list_judges", list)
-    monkeypatch.setattr("entail.ui.claims.encoders.tuned_encoders", list)
+    monkeypatch.setattr("entail.ui.claims.fields.tuned_encoders", list)
 
 
 @pytest.fixture
@@ -67,31 +66,25 @@ def written(shared: Workspace, tmp_path: Path) -> Callable[..., dict[str, str]]:
 
     def write(rows: Sequence[tuple[str, str, str]] = THREE) -> dict[str, str]:
         paragraphs = [
-            {
-                "context": text,
-                "qas": [{"id": str(at), "question": question, "answers": [{"text": answer}]}],
-            }
-            for at, (text, question, answer) in enumerate(rows)
+            {"context": text, "qas": [{"id": text, "question": question, "answers": [{"text": answer}]}]}
+            for text, question, answer in rows
         ]
         folder = tmp_path / "data" / "passage-files"
         folder.mkdir(exist_ok=True)
-        told = json.dumps({"data": [{"title": "", "paragraphs": paragraphs}]})
-        (folder / "some.json").write_text(told, encoding="utf-8")
+        content = json.dumps({"data": [{"title": "", "paragraphs": paragraphs}]})
+        (folder / "some.json").write_text(content, encoding="utf-8")
         return {"over": "file-some.json"}
 
     return write
 
 
-def opened(app: AppTest, **address: str) -> AppTest:
-    for name, value in {"mode": "relevance", **address}.items():
-        app.query_params[name] = value
-    return settled(app.switch_page(PAGE).run())
+def on_relevance(app: AppTest, **address: str) -> AppTest:
+    return opened(app, "pages/Claims.py", mode="relevance", **address)
 
 
 def charts(app: AppTest) -> list[str]:
-    """Return what each figure says to who cannot see it."""
+    """Return the alternative text of each figure."""
     found = [chart.proto.alt for chart in app.get("vega_lite_chart")]
-    assert all("as in the table below" in alt for alt in found[1::2]), "means stand below each"
     return found[::2]
 
 
@@ -99,12 +92,11 @@ def buttons(app: AppTest) -> list[str]:
     return [button.label for button in app.get("download_button")]
 
 
-def test_figure_2_is_drawn_told_and_kept(
+def test_figure_2_is_measured_once(
     app: AppTest, written: Callable[..., dict[str, str]], fake: type[Fake]
 ) -> None:
-    app = opened(app, **written())
-    assert "Answering passages score above hard negatives in **39 of 100 comparisons**" in said(app)
-    assert "Of 3 questions, 1 score" in said(app)
+    app = on_relevance(app, **written())
+    assert "**39 of 100 comparisons**" in said(app)
     assert "All 3 questions, judged by nli-fake" in said(app)
     (alt,) = charts(app)
     assert "39 of 100" in alt
@@ -113,19 +105,18 @@ def test_figure_2_is_drawn_told_and_kept(
     assert table["mean"].tolist() == pytest.approx([1.6 / 3, 1.9 / 3])
     assert table["above"].tolist() == ["", "39 of 100"]
     assert buttons(app) == ["Questions (CSV)", "Summary (CSV)"]
-    assert "Upload labelled pairs" in said(app)
     settled(app.run())
-    assert fake.asked == [6], "a rerun judges nothing again"
+    assert fake.asked == [6]
 
 
-def test_as_many_questions_as_asked_for_evenly_from_all(
+def test_the_number_of_questions_is_kept(
     app: AppTest, written: Callable[..., dict[str, str]], fake: type[Fake]
 ) -> None:
     rows = [
         (f"The city {name} lies by a lake.", f"Where is the city {name}?", f"{name} lies")
         for name in (2 * letter for letter in "BCDEFGHIJKLM")
     ]
-    app = opened(app, questions="10", **written(rows))
+    app = on_relevance(app, questions="10", **written(rows))
     assert app.number_input(key="claims_questions").value == 10
     assert "10 of 12 questions" in said(app)
     app = settled(app.number_input(key="claims_questions").set_value(20).run())
@@ -140,12 +131,11 @@ def test_as_many_questions_as_asked_for_evenly_from_all(
     assert len(fake.asked) == 2
 
 
-def test_any_cross_encoder_judges_and_no_gaussian_is_offered(
+def test_a_cross_encoder_can_be_entered(
     app: AppTest, written: Callable[..., dict[str, str]], tiny_home: Path, gaussian: str
 ) -> None:
     address = written((("ba be bi", "Where is ba?", "be bi"), ("bo bu ba", "Where is bo?", "bu ba")))
-    app = opened(app, **address)
-    assert "No NLI cross-encoder yet" in said(app)
+    app = on_relevance(app, **address)
     assert not [field for field in app.selectbox if field.key == "claims_judge"], gaussian
     assert not charts(app)
     classifier(tiny_home / "nli", tiny_home / "tiny", ["contradiction", "entailment", "neutral"])
@@ -153,26 +143,17 @@ def test_any_cross_encoder_judges_and_no_gaussian_is_offered(
     app = settled(app.run())
     assert app.selectbox(key="claims_judge").options == ["nli"]
     premises, claim = ["ba be bi", "bo bu ba"], "There exists a known place where ba is."
-    told = NliJudge("nli").entailment(premises, [claim] * 2)
-    assert app.dataframe[0].value["mean"].tolist() == pytest.approx(told.tolist(), abs=1e-5)
-    assert "without a hard negative: 1." in said(app), "what else is asked shares no word"
+    expected = NliJudge("nli").entailment(premises, [claim] * 2).tolist()
+    assert app.dataframe[0].value["mean"].tolist() == pytest.approx(expected, abs=1e-5)
+    assert "without a hard negative: 1." in said(app)
 
 
-def test_passages_without_questions_say_what_to_choose(
-    app: AppTest, shared: Workspace, fake: type[Fake]
+def test_passages_that_cannot_be_measured_are_explained(
+    app: AppTest, shared: Workspace, written: Callable[..., dict[str, str]], fake: type[Fake]
 ) -> None:
     info = shared.corpora.add_corpus(Corpus.of("plain", ["Ice is cold.", "Fire is hot."]), author="Ada")
-    app = opened(app, over=f"corpus-{info.id}")
-    assert "plain has no questions with known passages" in said(app)
-    assert not app.error
-    assert not fake.asked
-
-
-def test_passages_that_all_answer_say_so(
-    app: AppTest, written: Callable[..., dict[str, str]], fake: type[Fake]
-) -> None:
-    app = opened(app, **written(THREE[:1]))
-    assert "expected passages that look as if they answered, found none by BM25" in said(app)
+    assert "no questions with known passages" in said(on_relevance(app, over=f"corpus-{info.id}"))
+    assert "expected passages that look as if they answered" in said(on_relevance(app, **written(THREE[:1])))
     assert not fake.asked
 
 
@@ -184,17 +165,16 @@ def upload(app: AppTest, content: bytes, name: str = "nli.jsonl") -> AppTest:
 def test_figure_3_by_two_retrievers(
     app: AppTest, tiny_home: Path, gaussian: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = opened(app, encoders="tiny|other|bm25")
+    app = on_relevance(app, encoders="tiny|other|bm25")
     field = app.multiselect(key="claims_retrievers")
     assert field.value == ["tiny", "other"]
     assert not {"bm25", "tfidf", "ngrams", gaussian} & set(field.options)
     app = upload(app, NLI)
     assert len(charts(app)) == 2
-    assert said(app).count("Entailing premises score above neutral ones") == 2
     assert "nli.jsonl: 3 pairs (1 entailment, 1 neutral, 1 contradiction)" in said(app)
     tables = [frame.value for frame in app.dataframe]
     assert [table["group"].tolist() for table in tables] == [["entailing", "neutral", "irrelevant"]] * 2
-    assert tables[0]["mean"].tolist()[0] == pytest.approx(1, abs=1e-5), "a premise of the same words"
+    assert tables[0]["mean"].tolist()[0] == pytest.approx(1, abs=1e-5)
     assert tables[0]["n"].tolist() == [1, 1, 2]
     assert buttons(app) == ["Pairs (CSV)", "Summary (CSV)"]
     assert app.query_params["encoders"] == "tiny|other"
@@ -206,22 +186,7 @@ def test_figure_3_by_two_retrievers(
     assert "Choose one or two encoders." in said(app)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b'{"premise": "a", "hypothesis": "b", "label": "maybe"}', "nli.jsonl: expected at least one pair"),
-        (b'{"premise": "a", "hypothesis": "b", "label": "neutral"}', "found 1 pairs of 1 premises"),
-    ],
-)
-def test_a_file_that_tells_nothing_apart_is_told(
-    app: AppTest, tiny_home: Path, content: bytes, message: str
-) -> None:
-    app = upload(opened(app, encoders="tiny"), content)
-    assert message in said(app)
-    assert not charts(app)
-
-
-def test_both_figures_may_fail_at_once(
+def test_failures_of_both_figures_are_shown(
     app: AppTest, written: Callable[..., dict[str, str]], tiny_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(name: str) -> None:
@@ -229,10 +194,13 @@ def test_both_figures_may_fail_at_once(
 
     monkeypatch.setattr("entail.judge.judges.list_judges", lambda: ["lost"])
     monkeypatch.setattr("entail.judge.judges.NliJudge", missing)
-    app = opened(app, encoders="tiny", **written())
-    app = upload(app, b'{"premise": "a", "hypothesis": "b", "label": "neutral"}')
-    assert [str(one.value).replace("\\", "").split(",")[0] for one in app.error] == [
-        "lost is not here",
-        "expected entailment and neutral pairs of several premises",
-    ]
-    assert [button.label for button in app.button].count("Try again") == 2
+    app = on_relevance(app, encoders="tiny", **written())
+    for content, message in (
+        (b'{"premise": "a", "hypothesis": "b", "label": "maybe"}', "expected at least one pair"),
+        (b'{"premise": "a", "hypothesis": "b", "label": "neutral"}', "found 1 pairs of 1 premises"),
+    ):
+        app = upload(app, content)
+        first, second = (str(one.value).replace("\\", "") for one in app.error)
+        assert first == "lost is not here"
+        assert message in second
+        assert [button.label for button in app.button].count("Try again") == 2

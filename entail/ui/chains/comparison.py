@@ -15,42 +15,42 @@ from entail.arcf.chains.explained import (
     GoldCoverage,
     MethodComparison,
     compare_methods,
-    gold_roles,
     locate_gold,
     precision_of,
 )
 from entail.ui.chains.steps import Scene, role_badge, role_name
-from entail.ui.chains.tasks import RANKINGS, SCORING, take_builder, take_scorer
-from entail.ui.shared.tasks import finish
+from entail.ui.chains.tasks import SCORING, take_builder, take_scorer
+from entail.ui.shared.tasks import TaskGroup, finish
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
 
 if TYPE_CHECKING:
     from entail.arcf.scoring.listing import ListedScorer
-    from entail.data.worldtree.questions import Question
     from entail.data.worldtree.tables import FactTables
     from entail.progress import ProgressCallback
 
 FIRST = 10
 """Premises shown of each ranking."""
 
+_RANKINGS = TaskGroup("rankings", failure="the methods could not be compared")
+
 
 def draw_gold(scene: Scene) -> None:
     """Draw where the chain has the premises of a known explanation; nothing while the chain grows."""
     if scene.making is not None or not scene.roles:
         return
-    ranking = scene.walk.ranking(scene.question, scene.builder.around)
-    coverage = locate_gold(scene.question, scene.facts, scene.walk, ranking)
+    question, facts = scene.source.question, scene.source.facts
+    coverage = locate_gold(question, facts, scene.walk, scene.walk.ranking(question, scene.builder.around))
     assert coverage is not None
     st.markdown(f"##### Known explanation: {coverage}")
     st.caption(
         f"Average precision {coverage.precision:.3f} of the ranking: chain, then scored premises by last "
         "score, then all others by nearness."
     )
-    st.html(gold_table(coverage, scene.facts))
+    st.html(_gold_table(coverage, facts))
 
 
-def gold_table(coverage: GoldCoverage, facts: FactTables) -> str:
+def _gold_table(coverage: GoldCoverage, facts: FactTables) -> str:
     """Return the gold premises as an HTML table."""
     rows = "".join(
         f"<tr><td>{html.escape(facts.texts[row.position])} {role_badge(row.role)}</td>"
@@ -72,17 +72,19 @@ def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
         st.caption(
             f":material/info: No scorer of scheme {' or '.join(lacking)}. Train one with `entail train arcf`."
         )
-    words = take_builder(scene.facts, None, k=scene.builder.around.k)
+    question, facts = scene.source.question, scene.source.facts
+    k, length = scene.builder.around.k, scene.length
+    words = take_builder(facts, None, k=k)
     if words.value is None:
         draw_progress(words, waiting="Preparing the premises …")
         return
-    near, k, length = words.value.around.similarities, scene.builder.around.k, scene.length
+    near = words.value.around.similarities
 
     def make(report: ProgressCallback) -> MethodComparison:
         with SCORING:
             return compare_methods(
-                scene.question,
-                scene.facts,
+                question,
+                facts,
                 scorers,
                 near,
                 load=lambda listed: finish(take_scorer(listed, wait=0)),
@@ -92,18 +94,18 @@ def draw_compare(scene: Scene, scorers: Sequence[ListedScorer]) -> None:
             )
 
     stamps = tuple((one.name, one.stamp) for one in scorers)
-    key = (scene.facts.digest, scene.question.stem, scene.question.answer, stamps, k, length)
-    task = RANKINGS.get_or_start(key, make)
+    key = (facts.digest, question.stem, question.answer, stamps, k, length)
+    task = _RANKINGS.get_or_start(key, make)
     if task.value is None:
         draw_progress(task, waiting="Ranking by each method …")
         return
-    _draw_compared(scene.question, scene.facts, task.value)
+    _draw_compared(scene, task.value)
 
 
-def _draw_compared(question: Question, facts: FactTables, compared: MethodComparison) -> None:
+def _draw_compared(scene: Scene, compared: MethodComparison) -> None:
     import pandas as pd
 
-    roles = gold_roles(question, facts)
+    question, facts, roles = scene.source.question, scene.source.facts, scene.roles
     if roles:
         cells = st.columns(len(compared.rankings))
         for cell, (name, ranking) in zip(cells, compared.rankings.items(), strict=True):

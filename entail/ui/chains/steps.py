@@ -6,6 +6,8 @@ import html
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
 
 import streamlit as st
 
@@ -13,9 +15,9 @@ from entail.arcf.chains.chain import Search
 from entail.arcf.chains.explained import gold_roles, select_candidates
 from entail.arcf.chains.stepwise import Step, Walk, follow
 from entail.arcf.scoring.inputs import most_dropped
-from entail.data.worldtree.questions import CENTRAL, GROUNDING, LEXICAL_GLUE, Question
-from entail.data.worldtree.tables import FactTables
-from entail.ui.chains.choice import Picks, store_picks
+from entail.data.worldtree.questions import CENTRAL, GROUNDING, LEXICAL_GLUE
+from entail.trees.log.wording import count_of
+from entail.ui.chains.fields import Picks, Source, store_picks
 from entail.ui.chains.tasks import TFIDF, Builder, take_step
 from entail.ui.shared.tasks import Task
 from entail.ui.shared.text import label, marked, words_of
@@ -29,6 +31,7 @@ _WAIT = 0.6
 
 _WHICH = {"all": "All", "joined": "New here", "gold": "Gold"}
 _ROLES = {CENTRAL: "central", GROUNDING: "grounding", LEXICAL_GLUE: "lexical glue"}
+_CLASSES = {CENTRAL: "central", GROUNDING: "grounding", LEXICAL_GLUE: "glue"}
 
 STYLE = """
 <style>
@@ -45,8 +48,6 @@ STYLE = """
 </style>
 """
 """Roles differ by name and outline, too, never by colour alone."""
-
-_CLASSES = {CENTRAL: "central", GROUNDING: "grounding", LEXICAL_GLUE: "glue"}
 
 
 def role_name(role: str) -> str:
@@ -73,17 +74,15 @@ def end_message(walk: Walk, *, length: int, is_baseline: bool) -> str:
         is_baseline: Whether TF-IDF built it.
     """
     if walk.stopped == "length":
-        message = f"Stopped: limit of {length} {'premise' if length == 1 else 'premises'} reached."
-        if is_baseline:
-            return f"{message} TF-IDF cannot tell when an explanation is complete."
-        if walk.steps and walk.steps[-1].bare is None:
-            return f"{message} This scorer cannot tell when an explanation is complete."
+        message = f"Stopped: limit of {count_of(length, 'premise')} reached."
+        if is_baseline or (walk.steps and walk.steps[-1].bare is None):
+            scorer = "TF-IDF" if is_baseline else "This scorer"
+            return f"{message} {scorer} cannot tell when an explanation is complete."
         return message
     if walk.stopped == "nothing visible":
         return "Stopped: no other premise is visible. Increase k to see more."
     if walk.stopped == "bare prefix":
         last = walk.steps[-1]
-        assert last.bare is not None
         return f"Complete: no candidate improves it ({last.bare:.3f} against {last.scores[0]:.3f})."
     return ""
 
@@ -94,8 +93,7 @@ def count_candidates(step: Step) -> str:
     >>> count_candidates(Step((3,), (1, 2), (0.5, 0.2), None, frozenset({2})))
     '2 candidates, 1 new'
     """
-    count = len(step.candidates)
-    words = "1 candidate" if count == 1 else f"{count:,} candidates"
+    words = count_of(len(step.candidates), "candidate")
     return f"{words}, {len(step.joined):,} new" if step.chosen else words
 
 
@@ -117,56 +115,60 @@ class Scene:
     """State of the page.
 
     Attributes:
-        about: Key of the user's edits.
-        question: The question.
-        facts: All premises.
-        builder: Builder of the chain.
         length: Most premises of a chain.
         picks: The user's edits.
         walk: The chain so far.
         making: Step that is being scored, None if none is.
     """
 
-    about: str
-    question: Question
-    facts: FactTables
+    source: Source
     builder: Builder
     length: int
     picks: Picks
     walk: Walk
     making: Task[Step] | None
 
-    @property
+    @cached_property
     def roles(self) -> Mapping[int, str]:
         """Roles of the gold premises, by position."""
-        return gold_roles(self.question, self.facts)
+        return gold_roles(self.source.question, self.source.facts)
 
-    def uids(self, facts: tuple[int, ...]) -> tuple[str, ...]:
-        """Return the uids of premises."""
-        return tuple(self.facts.facts[fact].uid for fact in facts)
+    def uid(self, fact: int) -> str:
+        """Return the uid of a premise."""
+        return self.source.facts.facts[fact].uid
+
+    def sentence(self, fact: int, words: frozenset[str]) -> str:
+        """Return a premise as HTML with highlighted words and, if it is gold, its role."""
+        badge = f" {role_badge(self.roles[fact])}" if fact in self.roles else ""
+        return f"{marked(self.source.facts.texts[fact], words)}{badge}"
+
+    def go(self, facts: tuple[int, ...], *, alone: bool, number: int | None = None) -> None:
+        """Choose premises by hand and open a step, the one after them by default; called before a run."""
+        store_picks(self.source.about, Picks(tuple(map(self.uid, facts)), alone))
+        self.show(len(facts) if number is None else number)
+
+    def show(self, number: int) -> None:
+        """Open a step; called before a run."""
+        st.session_state["chains_open"] = (self.source.about, number)
+        st.session_state["chains_more"] = PAGE
 
 
-def build(
-    about: str, question: Question, facts: FactTables, builder: Builder, *, length: int, picks: Picks
-) -> Scene:
+def build(source: Source, builder: Builder, *, length: int, picks: Picks) -> Scene:
     """Return the chain as far as its steps are scored; start the next one."""
     making: list[Task[Step]] = []
     until = time.monotonic() + _WAIT
 
     def step_of(chosen: tuple[int, ...]) -> Step | None:
-        work = take_step(builder, question, chosen, wait=max(0.0, until - time.monotonic()))
-        if work.value is None:
-            making.append(work)
-        return work.value
+        task = take_step(builder, source.question, chosen, wait=max(0.0, until - time.monotonic()))
+        if task.value is None:
+            making.append(task)
+        return task.value
 
-    given = []
-    for uid in picks.uids:
-        position = facts.positions.get(uid.lower())
-        if position is None:
-            break  # unknown or retired: the picks after it no longer apply
-        given.append(position)
+    positions = [source.facts.positions.get(uid.lower()) for uid in picks.uids]
+    # After an unknown or retired premise the picks no longer apply.
+    given = [at for at in takewhile(lambda at: at is not None, positions) if at is not None]
     walk = follow(step_of, Search(length=length), given=given, alone=picks.alone)
-    return Scene(about, question, facts, builder, length, picks, walk, making[0] if making else None)
+    return Scene(source, builder, length, picks, walk, making[0] if making else None)
 
 
 def draw_chain(scene: Scene) -> None:
@@ -191,45 +193,29 @@ def _open(scene: Scene) -> int:
     """Return the number of the open step, from 0."""
     stored: tuple[str, int] | None = st.session_state.get("chains_open")
     last = max(0, len(scene.walk.steps) - 1)
-    if stored is None or stored[0] != scene.about:
+    if stored is None or stored[0] != scene.source.about:
         return last if scene.walk.stopped is None and scene.making is None else 0
     return min(stored[1], last)
 
 
-def _show(about: str, number: int) -> None:
-    st.session_state["chains_open"] = (about, number)
-    st.session_state["chains_more"] = PAGE
-
-
-def _go(about: str, found: Picks, number: int) -> None:
-    store_picks(about, found)
-    _show(about, number)
-
-
 def _draw_facts(scene: Scene) -> None:
-    walk, facts = scene.walk, scene.facts
-    known, opened = words_of(scene.question.text), _open(scene)
-    st.markdown(f"##### Chain: {len(walk.facts)} {'premise' if len(walk.facts) == 1 else 'premises'}")
-    for number, fact in enumerate(walk.facts):
-        step = walk.steps[number]
+    walk, words, opened = scene.walk, words_of(scene.source.question.text), _open(scene)
+    st.markdown(f"##### Chain: {count_of(len(walk.facts), 'premise')}")
+    for number, (fact, step) in enumerate(zip(walk.facts, walk.steps, strict=False)):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
                 str(number + 1),
-                key=f"chain-open-{number}-{facts.facts[fact].uid}",
+                key=f"chain-open-{number}-{scene.uid(fact)}",
                 type="primary" if number == opened else "secondary",
-                on_click=_show,
-                args=(scene.about, number),
+                on_click=scene.show,
+                args=(number,),
                 help=f"Show the candidates of step {number + 1}",
                 width=56,
             )
-            badge = f" {role_badge(scene.roles[fact])}" if fact in scene.roles else ""
-            place = step.candidates.index(fact) + 1
+            rank = step.candidates.index(fact) + 1
             hand = " · your choice" if number < walk.by_hand else ""
-            which = f"rank {place}"
-            _draw_words(
-                marked(facts.texts[fact], known) + badge,
-                f"{step.scores[place - 1]:.3f}, {which} of {count_candidates(step)}{hand}",
-            )
+            notes = f"{step.scores[rank - 1]:.3f}, rank {rank} of {count_candidates(step)}{hand}"
+            _draw_sentence(scene.sentence(fact, words), notes)
     if scene.making is not None:
         draw_progress(scene.making, waiting=f"Scoring step {len(walk.steps) + 1} …")
     elif message := end_message(walk, length=scene.length, is_baseline=scene.builder.by == TFIDF):
@@ -242,58 +228,36 @@ def _draw_facts(scene: Scene) -> None:
 
 
 def _draw_buttons(scene: Scene) -> None:
-    walk = scene.walk
-    waits = walk.stopped is None and scene.making is None
+    facts = scene.walk.facts
+    waits = scene.walk.stopped is None and scene.making is None
+    following = (*facts, scene.walk.steps[-1].candidates[0]) if waits else facts
+    buttons = (
+        ("back", "Step back", "undo", bool(facts), facts[:-1], False, "Removes the last premise"),
+        ("next", "Next premise", "arrow_forward", waits, following, False, "Adds the best candidate"),
+        ("end", "Continue", "fast_forward", waits, facts, True, "Builds the chain to its end"),
+        ("over", "Start over", "restart_alt", scene.picks != Picks(), (), True, "Discards your choices"),
+    )
     with st.container(horizontal=True):
-        back = walk.facts[:-1]
-        st.button(
-            "Step back",
-            icon=":material/undo:",
-            key="chain-back",
-            disabled=not walk.facts,
-            on_click=_go,
-            args=(scene.about, Picks(scene.uids(back), alone=False), len(back)),
-            help="Removes the last premise",
-        )
-        best = (*walk.facts, walk.steps[-1].candidates[0]) if waits else walk.facts
-        st.button(
-            "Next premise",
-            icon=":material/arrow_forward:",
-            key="chain-next",
-            disabled=not waits,
-            on_click=_go,
-            args=(scene.about, Picks(scene.uids(best), alone=False), len(best)),
-            help="Adds the best candidate",
-        )
-        st.button(
-            "Continue",
-            icon=":material/fast_forward:",
-            key="chain-end",
-            disabled=not waits,
-            on_click=_go,
-            args=(scene.about, Picks(scene.uids(walk.facts), alone=True), len(walk.facts)),
-            help="Builds the chain to its end",
-        )
-        st.button(
-            "Start over",
-            icon=":material/restart_alt:",
-            key="chain-over",
-            disabled=scene.picks == Picks(),
-            on_click=_go,
-            args=(scene.about, Picks(), 0),
-            help="Discards your choices",
-        )
+        for name, text, icon, enabled, chosen, alone, help_ in buttons:
+            st.button(
+                text,
+                icon=f":material/{icon}:",
+                key=f"chain-{name}",
+                disabled=not enabled,
+                on_click=scene.go,
+                args=(chosen,),
+                kwargs={"alone": alone},
+                help=help_,
+            )
 
 
 def _draw_step(scene: Scene, number: int) -> None:
-    walk, facts = scene.walk, scene.facts
+    walk, texts = scene.walk, scene.source.facts.texts
     step = walk.steps[number]
-    chosen = walk.facts[number] if number < len(walk.facts) else None
     st.markdown(f"##### Step {number + 1}: {count_candidates(step)}")
     makes_sense = {"all": True, "joined": bool(step.chosen), "gold": bool(scene.roles)}
     options = [which for which in _WHICH if makes_sense[which]]
-    st.session_state.setdefault("chains_which", "all")
-    if st.session_state["chains_which"] not in options:
+    if st.session_state.get("chains_which") not in options:
         st.session_state["chains_which"] = "all"
     which = st.segmented_control(
         "Which candidates",
@@ -305,16 +269,15 @@ def _draw_step(scene: Scene, number: int) -> None:
     )
     rows = select_candidates(step, scene.roles, which or "all")
     most = int(st.session_state.get("chains_more", PAGE))
-    known = words_of(" ".join([scene.question.text, *(facts.texts[fact] for fact in step.chosen)]))
-    told = step.bare is None
-    for place, fact in rows[:most]:
-        score = step.scores[place - 1]
-        if not told and step.bare is not None and step.bare >= score:
-            _draw_bare(step.bare)
-            told = True
-        _draw_candidate(scene, number, place, fact, score, known, is_chosen=fact == chosen)
-    if not told and step.bare is not None and len(rows) <= most:
-        _draw_bare(step.bare)
+    words = words_of(" ".join([scene.source.question.text, *(texts[fact] for fact in step.chosen)]))
+    # The score of the explanation as it is stands above the first candidate that does not improve it.
+    line = sum(step.bare is None or step.scores[rank - 1] > step.bare for rank, _ in rows)
+    for at, (rank, fact) in enumerate(rows[:most]):
+        if at == line:
+            _draw_bare(step)
+        _draw_candidate(scene, number, rank, fact, words)
+    if line == len(rows) <= most:
+        _draw_bare(step)
     if not rows:
         st.caption("None." if step.candidates else "No premise is visible here.")
     if len(rows) > most:
@@ -322,48 +285,43 @@ def _draw_step(scene: Scene, number: int) -> None:
             f"Show more ({len(rows) - most:,} left)",
             icon=":material/expand_more:",
             key="chain-more",
-            on_click=_more,
-            args=(most + 2 * PAGE,),
+            on_click=st.session_state.update,
+            args=({"chains_more": most + 2 * PAGE},),
         )
 
 
-def _more(count: int) -> None:
-    st.session_state["chains_more"] = count
+def _draw_bare(step: Step) -> None:
+    if step.bare is not None:
+        st.html(
+            '<div class="entail-quiet" style="border-top: 1px dashed; padding-top: .3rem">'
+            f"{step.bare:.3f} without another premise</div>"
+        )
 
 
-def _draw_bare(score: float) -> None:
-    st.html(
-        f'<div class="entail-quiet" style="border-top: 1px dashed; padding-top: .3rem">'
-        f"{score:.3f} without another premise</div>"
-    )
-
-
-def _draw_candidate(
-    scene: Scene, number: int, place: int, fact: int, score: float, known: frozenset[str], *, is_chosen: bool
-) -> None:
-    before = scene.walk.facts[:number]
-    step = scene.walk.steps[number]
-    notes = [f"{score:.3f}"]
+def _draw_candidate(scene: Scene, number: int, rank: int, fact: int, words: frozenset[str]) -> None:
+    before, step = scene.walk.facts[:number], scene.walk.steps[number]
+    is_chosen = scene.walk.facts[number : number + 1] == (fact,)
+    notes = [f"{step.scores[rank - 1]:.3f}"]
     if number and fact in step.joined:
         notes.append("new here")
     if is_chosen:
         notes.append("<b>chosen</b>")
-    badge = f" {role_badge(scene.roles[fact])}" if fact in scene.roles else ""
-    text = scene.facts.texts[fact]
+    text = label(scene.source.facts.texts[fact], longest=80)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            str(place),
+            str(rank),
             icon=":material/check:" if is_chosen else ":material/add:",
-            key=f"chain-choose-{number}-{scene.facts.facts[fact].uid}",
+            key=f"chain-choose-{number}-{scene.uid(fact)}",
             disabled=is_chosen,
-            on_click=_go,
-            args=(scene.about, Picks(scene.uids((*before, fact)), scene.picks.alone), number),
-            help="Chosen" if is_chosen else f"Choose as premise {number + 1}: {label(text, longest=80)}",
+            on_click=scene.go,
+            args=((*before, fact),),
+            kwargs={"alone": scene.picks.alone, "number": number},
+            help="Chosen" if is_chosen else f"Choose as premise {number + 1}: {text}",
             width=76,
         )
-        _draw_words(marked(text, known) + badge, " · ".join(notes))
+        _draw_sentence(scene.sentence(fact, words), " · ".join(notes))
 
 
-def _draw_words(sentence: str, notes: str) -> None:
+def _draw_sentence(sentence: str, notes: str) -> None:
     with st.container(gap=None):  # one column next to its button
         st.html(f'<div class="entail-sentence">{sentence}</div><div class="entail-quiet">{notes}</div>')

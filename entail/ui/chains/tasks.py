@@ -1,9 +1,8 @@
-"""Background tasks of chains, shared by all sessions: releases, scorers, builders, steps."""
+"""Background tasks of chains, shared by all sessions: scorers, builders, steps."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,40 +24,13 @@ TFIDF = "tfidf"
 SCORING = threading.Lock()
 """Lock of scoring: two runs at once would take twice the memory and save no time."""
 
-
-RELEASES = TaskGroup("WorldTree releases", failure="the release could not be read")
-"""WorldTree releases."""
-
-
 SCORERS = TaskGroup("scorers", failure="the scorer could not be loaded")
 """Loaded scorers."""
-
 
 GROUNDS = TaskGroup("facts", failure="the facts could not be prepared")
 """Similarities of premises, and the chain builders over them."""
 
-
 _STEPS = TaskGroup("steps", failure="the step could not be scored")
-
-
-RANKINGS = TaskGroup("rankings", failure="the methods could not be compared")
-"""Rankings of one question by several methods."""
-
-
-def take_scorer(listed: ListedScorer, *, wait: float = 2.5) -> Task[Scorer]:
-    """Return the task that loads a scorer.
-
-    Args:
-        listed: The scorer.
-        wait: Seconds to wait.
-    """
-
-    def make(report: ProgressCallback) -> Scorer:
-        from entail.arcf.scoring.scorer import load_scorer
-
-        return load_scorer(listed.name, precision="auto")
-
-    return SCORERS.get_or_start((listed.name, listed.stamp), make, wait=wait)
 
 
 @dataclass(frozen=True)
@@ -68,21 +40,25 @@ class Builder:
     Attributes:
         by: Name of the scorer, or `tfidf`.
         revision: Revision of its weights; empty for `tfidf`.
-        scheme: `arcf`, `single-fact` or `tfidf`.
         around: Neighbourhoods: the visible premises.
         steps: Scorer of steps.
     """
 
     by: str
     revision: str
-    scheme: str
     around: Neighbourhoods
     steps: StepScorer
 
-    @property
-    def place(self) -> tuple[str, str, str, int]:
-        """Cache key of its steps, without the question."""
-        return (self.by, self.revision, self.around.facts.digest, self.around.k)
+
+def take_scorer(listed: ListedScorer, *, wait: float = 2.5) -> Task[Scorer]:
+    """Return the task that loads a scorer."""
+
+    def make(report: ProgressCallback) -> Scorer:
+        from entail.arcf.scoring.scorer import load_scorer
+
+        return load_scorer(listed.name, precision="auto")
+
+    return SCORERS.get_or_start((listed.name, listed.stamp), make, wait=wait)
 
 
 def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int, wait: float = 2.5) -> Task[Builder]:
@@ -103,10 +79,10 @@ def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int, wait: floa
 
         return fact_similarities(facts, metric, progress=report)
 
-    near = GROUNDS.get_or_start((facts.digest, metric), ground, wait=wait)
-    if near.value is None:
-        return Task(progress=near.progress, error=near.error, done=near.done)
-    similarities = near.value
+    grounds = GROUNDS.get_or_start((facts.digest, metric), ground, wait=wait)
+    if grounds.value is None:
+        return Task(progress=grounds.progress, error=grounds.error, done=grounds.done)
+    similarities = grounds.value
 
     def make(report: ProgressCallback) -> Builder:
         from entail.arcf.chains.neighbourhoods import Neighbourhoods
@@ -114,8 +90,8 @@ def take_builder(facts: FactTables, scorer: Scorer | None, *, k: int, wait: floa
 
         around = Neighbourhoods(facts, k=k, metric=metric, similarities=similarities)
         if scorer is None:
-            return Builder(TFIDF, "", TFIDF, around, NearestSteps(around))
-        return Builder(scorer.name, scorer.revision, scorer.form.scheme, around, ScoredSteps(scorer, facts))
+            return Builder(TFIDF, "", around, NearestSteps(around))
+        return Builder(scorer.name, scorer.revision, around, ScoredSteps(scorer, facts))
 
     name = scorer.revision if scorer is not None else TFIDF
     return GROUNDS.get_or_start((facts.digest, name, k), make, wait=wait)
@@ -128,12 +104,12 @@ def make_builder(facts: FactTables, scorer: Scorer, *, k: int) -> Builder:
         EntailError: If the premises cannot be prepared.
     """
     while True:
-        work = take_builder(facts, scorer, k=k, wait=0)
-        work.done.wait()
-        if work.error is not None:
-            raise work.error
-        if work.value is not None:
-            return work.value
+        task = take_builder(facts, scorer, k=k, wait=0)
+        task.done.wait()
+        if task.error is not None:
+            raise task.error
+        if task.value is not None:
+            return task.value
 
 
 def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, wait: float) -> Task[Step]:
@@ -146,5 +122,6 @@ def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, 
             near = builder.steps.near(question, builder.around)
             return step(question, near, chosen, builder.steps, builder.around)
 
-    place: Hashable = (*builder.place, question.stem, question.answer, chosen)
-    return _STEPS.get_or_start(place, make, wait=wait)
+    premises = (builder.around.facts.digest, builder.around.k)
+    key = (builder.by, builder.revision, premises, question.stem, question.answer, chosen)
+    return _STEPS.get_or_start(key, make, wait=wait)

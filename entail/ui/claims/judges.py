@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from entail.evaluation.passages.wordings import PassageScore
 from entail.settings import is_demo
-from entail.ui.claims.link import LINK, LONGEST
+from entail.ui.claims.fields import BETWEEN, LINK, LONGEST, pick_several
 from entail.ui.direction.encoder import gaussian_names, take_encoder
 from entail.ui.shared.tasks import Task, TaskGroup, finish
 from entail.ui.shared.text import certainty
@@ -22,8 +23,7 @@ BY_KEY, ONE_KEY, OTHER_KEY = "claims_judges", "claims_judge", "claims_other"
 """Keys of the fields."""
 
 NOBODY = "nobody"
-_BETWEEN = "|"
-_SAID = {
+_WORDS = {
     "entails": "entails it",
     "is entailed by": "follows from it",
     "both ways": "says the same",
@@ -32,6 +32,9 @@ _SAID = {
 _READ = 2000
 """Characters of a passage that are judged."""
 
+_JUDGES = TaskGroup("judges", failure="the judge could not be loaded")
+_SCORES = TaskGroup("claim scores", failure="the passages could not be judged")
+
 
 def pick_judges() -> list[str]:
     """Draw the field for judges and return the selected ones."""
@@ -39,21 +42,18 @@ def pick_judges() -> list[str]:
 
     cross, gaussians = list_judges(), list(gaussian_names())
     names = list(dict.fromkeys([*cross, *gaussians, *_other()]))
-    if BY_KEY not in st.session_state:
-        requested = LINK.requested("by")
-        first = requested.split(_BETWEEN) if requested is not None else names[:1]
-        st.session_state[BY_KEY] = [name for name in first if name in names]
-    st.session_state[BY_KEY] = [name for name in st.session_state[BY_KEY] if name in names]
-    chosen = st.multiselect(
+    chosen = pick_several(
         "Judges",
         names,
+        names[:1],
         key=BY_KEY,
+        part="by",
         format_func=lambda name: f"{name} (direction)" if name in gaussians else name,
         placeholder="Nobody",
-        help="Cross-encoders give P(passage entails claim), Gaussian encoders the direction.",
+        help_="Cross-encoders give P(passage entails claim), Gaussian encoders the direction.",
     )
-    _draw_other(missing=not cross, take=_take_other)
-    return list(chosen)
+    _draw_other(missing=not cross, take=_add_other)
+    return chosen
 
 
 def pick_judge() -> str | None:
@@ -70,8 +70,13 @@ def pick_judge() -> str | None:
             key=LINK.init_widget("judge", names, names[0]),
             help="NLI cross-encoders only: Gaussian encoders give no probability.",
         )
-    _draw_other(missing=not cross, take=_take_one)
+    _draw_other(missing=not cross, take=_select_other)
     return chosen
+
+
+def to_address(chosen: Sequence[str]) -> dict[str, str]:
+    """Return the selection as a part of a link."""
+    return {"by": BETWEEN.join(chosen) or NOBODY}
 
 
 def _other() -> list[str]:
@@ -98,24 +103,16 @@ def _draw_other(*, missing: bool, take: Callable[[], None]) -> None:
             )
 
 
-def _take_other() -> None:
+def _add_other() -> None:
     """Add the entered judge to the selection; called before a run."""
     chosen = st.session_state.get(BY_KEY, [])
     st.session_state[BY_KEY] = list(dict.fromkeys([*chosen, *_other()]))
 
 
-def _take_one() -> None:
+def _select_other() -> None:
     """Select the entered judge; called before a run."""
     for name in _other():
         st.session_state[ONE_KEY] = name
-
-
-def to_address(chosen: Sequence[str]) -> dict[str, str]:
-    """Return the selection as a part of a link."""
-    return {"by": _BETWEEN.join(chosen) or NOBODY}
-
-
-_JUDGES = TaskGroup("judges", failure="the judge could not be loaded")
 
 
 def load_judge(name: str) -> NliJudge:
@@ -132,9 +129,6 @@ def load_judge(name: str) -> NliJudge:
     return finish(_JUDGES.get_or_start((name, judge_stamp(name)), lambda _: NliJudge(name), wait=0))
 
 
-_SCORES = TaskGroup("claim scores", failure="the passages could not be judged")
-
-
 def take_scores(name: str, passages: Sequence[str], claim: str) -> Task[list[PassageScore]]:
     """Return the task that judges each passage and the claim."""
     gaussians = gaussian_names()
@@ -142,41 +136,39 @@ def take_scores(name: str, passages: Sequence[str], claim: str) -> Task[list[Pas
 
     def make(report: ProgressCallback) -> list[PassageScore]:
         if name in gaussians:
-            return _by_gaussians(name, gaussians[name], texts, claim)
-        return _by_cross_encoder(name, texts, claim, report)
+            return _score_by_gaussians(name, gaussians[name], texts, claim)
+        return _score_by_cross_encoder(name, texts, claim, report)
 
-    place = (name, gaussians.get(name) or judge_stamp(name), claim[:LONGEST], tuple(texts))
-    return _SCORES.get_or_start(place, make)
+    key = (name, gaussians.get(name) or judge_stamp(name), claim[:LONGEST], tuple(texts))
+    return _SCORES.get_or_start(key, make)
 
 
-def _by_gaussians(name: str, revision: str | None, texts: Sequence[str], claim: str) -> list[PassageScore]:
+def _score_by_gaussians(
+    name: str, revision: str | None, texts: Sequence[str], claim: str
+) -> list[PassageScore]:
     from entail.gausscse.verdict import judge
 
     encoder = finish(take_encoder(name, revision, wait=0))
-    verdicts = judge(encoder, texts, [claim] * len(texts))
-    found = []
-    for verdict in verdicts:
-        entails = verdict.says in {"entails", "both ways"}
+    scores = []
+    for verdict in judge(encoder, texts, [claim] * len(texts)):
         sure = f", {certainty(verdict.sure)} confidence" if verdict.sure is not None else ""
-        found.append(PassageScore(verdict.forward, entails, f"{_SAID[verdict.says]}{sure}"))
-    return found
+        entails = verdict.says in {"entails", "both ways"}
+        scores.append(PassageScore(verdict.forward, entails, f"{_WORDS[verdict.says]}{sure}"))
+    return scores
 
 
-def _by_cross_encoder(
+def _score_by_cross_encoder(
     name: str, texts: Sequence[str], claim: str, report: ProgressCallback
 ) -> list[PassageScore]:
-    values = load_judge(name).entailment(texts, [claim] * len(texts), progress=report)
-    return [
-        PassageScore(float(value), bool(value >= 0.5), f"{'entails' if value >= 0.5 else 'does not entail'}, "
-              f"P = {certainty(float(value))}")
-        for value in values
-    ]  # fmt: skip
+    scores = []
+    for value in load_judge(name).entailment(texts, [claim] * len(texts), progress=report).tolist():
+        words = "entails" if value >= 0.5 else "does not entail"
+        scores.append(PassageScore(value, value >= 0.5, f"{words}, P = {certainty(value)}"))
+    return scores
 
 
 def judge_stamp(name: str) -> int:
     """Return a stamp that changes when a judge under `models/` is replaced; 0 for others."""
-    from pathlib import Path
-
     from entail.encoders.catalogue import model_folder
 
     try:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from entail.claims import RULES, Claim, Statement, existence_claim, state_answer
 from entail.evaluation.passages.pool import KnownQuestion
-from entail.ui.claims.link import LINK, LONGEST, edited_claim, store_edit
+from entail.ui.claims.fields import LINK, LONGEST, edited_claim, store_edit
 from entail.ui.shared.start_question import open_start
 from entail.ui.shared.text import label
 
@@ -34,13 +34,7 @@ HOW = {
 
 @dataclass(frozen=True)
 class ClaimedQuestion:
-    """A question with its claim.
-
-    Attributes:
-        question: The question.
-        claim: Its current claim.
-        edited: Whether the user changed it.
-    """
+    """A question with its claim, which the user may have edited."""
 
     question: str
     claim: str
@@ -51,12 +45,11 @@ def draw_question(examples: Iterable[KnownQuestion]) -> ClaimedQuestion | None:
     """Draw the fields; return None without a question or claim."""
     known = list(islice(examples, _LISTED))
     first = known[0] if known else KnownQuestion("When did the first person walk on the Moon?", ("1969",))
-    if QUESTION not in st.session_state and LINK.requested("question") is None:
+    is_first = LINK.requested("question") is None
+    if QUESTION not in st.session_state and is_first:
         st.session_state[_CAME] = (first.question, first.answer)
     key = LINK.init_text("question", first.question, longest=LONGEST)
-    answer_key = LINK.init_text(
-        "answer", first.answer if LINK.requested("question") is None else "", longest=LONGEST
-    )
+    answer_key = LINK.init_text("answer", first.answer if is_first else "", longest=LONGEST)
     left, right = st.columns(2, gap="large")
     with left:
         if known:
@@ -64,10 +57,7 @@ def draw_question(examples: Iterable[KnownQuestion]) -> ClaimedQuestion | None:
         typed = st.text_area("Question", key=key, max_chars=LONGEST, height=80, on_change=_forget)
         question = " ".join(typed.split())
         answer = st.text_input(
-            "Answer (optional)",
-            key=answer_key,
-            max_chars=LONGEST,
-            help="Turns the claim into a statement.",
+            "Answer (optional)", key=answer_key, max_chars=LONGEST, help="Turns the claim into a statement."
         )
     if not question:
         right.info("Enter a question.", icon=":material/edit:")
@@ -108,37 +98,38 @@ def _pick(known: list[KnownQuestion]) -> None:
     )
 
 
-def _draw_claim(found: Claim) -> ClaimedQuestion | None:
-    rule = RULES[found.rule]
-    digest = hashlib.sha256(found.question.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+def _draw_claim(claim: Claim) -> ClaimedQuestion | None:
+    rule = RULES[claim.rule]
+    digest = hashlib.sha256(claim.question.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     key = f"claims_said-{digest}"
-    st.session_state.setdefault(key, edited_claim(found.question) or found.text)
+    st.session_state.setdefault(key, edited_claim(claim.question) or claim.text)
 
-    def back() -> None:
-        st.session_state[key] = found.text
-        store_edit(found.question, None)
+    def reset() -> None:
+        st.session_state[key] = claim.text
+        store_edit(claim.question, None)
 
-    said = " ".join(st.text_area("Claim", key=key, max_chars=LONGEST + 200, height=80).split())
-    edited = said != found.text
-    store_edit(found.question, said if edited else None)
+    text = " ".join(st.text_area("Claim", key=key, max_chars=LONGEST + 200, height=80).split())
+    edited = text != claim.text
+    store_edit(claim.question, text if edited else None)
     with st.container(horizontal=True, vertical_alignment="center"):
-        mark = ":material/help:" if found.fallback else ":material/rule:"
+        mark = ":material/help:" if claim.fallback else ":material/rule:"
         st.caption(
             f"{mark} Rule **{label(rule.name)}**: {label(rule.question)} → {label(rule.claim)}"
-            + (" (fallback: no question rule fits)" if found.fallback else "")
+            + (" (fallback: no question rule fits)" if claim.fallback else "")
             + (" · edited" if edited else "")
         )
         if edited:
-            st.button("Reset claim", key="claims_back", type="tertiary", on_click=back)
-    if not said:
+            st.button("Reset claim", key="claims_back", type="tertiary", on_click=reset)
+    if not text:
         st.info("The claim is empty. Enter one.", icon=":material/edit:")
         return None
-    return ClaimedQuestion(found.question, said, edited)
+    return ClaimedQuestion(claim.question, text, edited)
 
 
 def _draw_start(asked: ClaimedQuestion, stated: Statement) -> None:
-    hypothesis = stated.text if stated.how != "claim" else asked.claim
+    hypothesis = asked.claim
     if stated.how != "claim":
+        hypothesis = stated.text
         st.markdown(f"**With the answer:** {label(stated.text, longest=600)}")
         st.caption(f"{HOW[stated.how].capitalize()}.")
     if st.button("Start tree", icon=":material/park:", key="claims_start"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -12,7 +11,6 @@ import streamlit as st
 from entail.evaluation.passages.pool import Pool
 from entail.training.nli_source import evenly
 from entail.tuning.relevance import (
-    LabelledPairs,
     RelevanceFigure,
     joined_rows,
     measure_claims,
@@ -23,22 +21,19 @@ from entail.tuning.relevance import (
     summarise_premises,
     summary_rows,
 )
-from entail.ui.claims.encoders import pick_encoders
+from entail.ui.claims.fields import BETWEEN, LINK, PARTS, pick_encoders, pick_pool
 from entail.ui.claims.judges import judge_stamp, load_judge, pick_judge
-from entail.ui.claims.link import LINK, PARTS
 from entail.ui.claims.relevance_chart import draw_quartiles, draw_relevance, relevance_summary
-from entail.ui.claims.source import pick_pool
 from entail.ui.shared.downloads import CSV, draw_download, rows_csv
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.resources import Workspace, model_cache, retriever_label
-from entail.ui.shared.tasks import Task, TaskGroup
+from entail.ui.shared.tasks import TaskGroup
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-    from entail.progress import ProgressCallback
 
 COUNTS = range(10, 2001)
 """Allowed numbers of questions or pairs."""
@@ -46,21 +41,7 @@ COUNTS = range(10, 2001)
 USUAL = 100
 
 
-@dataclass(frozen=True)
-class _Fields:
-    """Values of the fields of both figures."""
-
-    pool: Pool | None
-    judge: str | None
-    questions: int
-    file: UploadedFile | None
-    encoders: Sequence[str]
-    pairs: int
-
-
 _FIGURES = TaskGroup("relevance", failure="the figure could not be measured")
-
-
 _FILES = TaskGroup("labelled pairs", failure="the pairs could not be read")
 
 
@@ -94,12 +75,12 @@ def draw_relevance_figures(shared: Workspace) -> None:
         with by:
             pairs = _pick_count("pairs", "Pairs", "evenly from the file, half entailing, half neutral")
             encoders = pick_encoders()
-    fields = _Fields(pool, judge, questions, file, encoders, pairs)
-    LINK.save_to_url(PARTS, further={"encoders": "|".join(encoders)} if encoders else None)
-    with first:
-        _draw_claims(fields)
+    LINK.save_to_url(PARTS, further={"encoders": BETWEEN.join(encoders)} if encoders else None)
+    if pool is not None:  # the field shows why there is none
+        with first:
+            _draw_claims(pool, judge, questions)
     with second:
-        _draw_premises(fields)
+        _draw_premises(file, encoders, pairs)
 
 
 def _pick_count(part: str, what: str, how: str) -> int:
@@ -115,11 +96,8 @@ def _pick_count(part: str, what: str, how: str) -> int:
     return USUAL if found is None else found
 
 
-def _draw_claims(fields: _Fields) -> None:
+def _draw_claims(pool: Pool, name: str | None, count: int) -> None:
     """Draw Figure 2: P(passage entails claim) of answering passages and hard negatives."""
-    pool, name = fields.pool, fields.judge
-    if pool is None:
-        return  # the field shows why
     if not pool.questions:
         st.info(
             f"{label(pool.name)} has no questions with known passages. Choose SQuAD JSON, DPR JSON, NQ-open "
@@ -130,18 +108,16 @@ def _draw_claims(fields: _Fields) -> None:
     if name is None:
         return  # the field shows how to get one
     known = tuple(pool.questions.values())
-    asked = evenly(known, fields.questions)
-
-    def make(report: ProgressCallback) -> RelevanceFigure:
-        return measure_claims(pool, asked, load_judge(name), progress=report)
-
-    work = _FIGURES.get_or_start(("claims", pool.corpus.hash, asked, name, judge_stamp(name)), make)
-    if work.value is None:
-        draw_progress(
-            work, waiting=f"{label(name)} judging {len(asked):,} questions …", key="claims_again_claims"
-        )
+    asked = evenly(known, count)
+    task = _FIGURES.get_or_start(
+        ("claims", pool.corpus.hash, asked, name, judge_stamp(name)),
+        lambda report: measure_claims(pool, asked, load_judge(name), progress=report),
+    )
+    if task.value is None:
+        waiting = f"{label(name)} judging {len(asked):,} questions …"
+        draw_progress(task, waiting=waiting, key="claims_again_claims")
         return
-    figure = work.value
+    figure = task.value
     few = "All" if len(asked) == len(known) else f"{len(asked):,} of"
     left_out = f" Left out, without a hard negative: {figure.left_out:,}." if figure.left_out else ""
     _draw(figure, summarise_claims(figure), key="claims")
@@ -152,57 +128,49 @@ def _draw_claims(fields: _Fields) -> None:
     _offer([figure], "Questions (CSV)", lambda: rows_csv(map(dict, figure.rows)), name="claims")
 
 
-def _draw_premises(fields: _Fields) -> None:
+def _draw_premises(file: UploadedFile | None, encoders: Sequence[str], count: int) -> None:
     """Draw Figure 3: similarity of hypotheses to entailing, neutral and irrelevant premises."""
-    if fields.file is None:
+    from entail.encoders.catalogue import resolve
+
+    if file is None:
         st.info(
             "Upload labelled pairs, such as the dev file of SNLI. They stay in memory only.",
             icon=":material/upload_file:",
         )
         return
-    if not fields.encoders:
+    if not encoders:
         st.info("Choose one or two encoders.", icon=":material/search:")
         return
-    content, name = fields.file.getvalue(), fields.file.name
-    place = (name, hashlib.sha256(content).hexdigest())
-    reading = _FILES.get_or_start(place, lambda _: read_labelled(content, name=name))
+    content, name, models = file.getvalue(), file.name, model_cache()
+    digest = (name, hashlib.sha256(content).hexdigest())
+    reading = _FILES.get_or_start(digest, lambda _: read_labelled(content, name=name))
     if reading.value is None:
         draw_progress(reading, waiting="Reading the pairs …", key="claims_again_pairs")
         return
-    works = [_take_premises(one, place, reading.value, fields.pairs) for one in fields.encoders]
-    figures = []
-    for encoder, work, column in zip(
-        fields.encoders, works, st.columns(len(works), gap="large"), strict=True
-    ):
+    pairs, figures = reading.value, []
+    tasks = [
+        _FIGURES.get_or_start(
+            ("premises", digest, count, encoder, resolve(encoder).revision),
+            lambda report, encoder=encoder: measure_premises(  # type: ignore[misc]
+                pairs.sample(count), models.encoder(encoder), progress=report
+            ),
+        )
+        for encoder in encoders
+    ]
+    for encoder, task, column in zip(encoders, tasks, st.columns(len(tasks), gap="large"), strict=True):
         with column:
-            if work.value is None:
-                draw_progress(
-                    work,
-                    waiting=f"{label(retriever_label(encoder))} encoding pairs …",
-                    key=f"claims_again_{encoder}",
-                )
+            if task.value is None:
+                waiting = f"{label(retriever_label(encoder))} encoding pairs …"
+                draw_progress(task, waiting=waiting, key=f"claims_again_{encoder}")
             else:
-                figures.append(work.value)
-                _draw(work.value, summarise_premises(work.value), key=f"premises-{encoder}")
+                figures.append(task.value)
+                _draw(task.value, summarise_premises(task.value), key=f"premises-{encoder}")
     st.caption(
-        f"{label(name)}: {label(reading.value.summary)}. Queries are hypotheses; an irrelevant premise is "
-        "another pair's."
+        f"{label(name)}: {label(pairs.summary)}. Queries are hypotheses; an irrelevant premise is another "
+        "pair's."
     )
-    if len(figures) == len(works):
+    if len(figures) == len(tasks):
         _offer(figures, "Pairs (CSV)", lambda: rows_csv(joined_rows(figures)), name="premises")
-
-
-def _take_premises(
-    encoder: str, place: tuple[str, str], pairs: LabelledPairs, count: int
-) -> Task[RelevanceFigure]:
-    from entail.encoders.catalogue import resolve
-
-    held = model_cache()
-
-    def make(report: ProgressCallback) -> RelevanceFigure:
-        return measure_premises(pairs.sample(count), held.encoder(encoder), progress=report)
-
-    return _FIGURES.get_or_start(("premises", place, count, encoder, resolve(encoder).revision), make)
 
 
 def _draw(figure: RelevanceFigure, words: str, *, key: str) -> None:

@@ -1,4 +1,7 @@
-"""Charts of Figures 2 and 3 of the entailment tuning paper: distribution of a measure by group."""
+"""Charts of Figures 2 and 3 of the entailment tuning paper: distribution of a measure by group.
+
+All functions take the JSON of `entail.tuning.relevance.Relevance`, as result files have it.
+"""
 
 from __future__ import annotations
 
@@ -22,77 +25,56 @@ _BELOW = "mean, and the middle half of each group"
 _MARGIN = 40
 """Pixels left of both charts, so that the same value stands in the same place."""
 
-_DASHES = ((1, 0), (6, 4), (2, 3), (1, 0))
+_STYLES = tuple(
+    (mark.colour, mark.shape, dash)
+    for mark, dash in zip(
+        (TRUE_POSITIVE, FALSE_POSITIVE, FALSE_NEGATIVE, OTHER),
+        ((1, 0), (6, 4), (2, 3), (1, 0)),
+        strict=True,
+    )
+)
 
 
 def marks_of(groups: Sequence[str]) -> tuple[Mark, ...]:
-    """Return the marks of groups, the first one for the group expected to be highest.
-
-    >>> [mark.name for mark in marks_of(["entailing", "neutral"])]
-    ['entailing', 'neutral']
-    """
-    drawn = (TRUE_POSITIVE, FALSE_POSITIVE, FALSE_NEGATIVE, OTHER)
-    return tuple(
-        Mark(name, drawn[at % 4].colour, drawn[at % 4].shape, _DASHES[at % 4])
-        for at, name in enumerate(groups)
-    )
+    """Return the marks of up to four groups, the first one for the group expected to be highest."""
+    return tuple(Mark(name, *style) for name, style in zip(groups, _STYLES, strict=False))
 
 
-def relevance_table(told: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a row for each group and bin: bounds of the bin, share of the group.
-
-    Args:
-        told: What `entail.tuning.relevance.Relevance.to_json` returned, as result files have it.
-    """
+def relevance_table(data: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for each group and bin: bounds of the bin, share of the group."""
     import pandas as pd
 
-    low, high = told["bounds"]
+    low, high = data["bounds"]
     rows = []
-    for name, group in told["groups"].items():
-        bins = group["histogram"]
-        width = (high - low) / len(bins)
-        for at, share in enumerate(bins):
-            rows.append(
-                {
-                    "group": name,
-                    "from": round(low + at * width, 6),
-                    "to": round(low + (at + 1) * width, 6),
-                    "share": share,
-                    "n": group["n"],
-                }
-            )
+    for name, group in data["groups"].items():
+        width = (high - low) / len(group["histogram"])
+        for at, share in enumerate(group["histogram"]):
+            start, end = round(low + at * width, 6), round(low + (at + 1) * width, 6)
+            rows.append({"group": name, "from": start, "to": end, "share": share})
     return pd.DataFrame(rows)
 
 
-def relevance_summary(told: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a row for each group: mean, quartiles, share of comparisons won by the first group.
-
-    Args:
-        told: As `relevance_table`.
-    """
+def relevance_summary(data: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for each group: mean, quartiles, share of comparisons won by the first group."""
     import pandas as pd
 
     rows = []
-    for name, group in told["groups"].items():
-        lower, median, upper = group["quartiles"]
-        row = {"group": name, "n": group["n"], "mean": group["mean"]}
-        row |= {"lower": lower, "median": median, "upper": upper, "above": group.get("above")}
-        rows.append(row)
+    for name, group in data["groups"].items():
+        quartiles = dict(zip(("lower", "median", "upper"), group["quartiles"], strict=True))
+        rows.append({"group": name, "n": group["n"], "mean": group["mean"], **quartiles})
+        rows[-1]["above"] = group.get("above")
     return pd.DataFrame(rows)
 
 
-def draw_relevance(told: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
+def draw_relevance(data: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
     """Return the histogram of each group as steps.
 
     Groups differ by colour and dash. The tooltip has the shares of all groups in a bin.
-
-    Args:
-        told: What `Relevance.to_json` returned.
     """
     import altair as alt
+    import pandas as pd
 
-    marks = marks_of(list(told["groups"]))
-    scale, order = scales(marks), [mark.name for mark in marks]
+    scale, order = scales(marks_of(list(data["groups"]))), list(data["groups"])
     legend = alt.Legend(
         title="share of",
         titleOrient="left",
@@ -102,8 +84,7 @@ def draw_relevance(told: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
         symbolType="stroke",
         symbolOpacity=1,
     )
-    shares = relevance_table(told)
-    low, high = drawn_bounds(told)
+    low, high = drawn_bounds(data)
     x = alt.X(
         "from:Q", title=None, scale=alt.Scale(domain=[low, high], nice=False), axis=alt.Axis(tickCount=8)
     )
@@ -112,41 +93,35 @@ def draw_relevance(told: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
         "share:Q", title=None, axis=alt.Axis(format=".0%", minExtent=_MARGIN, maxExtent=_MARGIN), stack=None
     )
     colour = alt.Color("group:N", scale=scale["color"], legend=legend, sort=order)
+    shares = relevance_table(data)
     drawn = shares[(shares["from"] >= low) & (shares["to"] <= high)]
     # A step reaches as far as the next one begins: the last bin ends where another would.
     ends = drawn[drawn["to"] == high].assign(**{"from": high})
-    base = alt.Chart(_joined(drawn, ends)).encode(x=x, y=y, color=colour)
+    base = alt.Chart(pd.concat([drawn, ends], ignore_index=True)).encode(x=x, y=y, color=colour)
     area = base.mark_area(interpolate="step-after", opacity=0.12)
     line = base.mark_line(interpolate="step-after", strokeWidth=2).encode(
         strokeDash=alt.StrokeDash("group:N", scale=scale["strokeDash"], legend=legend, sort=order)
     )
+    wide = drawn.pivot_table(index=["from", "to"], columns="group", values="share", sort=True)
+    wide = wide.rename(columns={name: f"share{at}" for at, name in enumerate(order)}).reset_index()
     tips = [
         alt.Tooltip("from:Q", title="From", format=".2f"),
         alt.Tooltip("to:Q", title="To", format=".2f"),
         *(alt.Tooltip(f"share{at}:Q", title=name, format=".1%") for at, name in enumerate(order)),
     ]
-    bins = (
-        alt.Chart(_by_bin(drawn, order))
-        .mark_rect(opacity=0.001)
-        .encode(x=x, x2="to:Q", y=alt.value(0), y2=alt.value("height"), tooltip=tips)
-    )
+    bins = alt.Chart(wide).mark_rect(opacity=0.001)
+    bins = bins.encode(x=x, x2="to:Q", y=alt.value(0), y2=alt.value("height"), tooltip=tips)
     return alt.layer(area, line, bins).properties(
-        height=_HEIGHT, width="container", title=f"{told['measure']}, by {told['by']}"
+        height=_HEIGHT, width="container", title=f"{data['measure']}, by {data['by']}"
     )
 
 
-def draw_quartiles(told: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
-    """Return the chart below the histogram: mean and quartiles of each group.
-
-    Args:
-        told: As `draw_relevance`, over the same bounds.
-    """
+def draw_quartiles(data: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
+    """Return the chart below the histogram, over the same bounds: mean and quartiles of each group."""
     import altair as alt
 
-    marks = marks_of(list(told["groups"]))
-    scale, order = scales(marks), [mark.name for mark in marks]
-    low, high = drawn_bounds(told)
-    span = alt.Scale(domain=[low, high], nice=False)
+    scale, order = scales(marks_of(list(data["groups"]))), list(data["groups"])
+    span = alt.Scale(domain=list(drawn_bounds(data)), nice=False)
     # A name stands above its line: beside it, it would take the room of the lines on a telephone.
     names = alt.Axis(
         labelAlign="left",
@@ -161,7 +136,7 @@ def draw_quartiles(told: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
         minExtent=_MARGIN,
         maxExtent=_MARGIN,
     )
-    base = alt.Chart(relevance_summary(told)).encode(
+    base = alt.Chart(relevance_summary(data)).encode(
         y=alt.Y("group:N", title=None, sort=order, axis=names),
         color=alt.Color("group:N", scale=scale["color"], legend=None, sort=order),
         tooltip=[
@@ -182,30 +157,12 @@ def draw_quartiles(told: Mapping[str, Any]) -> alt.LayerChart | alt.FacetChart:
     return alt.layer(quartiles, mean).properties(height=_ROW * len(order) + _AXIS, width="container")
 
 
-def drawn_bounds(told: Mapping[str, Any]) -> tuple[float, float]:
+def drawn_bounds(data: Mapping[str, Any]) -> tuple[float, float]:
     """Return the bounds of the bins that are not empty.
 
     >>> drawn_bounds({"bounds": [-1, 1], "groups": {"a": {"histogram": [0, 0, 0.5, 0.5]}}})
     (0.0, 1.0)
-
-    Args:
-        told: What `Relevance.to_json` returned.
     """
-    low, high = told["bounds"]
-    counts = [group["histogram"] for group in told["groups"].values()]
-    width = (high - low) / len(counts[0])
-    filled = [at for at in range(len(counts[0])) if any(bins[at] for bins in counts)]
-    first, last = (min(filled), max(filled) + 1) if filled else (0, len(counts[0]))
-    return round(low + first * width, 6), round(low + last * width, 6)
-
-
-def _joined(rows: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.concat([rows, more], ignore_index=True)
-
-
-def _by_bin(rows: pd.DataFrame, groups: Sequence[str]) -> pd.DataFrame:
-    """Return a row for each bin, the share of each group in a column of its own."""
-    wide = rows.pivot_table(index=["from", "to"], columns="group", values="share", sort=True)
-    return wide.rename(columns={name: f"share{at}" for at, name in enumerate(groups)}).reset_index()
+    table = relevance_table(data)
+    filled = table[table["share"] > 0] if table["share"].any() else table
+    return float(filled["from"].min()), float(filled["to"].max())

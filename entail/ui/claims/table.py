@@ -16,6 +16,7 @@ from entail.claims.question_table import (
     read_pasted,
     read_table,
 )
+from entail.trees.log.wording import count_of
 from entail.ui.components.inbox import widget_value
 from entail.ui.shared.downloads import CSV, draw_download, table_csv
 from entail.ui.shared.form import upload_limit
@@ -64,19 +65,18 @@ def draw_table() -> None:
         table = read_table(content, name=name) if name else read_pasted(content.decode())
         return table, claim_table(table, progress=report)
 
-    work = COMPARISONS.get_or_start(("claims", digest), make)
-    if work.value is None:
-        draw_progress(work, waiting="Reading the questions …")
+    task = COMPARISONS.get_or_start(("claims", digest), make)
+    if task.value is None:
+        draw_progress(task, waiting="Reading the questions …")
         return
-    table, claimed = work.value
-    draw_claims(digest, table, claimed)
+    _draw_claims(digest, *task.value)
 
 
-def draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
+def _draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
     """Draw counts, the table to edit, and the download."""
     count = len(claimed.claims)
     st.markdown(
-        f"**{count:,} question{'s' if count != 1 else ''}:** {claimed.fallback:,} by a fallback rule "
+        f"**{count_of(count, 'question')}:** {claimed.fallback:,} by a fallback rule "
         f"({claimed.fallback / count:.1%})"
     )
     st.altair_chart(counts_chart(claimed), width="stretch", key=f"claims-chart-{digest}")
@@ -90,8 +90,8 @@ def draw_claims(digest: str, table: QuestionTable, claimed: Claimed) -> None:
         fallback = st.toggle("Only fallbacks", key=f"claims-fallback-{digest}")
     rows = [
         number
-        for number, one in enumerate(claimed.claims)
-        if (not chosen or one.rule in chosen) and (one.fallback or not fallback)
+        for number, claim in enumerate(claimed.claims)
+        if (not chosen or claim.rule in chosen) and (claim.fallback or not fallback)
     ]
     note = st.empty()  # above the table, whose buttons would cover the fields
     edits = _draw_editor(digest, table, claimed, rows)
@@ -113,8 +113,8 @@ def _draw_editor(digest: str, table: QuestionTable, claimed: Claimed, rows: list
     begun: dict[int, str] = st.session_state[base]
 
     def changed() -> None:
-        told: dict[int, dict[str, Any]] = widget_value(key)["edited_rows"]
-        written[digest] = merged(written.get(digest, {}), told, rows, claimed)
+        edited: dict[int, dict[str, Any]] = widget_value(key)["edited_rows"]
+        written[digest] = merged(written.get(digest, {}), edited, rows, claimed)
 
     if not rows:
         st.info("No questions.", icon=":material/filter_alt_off:")
@@ -147,19 +147,15 @@ def editor_frame(
 
     claims = claimed.claims
     frame = {
-        "question": _pick(table.questions, rows),
+        "question": [table.questions[row] for row in rows],
         "claim": [edits.get(row, claims[row].text) for row in rows],
         "rule": [claims[row].rule for row in rows],
         "no rule": [claims[row].fallback for row in rows],
     }
     if any(claimed.statements):
-        frame["answer"] = _pick(table.answers, rows)
-        frame["statement"] = [said.text if (said := claimed.statements[row]) else "" for row in rows]
+        frame["answer"] = [table.answers[row] for row in rows]
+        frame["statement"] = [one.text if (one := claimed.statements[row]) else "" for row in rows]
     return pd.DataFrame(frame)
-
-
-def _pick(values: list[str], rows: list[int]) -> list[str]:
-    return [values[row] for row in rows]
 
 
 def counts_chart(claimed: Claimed) -> alt.Chart:
@@ -169,24 +165,19 @@ def counts_chart(claimed: Claimed) -> alt.Chart:
 
     from entail.claims import FALLBACK
 
-    counts = claimed.counts()
+    counts, kinds = claimed.counts(), ["a rule", "fallback"]
     frame = pd.DataFrame(
-        {
-            "rule": [rule for rule, _ in counts],
-            "questions": [count for _, count in counts],
-            "kind": ["fallback" if rule in FALLBACK else "a rule" for rule, _ in counts],
-        }
+        [(rule, count, kinds[rule in FALLBACK]) for rule, count in counts],
+        columns=["rule", "questions", "kind"],
     )
-    kinds = ["a rule", "fallback"]
+    colours = alt.Scale(domain=kinds, range=["#0072b2", "#d55e00"])
     bars = alt.Chart(frame).encode(
         x=alt.X("questions:Q", title=None, axis=alt.Axis(tickMinStep=1, format=",d", tickCount=5)),
         y=alt.Y("rule:N", title=None, sort=None, axis=alt.Axis(labelLimit=160, labelOverlap=False)),
         tooltip=["rule:N", alt.Tooltip("questions:Q", format=",d")],
+        color=alt.Color("kind:N", scale=colours, legend=None),
     )
-    marks = bars.mark_bar().encode(
-        color=alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=["#0072b2", "#d55e00"]), legend=None)
-    )
-    chart: alt.Chart = marks.properties(
+    chart: alt.Chart = bars.mark_bar().properties(
         height=24 * len(counts) + 24, description=f"Questions by rule: {counts_in_words(claimed)}"
     )
     return chart

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from entail.ui.shared.active import draw_notice, sync_with_active
+from entail.ui.shared.active import draw_notice, pick_model
 from entail.ui.shared.tasks import Task, TaskGroup
 from entail.ui.shared.waiting import draw_progress
 
@@ -16,6 +15,15 @@ if TYPE_CHECKING:
     from entail.encoders.gaussian.encoder import GaussianEncoder
     from entail.index.gaussian import GaussianIndex
     from entail.progress import ProgressCallback
+
+ENCODERS = TaskGroup("Gaussian encoders", failure="the Gaussian encoder could not be loaded")
+"""Gaussian encoders in memory."""
+
+_INDEXES = TaskGroup("Gaussian indexes", failure="the index could not be built")
+_KEY = "direction_encoder"
+
+PAIR, TABLE, SEARCH = "pair", "table", "search"
+MODES = {PAIR: "Two sentences", TABLE: "Table", SEARCH: "Search"}
 
 
 def gaussian_names() -> dict[str, str | None]:
@@ -27,21 +35,8 @@ def gaussian_names() -> dict[str, str | None]:
     return {name: found[name] for name in sorted(found, key=lambda name: (name != usual, name))}
 
 
-ENCODERS = TaskGroup("Gaussian encoders", failure="the Gaussian encoder could not be loaded")
-"""Gaussian encoders in memory."""
-
-
-_INDEXES = TaskGroup("Gaussian indexes", failure="the index could not be built")
-
-
 def take_encoder(name: str, revision: str | None, *, wait: float = 2.5) -> Task[GaussianEncoder]:
-    """Return the task that loads an encoder, once a process and revision.
-
-    Args:
-        name: Name of the encoder.
-        revision: Its revision, see `gaussian_names`.
-        wait: Seconds to wait.
-    """
+    """Return the task that loads an encoder of `gaussian_names`, once a process and revision."""
 
     def make(report: ProgressCallback) -> GaussianEncoder:
         from entail.encoders.gaussian.encoder import GaussianEncoder
@@ -50,7 +45,7 @@ def take_encoder(name: str, revision: str | None, *, wait: float = 2.5) -> Task[
         encoder.load()
         return encoder
 
-    return ENCODERS.get_or_start(("encoder", name, revision), make, wait=wait)
+    return ENCODERS.get_or_start((name, revision), make, wait=wait)
 
 
 def take_index(encoder: GaussianEncoder, corpus: Corpus) -> Task[GaussianIndex]:
@@ -60,32 +55,15 @@ def take_index(encoder: GaussianEncoder, corpus: Corpus) -> Task[GaussianIndex]:
         from entail.index.gaussian import GaussianIndex, premise_gaussians
         from entail.settings import load_settings
 
-        known = premise_gaussians(corpus, encoder, cache_dir=load_settings().vectors_dir, progress=report)
+        cache_dir = load_settings().vectors_dir
+        known = premise_gaussians(corpus, encoder, cache_dir=cache_dir, progress=report)
         return GaussianIndex(encoder, corpus, known)
 
     return _INDEXES.get_or_start((encoder.revision, corpus.hash), make)
 
 
-_KEY = "direction_encoder"
-PAIR, TABLE, SEARCH = "pair", "table", "search"
-MODES = {PAIR: "Two sentences", TABLE: "Table", SEARCH: "Search"}
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Values of the fields.
-
-    Attributes:
-        mode: One of `MODES`.
-        encoder: The encoder of Gaussians.
-    """
-
-    mode: str
-    encoder: GaussianEncoder
-
-
-def pick() -> Choice | None:
-    """Draw the fields; return None without a Gaussian encoder, or while it is loaded."""
+def pick_mode() -> tuple[str, GaussianEncoder] | None:
+    """Draw the fields; return mode and encoder, None without a Gaussian encoder or while it is loaded."""
     names = gaussian_names()
     if not names:
         st.info(
@@ -96,26 +74,22 @@ def pick() -> Choice | None:
         st.page_link("pages/Models.py", label="Models", icon=":material/model_training:")
         return None
     draw_notice("direction")
-    usual = sync_with_active("direction", _KEY, names)
-    if st.session_state.get(_KEY, usual) not in names:  # it was removed
-        st.session_state[_KEY] = usual
+    pick_model("direction", _KEY, names)
     left, right = st.columns([3, 2], vertical_alignment="bottom")
-    with left:
-        mode = st.segmented_control(
-            "Mode",
-            list(MODES),
-            default=PAIR,
-            format_func=MODES.__getitem__,
-            key="direction_mode",
-            required=True,
-            label_visibility="collapsed",
-        )
-    with right:
-        name = st.selectbox(
-            "Encoder", list(names), key=_KEY, help="Gaussian encoders only: others have no direction."
-        )
-    work = take_encoder(name, names[name])
-    if work.value is None:
-        draw_progress(work, waiting="Loading the encoder …")
+    mode = left.segmented_control(
+        "Mode",
+        list(MODES),
+        default=PAIR,
+        format_func=MODES.__getitem__,
+        key="direction_mode",
+        required=True,
+        label_visibility="collapsed",
+    )
+    name = right.selectbox(
+        "Encoder", list(names), key=_KEY, help="Gaussian encoders only: others have no direction."
+    )
+    task = take_encoder(name, names[name])
+    if task.value is None:
+        draw_progress(task, waiting="Loading the encoder …")
         return None
-    return Choice(mode or PAIR, work.value)
+    return mode or PAIR, task.value

@@ -17,9 +17,7 @@ from entail.ui.shared.waiting import draw_progress
 if TYPE_CHECKING:
     from entail.data.records import Corpus
     from entail.encoders.gaussian.encoder import GaussianEncoder
-    from entail.index.gaussian import GaussianIndex
-    from entail.index.protocol import Hits, PremiseIndex
-    from entail.ui.shared.tasks import Task
+    from entail.index.protocol import Hits
 
 Direction = Literal["entailing", "entailed"]
 DIRECTIONS: dict[Direction, str] = {"entailing": "Entails the query", "entailed": "Entailed by the query"}
@@ -30,25 +28,23 @@ _COSINE = "minilm"
 
 def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
     """Draw the fields and the results of both searches."""
-    from entail.gausscse.verdict import NO_THRESHOLD
+    from entail.gausscse.verdict import threshold_of
 
     infos = {info.id: info for info in shared.corpora.corpora()}
     if not infos:
         st.info("No corpus yet. Upload one on the Corpora page.", icon=":material/library_add:")
         return
     left, right = st.columns([3, 2], vertical_alignment="bottom")
-    with left:
-        query = st.text_input(
-            "Query", key="direction_query", max_chars=LONGEST, value="the moon reflects sunlight"
-        )
-    with right:
-        corpus_id = st.selectbox(
-            "Corpus",
-            list(infos),
-            format_func=lambda id_: f"{infos[id_].name} ({infos[id_].count:,} premises)",
-            key="direction_corpus",
-        )
-    way = st.segmented_control(
+    query = left.text_input(
+        "Query", key="direction_query", max_chars=LONGEST, value="the moon reflects sunlight"
+    )
+    corpus_id = right.selectbox(
+        "Corpus",
+        list(infos),
+        format_func=lambda id_: f"{infos[id_].name} ({infos[id_].count:,} premises)",
+        key="direction_corpus",
+    )
+    direction = st.segmented_control(
         "Direction",
         list(DIRECTIONS),
         default="entailing",
@@ -60,26 +56,21 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
     if is_blank(query):
         st.info("Enter a query.", icon=":material/edit:")
         return
-    info = infos[corpus_id]
-    corpus = shared.corpora.corpus(info.id, version=info.version)
-    tasks: tuple[Task[GaussianIndex], Task[PremiseIndex]]
-    tasks = (take_index(encoder, corpus), model_cache().get_or_start(_COSINE, corpus))
-    gaussian, cosine = tasks[0].value, tasks[1].value
-    if gaussian is None or cosine is None:
-        draw_progress(tasks[0] if gaussian is None else tasks[1])
+    corpus = shared.corpora.corpus(corpus_id, version=infos[corpus_id].version)
+    by_direction = take_index(encoder, corpus)
+    by_cosine = model_cache().get_or_start(_COSINE, corpus)
+    if by_direction.value is None or by_cosine.value is None:
+        draw_progress(by_direction if by_direction.value is None else by_cosine)
         return
     if encoder.cut([query])[0]:
-        st.warning(
-            "The query exceeds the encoder's input and was truncated.",
-            icon=":material/content_cut:",
-        )
+        st.warning("The query exceeds the encoder's input and was truncated.", icon=":material/content_cut:")
+    title = f"{DIRECTIONS[direction]} ({encoder.name})"
     sides: tuple[tuple[str, Hits], ...] = (
-        (f"{DIRECTIONS[way]} ({encoder.name})", gaussian.search([query], k=SHOWN, direction=way)),
-        ("Plain cosine (MiniLM)", cosine.search([query], k=SHOWN)),
+        (title, by_direction.value.search([query], k=SHOWN, direction=direction)),
+        ("Plain cosine (MiniLM)", by_cosine.value.search([query], k=SHOWN)),
     )
+    threshold, words = threshold_of(encoder.form), words_of(query)
     found = [frozenset(hits.positions[0].tolist()) for _, hits in sides]
-    known = words_of(query)
-    threshold = NO_THRESHOLD if encoder.threshold is None else encoder.threshold
     above = count_entailing(sides[0][1], threshold)
     for number, (column, (title, hits)) in enumerate(zip(st.columns(2), sides, strict=True)):
         with column:
@@ -87,10 +78,10 @@ def draw_search(shared: Workspace, encoder: GaussianEncoder) -> None:
             rows = zip(hits.positions[0].tolist(), hits.scores[0].tolist(), strict=True)
             for rank, (position, score) in enumerate(rows, start=1):
                 if number == 0 and rank == above + 1:
-                    _draw_threshold(threshold, fitted=encoder.threshold is not None, none=above == 0)
+                    _draw_threshold(threshold, fitted=encoder.form.threshold is not None, none=above == 0)
                 also = " · in both" if position in found[1 - number] else ""
                 st.html(
-                    f'<div class="entail-sentence">{rank}. {marked(corpus.texts[position], known)} '
+                    f'<div class="entail-sentence">{rank}. {marked(corpus.texts[position], words)} '
                     f'<span class="entail-quiet">{score:.3f}{also}</span></div>'
                 )
     draw_download(

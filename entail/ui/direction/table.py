@@ -17,7 +17,6 @@ from entail.ui.shared.waiting import draw_progress
 
 if TYPE_CHECKING:
     from entail.encoders.gaussian.encoder import GaussianEncoder
-    from entail.progress import ProgressCallback
 
 MOST = 50_000
 """Most pairs of one table."""
@@ -35,26 +34,19 @@ def draw_table(encoder: GaussianEncoder) -> None:
         "sentence2, or sentence_A and sentence_B; or exactly two columns. Other columns are kept."
     )
     file = st.file_uploader(
-        "Pairs of sentences",
-        type=list(KINDS),
-        key="direction_file",
-        max_upload_size=upload_limit(),
+        "Pairs of sentences", type=list(KINDS), key="direction_file", max_upload_size=upload_limit()
     )
     if file is None:
         return
     content = file.getvalue()
     table = read_pairs(content, name=file.name, most=MOST)
     _draw_reading(table)
-
-    def make(report: ProgressCallback) -> JudgedTable:
-        return judge_table(encoder, table, progress=report)
-
     key = ("direction", encoder.revision, file.name, hashlib.sha256(content).hexdigest())
-    task = COMPARISONS.get_or_start(key, make)
+    task = COMPARISONS.get_or_start(key, lambda report: judge_table(encoder, table, progress=report))
     if task.value is None:
         draw_progress(task, waiting="Encoding …")
-        return
-    _draw_verdicts(task.value)
+    else:
+        _draw_verdicts(task.value)
 
 
 def _draw_reading(table: PairTable) -> None:
@@ -72,8 +64,7 @@ def _draw_reading(table: PairTable) -> None:
         details = " ".join(f"{label(problem, longest=400)}." for problem in table.problems[:SHOWN_PROBLEMS])
         more = " …" if table.unreadable > SHOWN_PROBLEMS else ""
         st.warning(
-            f"Unreadable rows, left out: {table.unreadable:,}. {details}{more}",
-            icon=":material/rule:",
+            f"Unreadable rows, left out: {table.unreadable:,}. {details}{more}", icon=":material/rule:"
         )
 
 
@@ -81,15 +72,12 @@ def _draw_verdicts(judged: JudgedTable) -> None:
     import pandas as pd
 
     table = judged.table
-
     st.markdown(f"**{len(table.rows):,} pairs:** {label(str(judged))}")
-    empty, truncated = judged.verdicts.count(None), sum(judged.truncated)
-    if empty:
+    if empty := judged.verdicts.count(None):
         st.warning(f"Not judged, empty sentence: {empty:,}.", icon=":material/rule:")
-    if truncated:
+    if truncated := sum(judged.truncated):
         st.warning(
-            f"Truncated: {truncated:,} pairs exceed the encoder's input.",
-            icon=":material/content_cut:",
+            f"Truncated: {truncated:,} pairs exceed the encoder's input.", icon=":material/content_cut:"
         )
     rows = zip(table.first, table.second, judged.figures(), strict=True)
     shown = pd.DataFrame(
@@ -99,11 +87,10 @@ def _draw_verdicts(judged: JudgedTable) -> None:
     numbers = {name: st.column_config.NumberColumn(format="%.3f") for name in FIGURES[1:]}
     texts = {name: st.column_config.TextColumn(width="large") for name in ("first", "second")}
     st.dataframe(shown, hide_index=True, column_config=texts | numbers)
-    renamed = {name: free for name, free in judged.columns.items() if name != free}
-    if renamed:
-        names = ", ".join(f"{free} for {name}" for name, free in renamed.items())
+    if renamed := [f"{free} for {name}" for name, free in judged.columns.items() if name != free]:
         st.info(
-            f"The CSV renames added columns, as the table has columns of these names: {label(names)}.",
+            "The CSV renames added columns, as the table has columns of these names: "
+            f"{label(', '.join(renamed))}.",
             icon=":material/view_column:",
         )
     draw_download("Verdicts (CSV)", table_csv(judged.to_rows()), name="direction.csv", kind=CSV)

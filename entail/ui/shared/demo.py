@@ -11,8 +11,7 @@ from entail.trees.store.demo import VisitorLog
 
 BANNER = (
     "This is a demo. The team's data cannot be changed. Trees that you start are private and are deleted "
-    "when "
-    "you leave."
+    "when you leave."
 )
 """Text above every page of a demo."""
 
@@ -33,11 +32,7 @@ def draw_banner() -> None:
 
 
 def is_locked_in_demo(what: str) -> bool:
-    """Return whether this is a demo; draw there what is unavailable.
-
-    Args:
-        what: Unavailable part, as a clause: "nothing can be trained".
-    """
+    """Return whether this is a demo; draw there what is unavailable, a clause: "nothing can be trained"."""
     if is_demo():
         st.caption(f":material/lock: In this demo {what}.")
         return True

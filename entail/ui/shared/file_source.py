@@ -33,14 +33,12 @@ class FileSource(Generic[_Value]):
     Attributes:
         link: Link of the page, whose name begins the widget keys.
         part: Part of the link that names the choice.
-        label: Label of the field.
         unit: Noun for the premises of a corpus.
         folder: Folder of the data folder whose files are options.
         prefix: Start of these files' ids.
         title: Start of these files' names on screen.
         accepts: Filter of these files.
         read: Reads a file: path, name on screen, progress.
-        tasks: Cache of the values.
         types: Extensions of uploads; None for any.
         upload: Label of the upload.
         server: Label of the path on the server.
@@ -88,9 +86,7 @@ class FileSource(Generic[_Value]):
 
     def _files(self) -> list[Path]:
         folder = load_settings().data_dir / self.folder
-        if not folder.is_dir():
-            return []
-        return sorted(path for path in folder.iterdir() if path.name[:1] != "." and self.accepts(path))
+        return sorted(path for path in folder.glob("*") if path.name[:1] != "." and self.accepts(path))
 
     def _open(self, path: Path) -> Task[_Value]:
         return self.tasks.get_or_start(
@@ -98,8 +94,12 @@ class FileSource(Generic[_Value]):
         )
 
     def _upload(self) -> Task[_Value] | None:
-        key, kinds = f"{self.link.page}_upload", list(self.types) if self.types else None
-        file = st.file_uploader(self.upload, type=kinds, key=key, max_upload_size=upload_limit())
+        file = st.file_uploader(
+            self.upload,
+            type=list(self.types) if self.types else None,
+            key=f"{self.link.page}_upload",
+            max_upload_size=upload_limit(),
+        )
         if file is None:
             st.info("Upload a file. It stays in memory only.", icon=":material/upload_file:")
             return None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import streamlit as st
 
@@ -27,16 +26,13 @@ NEW = "new"
 ENDED_SHOWN = 8
 """Ended jobs that are shown at first."""
 
-Colour = Literal["blue", "green", "red", "orange", "gray", "violet"]
 
-
-@dataclass(frozen=True)
-class StateStyle:
+class StateStyle(NamedTuple):
     """Text, icon and colour of a job state."""
 
     words: str
     icon: str
-    colour: Colour
+    colour: Literal["blue", "green", "red", "orange", "gray", "violet"]
 
 
 LOOKS: Mapping[State, StateStyle] = {
@@ -86,8 +82,7 @@ def format_duration(seconds: float) -> str:
     >>> format_duration(0.4), format_duration(75), format_duration(180), format_duration(3700)
     ('1 s', '1 min 15 s', '3 min', '1 h 1 min')
     """
-    whole = max(1, round(seconds))
-    minutes, rest = divmod(whole, 60)
+    minutes, rest = divmod(max(1, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours} h {minutes} min"

@@ -52,13 +52,9 @@ WARM_AFTER = 0.3
 
 @dataclass(frozen=True)
 class Workspace:
-    """Stores of one database; in a demo with the trees of one visitor.
+    """Stores of one database; in a demo with the trees of one visitor in its log.
 
     Attributes:
-        database: Database of the team.
-        log: Trees, in a demo the visitor's as well.
-        corpora: Corpora.
-        authors: Authors.
         owner: Object that must live as long as the stores, such as a temporary folder.
     """
 
@@ -192,12 +188,12 @@ class ModelCache:
         encoder = None if name in LEXICAL else self.encoder(name.removesuffix(SHARED_WORDS))
         with self._premise_lock(corpus, encoder):
             built = [task.value for task in INDEXES.tasks() if isinstance(task.value, PremiseIndex)]
-            beside = [index for index in built if index.manifest.corpus_hash == corpus.hash]
+            siblings = [index for index in built if index.manifest.corpus_hash == corpus.hash]
             return retriever(
                 name,
                 corpus,
                 encoder=encoder,
-                beside=beside,
+                beside=siblings,
                 cache_dir=load_settings().vectors_dir,
                 progress=report,
             )

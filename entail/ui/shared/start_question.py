@@ -28,11 +28,7 @@ def open_start(question: str, answer: str, hypothesis: str) -> None:
 
 
 def begin_start(way: str) -> None:
-    """Select the question in the form's list where the address, or this session, has one.
-
-    Args:
-        way: Name of the question in the list.
-    """
+    """Select the question, by its name in the form's list, where the address or this session has one."""
     is_new = _LINK.load_from_url()
     if _LINK.requested("question") and (is_new or "start_pick" not in st.session_state):
         st.session_state["start_pick"] = way
@@ -46,17 +42,20 @@ def asks_to_start() -> bool:
 def draw_question() -> str:
     """Draw question, answer and the editable hypothesis made from them; return the hypothesis."""
     left, right = st.columns([3, 2])
+    keys = [_LINK.init_text(part, "", longest=LONGEST) for part in ("question", "answer")]
     question = left.text_input(
-        "Question", key=_begin("question"), max_chars=LONGEST, placeholder="When did the first ...?"
+        "Question", key=keys[0], max_chars=LONGEST, placeholder="When did the first ...?"
     )
-    answer = right.text_input("Answer (optional)", key=_begin("answer"), max_chars=LONGEST)
+    answer = right.text_input("Answer (optional)", key=keys[1], max_chars=LONGEST)
     if not question.strip():
         return ""
     made = state_answer(question, answer)
     digest = hashlib.sha256(f"{question}\n{answer}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
     key = f"start_hypothesis-{digest}"
     if key not in st.session_state:
-        given = _LINK.requested("hypothesis") if _is_unchanged(question, answer) else None
+        requested = [(_LINK.requested(part) or "").strip() for part in ("question", "answer")]
+        is_unchanged = requested == [question.strip(), answer.strip()]
+        given = _LINK.requested("hypothesis") if is_unchanged else None
         st.session_state[key] = (given or made.text)[:LONGEST]
     hypothesis = st.text_area(
         "The claim to explain",
@@ -65,9 +64,9 @@ def draw_question() -> str:
         height=80,
         help="Made from question and answer by rules. Edit it as you like.",
     )
-    _LINK.save_to_url(
-        ("question", "answer"), further={"hypothesis": hypothesis} if hypothesis.strip() else {}
-    )
+    further = {"hypothesis": hypothesis} if hypothesis.strip() else {}
+    _LINK.save_to_url(("question", "answer"), further=further)
+    _LINK.mark_drawn()
     return hypothesis
 
 
@@ -83,17 +82,3 @@ def forget() -> None:
         st.session_state.pop(f"start_{part}", None)
     if _LINK.values:
         _LINK.save_to_url(())
-
-
-def _begin(part: str) -> str:
-    key = f"start_{part}"
-    if key not in st.session_state:
-        st.session_state[key] = (_LINK.requested(part) or "")[:LONGEST]
-    return key
-
-
-def _is_unchanged(question: str, answer: str) -> bool:
-    return (question.strip(), answer.strip()) == (
-        (_LINK.requested("question") or "").strip(),
-        (_LINK.requested("answer") or "").strip(),
-    )

@@ -2,13 +2,11 @@
 
 import streamlit as st
 
-from entail.ui.claims.encoders import pick_pair
-from entail.ui.claims.found import draw_found
+from entail.ui.claims.fields import LINK, OF_RELEVANCE, PARTS, load_link, pick_pair, pick_pool
 from entail.ui.claims.judges import pick_judges, to_address
-from entail.ui.claims.link import LINK, OF_RELEVANCE, PARTS, load_link
+from entail.ui.claims.passages import draw_passages
 from entail.ui.claims.question import draw_question
 from entail.ui.claims.relevance import draw_relevance_figures
-from entail.ui.claims.source import pick_pool
 from entail.ui.claims.table import draw_table
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.shell import page
@@ -53,6 +51,6 @@ with page("Claims") as (shared, author):
             parts = ("mode", "question", "answer", "over", "left", "right", "k", "beside")
             LINK.save_to_url((*parts, *OF_RELEVANCE), further=further)
             if pool is not None and asked is not None:
-                draw_found(pool, asked, (pair.left, pair.right), judges)
+                draw_passages(pool, asked, pair, judges)
     model_cache().warm()
     LINK.mark_drawn()

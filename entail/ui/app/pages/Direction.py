@@ -3,7 +3,7 @@
 import streamlit as st
 
 from entail.ui.components.elements import show_errors
-from entail.ui.direction.encoder import PAIR, SEARCH, TABLE, pick
+from entail.ui.direction.encoder import SEARCH, TABLE, pick_mode
 from entail.ui.direction.pair import draw_pair
 from entail.ui.direction.search import draw_search
 from entail.ui.direction.table import draw_table
@@ -11,13 +11,14 @@ from entail.ui.frame.shell import page
 
 with page("Direction") as (shared, author):
     st.title("Direction of entailment")
-    choice = pick()
+    choice = pick_mode()
     if choice is None:
         st.stop()
+    mode, encoder = choice
     with show_errors():
-        if choice.mode == PAIR:
-            draw_pair(choice.encoder)
-        elif choice.mode == TABLE:
-            draw_table(choice.encoder)
-        elif choice.mode == SEARCH:
-            draw_search(shared, choice.encoder)
+        if mode == TABLE:
+            draw_table(encoder)
+        elif mode == SEARCH:
+            draw_search(shared, encoder)
+        else:
+            draw_pair(encoder)

@@ -16,10 +16,11 @@ from entail.evaluation.passages.wordings import (
     PassageLists,
     PassageScore,
     Scores,
+    Wording,
     search_wordings,
 )
+from entail.ui.claims.fields import LINK
 from entail.ui.claims.judges import take_scores
-from entail.ui.claims.link import LINK
 from entail.ui.claims.question import ClaimedQuestion
 from entail.ui.components.ranked_list import draw_ranked_list, moved_mark
 from entail.ui.shared.downloads import CSV, draw_download, rows_csv
@@ -37,13 +38,7 @@ _SEARCHES = TaskGroup("claim searches", failure="the passages could not be searc
 
 @dataclass(frozen=True)
 class View:
-    """Values of the fields above the lists.
-
-    Attributes:
-        k: Passages of each list.
-        columns: One of `COLUMNS`.
-        only_moved: Whether rows of the same rank in both lists are hidden.
-    """
+    """Length and columns of the lists; `only_moved` hides rows of the same rank in both."""
 
     k: int
     columns: str
@@ -74,7 +69,7 @@ def _pick_view() -> View:
     return View(k, columns or RETRIEVERS, only_moved)
 
 
-def draw_found(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], judges: Sequence[str]) -> None:
+def draw_passages(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], judges: Sequence[str]) -> None:
     """Draw the passages that both retrievers find for question and claim."""
     first, second = (model_cache().get_or_start(name, pool.corpus) for name in names)
     if first.value is None or second.value is None:
@@ -83,8 +78,7 @@ def draw_found(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], judge
         return
     indexes = first.value, second.value
     view = _pick_view()
-    known = pool.known(asked.question)
-    gold = known.gold if known else frozenset()
+    gold = known.gold if (known := pool.known(asked.question)) else frozenset()
     revisions = tuple((index.name, index.manifest.revision) for index in indexes)
     search = _SEARCHES.get_or_start(
         (revisions, pool.corpus.hash, asked.question, asked.claim, view.k, gold),
@@ -99,17 +93,16 @@ def draw_found(pool: Pool, asked: ClaimedQuestion, names: tuple[str, str], judge
         return
     scores = _judge(pool, lists, asked.claim, judges)
     _draw_overview(lists, scores)
-    texts = {"question": asked.question, "claim": asked.claim}
-    words = {wording: words_of(text) for wording, text in texts.items()}
+    texts: Mapping[Wording, str] = {"question": asked.question, "claim": asked.claim}
     for pair in view.pairs():
-        _draw_pair(pool, lists, pair, view, words, scores)
+        _draw_pair(pool, lists, pair, view, texts, scores)
     st.caption(
         "Highlighted: words of the query."
         + (" ★ known to answer." if gold else "")
         + " ▲ ▼ ranks against the other list; “new”: not in it."
     )
-    rows = lists.to_rows(pool.corpus, {"question": asked.question, "claim": asked.claim}, scores)
-    draw_download("Lists (CSV)", rows_csv(rows), name="claims_passages.csv", kind=CSV)
+    rows = rows_csv(lists.to_rows(pool.corpus, texts, scores))
+    draw_download("Lists (CSV)", rows, name="claims_passages.csv", kind=CSV)
 
 
 def _judge(pool: Pool, lists: PassageLists, claim: str, judges: Sequence[str]) -> Scores:
@@ -132,11 +125,10 @@ def overview(lists: PassageLists, scores: Scores) -> list[dict[str, str]]:
     """Return a row for each list: the rank of the first gold passage, and the passages that entail."""
     rows = []
     for key in LIST_KEYS:
-        first = lists.first_gold(key)
+        first, found = lists.first_gold(key), lists.positions[key]
         row = {"list": _list_name(lists, key)}
         if first is not None:
             row["answer at"] = f"{first:,}" if first else "not found"
-        found = lists.positions[key]
         for judge, verdicts in scores.items():
             entail = sum(verdicts[position].entails for position in found)
             row[f"entail, by {judge}"] = f"{entail} of {len(found)}"
@@ -157,7 +149,7 @@ def _draw_pair(
     lists: PassageLists,
     keys: tuple[ListKey, ListKey],
     view: View,
-    words: Mapping[str, frozenset[str]],
+    texts: Mapping[Wording, str],
     scores: Scores,
 ) -> None:
     one, other = keys
@@ -166,6 +158,7 @@ def _draw_pair(
     for key, beside, column in zip(keys, keys[::-1], st.columns(2, gap="medium"), strict=True):
         rows = lists.rows(key, beside)
         shown = [row for row in rows if row.is_moved or not view.only_moved]
+        words = words_of(texts[key[1]])
         with column:
             st.markdown(f"**{label(_list_name(lists, key))}**")
             if not shown:
@@ -173,7 +166,7 @@ def _draw_pair(
             draw_ranked_list(
                 (
                     row.rank,
-                    _passage_html(pool, lists, row, words[key[1]], scores),
+                    _passage_html(pool, lists, row, words, scores),
                     row.score,
                     moved_mark(row.rank, row.other, k=view.k),
                     row.position in lists.gold,

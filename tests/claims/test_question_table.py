@@ -27,14 +27,15 @@ TABLE = read_table(
     b"\xef\xbb\xbfid,Question,Answer,rule\n1,When did Tesla die?,1943,old\n2,,x,y\n3,=blue,,\n", name="a.csv"
 )
 
+SQUAD = json.dumps(
+    {"data": [{"title": "T", "paragraphs": [{"context": "Ice.", "qas": [
+        {"id": "1", "question": "What?", "answers": [{"text": "ice", "answer_start": 0}]}
+    ]}]}]}
+)  # fmt: skip
+
 
 def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
-
-
-def test_a_csv_is_read_by_the_names_of_its_columns() -> None:
-    assert (TABLE.questions, TABLE.answers) == (["When did Tesla die?", "=blue"], ["1943", ""])
-    assert TABLE.rows[0] == ("1", "When did Tesla die?", "1943", "old")
 
 
 @pytest.mark.parametrize(
@@ -52,32 +53,7 @@ def test_a_csv_is_read_by_the_names_of_its_columns() -> None:
         ("a.txt", b"Who won?\n\nWhy?\n", ["Who won?", "Why?"], ["", ""]),
         ("a.txt.gz", gzip.compress(b"Who won?\n", mtime=0), ["Who won?"], [""]),
         ("a.jsonl", b'{"question": "Who?", "answer": ["Italy", "it"]}\n', ["Who?"], ["Italy"]),
-        (
-            "dev.json",
-            json.dumps(
-                {
-                    "data": [
-                        {
-                            "title": "T",
-                            "paragraphs": [
-                                {
-                                    "context": "Ice.",
-                                    "qas": [
-                                        {
-                                            "id": "1",
-                                            "question": "What?",
-                                            "answers": [{"text": "ice", "answer_start": 0}],
-                                        }
-                                    ],
-                                }
-                            ],
-                        }
-                    ]
-                }
-            ).encode(),
-            ["What?"],
-            ["ice"],
-        ),
+        ("dev.json", SQUAD.encode(), ["What?"], ["ice"]),
     ],
 )
 def test_questions_of_every_kind_of_file(
@@ -113,6 +89,7 @@ def test_too_many_questions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_claims_go_out_with_every_column_edits_and_guarded_cells() -> None:
+    assert TABLE.rows[0] == ("1", "When did Tesla die?", "1943", "old")
     claimed = claim_table(TABLE)
     assert (claimed.fallback, claimed.counts()) == (1, [("when", 1), ("general", 1)])
     assert counts_in_words(claimed) == "when 1, general 1"

@@ -1,0 +1,289 @@
+"""Fields of the Chains page: premises, question and scorer, their link, and the user's edits of a chain."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import streamlit as st
+
+from entail.arcf.chains.explained import EXAMPLE
+from entail.arcf.chains.stepwise import corpus_facts
+from entail.arcf.scoring.listing import ListedScorer, list_scorers
+from entail.data.records import Corpus
+from entail.data.worldtree.questions import Question
+from entail.trees.store.corpus_versions import CorpusInfo
+from entail.ui.chains.tasks import TFIDF, Builder, take_builder, take_scorer
+from entail.ui.shared.active import draw_notice, sync_with_active
+from entail.ui.shared.file_source import FileSource
+from entail.ui.shared.link import Link
+from entail.ui.shared.resources import Workspace
+from entail.ui.shared.tasks import TaskGroup
+from entail.ui.shared.text import label
+from entail.ui.shared.waiting import draw_progress
+
+if TYPE_CHECKING:
+    from entail.data.worldtree.questions import WorldtreeRelease
+    from entail.data.worldtree.tables import FactTables
+    from entail.progress import ProgressCallback
+
+PARTS = ("by", "k", "length")
+"""Parts of the link that belong to the fields of the scorer."""
+
+LINK = Link(
+    "chains",
+    ("facts", "file", "row", "question", "answer", *PARTS, "picks", "alone"),
+    called={"facts": "corpus or release", "row": "question", "by": "scorer"},
+)
+
+LONGEST = 2000
+"""Most characters of a question or an answer."""
+
+OWN = "own"
+"""Row id of a question that the user enters."""
+
+_PICKS = "chains_by_hand"
+_SCHEMES = {"arcf": "chains", "single-fact": "single premises"}
+_SHOWN = 90
+
+
+@dataclass(frozen=True)
+class Picks:
+    """A user's edits of one chain.
+
+    Attributes:
+        uids: Premises chosen by hand, in order.
+        alone: Whether the chain continues by itself after them.
+    """
+
+    uids: tuple[str, ...] = ()
+    alone: bool = True
+
+    def to_address(self) -> dict[str, str]:
+        """Return the edits as parts of a link."""
+        picks = {"picks": ",".join(self.uids)} if self.uids else {}
+        return picks | ({} if self.alone else {"alone": "0"})
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> Picks:
+        """Return the edits in the parts of a link.
+
+        >>> Picks.of({"picks": "u1,u2", "alone": "0"})
+        Picks(uids=('u1', 'u2'), alone=False)
+        """
+        uids = tuple(uid for uid in values.get("picks", "").split(",") if uid)
+        return cls(uids, values.get("alone") != "0")
+
+
+def load_link() -> None:
+    """Take over a new address."""
+    if LINK.load_from_url():
+        st.session_state.pop(_PICKS, None)
+
+
+def load_picks(about: str) -> Picks:
+    """Return the edits of the chain of a question over some premises."""
+    stored: tuple[str, Picks] | None = st.session_state.get(_PICKS)
+    if stored is None:
+        stored = st.session_state[_PICKS] = (about, Picks.of(LINK.values))
+    return stored[1] if stored[0] == about else Picks()
+
+
+def store_picks(about: str, picks: Picks) -> None:
+    """Store the edits of a chain; called before a run."""
+    st.session_state[_PICKS] = (about, picks)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Question and premises of a chain.
+
+    Attributes:
+        facts: All premises.
+        question: The question with its answer and, where it is known, its explanation.
+        parts: Parts of the link that name them.
+    """
+
+    facts: FactTables
+    question: Question
+    parts: tuple[str, ...]
+
+    @property
+    def about(self) -> str:
+        """Key of the user's edits."""
+        content = f"{self.facts.digest}\n{self.question.stem}\n{self.question.answer}"
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _read_release(path: Path, name: str, report: ProgressCallback) -> WorldtreeRelease:
+    from entail.data.worldtree.questions import read_release
+
+    return read_release(path, name=name)
+
+
+def _is_release(path: Path) -> bool:
+    return (path / "tables").is_dir() or (path.is_file() and path.suffix.lower() == ".zip")
+
+
+_SOURCE = FileSource(
+    link=LINK,
+    part="facts",
+    label="Premises",
+    unit="premises",
+    folder="worldtree",
+    prefix="release",
+    title="WorldTree: ",
+    accepts=_is_release,
+    read=_read_release,
+    tasks=TaskGroup("WorldTree releases", failure="the release could not be read"),
+    types=("zip",),
+    upload="ZIP of a WorldTree release (2019 or 2020): tables/ and question files",
+    server="Folder or ZIP of a release on the server",
+    placeholder="/data/worldtree",
+)
+
+
+def pick_source(shared: Workspace) -> Source | None:
+    """Draw the fields for premises and question; return None while one is missing."""
+    picked = _SOURCE.pick(shared)
+    if picked is None:
+        return None
+    if not isinstance(picked, CorpusInfo):
+        return _pick_row(picked)
+    corpus = shared.corpora.corpus(picked.id, version=picked.version)
+    facts = _facts_of(corpus.hash, corpus.name, corpus)
+    question = _enter_question(EXAMPLE.stem, EXAMPLE.answer)
+    if question is None:
+        return None
+    if (question.stem, question.answer) == (EXAMPLE.stem, EXAMPLE.answer):
+        gold = {uid: role for uid, role in EXAMPLE.gold.items() if uid in facts.positions}
+        question = Question(question.id, question.stem, question.answer, gold)
+        if gold:
+            st.caption("Example with a known explanation. Enter your own question.")
+    return Source(facts, question, ("facts", "question", "answer"))
+
+
+@st.cache_resource(show_spinner=False, max_entries=6)
+def _facts_of(stamp: str, name: str, _corpus: object) -> FactTables:
+    return corpus_facts(cast(Corpus, _corpus))  # Streamlit takes no type that it cannot hash
+
+
+def _pick_row(release: WorldtreeRelease) -> Source | None:
+    st.caption(
+        f"{label(str(release.facts))}"
+        + "".join(f" · {label(reading.source)}: {label(str(reading))}" for reading in release.readings[:3])
+    )
+    files = {reading.source: reading for reading in release.readings}
+    questions: dict[str, Question] = {}
+    parts: tuple[str, ...] = ("facts", "row")
+    if files:
+        left, right = st.columns([1, 3])
+        key = LINK.init_widget("file", list(files), next(iter(files)))
+        name = left.selectbox("File", list(files), key=key)
+        questions = {one.id: one for one in files[name].questions}
+        parts = (*parts, "file")
+    else:
+        right = st.container()
+        st.info("The release has no question file. Enter a question.", icon=":material/edit:")
+    ids = [*questions, OWN]
+    with right:
+        row = st.selectbox(
+            "Question",
+            ids,
+            format_func=lambda id_: _row_label(questions.get(id_)),
+            key=LINK.init_widget("row", ids, ids[0]),
+        )
+    if row != OWN:
+        question = questions[row]
+        st.markdown(f"{label(question.stem)} **{label(question.answer)}**")
+        return Source(release.facts, question, parts)
+    entered = _enter_question("", "")
+    return None if entered is None else Source(release.facts, entered, (*parts, "question", "answer"))
+
+
+def _row_label(question: Question | None) -> str:
+    if question is None:
+        return "My own question …"
+    text = f"{question.id}: {question.stem}"
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def _enter_question(stem: str, answer: str) -> Question | None:
+    left, right = st.columns([3, 2])
+    fields = ((left, "Question", "question", stem), (right, "Correct answer", "answer", answer))
+    question, correct = (
+        column.text_area(
+            name, key=LINK.init_text(part, default, longest=LONGEST), max_chars=LONGEST, height=80
+        )
+        for column, name, part, default in fields
+    )
+    if not question.strip() or not correct.strip():
+        st.info("Enter a question and its correct answer.", icon=":material/edit:")
+        return None
+    return Question("question", " ".join(question.split()), " ".join(correct.split()), {})
+
+
+def pick_builder(facts: FactTables) -> tuple[Builder, int, tuple[ListedScorer, ...]] | None:
+    """Draw the fields of the scorer; return a builder, most premises of a chain, and the usable scorers.
+
+    Returns:
+        None while the scorer is loaded or the premises are prepared.
+    """
+    listed = list_scorers()
+    usable = {one.name: one for one in listed if one.problem is None}
+    draw_notice("chains")
+    chains = [name for name, one in usable.items() if one.form.scheme == "arcf"]
+    first = sync_with_active("chains", "chains_by", chains) or TFIDF
+    names = [*usable, TFIDF]
+    left, middle, right = st.columns([3, 1, 1], vertical_alignment="bottom")
+    by = left.selectbox(
+        "Scorer",
+        names,
+        format_func=lambda name: _scorer_label(usable.get(name)),
+        key=LINK.init_widget("by", names, first),
+    )
+    k = middle.number_input(
+        "Neighbours (k)",
+        min_value=1,
+        max_value=1000,
+        key=LINK.init_number("k", 60, least=1, most=1000),
+        help="Higher values make more premises visible at each step, and take longer. The paper uses 290.",
+    )
+    length = right.number_input(
+        "Max. premises (L)",
+        min_value=1,
+        max_value=20,
+        key=LINK.init_number("length", 9, least=1, most=20),
+        help="A trained scorer may stop earlier, from three premises on.",
+    )
+    for one in listed:
+        if one.problem is not None:
+            st.warning(f"{label(one.name)} cannot be used: {label(one.problem)}", icon=":material/warning:")
+    if not usable:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(
+                ":material/info: No trained scorer: chains use TF-IDF, which cannot tell when an "
+                "explanation is complete. Train one with the method ARCF or `entail train arcf`."
+            )
+            st.page_link("pages/Models.py", label="Models", icon=":material/model_training:")
+    scorer = None
+    if by != TFIDF:
+        loading = take_scorer(usable[by])
+        if loading.value is None:
+            draw_progress(loading, waiting="Loading the scorer …")
+            return None
+        scorer = loading.value
+    building = take_builder(facts, scorer, k=int(k))
+    if building.value is None:
+        draw_progress(building, waiting="Preparing the premises …")
+        return None
+    return building.value, int(length), tuple(usable.values())
+
+
+def _scorer_label(listed: ListedScorer | None) -> str:
+    if listed is None:
+        return "TF-IDF (keywords, baseline)"
+    return f"{listed.name} ({_SCHEMES.get(listed.form.scheme, listed.form.scheme)})"
