@@ -156,7 +156,7 @@ def open_release(place: Path) -> Iterator[Path]:
                 if (size := sum(info.file_size for info in files)) > MAX_BYTES:
                     raise FormatError(
                         f"expected at most {MAX_BYTES:,} bytes of tables and questions, found {size:,}",
-                        source=place.name,
+                        source=str(place),
                     )
                 parted = any(TABLES in path.parts[:-1] for path in files.values())
                 for info, path in files.items():  # by its own name alone, so nothing is written elsewhere
@@ -164,7 +164,7 @@ def open_release(place: Path) -> Iterator[Path]:
                     (tables if inside else Path(folder)).joinpath(path.name).write_bytes(packed.read(info))
         except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, OSError) as error:
             message = f"expected the folder of a release or a ZIP of it, found neither ({error})"
-            raise FormatError(message, source=place.name) from error
+            raise FormatError(message, source=str(place)) from error
         yield Path(folder)
 
 
