@@ -76,7 +76,7 @@ def test_the_packaged_encoder_is_that_of_sentence_transformers_on_texts_of_every
     assert by_torch_alone(encoder)
     path = resolve("minilm").path
     assert path is not None
-    texts = [*VARIED, *sample_corpus().texts[::200]]
+    texts = [*VARIED, *sample_corpus().texts[::1500]]
     found = encoder.encode_premises(texts)
     np.testing.assert_allclose(found, expected(path, texts), atol=1e-5)
     np.testing.assert_array_equal(found, encoder.encode_queries(texts))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import entail
 from entail.data.bundled import sample_corpus
 from entail.encoders.bert.lora import read_lora_config
 from entail.encoders.catalogue import Tower, catalogue, resolve
@@ -105,10 +104,10 @@ def test_vectors_are_those_of_peft(
     ],
     ids=lambda options: next(iter(options)),
 )
-@pytest.mark.parametrize("kind", KINDS)
 def test_other_adapters_are_left_to_peft(
-    make: Callable[..., Path], tiny: Path, kind: str, options: dict[str, Any]
+    make: Callable[..., Path], tiny: Path, options: dict[str, Any]
 ) -> None:
+    kind = "dual"
     folder = make(kind, **options)
     encoder = BiEncoder(folder)
     encoder.load()
@@ -117,8 +116,7 @@ def test_other_adapters_are_left_to_peft(
     for _ in range(2):  # there and back
         np.testing.assert_allclose(encoder.encode_queries(TEXTS), queries, atol=1e-5)
         np.testing.assert_allclose(encoder.encode_premises(TEXTS), premises, atol=1e-5)
-    assert np.abs(queries - by_peft(tiny, None)).max() > 0.01
-    assert bool(np.abs(queries - premises).max() < 1e-6) == (kind == "siamese")
+    assert np.abs(queries - premises).max() > 0.01
 
 
 def test_the_packaged_base_takes_an_adapter_as_peft_does(make: Callable[..., Path]) -> None:
@@ -201,53 +199,37 @@ def test_a_changed_premise_tower_is_another_revision(
     assert resolve(folder).revision != before
 
 
-def test_a_checkpoint_from_another_base_is_refused_with_both(make: Callable[..., Path], tiny: Path) -> None:
+def test_a_checkpoint_from_another_base_is_refused_with_both(
+    make: Callable[..., Path], tiny: Path, tmp_path: Path
+) -> None:
     folder = make("single")
     found = resolve(tiny).revision
     card(folder, base=str(tiny), towers="single", base_revision="minilm@53aa51172d14")
     with pytest.raises(EncoderError, match=f"minilm@53aa51172d14.*{found}: a checkpoint from another base"):
         resolve(folder)
-    card(folder, base=str(tiny), towers="single", base_revision=found)
-    assert resolve(folder).base == resolve(tiny)
-
-
-def test_a_base_that_is_called_differently_is_the_same_by_its_digest(
-    make: Callable[..., Path], tiny: Path, tmp_path: Path
-) -> None:
-    folder = make("single")
-    moved = Path(shutil.copytree(tiny, tmp_path / "elsewhere"))
-    card(folder, base=str(moved), towers="single", base_revision=resolve(tiny).revision)
+    moved = Path(shutil.copytree(tiny, tmp_path / "elsewhere"))  # the digest counts, not the name
+    card(folder, base=str(moved), towers="single", base_revision=found)
     assert resolve(folder).base == resolve(moved)
 
 
-@pytest.mark.parametrize("kind", ["siamese", "single"])
-def test_a_premise_tower_that_is_not_said_is_refused(
-    make: Callable[..., Path], tiny: Path, kind: str
+def test_towers_that_contradict_the_card_are_refused(
+    make: Callable[..., Path], tiny: Path, tmp_path: Path
 ) -> None:
-    folder = card(make("dual"), base=str(tiny), towers=kind)
-    with pytest.raises(EncoderError, match=f"towers '{kind}' and premise_tower"):
-        resolve(folder)
-
-
-def test_a_dual_encoder_without_its_premise_tower_is_refused(make: Callable[..., Path]) -> None:
     folder = make("dual")
-    shutil.rmtree(folder / "premise_tower")
-    with pytest.raises(EncoderError, match="towers 'dual' without premise_tower"):
-        resolve(folder)
-
-
-def test_a_premise_tower_without_weights_is_refused(make: Callable[..., Path]) -> None:
-    folder = make("dual")
+    for kind in ("siamese", "single"):
+        card(folder, base=str(tiny), towers=kind)
+        with pytest.raises(EncoderError, match=f"towers '{kind}' and premise_tower"):
+            resolve(folder)
+    card(folder, base=str(tiny), towers="dual")
     (folder / "premise_tower" / "adapter_model.safetensors").unlink()
     with pytest.raises(EncoderError, match=r"premise_tower: expected adapter_model\.safetensors"):
         resolve(folder)
-
-
-@pytest.mark.parametrize("kind", ["single", "dual"])
-def test_towers_of_a_whole_model_are_routes_or_refused(tiny: Path, tmp_path: Path, kind: str) -> None:
-    folder = card(Path(shutil.copytree(tiny, tmp_path / "whole")), towers=kind)
-    with pytest.raises(EncoderError, match=f"towers are {kind}, found a model without; save it as a Router"):
+    shutil.rmtree(folder / "premise_tower")
+    with pytest.raises(EncoderError, match="towers 'dual' without premise_tower"):
         resolve(folder)
+    whole = card(Path(shutil.copytree(tiny, tmp_path / "whole")), towers="dual")
+    with pytest.raises(EncoderError, match="Router"):
+        resolve(whole)
 
 
 def test_a_whole_model_with_routes_stays_a_router(tiny: Path, save_tiny: Save, tmp_path: Path) -> None:
@@ -360,17 +342,6 @@ def test_the_real_model_of_each_tower_is_at_hand(make: Callable[..., Path], tiny
     for tower, vectors in zip(towers, expected(kind, tiny, folder), strict=True):
         model = sentence_transformer(folder, tower=tower)
         np.testing.assert_allclose(model.encode(TEXTS, normalize_embeddings=True), vectors, atol=1e-5)
-
-
-def test_an_encoder_is_loaded_by_name(models_dir: Path, make: Callable[..., Path]) -> None:
-    shutil.copytree(make("single"), models_dir / "mine")
-    encoder = entail.load("mine", device="cpu")
-    assert encoder.loaded
-    assert encoder.name == "mine"
-    assert encoder.entry.card is not None
-    assert encoder.entry.card.method == "aeenc"
-    with pytest.raises(EncoderError, match="no encoder is called 'yours'"):
-        entail.load("yours")
 
 
 def test_the_catalogue_says_what_is_wrong_with_a_card(models_dir: Path, make: Callable[..., Path]) -> None:

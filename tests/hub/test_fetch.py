@@ -1,0 +1,73 @@
+"""Encoders by their Hub id, fetched from the stand-in."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entail.encoders.catalogue import fetch, resolve
+from entail.encoders.encoder import BiEncoder
+from entail.errors import EncoderError
+
+
+@pytest.fixture
+def files(hub: Any, home: Path) -> dict[str, bytes]:
+    """Files of `org/model`, which also has a pickle and code."""
+    folder = home / "tiny"
+    content = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    hub.put("org/model", {**content, "pytorch_model.bin": b"", "modeling_code.py": b"raise SystemExit"})
+    return content
+
+
+def test_a_fetched_model_is_named_by_its_commit_and_encodes(
+    hub: Any, files: dict[str, bytes], capfd: pytest.CaptureFixture[str]
+) -> None:
+    entry = resolve("org/model")
+    assert (entry.kind, entry.revision, entry.path) == ("hub", None, None)
+    encoder = BiEncoder("org/model", device="cpu")
+    assert (encoder.loaded, hub.asked) == (False, [])  # a name alone needs no network
+    assert encoder.revision == f"org/model@{hub.repositories['org/model'].head}"
+    assert (encoder.name, encoder.symmetric) == ("org/model", True)
+    expected = BiEncoder("tiny", device="cpu").encode_queries(["ice is cold"])
+    assert encoder.encode_queries(["ice is cold"]).tolist() == expected.tolist()
+    assert not [path for path in hub.asked if path.endswith((".bin", ".py"))]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_network_the_cache_answers(files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    first = fetch(resolve("org/model"))
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    assert fetch(resolve("org/model")) == first
+    with pytest.raises(EncoderError, match="cannot be reached"):
+        fetch(resolve("org/other"))
+
+
+def test_pickles_and_code_on_the_hub_are_refused(hub: Any, files: dict[str, bytes]) -> None:
+    hub.put("org/pickle", {"pytorch_model.bin": b"", "config.json": b"{}"})
+    with pytest.raises(EncoderError, match=r"org/pickle: .* found no \.safetensors"):
+        fetch(resolve("org/pickle"))
+    modules = json.loads(files["modules.json"])
+    modules[0]["type"] = "modeling_code.Model"
+    hub.put("org/code", {**files, "modules.json": json.dumps(modules).encode()})
+    with pytest.raises(EncoderError, match=r"org/code: .*modeling_code\.Model"):
+        fetch(resolve("org/code"))
+
+
+def test_missing_models_and_revisions_are_refused(files: dict[str, bytes]) -> None:
+    for name in ("org/missing", "org/model@gone"):
+        with pytest.raises(EncoderError, match=name.partition("@")[0]):
+            fetch(resolve(name))
+
+
+def test_an_adapter_on_a_hub_model_has_its_revision_after_fetching(
+    hub: Any, files: dict[str, bytes], trained: Any
+) -> None:
+    trained("mine", base="org/model", base_revision=None)
+    entry = resolve("mine")
+    assert entry.revision is None
+    encoder = BiEncoder(entry, device="cpu")
+    assert encoder.revision.endswith(f"+org/model@{hub.repositories['org/model'].head}")
+    assert encoder.encode_queries(["ice is cold"]).shape == (1, encoder.dimension)
