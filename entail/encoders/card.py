@@ -60,10 +60,6 @@ _FIELDS: Mapping[str, tuple[type, str]] = {
 def read_card(folder: Path, name: str) -> Card | None:
     """Return the card of a folder, None without `entail.json`; a null field has its default.
 
-    Args:
-        folder: The encoder's.
-        name: Name of the encoder in messages.
-
     Raises:
         EncoderError: If it is no JSON object, or a known field is not of its type.
     """

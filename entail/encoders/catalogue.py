@@ -338,13 +338,7 @@ def _check_towers(folder: Path, name: str, card: Card) -> None:
 
 
 def check_base(trained_on: str | None, base: EncoderEntry, *, of: str) -> None:
-    """Raise `EncoderError` if a base is another one than an adapter was trained on.
-
-    Args:
-        trained_on: Revision of the base in the adapter's record, None if it has none.
-        base: The base found.
-        of: Name of the adapter.
-    """
+    """Raise `EncoderError` if a base has another revision than an adapter `of` that name was trained on."""
     # The digest counts: a folder may have another name elsewhere.
     if trained_on and base.revision and trained_on.rpartition("@")[2] != base.revision.rpartition("@")[2]:
         raise EncoderError(

@@ -61,10 +61,6 @@ def load(name: str | Path, *, device: str | None = None, precision: Precision = 
 
     >>> load("minilm").encode_queries(["how cold is the moon"]).shape
     (1, 384)
-
-    Raises:
-        EncoderError: If the name is unknown, or the weights cannot be loaded.
-        SettingsError: If the device is missing.
     """
     encoder = BiEncoder(name, device=device, precision=precision)
     encoder.load()
@@ -163,12 +159,7 @@ class BiEncoder:
         return None if towers is None else towers.memory
 
     def load(self) -> None:
-        """Load the weights, once.
-
-        Raises:
-            EncoderError: If the weights are not those expected or cannot be loaded.
-            SettingsError: If the device is missing.
-        """
+        """Load the weights, once."""
         self._loaded()
 
     def encode_queries(self, texts: Sequence[str], *, progress: ProgressCallback | None = None) -> Floats:

@@ -43,11 +43,6 @@ def has_token() -> bool:
 def ask(call: Callable[[], T], *, repo: str, revision: str | None = None) -> T:
     """Return the result of a call of the Hub's client, without its progress bars.
 
-    Args:
-        call: The call.
-        repo: Repository, for messages.
-        revision: Its revision, for messages.
-
     Raises:
         HubError: For any error of the client.
     """

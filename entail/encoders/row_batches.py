@@ -41,15 +41,12 @@ class Spent:
 
 
 def token_batches(lengths: Sequence[int] | Ints, *, budget: int, most: int | None = None) -> list[Ints]:
-    """Split rows into batches of similar length.
+    """Split rows into batches of similar length, of at most `budget` tokens with padding and `most` rows.
+
+    A row longer than the budget has its own batch.
 
     >>> [b.tolist() for b in token_batches([9, 3, 9, 3], budget=20)]
     [[1, 3], [0, 2]]
-
-    Args:
-        lengths: Tokens of each row.
-        budget: Tokens of a batch, padding included; a longer row has its own batch.
-        most: Maximum rows of a batch; default: as many as fit.
     """
     size = np.asarray(lengths, dtype=np.int64)
     order = np.argsort(size, kind="stable")

@@ -28,12 +28,7 @@ _BOUNDLESS = 1_000_000
 def sentence_transformer(
     encoder: str | Path | EncoderEntry, *, tower: Tower = "query", device: str | None = None
 ) -> SentenceTransformer:
-    """Return the sentence-transformers model of one tower, in fp32, its adapter loaded.
-
-    Args:
-        encoder: A catalogue name, a folder, or an entry; a Hub model is fetched first.
-        tower: Tower, for adapters that differ by tower.
-        device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
+    """Return the sentence-transformers model of one tower, in fp32, its adapter loaded; fetch a Hub model.
 
     Raises:
         EncoderError: If the name is unknown, or the weights cannot be verified or loaded.

@@ -62,12 +62,7 @@ def measure_throughput(
     seconds: float = SECONDS,
     progress: ProgressCallback | None = None,
 ) -> Throughput:
-    """Load an encoder, then encode distinct texts for about `seconds`, under the machine's current load.
-
-    Raises:
-        EncoderError: If the encoder cannot be loaded.
-        SettingsError: If its device is missing.
-    """
+    """Load an encoder, then encode distinct texts for about `seconds`, under the machine's current load."""
     texts = distinct_texts()
 
     def encode(count: int, report: ProgressCallback | None = None) -> float:

@@ -186,11 +186,7 @@ class TensorFile:
         return frozenset(self._raw)
 
     def get(self, name: str, *shape: int | None) -> Tensor:
-        """Return a tensor of a shape, in which None stands for any size.
-
-        Raises:
-            EncoderError: If there is none of this name, or it has another shape.
-        """
+        """Return a tensor of a shape, in which None stands for any size."""
         tensor = self.whole(name)
         actual = tuple(tensor.shape)
         if len(actual) != len(shape) or any(e not in (None, a) for e, a in zip(shape, actual, strict=True)):
@@ -199,11 +195,7 @@ class TensorFile:
         return tensor
 
     def whole(self, name: str) -> Tensor:
-        """Return a tensor of any shape.
-
-        Raises:
-            EncoderError: If there is none of this name.
-        """
+        """Return a tensor of any shape."""
         if name not in self._raw:
             raise EncoderError(f"{self._label}: expected the tensor {name!r}, found none of that name")
         # A copy: the file may be replaced while this is in use, and a mapped page would go with it.
@@ -213,10 +205,6 @@ class TensorFile:
 
 def require_finite(path: Path, *, name: str) -> None:
     """Check that every number of a safetensors file is finite.
-
-    Args:
-        path: The file.
-        name: Name of the encoder in messages.
 
     Raises:
         EncoderError: If a tensor holds NaN or infinity, or the file is damaged.
@@ -237,13 +225,6 @@ def open_tensors(
     path: Path, *, name: str, device: str, dtype: torch.dtype, prefix: str = ""
 ) -> Iterator[TensorFile]:
     """Open a safetensors file to read tensors onto a device in a precision.
-
-    Args:
-        path: The file.
-        name: Name of the encoder in messages.
-        device: A torch device.
-        dtype: Precision of the tensors returned.
-        prefix: Removed from the names that have it.
 
     Raises:
         EncoderError: If the file is damaged or no safetensors file.

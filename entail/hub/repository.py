@@ -62,14 +62,8 @@ def push_folder(
 ) -> Pushed:
     """Push a folder's files, including a card, in one commit.
 
-    Args:
-        folder: All files below it are pushed.
-        repo: The Hub id, `name/of-it`.
-        kind: Kind of repository.
-        private: Whether a new repository is private. A public one is then refused.
-        message: Commit message.
-        ours: Whether a file of this name belongs to a push: such files of an earlier push are deleted.
-        dry_run: Return the plan without contacting the Hub; needs no token.
+    Files of an earlier push, as told by `ours`, that this one lacks are deleted. A `private` push refuses a
+    public repository. A dry run returns the plan without contacting the Hub and needs no token.
 
     Raises:
         HubError: If there is no token, the repository is public and should not be, or the Hub refuses.

@@ -171,13 +171,7 @@ def stage_space(root: Path, scratch: Path, space: Space) -> None:
 
 
 def deploy_space(root: Path, space: Space, *, private: bool = True, dry_run: bool = False) -> Pushed:
-    """Push a Space and mount its bucket.
-
-    Args:
-        root: A checkout of the project.
-        space: The configuration.
-        private: Whether a new Space is private. A public one is then refused.
-        dry_run: Return the plan without contacting the Hub; needs no token.
+    """Push a Space from a checkout and mount its bucket; see `push_folder`.
 
     Raises:
         HubError: If there is no token, or the Hub refuses or cannot be reached.

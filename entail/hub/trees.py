@@ -32,17 +32,9 @@ def push_trees(
 ) -> Pushed:
     """Push the trees and decisions of a corpus.
 
-    Example trees and archived trees are left out. `trees.jsonl` contains only trees with a proof.
-
-    Args:
-        corpus: Name or id of the corpus.
-        repo: Hub id of the data set, `name/of-it`.
-        log: The trees.
-        store: The corpora.
-        private: Whether a new data set is private.
-        dry_run: Return the plan without contacting the Hub; needs no token.
-        names: Keep the authors' names; otherwise number authors in order of their first judgement.
-        licence: Licence id; default: the corpus's, if known.
+    Example trees and archived trees are left out. `trees.jsonl` contains only trees with a proof. Authors are
+    numbered in order of their first judgement, unless `names`. `licence` replaces the corpus's. A dry run
+    returns the plan without contacting the Hub and needs no token.
 
     Raises:
         CorpusError: If the corpus is unknown, or has no trees and decisions.

@@ -71,10 +71,6 @@ class DenseIndex:
     def by(self, encoder: Encoder, *, queries: QueryVectors | None = None) -> DenseIndex:
         """Return an index over the same vectors and lock that ranks by another encoder.
 
-        Args:
-            encoder: An encoder with the same premise tower.
-            queries: Query vectors shared with other indexes of that encoder; default: its own.
-
         Raises:
             ManifestMismatchError: If it has another premise tower; names both.
         """
@@ -110,12 +106,7 @@ class DenseIndex:
         return f"DenseIndex({self.name!r}, {len(self._corpus)} premises of {self._corpus.name!r})"
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
-        """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`.
-
-        Raises:
-            RetrievalError: If k is below 1 or a query is empty.
-            EncoderError: If a query has to be encoded and the encoder cannot.
-        """
+        """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`."""
         checked_k(k, len(self._corpus))
         return self.search_vectors(self.encode(queries), k=k)
 
@@ -141,10 +132,6 @@ class DenseIndex:
 
     def search_vectors(self, vectors: Floats, *, k: int) -> Hits:
         """Return the k nearest premises of each query vector by inner product, shape (queries, k).
-
-        Args:
-            vectors: Vectors of any length, shape (queries, d).
-            k: Hits a query, cut to the number of premises.
 
         Raises:
             RetrievalError: If k is below 1, or the vectors are not finite or not of the index's dimension.

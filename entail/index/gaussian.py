@@ -160,20 +160,11 @@ class GaussianIndex:
         return 3 * (self._gaussians.mean.nbytes + self._gaussians.log_variance.nbytes)
 
     def prepare(self, direction: Direction) -> None:
-        """Build the index of a direction, which takes seconds for a million premises.
-
-        Raises:
-            RetrievalError: If there is no such direction, or a mean is too far away.
-        """
+        """Build the index of a direction, which takes seconds for a million premises."""
         self._side(direction)
 
     def search(self, queries: Sequence[str], *, k: int, direction: Direction = "entailing") -> Hits:
-        """Return the k premises that entail each query most, or that it entails; shape (queries, k).
-
-        Raises:
-            RetrievalError: If k is below 1, a query is empty, or there is no such direction.
-            EncoderError: If a query has to be encoded and the encoder cannot.
-        """
+        """Return the k premises that entail each query most, or that it entails; shape (queries, k)."""
         checked_k(k, len(self._corpus))
         return self.search_gaussians(self.encode(queries), k=k, direction=direction)
 
@@ -189,12 +180,7 @@ class GaussianIndex:
         return found
 
     def encode(self, queries: Sequence[str], *, progress: ProgressCallback | None = None) -> Gaussians:
-        """Return the Gaussians of queries, encoding only unknown ones; a premise has the premise's Gaussian.
-
-        Raises:
-            RetrievalError: If a query is empty.
-            EncoderError: If a query has to be encoded and the encoder cannot.
-        """
+        """Return the Gaussians of queries, encoding only those that are no premises and unknown."""
         checked_queries(queries)
         places = ((premise_key(query), self._corpus.position(query)) for query in queries)
         also = {key: self._gaussians[place].values[0] for key, place in places if place is not None}

@@ -24,12 +24,6 @@ BM25_WEIGHT = 0.1
 class HybridIndex:
     """A `PremiseIndex` over two others of one corpus.
 
-    Args:
-        first: Index with weight 1.
-        second: Index with weight w.
-        weight: w.
-        relative: Whether the second's scores are divided by the highest of their query.
-
     Raises:
         ManifestMismatchError: If the two hold different corpora.
         RetrievalError: If the weight is below 0.

@@ -35,20 +35,12 @@ class _LexicalIndex(ABC):
         return f"{type(self).__name__}({len(self._corpus)} premises of {self._corpus.name!r})"
 
     def search(self, queries: Sequence[str], *, k: int) -> Hits:
-        """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`.
-
-        Raises:
-            RetrievalError: If k is below 1 or a query is empty.
-        """
+        """Return the k nearest premises of each query, shape (queries, k); see `PremiseIndex`."""
         return search_by_scores(self.scores, queries, k=k, count=len(self._corpus))
 
     @abstractmethod
     def scores(self, queries: Sequence[str]) -> Floats:
-        """Return the similarity of every query to every premise, shape (queries, premises).
-
-        Raises:
-            RetrievalError: If a query is empty.
-        """
+        """Return the similarity of every query to every premise, shape (queries, premises)."""
 
 
 class TfidfIndex(_LexicalIndex):

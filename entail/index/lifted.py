@@ -69,10 +69,6 @@ class LiftedGaussians:
 
     It holds (2d + 1) * 4 bytes a premise beside the Gaussians, which are not copied.
 
-    Args:
-        premises: At least one.
-        direction: Direction of the search.
-
     Raises:
         RetrievalError: If there is none, or a mean is further than `MEAN_LIMIT` from their mean.
     """
@@ -112,15 +108,7 @@ class LiftedGaussians:
         return len(self.premises)
 
     def nearest(self, queries: Gaussians, *, k: int) -> Nearest:
-        """Return the k premises of least divergence for each query.
-
-        Args:
-            queries: Of the premises' dimension.
-            k: From 1 to the number of premises.
-
-        Raises:
-            RetrievalError: If a query's mean is further than `MEAN_LIMIT` from the premises'.
-        """
+        """Return the k premises of least divergence for each query."""
         count, size = len(queries), len(self)
         lifted = self._lift(queries, premise=False)
         found = Nearest(np.empty((count, k), np.int64), np.empty((count, k)), np.zeros(count, np.bool_))

@@ -16,17 +16,7 @@ _CHUNK = 256
 def search_by_scores(
     scores: Callable[[Sequence[str]], Floats], queries: Sequence[str], *, k: int, count: int
 ) -> Hits:
-    """Search by a ranking of all scores.
-
-    Args:
-        scores: Returns the similarities of queries to every premise, shape (queries, premises).
-        queries: Texts.
-        k: Hits a query; cut to the number of premises.
-        count: Number of premises.
-
-    Raises:
-        RetrievalError: If k is below 1.
-    """
+    """Search by a ranking of all scores."""
     k = checked_k(k, count)
     parts = [top_k(scores(queries[i : i + _CHUNK]), k) for i in range(0, len(queries), _CHUNK)]
     if not parts:
@@ -41,9 +31,6 @@ def top_k(scores: Floats, k: int) -> Hits:
 
     >>> top_k(np.array([[0.1, 0.9, 0.9, 0.5]], dtype=np.float32), 3).positions
     array([[1, 2, 3]])
-
-    Raises:
-        RetrievalError: If k is below 1.
     """
     rows, columns = scores.shape
     k = checked_k(k, columns)

@@ -58,13 +58,6 @@ def premise_rows(
     of the same revision; missing premises are encoded, folded. Concurrent processes encode once. A cache that
     cannot be written is logged as a warning. A demo only reads it.
 
-    Args:
-        corpus: The premises.
-        encoder: The encoder; its rows need not be unit vectors.
-        cache_dir: Folder of the cache.
-        metric: Use of the rows, in the entry's manifest.
-        progress: Receives the progress of encoding.
-
     Raises:
         CorpusError: If the corpus is empty.
         ManifestMismatchError: If this corpus's entry holds something else.
@@ -259,13 +252,7 @@ class QueryVectors:
         also: Mapping[str, Floats] | None = None,
         progress: ProgressCallback | None = None,
     ) -> Floats:
-        """Return unit vectors, shape (texts, d), encoding only unknown texts, folded.
-
-        Args:
-            texts: Queries.
-            also: Further vectors by premise key.
-            progress: Receives the progress of encoding.
-        """
+        """Return unit vectors, shape (texts, d), encoding only texts not cached, shipped or in `also`."""
         if not texts:
             return np.empty((0, self.encoder.dimension), dtype=np.float32)
         keys = [premise_key(text) for text in texts]

@@ -1,7 +1,8 @@
 """Measures of a decision between two classes by scores: arrays in, numbers out.
 
 A positive case (p entails h, say) should score high; a case is called positive if it scores above a
-threshold. Equal scores are decided alike, so order never matters.
+threshold. Equal scores are decided alike, so order never matters. `EvaluationError` is raised for no case,
+arrays of different lengths, and a score that is not finite.
 
 =====================  =================================================================================
 `auprc`                area under precision over recall, exact: sum_k (R_k - R_{k-1}) P_k over all scores
@@ -39,9 +40,6 @@ def auprc(scores: ArrayLike, positive: ArrayLike) -> float | None:
 
     >>> auprc([0.9, 0.8, 0.3], [True, False, True])
     0.8333333333333333
-
-    Raises:
-        EvaluationError: If there is no case, the lengths differ, or a score is not finite.
     """
     values, truth = _checked(scores, positive)
     if not truth.any():
@@ -60,9 +58,6 @@ def auprc_stepped(scores: ArrayLike, positive: ArrayLike) -> float | None:
 
     >>> auprc_stepped([0.9, 0.8, 0.3], [True, False, True])
     0.7916666666666666
-
-    Raises:
-        EvaluationError: As `auprc`.
     """
     values, truth = _checked(scores, positive)
     if not truth.any():
@@ -93,9 +88,6 @@ def best_threshold(scores: ArrayLike, positive: ArrayLike) -> Threshold:
 
     >>> best_threshold([0.1, 0.2, 0.6, 0.8], [False, True, True, False])
     Threshold(value=0.15000000000000002, accuracy=0.75)
-
-    Raises:
-        EvaluationError: If there is no case, the lengths differ, or a score is not finite.
     """
     values, truth = _checked(scores, positive)
     distinct, place = np.unique(values, return_inverse=True)
@@ -185,15 +177,10 @@ class Reliability:
 
 
 def reliability(confidences: ArrayLike, right: ArrayLike, *, bins: int = 10) -> Reliability:
-    """Compare the confidence of decisions with their accuracy.
+    """Compare the confidence of decisions, the probability to be right, from 0.5 to 1, with their accuracy.
 
     >>> reliability([0.75, 0.75, 0.875, 0.875], [True, False, True, True], bins=4).error
     0.1875
-
-    Args:
-        confidences: Probability of each decision to be correct, from 0.5 to 1.
-        right: Whether each decision is correct.
-        bins: Number of ranges.
 
     Raises:
         EvaluationError: If there is no decision, the lengths differ, a confidence is out of range, or `bins`
@@ -257,10 +244,6 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
 
     >>> mcnemar([True] * 6 + [False] * 2, [False] * 6 + [True] * 2).p
     0.2890625
-
-    Args:
-        first: Whether the first is correct, one a case.
-        second: The same of the second.
 
     Raises:
         EvaluationError: If the two are not of the same number of cases.

@@ -148,9 +148,6 @@ def ranks_both_ways(
 
     >>> [ranks.ranks.tolist() for ranks in ranks_both_ways(np.array([[0.1, 0.9, 0.5]]), [[2]], excluded=[1])]
     [[2.0], [1.0]]
-
-    Raises:
-        RetrievalError: As `ranks_of` does.
     """
     queries, candidates = scores.shape
     removed = np.asarray(excluded, dtype=np.int64)
@@ -265,9 +262,6 @@ def query_values(gold: GoldRanks, *, ks: Sequence[int]) -> dict[str, tuple[Value
 
     >>> query_values(GoldRanks.of([[1, 12], [3]]), ks=[10])["Hit@10"]
     (array([0.5, 1. ]), array([2., 1.]))
-
-    Raises:
-        RetrievalError: If a k is below 1.
     """
     even, counts = np.ones(len(gold)), gold.counts.astype(np.float64)
     values = {"MAP": average_precision(gold), "NDCG": ndcg(gold), "MRR": reciprocal_rank(gold)}

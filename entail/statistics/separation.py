@@ -75,17 +75,10 @@ def separation(
 ) -> Separation | None:
     """Compare two groups of pairs by one value a pair; None where a group has no pair.
 
+    `upper` and `lower` are masks of the pairs, `query` holds each pair's query from 0, all of shape (pairs,).
+
     Queries are resampled with all their pairs. Separations of the same pairs by other values share the
     bootstrap samples, so their draws can be subtracted.
-
-    Args:
-        values: One a pair, shape (pairs,).
-        upper: Mask of the pairs expected above, shape (pairs,).
-        lower: Mask of the others, same shape.
-        query: The query of each pair, from 0, same shape.
-        level: Level of the intervals.
-        samples: Number of bootstrap samples.
-        seed: Random seed.
 
     Raises:
         RetrievalError: If a value is not finite, or `level` or `samples` cannot be used.

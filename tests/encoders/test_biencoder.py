@@ -1,5 +1,6 @@
 """Texts become unit vectors, by one copy of the weights that is loaded when first needed."""
 
+import contextlib
 import json
 import shutil
 import threading
@@ -85,7 +86,7 @@ def test_texts_that_the_tokenizer_cannot_tell_apart_get_equal_vectors(encoder: B
 
 
 @pytest.mark.parametrize("asking", [False, True])
-def test_half_a_character_is_read_as_one_that_is_not_known(
+def test_lone_surrogates_are_unknown_characters(
     encoder: BiEncoder, save_tiny: Callable[..., Path], tmp_path: Path, asking: bool
 ) -> None:
     if asking:  # run by sentence-transformers
@@ -121,7 +122,7 @@ def test_one_text_instead_of_a_list_is_refused(encoder: BiEncoder) -> None:
         encoder.encode_queries("ice")
 
 
-def test_prompts_part_queries_from_premises(save_tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_prompts_separate_queries_from_premises(save_tiny: Callable[..., Path], tmp_path: Path) -> None:
     encoder = BiEncoder(save_tiny(tmp_path / "asking", prompts={"query": "fire fire ", "document": ""}))
     assert not encoder.symmetric
     query, premise = encoder.encode_queries(["ice"]), encoder.encode_premises(["ice"])
@@ -147,7 +148,7 @@ def test_a_wrong_dimension_is_refused(tiny: Path) -> None:
         BiEncoder(wrong).load()
 
 
-def test_a_model_that_names_no_limit_reads_so_many_tokens(tiny: Path, tmp_path: Path) -> None:
+def test_a_model_without_a_limit_gets_the_default(tiny: Path, tmp_path: Path) -> None:
     """T5 has no positions that end, and its tokenizer need not say how long a text may be."""
     from transformers import T5Config, T5EncoderModel
 
@@ -175,7 +176,7 @@ def test_weights_that_are_not_finite_are_refused(tiny: Path, tmp_path: Path) -> 
         BiEncoder(folder).encode_queries(["ice"])
 
 
-def test_a_torn_weight_file_is_an_encoder_error(tiny: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused(tiny: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(tiny, tmp_path / "torn"))
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
@@ -192,12 +193,12 @@ def test_changed_packaged_weights_are_not_loaded(tiny_adapter: Path, tiny: Path)
 
 
 @pytest.mark.parametrize(("device", "message"), [("cuda:99", "torch sees"), ("toaster", "such as auto")])
-def test_a_device_that_is_not_there_is_said(tiny: Path, device: str, message: str) -> None:
+def test_a_missing_device_is_refused(tiny: Path, device: str, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         BiEncoder(tiny, device=device).load()
 
 
-def test_the_device_comes_from_the_settings(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_device_is_that_of_the_settings(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTAIL_DEVICE", "cuda:98")
     with pytest.raises(SettingsError, match="cuda:98"):
         BiEncoder(tiny).load()
@@ -212,7 +213,7 @@ def test_bf16_is_close_and_has_a_revision_of_its_own(encoder: BiEncoder, tiny: P
     assert cosines.min() < 1 - 1e-7
 
 
-def test_gaussians_are_made_in_fp32_on_a_gpu_too_whoever_encodes(
+def test_gaussians_are_encoded_in_fp32_on_a_gpu(
     gaussian: str, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
@@ -257,17 +258,16 @@ def test_threads_share_one_copy_and_get_the_same_vectors(tiny: Path, monkeypatch
         np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
 
-def test_loading_and_encoding_print_nothing(tiny_adapter: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    BiEncoder(tiny_adapter).encode_queries(TEXTS)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_loading_leaves_the_bars_of_transformers_as_they_were(tiny: Path) -> None:
+def test_loading_prints_nothing_and_restores_logging(
+    tiny_adapter: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     from transformers.utils import logging
 
     before = (logging.is_progress_bar_enabled(), logging.get_verbosity())
-    sentence_transformer(tiny)
+    BiEncoder(tiny_adapter).encode_queries(TEXTS)
+    sentence_transformer(tiny_adapter)
     assert (logging.is_progress_bar_enabled(), logging.get_verbosity()) == before
+    assert capfd.readouterr() == ("", "")
 
 
 def test_the_packaged_encoder_makes_the_vectors_that_ship() -> None:
@@ -292,41 +292,37 @@ def test_a_card_cannot_turn_on_remote_code(tiny: Path, tmp_path: Path) -> None:
     assert not marker.exists()
 
 
-def test_nobody_waits_for_the_weights_to_learn_the_revision(
+def test_the_revision_is_available_while_weights_are_loaded(
     encoder: BiEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loading, answered = threading.Event(), threading.Event()
 
     def slow(*_: object, **__: object) -> None:
         loading.set()
-        assert answered.wait(60), "the revision was not told while the weights were being loaded"
+        answered.wait(60)
         raise EncoderError("enough")
 
     monkeypatch.setattr(module, "_load", slow)
-    outcome: list[BaseException] = []
 
     def load() -> None:
-        try:
+        with contextlib.suppress(EncoderError):
             encoder.load()
-        except (EncoderError, AssertionError) as error:
-            outcome.append(error)
 
     thread = threading.Thread(target=load)
     thread.start()
     assert loading.wait(60)
-    asked = threading.Thread(
+    reader = threading.Thread(
         target=lambda: (encoder.revision, encoder.symmetric, answered.set()), daemon=True
     )
-    asked.start()
-    asked.join(20)
-    told = answered.is_set()
+    reader.start()
+    reader.join(20)
+    in_time = answered.is_set()
     answered.set()
     thread.join()
-    assert told
-    assert isinstance(outcome[0], EncoderError)
+    assert in_time
 
 
-def test_of_gaussians_it_says_that_they_are_encoded_as_such(gaussian: str) -> None:
+def test_progress_of_gaussians(gaussian: str) -> None:
     seen: list[Progress] = []
     GaussianEncoder(gaussian).encode(["ba be", "bi"], progress=seen.append)
     # They are neither queries nor premises: a corpus is encoded so, too.

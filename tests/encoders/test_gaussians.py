@@ -1,4 +1,4 @@
-"""Divergences keep their digits, are never negative and never NaN; what is no Gaussian is refused."""
+"""Divergences are accurate, never negative and never NaN; invalid Gaussians are refused."""
 
 import math
 from typing import Any
@@ -107,13 +107,9 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("kind", ["kl", "kl_mean", "kl_per_dim"])
-def test_the_wider_one_entails_the_narrower(kind: Any) -> None:
+def test_the_wider_one_entails_the_narrower_and_each_itself(kind: Any) -> None:
     premise, hypothesis = _of([[0, 1]], [[1, 1]]), _of([[0.1, 1]], [[-1, -1]])
     assert similarity(hypothesis, premise, kind=kind) > similarity(premise, hypothesis, kind=kind)
-
-
-@pytest.mark.parametrize("kind", ["kl", "kl_mean", "kl_per_dim"])
-def test_a_sentence_entails_itself_wholly(kind: Any) -> None:
     gaussians = Gaussians.of(np.random.default_rng(0).normal(size=(5, 12)).astype(np.float32))
     assert divergence(gaussians, gaussians).tolist() == [0] * 5
     assert similarity(gaussians, gaussians, kind=kind).tolist() == [1] * 5
@@ -134,14 +130,9 @@ def test_one_is_paired_with_all_on_either_side(count: int) -> None:
         )
 
 
-def test_none_at_all() -> None:
-    none = Gaussians.of(np.empty((0, 4), np.float32))
-    one = Gaussians.of(np.zeros((1, 4), np.float32))
-    assert len(none) == 0
+def test_extremes() -> None:
+    none, one = Gaussians.of(np.empty((0, 4), np.float32)), Gaussians.of(np.zeros((1, 4), np.float32))
     assert divergence(none, none).shape == divergence(one, none).shape == divergence(none, one).shape == (0,)
-
-
-def test_far_apart_is_large_but_finite() -> None:
     first, second = _of([[3e38]], [[10]]), _of([[-3e38]], [[-10]])
     assert np.isfinite(divergence(first, second)).all()
     assert similarity(first, second, kind="kl") > 0
@@ -157,16 +148,16 @@ def test_rows_of_values_there_and_back() -> None:
     assert repr(gaussians) == "Gaussians(2 of dimension 2)"
 
 
-def test_rows_are_taken_as_numpy_takes_them() -> None:
+def test_rows_are_selected_as_in_numpy() -> None:
     gaussians = Gaussians.of(np.arange(12, dtype=np.float32).reshape(3, 4) / 2)
-    assert gaussians[1].mean.tolist() == [[2, 2.5]]
+    rows: Any
+    for rows in (slice(2), [2, 0], np.array([True, False, True])):
+        assert gaussians[rows].mean.tolist() == gaussians.mean[rows].tolist()
+        assert gaussians[rows].log_variance.tolist() == gaussians.log_variance[rows].tolist()
     assert gaussians[-1].mean.tolist() == [[4, 4.5]]
-    assert gaussians[:2].log_variance.tolist() == [[1, 1.5], [3, 3.5]]
-    assert gaussians[[2, 0]].mean.tolist() == [[4, 4.5], [0, 0.5]]
-    assert gaussians[np.array([True, False, True])].mean.tolist() == [[0, 0.5], [4, 4.5]]
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e39])
 @pytest.mark.parametrize("column", [0, 2])
 def test_what_is_not_finite_is_refused(value: float, column: int) -> None:
     values = np.zeros((3, 4))
@@ -179,41 +170,30 @@ def test_what_is_not_finite_is_refused(value: float, column: int) -> None:
 
 @pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 0), (1, 2, 2)])
 def test_rows_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(EncoderError) as caught:
+    with pytest.raises(EncoderError, match="shape"):
         Gaussians.of(np.zeros(shape, np.float32))
-    assert f"found {shape}" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("mean", "log_variance"), [((2, 3), (2, 4)), ((2, 3), (3, 3)), ((3,), (3,)), ((2, 0), (2, 0))]
 )
 def test_means_and_variances_that_do_not_fit_are_refused(mean: Any, log_variance: Any) -> None:
-    with pytest.raises(EncoderError) as caught:
+    with pytest.raises(EncoderError, match="shape"):
         Gaussians(np.zeros(mean, np.float32), np.zeros(log_variance, np.float32))
-    assert f"found {mean} and {log_variance}" in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [10.5, -11])
-def test_variances_past_the_limit_are_refused_where_nobody_cuts_them(value: float) -> None:
-    with pytest.raises(EncoderError, match=rf"within 10 of 0, found one {abs(value):g} away"):
-        _of([[0]], [[value]])
-
-
-def test_pairs_that_do_not_fit_are_refused_with_both_sides() -> None:
-    two, three = Gaussians.of(np.zeros((2, 4), np.float32)), Gaussians.of(np.zeros((3, 4), np.float32))
+def test_further_bad_input() -> None:
+    with pytest.raises(EncoderError, match=r"one 10\.5 away"):
+        _of([[0]], [[10.5]])
+    two, three, wide = (Gaussians.of(np.zeros(shape, np.float32)) for shape in ((2, 4), (3, 4), (2, 6)))
     with pytest.raises(EncoderError, match="found 2 and 3"):
         divergence(two, three)
-    wider = Gaussians.of(np.zeros((2, 6), np.float32))
-    for kind in ("kl", "kl_per_dim"):
-        with pytest.raises(EncoderError, match="of one dimension, found 2 and 3"):
-            similarity(two, wider, kind=kind)  # type: ignore[arg-type]  # one of the three
-
-
-def test_a_similarity_that_is_none_is_refused() -> None:
-    one = Gaussians.of(np.zeros((1, 4), np.float32))
-    with pytest.raises(EncoderError, match="kl, kl_mean, kl_per_dim as similarity, found 'cosine'"):
-        similarity(one, one, kind="cosine")  # type: ignore[arg-type]  # wrong on purpose
-    with pytest.raises(EncoderError, match="says nothing of kl_per_dim"):
+    with pytest.raises(EncoderError, match="dimension"):
+        similarity(two, wide, kind="kl_per_dim")
+    unknown: Any = "cosine"
+    with pytest.raises(EncoderError, match="'cosine'"):
+        similarity(two, two, kind=unknown)
+    with pytest.raises(EncoderError, match="kl_per_dim"):
         from_divergence(np.zeros(1), dimension=2, kind="kl_per_dim")
 
 

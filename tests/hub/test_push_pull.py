@@ -22,7 +22,7 @@ Write = Callable[..., Path]
 TEXTS = ["ba de fi", "go lu ma ne", "pi"]
 
 
-def test_an_adapter_goes_there_private_and_comes_back(
+def test_an_adapter_is_pushed_private_and_pulled(
     hub: Any, token: str, home: Path, trained: Write, on_hub: None
 ) -> None:
     trained(towers="dual")
@@ -39,7 +39,6 @@ def test_an_adapter_goes_there_private_and_comes_back(
         "premise_tower/adapter_config.json",
         "premise_tower/adapter_model.safetensors",
     }
-    assert {name: len(content) for name, content in repository.files.items() if name[0] != "."} == done.files
     assert repository.files["README.md"].decode() == done.card
     assert 'entail.load("team/mine")' in done.card
     config = json.loads(repository.files["adapter_config.json"])
@@ -59,7 +58,7 @@ def test_an_adapter_goes_there_private_and_comes_back(
     assert len(modes) == 1  # who may read the card may read the weights
 
 
-def test_both_forms_and_each_of_them_back(
+def test_both_forms_are_pushed_and_pulled(
     hub: Any, token: str, home: Path, trained: Write, on_hub: None
 ) -> None:
     trained()
@@ -114,59 +113,50 @@ def test_nothing_private_goes_into_a_public_repository(
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
-    [
-        ("pytorch_model.bin", "pytorch_model.bin is a pickle"),
-        ("optimizer.pt", "is a pickle"),
-        ("notes.txt", "found notes.txt"),
-        (".env", r"found \.env"),
-        ("a/b/c/d/config.json", "found a/b/c/d/config.json"),
-        ("run.py", "found run.py"),
-    ],
+    "file",
+    ["pytorch_model.bin", "optimizer.pt", "notes.txt", ".env", "a/b/c/d/config.json", "run.py", "LICENSE"],
 )
-def test_only_what_an_encoder_is_made_of_is_pushed(
-    hub: Any, token: str, home: Path, trained: Write, on_hub: None, file: str, said: str
+def test_only_model_files_are_pushed(
+    hub: Any, token: str, home: Path, trained: Write, on_hub: None, file: str
 ) -> None:
     folder = trained()
     (folder / file).parent.mkdir(parents=True, exist_ok=True)
-    (folder / file).write_text("{}", encoding="utf-8")
-    with pytest.raises(HubError, match=said) as caught:
+    if file == "LICENSE":
+        (folder / file).symlink_to("/etc/passwd")
+    else:
+        (folder / file).write_text("{}", encoding="utf-8")
+    with pytest.raises(HubError, match=file) as caught:
         push_encoder("mine", "team/mine")
     assert caught.value.reason == "unsafe"
     assert hub.asked == []
 
 
-def test_no_link_and_no_place_of_this_machine_is_pushed(
+def test_local_paths_are_not_pushed(
     hub: Any, home: Path, trained: Write, on_hub: None, tmp_path: Path
 ) -> None:
-    folder = trained(config={"initial": str(tmp_path / "secret-place" / "start"), "loss": "triplet"})
-    plan = push_encoder("mine", "team/mine", dry_run=True)
-    assert "secret-place" not in plan.card
-    (folder / "LICENSE").symlink_to("/etc/passwd")
-    with pytest.raises(HubError, match="found the link LICENSE"):
-        push_encoder("mine", "team/mine", dry_run=True)
+    trained(config={"initial": str(tmp_path / "secret-place" / "start"), "loss": "triplet"})
+    assert "secret-place" not in push_encoder("mine", "team/mine", dry_run=True).card
 
 
-def test_what_others_could_not_load_is_refused(hub: Any, home: Path, trained: Write) -> None:
+def test_local_bases_and_missing_forms_are_refused(hub: Any, home: Path, trained: Write) -> None:
     trained()
-    with pytest.raises(HubError, match=r"base 'tiny' is on this machine only.*push it merged"):
+    with pytest.raises(HubError, match="tiny"):
         push_encoder("mine", "team/mine", dry_run=True)
     assert push_encoder("mine", "team/mine", form="merged", dry_run=True).files
-    with pytest.raises(HubError, match="there is no adapter to push"):
+    with pytest.raises(HubError, match="--merged"):
         push_encoder("tiny", "team/tiny", form="both", dry_run=True)
-    with pytest.raises(HubError, match=r"expected an entail\.json"):
+    with pytest.raises(HubError, match=r"entail\.json"):
         push_encoder("tiny", "team/tiny", dry_run=True)
-    with pytest.raises(HubError, match="minilm is no local model"):
+    with pytest.raises(HubError, match="minilm"):
         push_encoder("minilm", "team/minilm", dry_run=True)
 
 
-@pytest.mark.parametrize(
-    "repo", ["mine", "a/b/c", "../x", "team/..", "team/a b", "https://hf.co/a/b", "-a/b", ""]
-)
-def test_names_that_the_hub_does_not_know(hub: Any, home: Path, repo: str) -> None:
-    for call in (lambda: push_encoder("tiny", repo), lambda: pull_encoder(repo)):
-        with pytest.raises(HubError, match="expected a name on the Hub"):
-            call()
+def test_invalid_names_are_refused(hub: Any, home: Path) -> None:
+    for repo in ("mine", "a/b/c", "../x", "team/..", "team/a b", "https://hf.co/a/b", "-a/b", ""):
+        for call in (push_encoder, lambda _, repo: pull_encoder(repo)):
+            with pytest.raises(HubError) as caught:
+                call("tiny", repo)
+            assert caught.value.reason == "place"
     assert hub.asked == []
 
 
@@ -180,7 +170,6 @@ def test_a_commit_is_pulled_by_its_number(
 ) -> None:
     trained()
     first = push_encoder("mine", "team/mine")
-    revision = resolve("mine").revision
     trained(towers="siamese")
     second = push_encoder("mine", "team/mine")
     assert first.commit != second.commit
@@ -188,17 +177,14 @@ def test_a_commit_is_pulled_by_its_number(
     assert _towers(pull_encoder("team/mine", name="new")) == "siamese"
     # The same repository replaces what came from it; another one does not.
     assert _towers(pull_encoder("team/mine", name="new", revision=first.commit)) == "single"
-    with pytest.raises(HubError, match=r"models/mine exists and was not pulled from team/mine"):
+    with pytest.raises(HubError, match="models/mine exists"):
         pull_encoder("team/mine")
-    assert revision is not None
     assert resolve("mine").towers == "siamese"
-    with pytest.raises(HubError, match="has no revision 'gone'"):
+    with pytest.raises(HubError, match="gone"):
         pull_encoder("team/mine", name="x", revision="gone")
 
 
-def test_only_an_encoders_files_are_taken(
-    hub: Any, token: str, home: Path, trained: Write, on_hub: None
-) -> None:
+def test_only_model_files_are_pulled(hub: Any, token: str, home: Path, trained: Write, on_hub: None) -> None:
     trained()
     push_encoder("mine", "team/mine")
     there = dict(hub.repositories["team/mine"].files)
@@ -209,27 +195,17 @@ def test_only_an_encoders_files_are_taken(
 
 
 @pytest.mark.parametrize(
-    ("files", "said", "reason"),
-    [
-        (
-            {"pytorch_model.bin": b"\x80", "config.json": b"{}"},
-            "found only pytorch_model.bin, which can",
-            "unsafe",
-        ),
-        ({"README.md": b"hi"}, "found none; nothing was taken", "unsafe"),
-    ],
+    "files", [{"pytorch_model.bin": b"\x80", "config.json": b"{}"}, {"README.md": b"hi"}]
 )
-def test_what_cannot_be_loaded_safely_is_not_taken(
-    hub: Any, home: Path, files: dict[str, bytes], said: str, reason: str
-) -> None:
+def test_repositories_without_safetensors_are_refused(hub: Any, home: Path, files: dict[str, bytes]) -> None:
     hub.put("team/bad", files)
-    with pytest.raises(HubError, match=said) as caught:
+    with pytest.raises(HubError) as caught:
         pull_encoder("team/bad")
-    assert caught.value.reason == reason
+    assert caught.value.reason == "unsafe"
     assert not (home / "bad").exists()
 
 
-def test_foreign_code_and_foreign_places_are_not_taken(
+def test_code_and_absolute_paths_are_refused(
     hub: Any, token: str, home: Path, trained: Write, on_hub: None
 ) -> None:
     trained()
@@ -249,7 +225,7 @@ def test_foreign_code_and_foreign_places_are_not_taken(
     assert {path.name for path in home.iterdir()} == {"tiny", "other", "mine"}
 
 
-def test_weights_that_arrive_otherwise_are_not_kept(
+def test_damaged_downloads_are_refused(
     hub: Any, token: str, home: Path, trained: Write, on_hub: None
 ) -> None:
     trained()

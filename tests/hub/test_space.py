@@ -23,7 +23,6 @@ from entail.hub.space_image import DATA, Space, deploy_space, dockerfile, readme
 from entail.hub.space_start import (
     PORT,
     check_data_dir,
-    healthy,
     main,
     prepare,
     secrets_toml,
@@ -59,7 +58,7 @@ def steps(recipe: str) -> list[tuple[str, str]]:
 
 
 @SPACES
-def test_hadolint_has_nothing_to_say(space: Space) -> None:
+def test_the_dockerfile_passes_hadolint(space: Space) -> None:
     found = shutil.which("hadolint", path=str(Path(sys.executable).parent)) or shutil.which("hadolint")
     if found is None:
         pytest.skip("hadolint is not installed; tests/requirements.txt names it")
@@ -83,20 +82,14 @@ def test_recipe_and_readme_fit_each_other(space: Space) -> None:
     assert "-r requirements-cpu.txt" in recipe[kinds.index("RUN", kinds.index("USER"))][1]
 
 
-def test_who_signs_in_where() -> None:
+def test_sign_in_and_storage_follow_the_configuration() -> None:
     assert (header(TEAM)["hf_oauth"], header(TEAM)["hf_oauth_authorized_org"]) == (True, "team")
-    assert settings_of(TEAM)["ENTAIL_SIGN_IN"] == "to-read"
     assert "hf_oauth" not in header(ALONE)
     assert "hf_oauth" not in header(DEMO)
-    assert "Sign in" not in readme(ALONE)
-
-
-def test_what_is_kept_where() -> None:
-    assert settings_of(TEAM)["ENTAIL_DATA_DIR"] == DATA
-    assert settings_of(TEAM)["ENTAIL_MODELS_DIR"].startswith(f"{DATA}/")
-    assert "ENTAIL_DEMO" not in settings_of(TEAM)
-    assert settings_of(DEMO)["ENTAIL_DEMO"] == "1"
-    assert "A restart deletes all data" in readme(ALONE)
+    team = settings_of(TEAM)
+    assert (team["ENTAIL_SIGN_IN"], team["ENTAIL_DATA_DIR"]) == ("to-read", DATA)
+    assert team["ENTAIL_MODELS_DIR"].startswith(f"{DATA}/")
+    assert ("ENTAIL_DEMO" in team, settings_of(DEMO)["ENTAIL_DEMO"]) == (False, "1")
     assert "team/trees-data" in readme(TEAM)
 
 
@@ -112,40 +105,33 @@ def test_what_is_kept_where() -> None:
         Space(repo="a/b", encoders=("../entail",)),
     ],
 )
-def test_what_makes_no_sense_is_refused(space: Space, tmp_path: Path) -> None:
+def test_contradicting_options_are_refused(space: Space, tmp_path: Path) -> None:
     with pytest.raises(HubError) as caught:
         stage_space(ROOT, tmp_path, space)
     assert caught.value.reason == "place"
 
 
-def test_only_a_checkout_is_deployed(tmp_path: Path) -> None:
+def test_only_tracked_files_of_a_checkout_are_deployed(tmp_path: Path) -> None:
     (tmp_path / "bare").mkdir()
-    with pytest.raises(HubError, match="expected a git checkout"):
-        stage_space(tmp_path / "bare", tmp_path / "out", ALONE)
-
-
-def test_only_what_git_tracks_leaves_the_checkout(tmp_path: Path) -> None:
-    stage_space(ROOT, tmp_path, TEAM)
-    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(HubError, match="git checkout"):
+        stage_space(tmp_path / "bare", tmp_path / "none", ALONE)
+    out = tmp_path / "out"
+    out.mkdir()
+    stage_space(ROOT, out, TEAM)
+    files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     assert {
         "Dockerfile",
         "README.md",
         "streamlit_app.py",
         ".streamlit/config.toml",
         "pages/Trees.py",
-    } <= found
-    assert {
-        "entail/py.typed",
-        "entail/data/sample/ATTRIBUTION.md",
-        "models/aeenc-minilm/entail.json",
-    } <= found
-    assert not [
-        name for name in found if name.startswith(("tests/", "docs/", ".git")) or "__pycache__" in name
-    ]
-    assert not [name for name in found if name.endswith((".db", ".pyc", "secrets.toml"))]
+    } <= files
+    assert {"entail/py.typed", "streamlit_app.py", "models/aeenc-minilm/entail.json"} <= files
+    assert not [name for name in files if name.startswith(("tests/", "docs/", ".git"))]
+    assert not [name for name in files if name.endswith((".db", ".pyc", "secrets.toml"))]
 
 
-def test_the_steps_of_the_recipe_lead_to_a_page_that_is_well(tmp_path: Path) -> None:
+def test_the_image_serves_a_healthy_page(tmp_path: Path) -> None:
     """Every step but what needs root or the network is done in a plain folder, then the command is run."""
     context, image = tmp_path / "context", tmp_path / "image"
     stage_space(ROOT, context, Space(repo="team/trees", bucket="team/data"))
@@ -197,7 +183,7 @@ def test_the_steps_of_the_recipe_lead_to_a_page_that_is_well(tmp_path: Path) -> 
     assert "secret" not in (tmp_path / "log").read_text(errors="replace")
 
 
-def test_signing_in_is_told_to_streamlit(tmp_path: Path) -> None:
+def test_the_secrets_of_sign_in(tmp_path: Path) -> None:
     told = tomllib.loads(secrets_toml(GIVEN) or "")
     auth = told["auth"]
     assert auth["redirect_uri"] == "https://team-trees.hf.space/oauth2callback"
@@ -212,13 +198,8 @@ def test_signing_in_is_told_to_streamlit(tmp_path: Path) -> None:
     assert again["auth"]["cookie_secret"] == auth["cookie_secret"]
     own = tomllib.loads(secrets_toml({**GIVEN, "ENTAIL_COOKIE_SECRET": "x" * 40}) or "")
     assert own["auth"]["cookie_secret"] == "x" * 40
-
-
-@pytest.mark.parametrize(
-    "missing", ["OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OPENID_PROVIDER_URL", "SPACE_HOST"]
-)
-def test_without_all_of_it_nobody_signs_in(missing: str) -> None:
-    assert secrets_toml({name: value for name, value in GIVEN.items() if name != missing}) is None
+    for missing in ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OPENID_PROVIDER_URL", "SPACE_HOST"):
+        assert secrets_toml({name: value for name, value in GIVEN.items() if name != missing}) is None
 
 
 @pytest.fixture
@@ -242,7 +223,7 @@ def test_a_start_makes_ready_and_hands_no_secret_on(installed: Path) -> None:
     assert not list((installed / "data").glob(".*"))
 
 
-def test_without_a_place_to_write_nothing_starts(
+def test_an_unwritable_data_folder_stops_the_start(
     installed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (installed / "data").write_text("in the way")
@@ -254,9 +235,7 @@ def test_without_a_place_to_write_nothing_starts(
     assert prepare(dict(os.environ), home=installed)["ENTAIL_DEMO"] == "1"
 
 
-def test_a_folder_that_takes_files_and_no_database_will_not_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_without_databases_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
@@ -267,7 +246,7 @@ def test_a_folder_that_takes_files_and_no_database_will_not_do(
         check_data_dir(tmp_path)
 
 
-def test_encoders_of_the_team_are_left_as_they_are(tmp_path: Path) -> None:
+def test_models_and_secrets_are_written_once(tmp_path: Path) -> None:
     shipped, models = tmp_path / "shipped", tmp_path / "models"
     for folder, text in ((shipped / "one", "new"), (shipped / "two", "new"), (models / "one", "ours")):
         folder.mkdir(parents=True)
@@ -279,12 +258,6 @@ def test_encoders_of_the_team_are_left_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / "there").read_text() == "b"
     with pytest.raises(SettingsError):
         write_secret(tmp_path / "there" / "below", "c")
-
-
-def test_who_does_not_serve_is_not_well() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        assert not healthy(free.getsockname()[1])
 
 
 def test_a_dry_run_asks_nobody(hub: Any) -> None:
@@ -311,7 +284,7 @@ def test_a_space_is_private_and_its_bucket_is_mounted(hub: Any, token: str, told
     assert token not in told.everything() + str(vars(done))
 
 
-def test_what_the_hub_refuses_is_said(
+def test_refusals_of_the_hub_have_a_reason(
     hub: Any, token: str, fault: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault("PUT", "/volumes", 403, "no rights")

@@ -93,11 +93,6 @@ def read_lora_config(folder: Path) -> LoraConfig | None:
 def read_lora(config: LoraConfig, bert: Bert, *, name: str) -> LowRank | None:
     """Return an adapter's tensors on the base's device in its precision; None if it is not on layers alone.
 
-    Args:
-        config: The adapter's configuration.
-        bert: The base.
-        name: Name of the adapter in messages.
-
     Raises:
         EncoderError: If the file is damaged, a tensor is missing, or one does not fit the base.
     """

@@ -50,12 +50,6 @@ def shared_bert(config: BertConfig, *, name: str, revision: str, device: str, dt
 class Bert:
     """The weights of a BERT, read-only; any number of threads may encode with them.
 
-    Args:
-        config: Its configuration.
-        name: Name in messages.
-        device: A torch device.
-        dtype: Precision of the weights and the arithmetic.
-
     Raises:
         EncoderError: If the weights are damaged, or a tensor is missing or of another shape than configured.
     """

@@ -187,16 +187,9 @@ def load_cross(
     budget: int | None = None,
     stock: bool = False,
 ) -> CrossEncoder:
-    """Load a cross-encoder: for torch alone if it can run it, else for transformers.
+    """Load a cross-encoder with the weight (outputs, d) and bias (outputs,) of its head, in fp32.
 
-    Args:
-        parts: Its parts.
-        head: Weight (outputs, d) and bias (outputs,), fp32.
-        max_length: Maximum tokens of a row.
-        device: A torch device.
-        dtype: Precision of the vectors.
-        budget: Tokens of a forward pass; default: by device.
-        stock: Whether to use transformers in any case.
+    It is run by torch alone if that can run it and `stock` is False, else by transformers.
 
     Raises:
         EncoderError: If weights are damaged or of another base.

@@ -22,17 +22,8 @@ Floats = NDArray[np.float32]
 class CrossBert:
     """A cross-encoder on a plain BERT, adapter merged, the last layer for the first token only.
 
-    Any number of threads may use it; the counts of `spent` are then approximate.
-
-    Args:
-        bert: The base.
-        adapter: Its LoRA, empty for whole tuned weights.
-        kinds: Vectors of the two token types, (2, d).
-        head: Weight (outputs, d) and bias (outputs,), fp32.
-        tokenize: The base's tokenizer.
-        frame: The tokens around a pair.
-        max_length: Maximum tokens of a row.
-        budget: Tokens of a forward pass; default: by device.
+    `kinds` has the vectors of the two token types, (2, d), `head` weight (outputs, d) and bias (outputs,) in
+    fp32. Any number of threads may use it; the counts of `spent` are then approximate.
     """
 
     def __init__(
@@ -88,15 +79,7 @@ class CrossBert:
 
 
 class CrossStock:
-    """A cross-encoder on any other transformer, by transformers itself.
-
-    Args:
-        model: Its sentence-transformers model, adapter loaded.
-        head: Weight (outputs, d) and bias (outputs,), fp32.
-        name: Name in messages.
-        max_length: Maximum tokens of a row.
-        budget: Tokens of a forward pass; default: by device.
-    """
+    """A cross-encoder on any other model of sentence-transformers, its adapter loaded."""
 
     def __init__(
         self,
@@ -149,17 +132,7 @@ def cross_encode(
     spent: Spent,
     autocast: Any = None,  # noqa: ANN401 - a torch dtype
 ) -> Tensor:
-    """Return the outputs of one pair or more by a model of transformers, shape (pairs, outputs).
-
-    Args:
-        transformer: Token ids -> hidden vectors.
-        head: The first token's vector -> outputs, in fp32.
-        pairs: At least one.
-        frame: The tokens around a pair.
-        budget: Tokens of a forward pass.
-        spent: Counter of passes and tokens.
-        autocast: Precision of the hidden vectors; None: that of the weights.
-    """
+    """Return the outputs of one pair or more by a model of transformers, shape (pairs, outputs), in fp32."""
     import torch
 
     device = head.weight.device

@@ -52,11 +52,6 @@ class Frame:
 def read_tokenizer(content: str, *, name: str, padding: int | None = None) -> tuple[Tokenize, Frame]:
     """Return a base's tokenizer and its frame of a pair.
 
-    Args:
-        content: Content of `tokenizer.json`.
-        name: Name of the base in messages.
-        padding: Id of its padding token; default: the one of `[PAD]` or `<pad>`.
-
     Raises:
         EncoderError: If it is no tokenizer, or cannot join two texts.
     """

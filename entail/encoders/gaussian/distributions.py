@@ -129,11 +129,7 @@ class EncodesGaussians(Protocol):
 def encode_pairs(
     encode: Callable[[list[str]], Gaussians], first: Sequence[str], second: Sequence[str]
 ) -> tuple[Gaussians, Gaussians]:
-    """Return the Gaussians of pairs of texts, each distinct one encoded once.
-
-    Raises:
-        EncoderError: If there are not as many first as second texts.
-    """
+    """Return the Gaussians of pairs of texts, each distinct one encoded once."""
     if len(first) != len(second):
         raise EncoderError(f"expected pairs of texts, found {len(first)} and {len(second)}")
     row = {text: number for number, text in enumerate(dict.fromkeys([*first, *second]))}
@@ -148,15 +144,12 @@ def divergence(first: Gaussians, second: Gaussians) -> Floats64:
 
         KL = 1/2 sum over dimensions of (e^x - 1 - x) + (mu1 - mu2)^2 / v2
 
-    in double precision, e^x - 1 - x by its series for small x, where the difference would lose digits.
+    in double precision, e^x - 1 - x by its series for small x, where the difference would lose digits. One
+    Gaussian on either side is paired with all of the other.
 
     >>> wide = Gaussians.of(np.array([[0, 2]])); narrow = Gaussians.of(np.array([[0, -2]]))
     >>> bool(divergence(narrow, wide)[0] < divergence(wide, narrow)[0])
     True
-
-    Args:
-        first: n Gaussians, or one to pair with all of `second`.
-        second: As many, or one to pair with all of `first`.
 
     Raises:
         EncoderError: If the numbers or dimensions of the two do not fit.

@@ -27,13 +27,8 @@ def is_gaussian(name: str | Path | EncoderEntry) -> bool:
 class GaussianEncoder:
     """Texts to diagonal Gaussians: a transformer, a pooling, and a linear map to means and log variances.
 
-    A `BiEncoder` in fp32, as a divergence is a sum of differences. Log variances are clipped to
-    `LOG_VARIANCE_LIMIT`.
-
-    Args:
-        encoder: A catalogue name, a folder, or an entry.
-        device: `auto`, `cpu`, `cuda`, `cuda:1`; default: `ENTAIL_DEVICE`.
-        batch_size: Maximum texts of a forward pass.
+    Its weights are those of a `BiEncoder` with the same arguments, in fp32, as a divergence is a sum of
+    differences. Log variances are clipped to `LOG_VARIANCE_LIMIT`.
 
     Raises:
         EncoderError: If the name is unknown, or that of an encoder of points.
