@@ -11,12 +11,18 @@ from dataclasses import dataclass, replace
 
 from entail.claims import tags
 from entail.claims.clauses import UnclearClauseError, order_clause
-from entail.claims.coverage import missing_words
 from entail.claims.lexicon import CLASSES
 from entail.claims.parse import parse_question
 from entail.claims.rules import FALLBACK, add_context, claim_question, known, lowered
 from entail.claims.tags import Tokens, has_verb
-from entail.claims.tokens import expand_contractions, join, split_sentences, tokenize, write_sentence
+from entail.claims.tokens import (
+    expand_contractions,
+    join,
+    missing_words,
+    split_sentences,
+    tokenize,
+    write_sentence,
+)
 from entail.data.worldtree.questions import choices
 
 MAX_LENGTH = 2_000

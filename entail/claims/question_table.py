@@ -16,10 +16,10 @@ from entail.errors import EvaluationError, FormatError
 from entail.progress import Meter, ProgressCallback
 
 MOST = 50_000
-"""Most questions of one table."""
+"""Limit of questions of a table."""
 
-LONGEST = 20_000
-"""Most characters of a question."""
+MAX_LENGTH = 20_000
+"""Limit of characters of a question."""
 
 QUESTION_COLUMNS = ("question", "query", "questions", "text")
 ANSWER_COLUMNS = ("answer", "answers")
@@ -29,14 +29,7 @@ ADDED = ("claim", "rule", "fallback", "edited", "statement")
 
 @dataclass(frozen=True)
 class QuestionTable:
-    """Questions in a table of any columns.
-
-    Attributes:
-        header: Names of the columns.
-        rows: Values, one a column.
-        question: Position of the question.
-        answer: Position of its answer, None without one.
-    """
+    """Questions in a table of any columns; `question` and `answer` are the positions of two of them."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -56,12 +49,7 @@ class QuestionTable:
 
 @dataclass(frozen=True)
 class Claimed:
-    """The claims of a table.
-
-    Attributes:
-        claims: One a row.
-        statements: Statement with the answer; None without an answer.
-    """
+    """Claim of each row of a table, and statement with its answer, None without one."""
 
     claims: tuple[Claim, ...]
     statements: tuple[Statement | None, ...]
@@ -73,9 +61,8 @@ class Claimed:
 
     def counts(self) -> list[tuple[str, int]]:
         """Return rules with their uses, the most frequent first."""
-        order = list(RULES)
-        found = Counter(one.rule for one in self.claims)
-        return sorted(found.items(), key=lambda one: (-one[1], order.index(one[0])))
+        counts = Counter(one.rule for one in self.claims)
+        return sorted(((rule, counts[rule]) for rule in RULES if rule in counts), key=lambda one: -one[1])
 
 
 def claim_table(table: QuestionTable, *, progress: ProgressCallback | None = None) -> Claimed:
@@ -90,25 +77,20 @@ def claim_table(table: QuestionTable, *, progress: ProgressCallback | None = Non
 
 
 def read_table(content: bytes, *, name: str) -> QuestionTable:
-    """Return the questions of a file, known by its suffix; rows without one are left out.
+    """Return the questions of a file; rows without one are left out.
 
-    CSV and TSV have a header with a column of `QUESTION_COLUMNS`, else the first column is taken; they are
-    read as tables of sentence pairs are (`entail.data.tables.read_rows`). Other files are read as
-    `entail.data.passages.files.read_questions` reads them: one a line, JSONL, SQuAD or DPR JSON.
+    CSV and TSV have a header with a column of `QUESTION_COLUMNS`, else the first column is taken. Other files
+    are read by `entail.data.passages.files.read_questions`: one a line, JSONL, SQuAD or DPR JSON.
 
     Raises:
         FormatError: If it cannot be read.
-        EvaluationError: If it holds no question, or too many.
+        EvaluationError: If it holds no question, too many, or one that is too long.
     """
     low = name.lower().removesuffix(".gz")
     if low.endswith((".csv", ".tsv")):
-        return _checked(_cells(content, "\t" if low.endswith(".tsv") else None, name), name)
+        return _check(_read_csv(content, "\t" if low.endswith(".tsv") else None, name), name)
     found = read_content(content, name, lambda path: list(read_questions(path)))
-    answered = any(one.answers for one in found)
-    if answered:
-        rows = tuple((one.text, one.answers[0] if one.answers else "") for one in found)
-        return _checked(QuestionTable(("question", "answer"), rows, answer=1), name)
-    return _checked(QuestionTable(("question",), tuple((one.text,) for one in found)), name)
+    return _check(_from_pairs([(one.text, next(iter(one.answers), "")) for one in found]), name)
 
 
 def read_pasted(text: str) -> QuestionTable:
@@ -120,24 +102,16 @@ def read_pasted(text: str) -> QuestionTable:
     Raises:
         EvaluationError: If there are none, or too many.
     """
-    lines = [line for line in text.splitlines() if line.strip()]
-    if not any("\t" in line for line in lines):
-        return _checked(QuestionTable(("question",), tuple((line.strip(),) for line in lines)), "the text")
-    pairs = (line.partition("\t") for line in lines)
-    rows = tuple((question.strip(), answer.strip()) for question, _, answer in pairs)
-    return _checked(QuestionTable(("question", "answer"), rows, answer=1), "the text")
+    pairs = (line.partition("\t") for line in text.splitlines() if line.strip())
+    return _check(
+        _from_pairs([(question.strip(), answer.strip()) for question, _, answer in pairs]), "the text"
+    )
 
 
 def claim_rows(
     table: QuestionTable, claimed: Claimed, edits: Mapping[int, str]
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the header, then each row with its claim.
-
-    Args:
-        table: The questions.
-        claimed: Their claims.
-        edits: Row -> edited claim.
-    """
+    """Yield the header, then each row with its claim, edited or not."""
     columns = [at for at, name in enumerate(table.header) if name.strip().lower() not in ADDED]
     yield (*(table.header[at] for at in columns), *ADDED)
     rows = zip(table.rows, claimed.claims, claimed.statements, strict=True)
@@ -155,7 +129,9 @@ def claim_rows(
 def merged(
     edits: Mapping[int, str], changes: Mapping[int, Mapping[str, object]], rows: Sequence[int], own: Claimed
 ) -> dict[int, str]:
-    """Return edits updated by changes in the editor.
+    """Return edits (row -> claim) updated by changes in the editor (line -> column -> value).
+
+    A claim that is empty or equals that of the rules is no edit.
 
     >>> own = claim_table(QuestionTable(("question",), (("Who won?",), ("Why?",))))
     >>> merged({0: "Somebody won."}, {0: {"claim": "There is a reason."}}, [1], own)
@@ -165,7 +141,7 @@ def merged(
         edits: Row -> edited claim.
         changes: Line of the editor -> column -> value.
         rows: Row of each line.
-        own: Claims of the rules; a claim that is equal to its rule's, or empty, is no edit.
+        own: Claims of the rules.
     """
     found = dict(edits)
     for line, change in changes.items():
@@ -179,9 +155,13 @@ def merged(
     return found
 
 
-def _cells(content: bytes, delimiter: str | None, name: str) -> QuestionTable:
-    if not content.strip():
-        raise FormatError(f"{name}: expected a header with a column of questions, found nothing")
+def _from_pairs(pairs: Sequence[tuple[str, str]]) -> QuestionTable:
+    if any(answer for _, answer in pairs):
+        return QuestionTable(("question", "answer"), tuple(pairs), answer=1)
+    return QuestionTable(("question",), tuple((question,) for question, _ in pairs))
+
+
+def _read_csv(content: bytes, delimiter: str | None, name: str) -> QuestionTable:
     table = read_rows(content, name=name, delimiter=delimiter)
     titles = [title.strip().lower() for title in table.columns]
     question = next((titles.index(one) for one in QUESTION_COLUMNS if one in titles), 0)
@@ -198,13 +178,13 @@ def _cells(content: bytes, delimiter: str | None, name: str) -> QuestionTable:
     )
 
 
-def _checked(table: QuestionTable, name: str) -> QuestionTable:
+def _check(table: QuestionTable, name: str) -> QuestionTable:
     if not 0 < len(table.rows) <= MOST:
         raise EvaluationError(f"{name}: expected 1 to {MOST:,} questions, found {len(table.rows):,}")
-    longest = max(range(len(table.rows)), key=lambda row: len(table.rows[row][table.question]))
-    if len(table.rows[longest][table.question]) > LONGEST:
-        raise EvaluationError(
-            f"{name}: expected questions of at most {LONGEST:,} characters, found question {longest + 1} "
-            f"of {len(table.rows[longest][table.question]):,}"
-        )
+    for number, question in enumerate(table.questions, start=1):
+        if len(question) > MAX_LENGTH:
+            raise EvaluationError(
+                f"{name}: expected questions of at most {MAX_LENGTH:,} characters, found question {number} "
+                f"of {len(question):,}"
+            )
     return table

@@ -13,13 +13,12 @@ from typing import Literal
 from entail.claims import lexicon, tags
 from entail.claims.claims import BLANK, MAX_LENGTH, Claim, existence_claim
 from entail.claims.clauses import UnclearClauseError, begins_predicate, order_clause, order_relative
-from entail.claims.coverage import missing_words
 from entail.claims.lexicon import CLASSES
 from entail.claims.parse import ParsedQuestion, parse_question
 from entail.claims.rules import COUNTS, KINDS, add_context, binding_of, is_attribute, lowered, spaced
 from entail.claims.subjects import find_base_verb, find_participle
 from entail.claims.tags import Token, Tokens, has_verb, is_plural
-from entail.claims.tokens import expand_contractions, split_sentences, tokenize, write_sentence
+from entail.claims.tokens import expand_contractions, missing_words, split_sentences, tokenize, write_sentence
 from entail.data.worldtree.questions import choices
 
 Placement = Literal["inserted", "identified", "beside", "answer", "claim"]
