@@ -36,13 +36,7 @@ _OPEN_ENDS = tags.PREPOSITIONS | tags.CONJUNCTIONS | tags.BE | {"be", "called", 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Existence claim of a question.
-
-    Attributes:
-        question: The question as asked.
-        text: The claim: one or more sentences, none a question.
-        rule: The name of the rule; of several questions in one text, the last one's.
-    """
+    """Existence claim of a question: sentences of which none is a question, and the (last) rule's name."""
 
     question: str
     text: str

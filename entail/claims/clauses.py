@@ -21,13 +21,9 @@ _BEHIND_STRANDED = _BEGINS_CLAUSE | tags.TIME_ADVERBS
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Clause in the order of a statement, without the part that is asked for.
+    """Clause in the order of a statement, without its gap, the part that is asked for.
 
-    Attributes:
-        text: The words.
-        gap: The missing part.
-        is_stranded: Whether it ends in a preposition that lost its noun.
-        is_sure: Whether anything marked the end of the subject.
+    It is stranded if it ends in a preposition that lost its noun, sure if anything marked the subject's end.
     """
 
     text: str
@@ -80,7 +76,7 @@ def _keeps_subject(auxiliary: Token, rest: Tokens, *, person: bool) -> bool:
             return True
         index = subjects.find_base_verb(rest)
         return index is None and subjects.find_slip(rest) is None and (person or len(rest) < 3)
-    if first.low in {"be", "have", "not", "also"} or (verb.base_share > 0.1 and (person or first.is_adverb)):
+    if verb.base_share > 0.1 and (person or first.is_adverb):
         return True
     return subjects.find_base_verb(rest, first=0) in (None, 0)
 
@@ -110,8 +106,6 @@ def begins_predicate(tokens: Tokens, *, person: bool = False) -> bool:
     if not tokens or tokens[0].low in {"not", "able", "responsible", "so", "more", "been", "being"}:
         return True
     first, after = tokens[0], tokens[1] if len(tokens) > 1 else None
-    if first.is_opaque:
-        return False
     if first.is_preposition:
         return first.low not in {"like", "off"}
     ends_naming = after is not None and tokens[-1].low in tags.NAMING
@@ -142,10 +136,7 @@ def find_object_gap(tokens: Tokens) -> int | None:
     naming = next((at for at in range(1, size) if _asks_name(tokens, at)), None)
     if naming is not None and not has_relative(tokens[:naming]):
         return naming
-    superlative = tokens[0].low == "the" and size > 1 and tokens[1].low in tags.SUPERLATIVE
-    if found is None or superlative or has_relative(tokens[:found]):
-        return None
-    return found if _lacks_object(tokens, found) else None
+    return found if found is not None and _lacks_object(tokens, found) else None
 
 
 def _lacks_object(tokens: Tokens, index: int) -> bool:
@@ -158,16 +149,15 @@ def _lacks_object(tokens: Tokens, index: int) -> bool:
         return True  # "what are they meant to prevent"
     if head.may_be("ing") and head.low not in CLASSES["noun_ing"]:
         return named or after is None or head.low in {"trying", "going", "doing", "planning", "hoping"}
-    return named and tokens[0].is_name and head.may_be("participle") and (after is None or after.opens_phrase)
+    return named and tokens[0].is_name and head.may_be("participle")
 
 
 def _asks_name(tokens: Tokens, index: int) -> bool:
     """Return whether a participle asks for a name: "called" at the end, or before another phrase."""
     token = tokens[index]
-    if token.low not in tags.NAMING or token.is_opaque or not subjects.may_begin_predicate(tokens, index):
-        return False
-    last = index + 1 == len(tokens)
-    return last or (token.low in _NAMING_LAST | {"considered"} and tokens[index + 1].opens_phrase)
+    if index + 1 == len(tokens):
+        return token.low in tags.NAMING
+    return token.low in _NAMING_LAST | {"considered"} and tokens[index + 1].opens_phrase
 
 
 def _find_stranded(tokens: Tokens) -> int | None:

@@ -16,14 +16,7 @@ from entail.claims.tokens import join
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Kind of question.
-
-    Attributes:
-        name: The name that a claim carries.
-        question: The form of the question.
-        claim: The form of its claim.
-        example: A question of the kind.
-    """
+    """Kind of question: name, forms of question and claim, and an example."""
 
     name: str
     question: str
@@ -62,7 +55,6 @@ BINDING = {
 """Noun -> the preposition that binds it to a clause: a year *in* which."""
 
 _PLACED = {"when": "at ", "where": "at ", "why": "for ", "how": "in ", "who": "", "whom": ""}
-_TIMES = frozenset({"year", "century", "decade", "month"})
 _MOVING = tags.PREPOSITIONS | tags.SUBORDINATORS | tags.TIME_ADVERBS
 _MOVING |= {"as", "once", "prior", "due", "rather", "to"}
 _FRONT = tags.PREPOSITIONS | CLASSES["approximate"] | {"according", "prior", "due", "together", "next"}

@@ -46,15 +46,7 @@ _DENIALS = {"yes": False, "true": False, "correct": False, "no": True, "not": Tr
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Statement of a question and its answer.
-
-    Attributes:
-        question: The question as asked.
-        answer: The answer as given.
-        text: The statement.
-        rule: The rule of the question's claim.
-        how: The place of the answer.
-    """
+    """Statement of a question and its answer, with the rule of the claim and the place of the answer."""
 
     question: str
     answer: str

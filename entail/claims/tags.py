@@ -33,7 +33,7 @@ PARTICLES = frozenset({"up", "down", "out", "off", "over", "away", "back", "arou
 NAMING = CLASSES["naming"]
 SUPERLATIVE = CLASSES["superlative"]
 
-_LY = re.compile(r"[a-z]{3,}ly$")
+_LY = re.compile(r"[a-z]{3}ly")
 _OPENING = PREPOSITIONS | DETERMINERS | CONJUNCTIONS | AUXILIARIES | SUBORDINATORS | {"to", "so", "him", "as"}
 _OPENING |= {"than", "many", "few", "less", "several"}
 _INNER = DETERMINERS | PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | CLASSES["inner"]
@@ -45,13 +45,9 @@ _POSSESSIVE = re.compile(r"(?:['\u2019]s|s['\u2019])$")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Word of a question.
+    """Word of a question as written, and in lower case without punctuation at its ends.
 
-    Attributes:
-        text: The word as written, with its punctuation.
-        low: The word in lower case, without punctuation at its ends.
-        is_name: Whether its capital marks a name, so that it is no verb.
-        is_quoted: Whether it stands inside quotation marks or brackets.
+    A capital marks a name, which is no verb; quoted words stand inside quotation marks or brackets.
     """
 
     text: str
@@ -126,7 +122,7 @@ class Token:
     def is_adverb(self) -> bool:
         """Whether it may stand between subject and verb."""
         adverbial = self.low in CLASSES["adverbs"] or (
-            bool(_LY.search(self.low)) and self.low not in CLASSES["no_adverb"]
+            bool(_LY.fullmatch(self.low[-5:])) and self.low not in CLASSES["no_adverb"]
         )
         return not self.is_name and adverbial
 
@@ -185,8 +181,4 @@ def is_plural(phrase: Tokens) -> bool:
         return False
     if head.low in CLASSES["plural"]:
         return True
-    return (
-        head.low.endswith("s")
-        and len(head.low) > 3
-        and not head.low.endswith(("ss", "us", "is", "ics", "ous"))
-    )
+    return len(head.low) > 3 and head.low.endswith("s") and not head.low.endswith(("ss", "us", "is", "ics"))

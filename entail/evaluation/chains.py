@@ -22,39 +22,41 @@ from entail.progress import Meter, ProgressCallback
 from entail.statistics.ranking import GoldRanks, Values, average_precision, bootstrap_interval
 
 Hops = Callable[[Question, Sequence[int]], Sequence[int | None]]
-"""The hops to each of a question's gold facts, given by their positions."""
+"""Question and positions of its gold facts -> hops to each of these."""
 
 Similarities = Callable[[Sequence[str]], Floats]
-"""Texts -> how near every fact is to each, shape (texts, facts); higher is nearer."""
+"""Texts -> similarity of each to every fact, shape (texts, facts)."""
+
+Booleans = NDArray[np.bool_]
 
 TFIDF = "tfidf"
-"""The metric that needs no encoder: TF-IDF of stemmed words, stop words left out."""
+"""Metric without an encoder: TF-IDF of stemmed words, stop words left out."""
 
-_AT_ONCE = 64
+_BATCH = 64
 
 
 @dataclass(frozen=True)
 class Slice:
-    """The mean over those questions that have facts of a kind."""
+    """MAP over the questions that have facts of a kind."""
 
     map: float
     questions: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return {"MAP": self.map, "questions": self.questions}
 
 
 @dataclass(frozen=True)
 class ChainEvaluation:
-    """Result of ranking all premises.
+    """Figures of rankings of all premises.
 
     Attributes:
-        ids: Of the questions that were measured, in order.
+        ids: Ids of the questions measured, in order.
         values: Average precision of each, shape (questions,).
         slices: Kind (`role`, `level`, `gold`, `hops_overlap` ...) -> value -> the mean there.
         missing: (question id, uid) of gold facts in no table.
-        without_gold: Questions that were not measured, since they have no explanation.
+        without_gold: Number of questions without an explanation, left out.
     """
 
     ids: tuple[str, ...]
@@ -69,7 +71,7 @@ class ChainEvaluation:
         return float(self.values.mean())
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return {
             "MAP": self.map,
             "questions": len(self.ids),
@@ -84,7 +86,7 @@ class ChainEvaluation:
 
 
 def with_gold(questions: Sequence[Question]) -> tuple[Question, ...]:
-    """Return the questions that have an explanation: what a ranking can be measured on.
+    """Return the questions that have an explanation.
 
     Raises:
         EvaluationError: If none has.
@@ -99,13 +101,10 @@ def with_gold(questions: Sequence[Question]) -> tuple[Question, ...]:
 
 
 def digest_of(questions: Sequence[Question], facts: FactTables) -> str:
-    """Return what identifies what rankings are measured on, 12 hexadecimal digits, no text.
-
-    Two samples of one file, two releases, or other facts under the same uids have each their own; the order
-    of the questions is none of it.
+    """Return a digest of what rankings are measured on: 12 hexadecimal digits, of no text, in any order.
 
     Args:
-        questions: Those with an explanation, as `with_gold` returns them.
+        questions: Questions with an explanation, as `with_gold` returns them.
         facts: All facts.
     """
     asked = sorted([one.id, one.stem, one.answer, *sorted(one.gold)] for one in questions)
@@ -123,16 +122,15 @@ def evaluate_chains(
     """Measure rankings, one a question, of positions among the facts, best first.
 
     Args:
-        questions: Those without gold are counted and left out; a ranking has to come for them, too, which
-            may be an empty one.
+        questions: Questions; those without gold are left out, but need a ranking, which may be empty.
         facts: All facts.
-        rankings: In the order of the questions; what is not in one is never found.
+        rankings: Rankings in the order of the questions; a fact outside its ranking is never found.
         hops: Further kinds of hops by name, beside those of shared words.
-        forgiving: A gold fact that is not found adds nothing, instead of making its question's value 0.
+        forgiving: Whether a gold fact that is not found adds nothing, instead of making the value 0.
 
     Raises:
-        EvaluationError: If there are not as many rankings as questions, a ranking holds a fact twice or none
-            that is there, or no question has gold.
+        EvaluationError: If there are not as many rankings as questions, a ranking repeats a fact or holds an
+            unknown one, or no question has gold.
     """
     kinds = {"hops_overlap": _by_words(facts), **(hops or {})}
     ids: list[str] = []
@@ -153,14 +151,17 @@ def evaluate_chains(
         if question.level:
             parts["level"].setdefault(question.level, []).append(value)
         parts["gold"].setdefault(str(len(question.gold)), []).append(value)
-        told = {"role": list(question.gold.values())}
+        labels = {"role": list(question.gold.values())}
         for kind, count in kinds.items():
             of = dict(zip(known, count(question, list(known.values())), strict=True))
-            told[kind] = [_hop(of.get(uid)) for uid in question.gold]
-        for kind, labels in told.items():
-            for label in dict.fromkeys(labels):
-                chosen = np.array([one == label for one in labels])
-                parts[kind].setdefault(label, []).append(_alone(found, chosen))
+            labels[kind] = [str(of.get(uid) or "infinity") for uid in question.gold]
+        for kind, some in labels.items():
+            for label in dict.fromkeys(some):
+                chosen = np.array([one == label for one in some])
+                # The average precision of these facts where the others are in no ranking.
+                others = found[~chosen]
+                own = np.array([rank - (others < rank).sum() for rank in found[chosen]])
+                parts[kind].setdefault(label, []).append(ap(own))
     return ChainEvaluation(
         ids=tuple(ids),
         values=np.array(values),
@@ -201,10 +202,10 @@ def tfidf_rankings(
     *,
     progress: ProgressCallback | None = None,
 ) -> Iterable[Ints]:
-    """Yield the facts by nearness to each question and its answer; equally near ones in order of position."""
+    """Yield a ranking of the facts for each question and its answer; ties by position."""
     meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
-    for at in range(0, len(questions), _AT_ONCE):
-        some = questions[at : at + _AT_ONCE]
+    for at in range(0, len(questions), _BATCH):
+        some = questions[at : at + _BATCH]
         for row in similarities([question.text for question in some]):
             yield np.argsort(-row, kind="stable")
         meter.add(len(some))
@@ -213,12 +214,12 @@ def tfidf_rankings(
 def fact_similarities(
     facts: FactTables, metric: str = TFIDF, *, progress: ProgressCallback | None = None
 ) -> Similarities:
-    """Return what says how near facts are to texts.
+    """Return the similarities of facts.
 
     Args:
         facts: The facts.
         metric: `tfidf`, `overlap` (share of the text's words), or a retriever: `bm25`, `minilm` ...
-        progress: Told how far encoding is.
+        progress: Callback of encoding.
 
     Raises:
         EntailError: If there is no such retriever.
@@ -229,8 +230,7 @@ def fact_similarities(
     # Facts of equal words and other uids are one premise of a corpus.
     where = np.array([corpus.position(text) for text in facts.texts], dtype=np.int64)
     index = StemmedIndex(corpus) if metric == TFIDF else retriever(metric, corpus, progress=progress)
-    alone = len(corpus) == len(facts)
-    return index.scores if alone else lambda texts: index.scores(texts)[:, where]
+    return index.scores if len(corpus) == len(facts) else lambda texts: index.scores(texts)[:, where]
 
 
 def _overlap(facts: FactTables) -> Similarities:
@@ -253,16 +253,6 @@ def _by_words(facts: FactTables) -> Hops:
     )
 
 
-def _alone(ranks: Values, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> float:
-    """Return the average precision of some gold facts where the others are in no ranking."""
-    others = ranks[~chosen]
-    return ap(np.array([rank - (others < rank).sum() for rank in ranks[chosen]]))
-
-
-def _hop(found: int | None) -> str:
-    return "infinity" if found is None else str(found)
-
-
 def _sorted(kind: str, values: Iterable[str]) -> list[str]:
     if kind == "role":
         return sorted(values, key=lambda role: (ROLES.index(role) if role in ROLES else len(ROLES), role))
@@ -275,12 +265,8 @@ def _paired(questions: Sequence[Question], rankings: Iterable[Ints]) -> Iterable
     try:
         yield from zip(questions, rankings, strict=True)
     except ValueError as error:
-        raise EvaluationError(
-            f"expected one ranking for each of {len(questions)} questions: {error}"
-        ) from error
-
-
-Booleans = NDArray[np.bool_]
+        message = f"expected one ranking for each of {len(questions)} questions: {error}"
+        raise EvaluationError(message) from error
 
 
 def gold_hops(direct: Booleans, links: Booleans) -> list[int | None]:
@@ -290,7 +276,7 @@ def gold_hops(direct: Booleans, links: Booleans) -> list[int | None]:
     [1, 2, None]
 
     Args:
-        direct: Which are near the question, shape (gold,).
+        direct: Mask of facts near the question, shape (gold,).
         links: `links[i, j]`: whether j is near i, shape (gold, gold).
     """
     found: list[int | None] = [None] * len(direct)
@@ -306,14 +292,10 @@ def gold_hops(direct: Booleans, links: Booleans) -> list[int | None]:
 
 
 def overlap_hops(question: Sequence[str], facts: Sequence[Sequence[str]]) -> list[int | None]:
-    """Return the hops to each gold fact where two texts are near if they share a word.
+    """Return the hops to each gold fact where two texts are near if they share a stemmed word.
 
     >>> overlap_hops(["ice", "melt"], [["ice", "solid"], ["solid", "rock"], ["sun"]])
     [1, 2, None]
-
-    Args:
-        question: Its words, stemmed and without stop words.
-        facts: Those of each gold fact.
     """
     words = [frozenset(some) for some in facts]
     asked = frozenset(question)

@@ -21,7 +21,7 @@ from entail.claims import existence_claim
 from entail.data.nli.pairs import NliPair, read_nli
 from entail.data.passages.files import Question
 from entail.errors import EvaluationError
-from entail.evaluation.nli.judge import Judge, Values
+from entail.evaluation.nli.pair_similarity import Judge, Values
 from entail.evaluation.passages.pool import KnownQuestion, Pool
 from entail.evaluation.passages.store import store_passages
 from entail.progress import ProgressCallback

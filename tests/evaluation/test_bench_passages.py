@@ -147,8 +147,3 @@ def test_the_estimate_is_what_was_measured_times_what_is_assumed(script: ModuleT
     inverted = found["ivf16384_pq48_here, inexact, scaled from the measured scan"]
     assert inverted["gb"] == 1.2
     assert inverted["ms_a_question"] == round(2 * 16_384 / 21_000 + 21_015_324 * 32 / 16_384 * 50 / 1e6, 1)
-
-
-def test_a_cosine_close_to_one_is_not_told_as_one(load_script: Callable[[str], ModuleType]) -> None:
-    rows = list(load_script("write_speed")._flat({"least_cosine": 0.999938, "ratio": 1.85}, ""))
-    assert rows == ["| least cosine | 0.999938 |", "| ratio | 1.850 |"]

@@ -9,7 +9,6 @@ from entail.data.nli.pairs import NliPair
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import EncoderError, EvaluationError
 from entail.evaluation.nli.direction import (
-    direction_pairs,
     evaluate_direction,
     length_baseline,
     length_ratios,
@@ -130,19 +129,9 @@ def test_points_are_refused_before_anything_is_encoded() -> None:
 
 
 def test_what_has_no_direction() -> None:
-    with pytest.raises(EvaluationError, match="expected at least one entailment pair, found none in 1 pairs"):
-        evaluate_direction(PAIRS[6:], ENCODER)
-    with pytest.raises(EvaluationError, match="1 of them of entailment and all of these bilateral"):
-        evaluate_direction(PAIRS[5:], ENCODER)
-
-
-def test_a_pair_that_sick_says_less_of_has_a_direction() -> None:
-    one_way = [
-        entailment("p", "h", forward="entailment", backward="neutral"),
-        entailment("p", "g", forward="entailment", backward="contradiction"),
-        entailment("p", "f"),
-    ]
-    assert direction_pairs(one_way) == (one_way, 0)
+    for pairs, count in ((PAIRS[6:], 0), (PAIRS[5:], 1)):
+        with pytest.raises(EvaluationError, match=f"{count} of them of entailment"):
+            evaluate_direction(pairs, ENCODER)
 
 
 def test_the_length_baseline_counts_characters_as_they_stand() -> None:
@@ -168,8 +157,5 @@ def test_ratios_of_lengths() -> None:
     assert found.counts[2] == found.counts[4] == found.counts[6] == 1
     assert (sum(found.counts), len(found.counts), found.beyond) == (3, 32, 2)
     assert found.median == 1.5
-    assert length_ratios([entailment("aaaa", "aaaaa")], width=0.1, limit=1).counts == (0,) * 8 + (1, 0)
-    with pytest.raises(EvaluationError, match="at least one bin"):
-        length_ratios(pairs, width=0)
-    with pytest.raises(EvaluationError, match="found 0 pairs"):
+    with pytest.raises(EvaluationError):
         length_ratios([])

@@ -12,7 +12,7 @@ import pytest
 
 from entail.data.nli.pairs import NliPair
 from entail.errors import DemoError, FormatError, HubError, JobError, SettingsError
-from entail.evaluation.nli.sources import CONVERTED, load_nli, source_is_file
+from entail.evaluation.nli.sources import CONVERTED, load_nli
 from entail.jobs.inputs import absolute
 from entail.training.nli_source import NliSource
 
@@ -227,7 +227,7 @@ def test_a_file_is_a_file(hub: Hub, tmp_path: Path) -> None:
     (tmp_path / "me" / "mine").write_text(text, encoding="utf-8")
     assert load_nli("me/mine").pairs == (NliPair("p", "h", "neutral"),)
     assert load_nli(tmp_path / "me" / "mine").format == "table"
-    for name in ("snli/dev.jsonl", "nowhere", "../snli/x", "a b/c"):
+    for name in ("snli/dev.jsonl", "SICK.TXT", "nowhere", "../snli/x", "a b/c"):
         with pytest.raises(FormatError, match="expected a file that can be read"):
             load_nli(name)
     assert hub.asked == []
@@ -273,8 +273,3 @@ def test_a_training_reads_a_part_of_a_file(hub: Hub, tmp_path: Path) -> None:
     with pytest.raises(JobError, match="expected a file, found none"):
         absolute(NliSource(pairs=Path("gone.jsonl")))
     assert hub.asked == []
-
-
-def test_names_of_files() -> None:
-    assert source_is_file("SICK.TXT")
-    assert not source_is_file("sick")

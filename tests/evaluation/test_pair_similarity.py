@@ -9,8 +9,8 @@ import pytest
 from entail.data.nli.pairs import NliPair
 from entail.encoders.encoder import BiEncoder
 from entail.encoders.gaussian.distributions import Gaussians
-from entail.errors import EncoderError, EvaluationError, UnknownEncoderError
-from entail.evaluation.nli.pair_similarity import pair_encoder, pair_similarities, require_direction
+from entail.errors import EvaluationError, UnknownEncoderError
+from entail.evaluation.nli.pair_similarity import pair_encoder, pair_similarities
 
 
 class Told:
@@ -123,13 +123,6 @@ def test_what_is_no_similarity_is_refused() -> None:
         pair_similarities([pair, pair], Own(1.0))
     with pytest.raises(EvaluationError, match="at least one pair"):
         pair_similarities([], Own())
-
-
-def test_points_know_no_direction() -> None:
-    require_direction(Told({}))
-    require_direction(Own())
-    with pytest.raises(EncoderError, match="points: a point encoder given where a Gaussian one is needed"):
-        require_direction(Points(symmetric=True))
 
 
 def test_an_encoder_by_name(tiny_home: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import logging
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 
 from entail.cli import main
 from entail.data.passages.files import Question
-from entail.data.records import Corpus
 from entail.encoders.encoder import load
 from entail.errors import EvaluationError, FormatError
 from entail.evaluation.passages import store as passages_store
@@ -25,7 +23,6 @@ from entail.evaluation.passages.retrieval import (
 )
 from entail.evaluation.passages.search import search_vectors
 from entail.evaluation.passages.store import PassageStore, encode_store, store_passages
-from entail.index.lexical import Bm25Index
 from entail.progress import Progress
 
 POOL = "p1\tice is cold and hard\np2\tfire burns hot\np3\trome won the war\np4\tcold tea\n"
@@ -63,16 +60,6 @@ def test_figures_by_gold_and_by_answer(store: PassageStore) -> None:
     assert (data["asked"], data["without_gold"], data["gold_not_in_pool"]) == (5, 1, 0)
     assert data["unknown_passages"] == {"count": 1, "first": ["p9"]}
     assert data["unknown_questions"] == {"count": 1, "first": ["q7"]}
-
-
-def test_bm25_says_nothing_of_what_it_builds(store: PassageStore, caplog: pytest.LogCaptureFixture) -> None:
-    import bm25s
-
-    caplog.set_level(logging.DEBUG)
-    logging.getLogger(bm25s.__name__).setLevel(logging.DEBUG)  # as importing it for the first time does
-    evaluate_passages(store, Judged((Question("a", "ice", (), ("p1",)),)))
-    Bm25Index(Corpus.of("c", ["ice is cold", "fire burns"])).scores(["ice"])
-    assert not [record for record in caplog.records if record.name == "bm25s"]
 
 
 def test_wrong_ids_do_not_raise_the_figures(store: PassageStore) -> None:
@@ -136,7 +123,7 @@ def test_encoding_goes_on_where_it_was_cut_off(
     tiny_home: Path, store: PassageStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = load("tiny")
-    monkeypatch.setattr(passages_store, "_PIECE", 1)
+    monkeypatch.setattr(passages_store, "_BATCH", 1)
     encoded: list[str] = []
     right = encoder.encode_premises
 
@@ -194,8 +181,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("packed", [True, False])
+@pytest.mark.parametrize(("kept", "packed"), [(True, True), (False, False)])
 def test_what_came_before_a_cut_stays_encoded(
     *,
     kept: bool,

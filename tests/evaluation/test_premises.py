@@ -1,5 +1,4 @@
 import dataclasses
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
-from entail.evaluation.retrieval.premises import GoldQueries, compare_evaluations, evaluate_premises
+from entail.evaluation.retrieval.premises import compare_evaluations, evaluate_premises
 from entail.progress import Progress
 
 MakeIndex = Callable[..., Any]
@@ -48,17 +47,6 @@ def test_figures_of_some_queries_alone(facts: Corpus, solar: ExplanationTree, li
         evaluation.figures({"never asked"})
 
 
-def test_the_object_has_all_that_was_promised(facts: Corpus, solar: ExplanationTree, listed: Any) -> None:
-    found = json.loads(json.dumps(evaluate_premises(facts, [solar], listed).to_json(), allow_nan=False))
-    ks = (10, 20, 30, 40, 50)
-    names = {"MAP", "NDCG", "MRR"} | {f"{m}@{k}" for m in ("NDCG", "Hit", "Recall") for k in ks}
-    assert set(found["paper"]) == set(found["query_excluded"]) == names
-    assert (found["queries"], found["pairs"], found["queries_in_corpus"]) == (2, 4, 2)
-    assert found["missing"] == {"count": 0, "texts": []}
-    assert found["manifest"]["corpus_hash"] == facts.hash
-    assert found["retriever"] == "listed"
-
-
 def test_equal_parents_of_several_trees_are_one_query(
     facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
 ) -> None:
@@ -81,15 +69,6 @@ def test_gold_that_is_not_in_the_corpus_is_counted_and_named(
     assert evaluation.pairs == 2
 
 
-def test_a_query_outside_the_corpus_has_nothing_to_exclude(
-    facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree
-) -> None:
-    # position -1 must not take the corpus' last premise out
-    tree = tree_of("elsewhere", [(["a", facts.texts[-1]], "elsewhere")])
-    index = listed_index(facts, {"elsewhere": [facts.texts[-1], "a"]})
-    assert evaluate_premises(facts, [tree], index).query_excluded.ranks.tolist() == [2, 1]
-
-
 def test_batches_change_nothing_and_bound_the_scores(
     facts: Corpus, listed_index: MakeIndex, tree_of: MakeTree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,15 +83,6 @@ def test_batches_change_nothing_and_bound_the_scores(
     assert parts.batches == [25, 25, 10]
     assert found.to_json() == expected.to_json()
     assert (seen[-1].done, seen[-1].total, seen[-1].unit) == (60, 60, "queries")
-
-
-def test_gold_queries_are_positions_in_the_corpus(facts: Corpus, tree_of: MakeTree) -> None:
-    gold = GoldQueries.of(facts, [tree_of("f3", [(["b", "nowhere"], "not a fact"), (["not a fact"], "f3")])])
-    assert gold.texts == ("not a fact", "f3")
-    assert gold.own.tolist() == [-1, 3]
-    assert [children.tolist() for children in gold.children] == [[facts.position("b"), -1], [-1]]
-    assert gold.missing == ("nowhere", "not a fact")
-    assert len(gold) == 2
 
 
 def test_two_retrievers_are_compared_by_both_protocols(

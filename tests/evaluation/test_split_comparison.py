@@ -8,7 +8,6 @@ import pytest
 
 from entail.data.records import Corpus, ExplanationTree
 from entail.errors import DataError, ManifestMismatchError, RetrievalError
-from entail.evaluation.retrieval.comparison import rank_weight
 from entail.evaluation.retrieval.effort import measure_effort
 from entail.evaluation.retrieval.premises import evaluate_premises
 from entail.evaluation.retrieval.split_comparison import (
@@ -62,16 +61,6 @@ def test_intervals_are_those_of_the_bootstrap_over_queries(split: SplitCompariso
     assert split.figure("MAP").intervals[0] == pytest.approx(bootstrap_interval(ap))
 
 
-def test_the_same_retriever_twice_differs_nowhere(
-    facts: Corpus, solar: ExplanationTree, indexes: tuple[Any, Any]
-) -> None:
-    same = compare_split(facts, [solar], (indexes[0], indexes[0]))
-    assert {figure.paired.difference for figure in same.figures} == {0.0}
-    assert {figure.paired.p for figure in same.figures} == {1.0}
-    assert not most_changed(same.changes["paper"], gained=True)
-    assert not most_changed(same.changes["paper"], gained=False)
-
-
 def test_a_premise_that_is_no_candidate_is_never_found_and_named(
     facts: Corpus, indexes: tuple[Any, Any], tree_of: Callable[..., ExplanationTree]
 ) -> None:
@@ -123,9 +112,3 @@ def test_the_most_changed_come_first_and_ties_go_to_what_moved_then_to_the_order
     assert [c.place for c in most_changed(changes, gained=True)] == [1, 2, 0, 5]
     assert [c.place for c in most_changed(changes, gained=True, most=2)] == [1, 2]
     assert [c.place for c in most_changed(changes, gained=False)] == [3]
-
-
-def test_a_change_at_the_top_weighs_more_than_the_same_far_down() -> None:
-    assert rank_weight(1, 2) > rank_weight(11, 12) > rank_weight(1001, 1002) > 0
-    assert rank_weight(3, 40) == rank_weight(40, 3)
-    assert rank_weight(7, 7) == 0

@@ -8,16 +8,9 @@ import math
 import pytest
 
 from entail.data.records import Corpus, ExplanationTree, Step
-from entail.evaluation.retrieval.comparison import compare
-from entail.evaluation.retrieval.exchange import (
-    comparison_json,
-    comparison_rows,
-    query_rows,
-    tour_json,
-    tour_rows,
-)
-from entail.evaluation.retrieval.split_comparison import SplitComparison, compare_split
-from entail.evaluation.retrieval.tour import choose_stops, headline, tell
+from entail.evaluation.retrieval.comparison import compare, comparison_json, comparison_rows
+from entail.evaluation.retrieval.split_comparison import SplitComparison, compare_split, query_rows
+from entail.evaluation.retrieval.tour import choose_stops, headline, tell, tour_json, tour_rows
 from entail.index.lexical import Bm25Index, TfidfIndex
 from entail.ui.shared.downloads import rows_csv, table_csv, to_json
 from tests.evaluation.conftest import ListedIndex

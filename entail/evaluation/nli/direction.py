@@ -15,7 +15,7 @@ encoder knows beside length.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -41,13 +41,9 @@ RATIO_LIMIT = 8.0
 
 @dataclass(frozen=True)
 class LengthRatios:
-    """Histogram of the ratio of premise length to hypothesis length (Figure 2 of the paper).
+    """Histogram of premise length / hypothesis length (Figure 2 of the paper).
 
-    Attributes:
-        width: Bin i holds the ratios from i * width up to, but not with, (i + 1) * width.
-        counts: Pairs of each bin.
-        beyond: Pairs with a ratio past the last bin.
-        median: Median ratio.
+    Bin i counts the ratios from i * width up to, but not with, (i + 1) * width; `beyond` those past the last.
     """
 
     width: float
@@ -56,29 +52,24 @@ class LengthRatios:
     median: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
-        return {
-            "width": self.width,
-            "counts": list(self.counts),
-            "beyond": self.beyond,
-            "median": self.median,
-        }
+        """Return a JSON-serialisable dict."""
+        return asdict(self) | {"counts": list(self.counts)}
 
 
 @dataclass(frozen=True, eq=False)
 class DirectionEvaluation:
-    """Accuracy of an encoder in telling which sentence entails the other, beside the length baseline.
+    """Accuracy of an encoder on the direction of entailment, beside the length baseline.
 
     Attributes:
-        encoder: Its name.
-        revision: Its weights, None where it does not say.
+        encoder: Name of the encoder.
+        revision: Its weights, None if unknown.
         margins: sim(h || p) - sim(p || h) of each pair, shape (n,).
         wider: Sum of the premise's log sigma less that of the hypothesis, shape (n,); None without variances.
         longer: Characters of the premise less those of the hypothesis, shape (n,).
         bilateral: Pairs left out because each sentence is known to entail the other (SICK).
         equal: Pairs of two equal sentences, which no rule can decide; they are among the n, as wrong.
         ratios: Histogram of lengths.
-        truncated: Sentences of which only the beginning was read; None if the encoder does not say.
+        truncated: Number of truncated sentences; None if unknown.
     """
 
     encoder: str
@@ -93,7 +84,7 @@ class DirectionEvaluation:
 
     @property
     def n(self) -> int:
-        """Pairs."""
+        """Number of pairs."""
         return len(self.margins)
 
     @property
@@ -104,12 +95,12 @@ class DirectionEvaluation:
 
     @property
     def accuracy(self) -> float:
-        """Share decided rightly."""
+        """Share of correct decisions."""
         return float(self.correct.mean())
 
     @property
     def length_baseline(self) -> float:
-        """Share that length decides rightly."""
+        """Share of correct decisions by length."""
         return float((self.longer > 0).mean())
 
     @property
@@ -119,7 +110,7 @@ class DirectionEvaluation:
         return which
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures, of JSON's types; shares, not percentages."""
+        """Return the figures, as shares, in a JSON-serialisable dict."""
         by_variance = None
         if self.wider is not None:
             right = self.wider > 0
@@ -143,12 +134,7 @@ class DirectionEvaluation:
 def evaluate_direction(
     pairs: Sequence[NliPair], encoder: PairEncoder, *, progress: ProgressCallback | None = None
 ) -> DirectionEvaluation:
-    """Decide for each entailment pair which sentence entails the other, and count.
-
-    Args:
-        pairs: Pairs of any label; those of entailment are taken, without the bilateral ones.
-        encoder: Gaussian, or with similarities of its own.
-        progress: Told as sentences are encoded.
+    """Decide for each entailment pair, without the bilateral ones, which sentence entails the other.
 
     Raises:
         EncoderError: If the encoder makes points, or cannot be loaded.
@@ -182,10 +168,8 @@ def direction_pairs(pairs: Sequence[NliPair]) -> tuple[list[NliPair], int]:
     taken = [pair for pair in entailment if not pair.bilateral]
     if not taken:
         raise EvaluationError(
-            f"expected at least one entailment pair with a direction, found none in {len(pairs):,} pairs, "
-            f"{len(entailment):,} of them of entailment and all of these bilateral"
-            if entailment
-            else f"expected at least one entailment pair, found none in {len(pairs):,} pairs"
+            f"expected an entailment pair with a direction, found none in {len(pairs):,} pairs, "
+            f"{len(entailment):,} of them of entailment and bilateral"
         )
     return taken, len(entailment) - len(taken)
 
@@ -203,32 +187,26 @@ def length_baseline(pairs: Sequence[NliPair]) -> float:
     return sum(len(pair.premise) > len(pair.hypothesis) for pair in taken) / len(taken)
 
 
-def length_ratios(
-    pairs: Sequence[NliPair], *, width: float = RATIO_WIDTH, limit: float = RATIO_LIMIT
-) -> LengthRatios:
-    """Count pairs by how many times as long as the hypothesis the premise is, in characters.
+def length_ratios(pairs: Sequence[NliPair]) -> LengthRatios:
+    """Count pairs by premise length / hypothesis length, in characters.
 
     >>> some = [NliPair("four", "to", "neutral"), NliPair("a", "four", "neutral")]
-    >>> length_ratios(some, width=1, limit=3).counts
-    (1, 0, 1)
+    >>> np.flatnonzero(length_ratios(some).counts).tolist()
+    [1, 8]
 
     Raises:
-        EvaluationError: If there is no pair, or the bins cannot be.
+        EvaluationError: If there is no pair.
     """
-    bins = round(limit / width) if width > 0 else 0
-    if not pairs or bins < 1:
-        raise EvaluationError(
-            f"expected pairs and at least one bin, found {len(pairs)} pairs, width {width}, limit {limit}"
-        )
+    if not pairs:
+        raise EvaluationError("expected pairs, found none")
     # An empty hypothesis is shorter than any other by any factor.
     lengths = np.array([[len(pair.premise), len(pair.hypothesis)] for pair in pairs], dtype=np.float64)
     premise, hypothesis = lengths[:, 0], lengths[:, 1]
     ratios = np.divide(premise, hypothesis, out=np.full(len(pairs), np.inf), where=hypothesis > 0)
-    inside = ratios[ratios < bins * width]
-    places = np.minimum((inside / width).astype(np.int64), bins - 1)  # a quotient may be rounded up
-    counts = np.bincount(places, minlength=bins)
+    inside = ratios[ratios < RATIO_LIMIT]
+    counts = np.bincount((inside / RATIO_WIDTH).astype(np.int64), minlength=round(RATIO_LIMIT / RATIO_WIDTH))
     return LengthRatios(
-        width=width,
+        width=RATIO_WIDTH,
         counts=tuple(counts.tolist()),
         beyond=len(ratios) - len(inside),
         median=float(np.median(ratios)),

@@ -32,16 +32,16 @@ ThresholdSource = Literal["given", "encoder", "dev", "data"]
 
 @dataclass(frozen=True, eq=False)
 class NliEvaluation:
-    """Measures of telling entailment from neutral and contradiction.
+    """Measures of entailment against neutral and contradiction.
 
     Attributes:
-        encoder: Its name.
-        revision: Its weights, None where it does not say.
-        threshold: A pair is called entailment if its similarity is above it.
-        threshold_from: Where it comes from.
+        encoder: Name of the encoder.
+        revision: Its weights, None if unknown.
+        threshold: Similarity above which a pair is called entailment.
+        threshold_from: Origin of the threshold.
         scores: sim(h || p) of each pair, shape (n,).
         entails: Whether each pair is entailment, shape (n,).
-        truncated: Sentences, those of dev too, of which only the beginning was read; None if unknown.
+        truncated: Number of truncated sentences, those of dev too; None if unknown.
     """
 
     encoder: str
@@ -54,7 +54,7 @@ class NliEvaluation:
 
     @property
     def n(self) -> int:
-        """Pairs."""
+        """Number of pairs."""
         return len(self.scores)
 
     @property
@@ -65,7 +65,7 @@ class NliEvaluation:
 
     @property
     def accuracy(self) -> float:
-        """Share decided rightly."""
+        """Share of correct decisions."""
         return float(self.correct.mean())
 
     @property
@@ -85,7 +85,7 @@ class NliEvaluation:
         return auprc_stepped(self.scores, self.entails)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures, of JSON's types; shares, not percentages."""
+        """Return the figures, as shares, in a JSON-serialisable dict."""
         interval = wilson_interval(int(self.correct.sum()), self.n)
         return {
             "accuracy": self.accuracy,
@@ -114,16 +114,16 @@ def evaluate_nli(
     """Call each pair entailment if sim(h || p) is above a threshold, and count.
 
     Args:
-        pairs: What to measure on.
+        pairs: Pairs to measure on.
         encoder: Gaussian or of points (cosine).
-        threshold: The threshold; default: the best on `dev`, else the one that was stored with the encoder,
-            else the best on `pairs` themselves (`NliEvaluation.threshold_from` says which).
-        dev: Pairs to fit it on.
-        progress: Told as sentences are encoded.
+        threshold: The threshold; default: the best on `dev`, else the one stored with the encoder, else the
+            best on `pairs` themselves.
+        dev: Pairs to fit the threshold on.
+        progress: Callback of encoding.
 
     Raises:
         EvaluationError: If there are no pairs, or a similarity is no number.
-        SettingsError: If both a threshold and pairs to fit one on are given, or it is no finite number.
+        SettingsError: If both a threshold and dev pairs are given, or it is no finite number.
         EncoderError: If the encoder cannot be loaded.
     """
     if threshold is not None and dev is not None:
@@ -138,14 +138,12 @@ def evaluate_nli(
     scores = similar.forward
     entails = _entails(pairs)
     stored = getattr(encoder, "threshold", None)
-    source: ThresholdSource
-    if threshold is not None:
-        source = "given"
-    elif dev is not None:
+    source: ThresholdSource = "given"
+    if threshold is None and dev is not None:
         source, threshold = "dev", best_threshold(scores[len(pairs) :], _entails(dev)).value
-    elif stored is not None:
+    elif threshold is None and stored is not None:
         source, threshold = "encoder", float(stored)
-    else:
+    elif threshold is None:
         source, threshold = "data", best_threshold(scores[: len(pairs)], entails).value
     return NliEvaluation(
         encoder=encoder_name(encoder),

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from entail.data.nli.pairs import NliPair
 from entail.encoders.catalogue import fetch, resolve
-from entail.encoders.encoder import BiEncoder, Encoder, Floats
+from entail.encoders.encoder import BiEncoder, Encoder
 from entail.encoders.gaussian.distributions import EncodesGaussians, encode_pairs, similarity
 from entail.errors import EncoderError, EvaluationError
 from entail.progress import ProgressCallback
@@ -25,7 +25,7 @@ Values = NDArray[np.float64]
 
 @runtime_checkable
 class ComparesSentences(Protocol):
-    """Pairs of sentences to similarities, by whatever means."""
+    """Protocol of models with similarities of their own."""
 
     def similarities(self, first: Sequence[str], second: Sequence[str]) -> ArrayLike:
         """Return sim(first_i || second_i), shape (n,): how much the second entails the first."""
@@ -44,7 +44,7 @@ class PairSimilarities:
         forward: sim(h || p), how much the premise entails the hypothesis, shape (n,).
         backward: sim(p || h), shape (n,); None of points, which know no direction.
         wider: Sum of the premise's log sigma less that of the hypothesis, shape (n,); None without variances.
-        truncated: Distinct sentences of which only the beginning was read; None if the encoder does not say.
+        truncated: Number of truncated distinct sentences; None if unknown.
     """
 
     forward: Values
@@ -68,12 +68,12 @@ def pair_encoder(name: str | Path, *, device: str | None = None) -> EncodesGauss
 
 
 def encoder_name(encoder: PairEncoder) -> str:
-    """Return what figures call an encoder."""
+    """Return the name of an encoder in figures."""
     return str(getattr(encoder, "name", type(encoder).__name__))
 
 
 def encoder_revision(encoder: PairEncoder) -> str | None:
-    """Return which weights figures are of, None where the encoder does not say."""
+    """Return the revision of an encoder's weights, None if unknown."""
     revision = getattr(encoder, "revision", None)
     return None if revision is None else str(revision)
 
@@ -152,12 +152,13 @@ def _cosines(
     if encoder.symmetric:
         place = _places([*premises, *hypotheses])
         vectors = encoder.encode_premises(list(place), progress=progress)
-        first, second = _taken(vectors, place, premises), _taken(vectors, place, hypotheses)
+        first, second = (vectors[[place[text] for text in texts]] for texts in (premises, hypotheses))
     else:
-        place = _places(premises)
-        first = _taken(encoder.encode_premises(list(place), progress=progress), place, premises)
-        place = _places(hypotheses)
-        second = _taken(encoder.encode_queries(list(place), progress=progress), place, hypotheses)
+        first, second = (
+            encode(list(place), progress=progress)[[place[text] for text in texts]]
+            for texts, encode in ((premises, encoder.encode_premises), (hypotheses, encoder.encode_queries))
+            for place in [_places(texts)]
+        )
     return _values(np.einsum("ij,ij->i", first, second, dtype=np.float64), len(premises))
 
 
@@ -165,13 +166,27 @@ def _places(texts: Sequence[str]) -> dict[str, int]:
     return {text: place for place, text in enumerate(dict.fromkeys(texts))}
 
 
-def _taken(vectors: Floats, place: dict[str, int], texts: Sequence[str]) -> Floats:
-    taken: Floats = vectors[np.array([place[text] for text in texts])]
-    return taken
-
-
 def _values(values: ArrayLike, count: int) -> Values:
     found = np.asarray(values, dtype=np.float64)
     if found.shape != (count,):
         raise EvaluationError(f"expected one similarity a pair, shape ({count},), found {found.shape}")
     return found
+
+
+class Judge(Protocol):
+    """Protocol of models that give the probability of an entailment."""
+
+    @property
+    def name(self) -> str:
+        """Display name."""
+        ...
+
+    def entailment(
+        self,
+        premises: Sequence[str],
+        hypotheses: Sequence[str],
+        *,
+        progress: ProgressCallback | None = None,
+    ) -> Values:
+        """Return P(premise entails hypothesis) of each pair, shape (pairs,)."""
+        ...

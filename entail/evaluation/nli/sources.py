@@ -13,11 +13,12 @@ Parquet and JSONL are taken, and nothing that is code; of the files only those o
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from entail.data.nli.pairs import NliPair, NliReading, is_split, read_nli
+from entail.data.nli.pairs import NliReading, is_split, read_nli
 from entail.encoders.hub import ask, hub_api
 from entail.errors import HubError, SettingsError
 from entail.settings import refuse_in_demo
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from huggingface_hub import HfApi
 
 ALIASES = {"snli": "stanfordnlp/snli", "multi_nli": "nyu-mll/multi_nli", "sick": "RobZamp/sick"}
-"""Data sets that have a name of their own."""
+"""Short names of data sets."""
 
 CONVERTED = "refs/convert/parquet"
 """Branch of the Hub with the Parquet conversion of a data set."""
@@ -62,24 +63,15 @@ def load_nli(source: str | Path, *, split: str | None = None) -> NliReading:
 
 
 def is_on_hub(source: str) -> bool:
-    """Whether a name is taken for that of a data set on the Hub: no file is here that is called so.
+    """Return whether a name is that of a data set on the Hub: it is no file and has no suffix of one.
 
     >>> is_on_hub("stanfordnlp/snli@main:plain_text"), is_on_hub("snli"), is_on_hub("snli/dev.jsonl")
     (True, True, False)
     """
     named = _NAME.fullmatch(source)
-    if named is None or Path(source).exists() or source_is_file(source):
+    if named is None or Path(source).exists() or source.lower().endswith(_FILES):
         return False
     return "/" in ALIASES.get(named["repo"], named["repo"])
-
-
-def source_is_file(source: str) -> bool:
-    """Whether a name is one of a file, be it there or not: the Hub is never asked for it.
-
-    >>> source_is_file("snli/dev.jsonl"), source_is_file("stanfordnlp/snli")
-    (True, False)
-    """
-    return source.lower().endswith(_FILES)
 
 
 def _load_from_hub(repo: str, *, revision: str | None, config: str | None, split: str | None) -> NliReading:
@@ -93,18 +85,21 @@ def _load_from_hub(repo: str, *, revision: str | None, config: str | None, split
             f"{repo}: expected a data set with Parquet or JSONL files, found none; name a file of it",
             reason="not_found",
         )
-    wanted = _chosen(files, repo, config=config, split=split)
+    wanted = _choose(files, repo, config=config, split=split)
     folder = Path(
         ask(
             lambda: api.snapshot_download(
-                repo, repo_type="dataset", revision=tried, allow_patterns=[glob_safe(one) for one in wanted]
+                repo,
+                repo_type="dataset",
+                revision=tried,
+                allow_patterns=[re.sub(r"([*?[])", r"[\1]", one) for one in wanted],
             ),
             repo=repo,
             revision=tried,
         )
     )
     parts = [read_nli(folder / one, name=f"{repo}/{one}", numbered=True) for one in wanted]
-    return _joined(parts, repo)
+    return _join(parts, repo)
 
 
 def _files_of(api: HfApi, repo: str, revision: str | None) -> list[str]:
@@ -129,7 +124,7 @@ def _files_of(api: HfApi, repo: str, revision: str | None) -> list[str]:
     return sorted(name for name in names if name.lower().endswith(_TAKEN))
 
 
-def _chosen(files: Iterable[str], repo: str, *, config: str | None, split: str | None) -> list[str]:
+def _choose(files: Iterable[str], repo: str, *, config: str | None, split: str | None) -> list[str]:
     """Return the files of one configuration and one split, in order."""
     placed = {file: _place(file) for file in files}
     configs = sorted({found for found, _ in placed.values()})
@@ -169,28 +164,15 @@ def _place(file: str) -> tuple[str, str]:
     return "/".join(folders) or "default", stem
 
 
-def glob_safe(name: str) -> str:
-    """Return a pattern that means this file alone.
-
-    >>> glob_safe("a[1].jsonl")
-    'a[[]1].jsonl'
-    """
-    return re.sub(r"([*?[])", r"[\1]", name)
-
-
-def _joined(parts: list[NliReading], repo: str) -> NliReading:
+def _join(parts: list[NliReading], repo: str) -> NliReading:
     if len(parts) == 1:
         return parts[0]
-    pairs: list[NliPair] = [pair for part in parts for pair in part.pairs]
-    other: dict[str, int] = {}
-    for part in parts:
-        for label, count in part.other_labels.items():
-            other[label] = other.get(label, 0) + count
+    other = sum((Counter(part.other_labels) for part in parts), Counter[str]())
     return NliReading(
-        pairs=tuple(pairs),
+        pairs=tuple(pair for part in parts for pair in part.pairs),
         source=repo,
         format=parts[0].format,
-        other_labels=other,
+        other_labels=dict(other),
         empty=sum(part.empty for part in parts),
         unreadable=sum(part.unreadable for part in parts),
         problems=tuple(problem for part in parts for problem in part.problems),

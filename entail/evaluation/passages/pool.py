@@ -13,7 +13,7 @@ from entail.errors import EvaluationError, FormatError
 from entail.progress import Meter, ProgressCallback
 
 MOST = 200_000
-"""Most passages of a pool; `entail evaluate passages` measures larger files."""
+"""Limit of passages of a pool; `entail evaluate passages` measures larger files."""
 
 MOST_QUESTIONS = 20_000
 _SPLITS = ("test", "dev", "train")
@@ -21,13 +21,7 @@ _SPLITS = ("test", "dev", "train")
 
 @dataclass(frozen=True)
 class KnownQuestion:
-    """A question with known answers or passages.
-
-    Attributes:
-        question: Text of the question.
-        answers: Texts, any of which answers it.
-        gold: Positions of the passages that answer it.
-    """
+    """Question with alternative answers, and the positions of the passages that answer it."""
 
     question: str
     answers: tuple[str, ...] = ()
@@ -35,8 +29,8 @@ class KnownQuestion:
 
     @property
     def answer(self) -> str:
-        """The first answer, empty where none is known."""
-        return self.answers[0] if self.answers else ""
+        """The first answer, empty without one."""
+        return next(iter(self.answers), "")
 
 
 @dataclass(frozen=True)
@@ -139,11 +133,9 @@ def _questions(path: Path, corpus: Corpus, key_of: Mapping[str, str]) -> Iterabl
 def _by_question(found: Iterable[KnownQuestion]) -> dict[str, KnownQuestion]:
     by_question: dict[str, KnownQuestion] = {}
     for one in found:
-        before = by_question.get(question_key(one.question))
-        if before is not None:
-            answers = tuple(dict.fromkeys((*one.answers, *before.answers)))
-            one = KnownQuestion(one.question, answers, one.gold | before.gold)
-        by_question[question_key(one.question)] = one
+        before = by_question.get(question_key(one.question), KnownQuestion(""))
+        answers = tuple(dict.fromkeys((*one.answers, *before.answers)))
+        by_question[question_key(one.question)] = KnownQuestion(one.question, answers, one.gold | before.gold)
     return by_question
 
 

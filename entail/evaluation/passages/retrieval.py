@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,12 @@ from entail.progress import ProgressCallback
 
 KS = (1, 5, 20, 100)
 NAMED = 5
-"""Ids that are named of those that are wrong."""
+"""Limit of unknown ids that are named."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Questions with their judgements, and what was wrong with these.
-
-    Attributes:
-        questions: In the order of the file.
-        unknown_questions: Ids that are judged, but are no questions.
-    """
+    """Questions with their judgements, and the judged ids that are no questions."""
 
     questions: tuple[Question, ...]
     unknown_questions: tuple[str, ...] = ()
@@ -40,21 +36,21 @@ class Judged:
 
 @dataclass(frozen=True)
 class PassageEvaluation:
-    """Figures of one retriever.
+    """Figures of a retriever.
 
     Attributes:
-        retriever: How a person calls it.
-        revision: Which weights.
-        passages: Passages searched.
-        gold: R@k, MRR by gold passage, over `with_gold` questions; None where no gold passage is in the pool.
+        retriever: Name of the retriever.
+        revision: Its weights.
+        passages: Number of passages.
+        gold: R@k and MRR by gold passage, over `with_gold` questions; None without one in the pool.
         answer: The same by answer, over `with_answer` questions; None where there is none.
-        questions: Questions that were looked up.
+        questions: Number of questions.
         with_gold: Questions with a gold passage, wherever it is.
         with_answer: Questions with an answer.
         gold_not_in_pool: Questions with gold passages, none of them in the pool: they count as not found.
         unknown_passages: Gold ids that are no passages of the pool.
         unknown_questions: See `Judged`.
-        first_hits: For each question the rank of its first gold passage, from 1; 0 where none was found.
+        first_hits: Rank of each question's first gold passage, from 1; 0 where none was found.
     """
 
     retriever: str
@@ -75,13 +71,6 @@ class PassageEvaluation:
 
         `questions` beside figures are those over which they are taken; `asked` are all that were looked up.
         """
-        wrong = {
-            name: {"count": len(ids), "first": list(ids[:NAMED])}
-            for name, ids in (
-                ("unknown_passages", self.unknown_passages),
-                ("unknown_questions", self.unknown_questions),
-            )
-        }
         return {
             **(self.gold or self.answer or {}),
             "by": "gold" if self.gold else "answer",
@@ -94,17 +83,22 @@ class PassageEvaluation:
             "revision": self.revision,
             "gold": self.gold and {**self.gold, "questions": self.with_gold},
             "answer": self.answer and {**self.answer, "questions": self.with_answer},
-            **wrong,
+            "unknown_passages": _count(self.unknown_passages),
+            "unknown_questions": _count(self.unknown_questions),
         }
+
+
+def _count(ids: Sequence[str]) -> dict[str, Any]:
+    return {"count": len(ids), "first": list(ids[:NAMED])}
 
 
 def judged_questions(
     file: Path, *, qrels: Path | None = None, split: str = "test", limit: int | None = None
 ) -> Judged:
-    """Read questions, with judgements from a file of their own where there is one.
+    """Read questions, with the judgements of a separate file if one is given.
 
     Raises:
-        FormatError: If a file is not what it should be.
+        FormatError: If a file is malformed.
     """
     unknown: list[str] = []
     questions = list(read_questions(file, split=split, unknown=unknown))
@@ -127,20 +121,20 @@ def evaluate_passages(
     mrr_at: Sequence[int] = (),
     progress: ProgressCallback | None = None,
 ) -> PassageEvaluation:
-    """Look every question up and count the hits.
+    """Search for every question and count the hits.
 
     Args:
         store: The pool.
         judged: The questions.
-        encoder: `bm25`, or what `entail.load` takes.
-        precision: Of the encoder, as `entail.load` takes it.
-        ks: Where R@k is read; MRR looks as far as the last of them.
-        mrr_at: Other ranks as far as which MRR looks: 10 for the `MRR@10` of MS MARCO.
+        encoder: `bm25`, or an encoder as `entail.load` takes it.
+        precision: Precision of the encoder.
+        ks: Cut-offs of R@k; MRR uses the largest.
+        mrr_at: Further cut-offs of MRR: 10 for the `MRR@10` of MS MARCO.
         progress: See `Meter`.
 
     Raises:
         EvaluationError: If there is no question, or none with an answer or a gold passage of the pool; if a
-            rank is none, or there is no R@k.
+            cut-off is below 1, or there is no R@k.
     """
     if not ks or min(*ks, *mrr_at, 1) < 1:
         raise EvaluationError(f"expected ranks from 1, such as 1, 5, 20, found {[*ks, *mrr_at]}")
@@ -191,22 +185,19 @@ def evaluate_passages(
     )
 
 
+@dataclass(frozen=True)
 class PassageSearch:
-    """Finds passages of a pool by one retriever; what it needs is made ready once, see `search_passages`."""
+    """Search of a pool by one retriever: questions, k, progress -> positions of `search_vectors`."""
 
-    def __init__(
-        self,
-        name: str,
-        revision: str,
-        search: Callable[[Sequence[str], int, ProgressCallback | None], Positions],
-    ) -> None:
-        self.name, self.revision, self._search = name, revision, search
+    name: str
+    revision: str
+    search: Callable[[Sequence[str], int, ProgressCallback | None], Positions] = field(repr=False)
 
     def __call__(
         self, questions: Sequence[str], k: int, *, progress: ProgressCallback | None = None
     ) -> Positions:
-        """Return the positions of the k best passages, shape (questions, k), -1 where none is."""
-        return self._search(questions, k, progress)
+        """Return the positions of the k best passages, shape (questions, k), -1 where there is none."""
+        return self.search(questions, k, progress)
 
 
 def search_passages(
@@ -216,12 +207,12 @@ def search_passages(
     precision: Precision = "auto",
     progress: ProgressCallback | None = None,
 ) -> PassageSearch:
-    """Make a pool ready to be searched: by words, or by vectors that lie on disk.
+    """Prepare a search of a pool: by words, or by vectors on disk.
 
     Args:
         store: The pool.
-        encoder: `bm25`, or what `entail.load` takes.
-        precision: Of the encoder, as `entail.load` takes it.
+        encoder: `bm25`, or an encoder as `entail.load` takes it.
+        precision: Precision of the encoder.
         progress: See `Meter`.
 
     Raises:
@@ -284,32 +275,26 @@ def answer_tokens(text: str) -> Tokens:
     ('levi', "'", 's', 'stadium', ',', '2016')
     """
     found: list[str] = []
-    run: list[str] = []
-    for character in unicodedata.normalize("NFD", text):
-        kind = unicodedata.category(character)[0]
-        if kind in "LNM":
-            run.append(character)
-            continue
-        if run:
+    for is_word, run in groupby(
+        unicodedata.normalize("NFD", text), key=lambda character: unicodedata.category(character)[0] in "LNM"
+    ):
+        if is_word:
             found.append("".join(run).lower())
-            run = []
-        if kind not in "ZC":
-            found.append(character)
-    if run:
-        found.append("".join(run).lower())
+        else:
+            found += (character for character in run if unicodedata.category(character)[0] not in "ZC")
     return tuple(found)
 
 
 def has_answer(passage: Tokens, answers: Sequence[Tokens]) -> bool:
-    """Whether the tokens of any answer stand in the passage, side by side and in order.
+    """Return whether the tokens of any answer stand in the passage, side by side and in order.
 
     >>> has_answer(answer_tokens("He was born in New York City."), [answer_tokens("new york")])
     True
     >>> has_answer(answer_tokens("the Yorkers"), [answer_tokens("York")])
     False
     """
-    for answer in answers:
-        size = len(answer)
-        if size and any(passage[at : at + size] == answer for at in range(len(passage) - size + 1)):
-            return True
-    return False
+    return any(
+        passage[at : at + len(answer)] == answer
+        for answer in filter(None, answers)
+        for at in range(len(passage) - len(answer) + 1)
+    )

@@ -1,4 +1,4 @@
-"""The k nearest passages of many questions: by BM25, or by vectors that lie in shards on disk."""
+"""Search for the k nearest passages of many questions: by BM25, or by vectors in shards on disk."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Positions = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 MOST_BM25 = 3_000_000
-"""Passages that BM25 takes: its index is in memory."""
+"""Limit of passages for BM25, whose index is in memory."""
 
 _QUERIES = 1_024
 
@@ -61,12 +61,7 @@ def search_vectors(
 
 
 class PassageWords:
-    """The words of a pool, to be searched by BM25 (Lucene's, k1 0.9, b 0.4) any number of times.
-
-    The parameters are those of Anserini and of DPR's hard negatives.
-
-    Args:
-        store: The pool.
+    """BM25 index of a pool (Lucene's, k1 0.9, b 0.4, as in Anserini and for DPR's hard negatives).
 
     Raises:
         EvaluationError: If there are more than `MOST_BM25` passages.

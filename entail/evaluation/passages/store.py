@@ -1,12 +1,12 @@
-"""Passages on disk: texts with their places, vectors in shards that are mapped into memory.
+"""Passages on disk: texts with their offsets, vectors in shards that are mapped into memory.
 
-A folder holds `texts.jsonl` (id, title, text), `offsets.i64` (where each line begins) and, for each encoder,
-`vectors-<revision>/00000-<hash of its texts>.npy` ...: float32, shape (passages of the shard, d). A shard is
-there whole or not at all, so encoding goes on where it was cut off, and what was encoded of the same texts is
-not encoded again, even where more texts follow them now. Nothing but one shard is ever in memory.
+A folder holds `texts.jsonl` (id, title, text), `offsets.i64` (start of each line) and, for each encoder,
+`vectors-<revision>/00000-<hash of its texts>.npy` ...: float32, shape (passages of the shard, d). Shards are
+written atomically, so encoding resumes, and texts that did not change are not encoded again, even where more
+follow them now. At most one shard is in memory.
 
-A file that is cut, or wrong in the middle, leaves what came before it as a pool (`cut` in `passages.json`),
-which is read again from its files the next time.
+A malformed file leaves what precedes the mistake as a pool (`cut` in `passages.json`), which is read again
+from its files the next time.
 """
 
 from __future__ import annotations
@@ -34,21 +34,18 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 
 SHARD = 50_000
-"""Passages whose vectors are one file: 77 MB at 384 dimensions."""
+"""Passages of a shard: 77 MB at 384 dimensions."""
 
-_PIECE = 1_000
+_BATCH = 1_000
 _READING = 2
-"""Goes up when files are read otherwise: pools are then read again, and vectors of equal texts stay."""
+"""Version of the readers; a pool of another version is read again, and vectors of equal texts stay."""
 
 
 class PassageStore:
     """Passages by position, read from disk one at a time.
 
-    Args:
-        folder: Where `store_passages` has put them.
-
     Raises:
-        EvaluationError: If nothing whole is there.
+        EvaluationError: If the folder holds no whole pool of `store_passages`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -90,19 +87,19 @@ def store_passages(
     on_cut: Callable[[PassageStore], None] | None = None,
     progress: ProgressCallback | None = None,
 ) -> PassageStore:
-    """Write the passages of files into a folder, or open what was written of the same files before.
+    """Write the passages of files into a folder, or open the pool of the same files there.
 
-    Two passages of one id are one passage; the first counts.
+    Of passages of the same id the first counts.
 
     Args:
-        files: In the order in which their passages get their places.
-        folder: Where they go. What is there stays as it is until something was read.
-        on_cut: Given the pool of what was read before a mistake in a file; then the error is raised.
+        files: Files in the order of their passages' positions.
+        folder: Folder of the pool, changed once something was read.
+        on_cut: Callback with the pool of what precedes a mistake, before its error is raised.
         progress: See `Meter`.
 
     Raises:
-        FormatError: If a file is not what it should be; what came before is the pool of the folder.
-        EvaluationError: If no passage is in them.
+        FormatError: If a file is malformed; what precedes the mistake is the pool of the folder.
+        EvaluationError: If there is no passage.
     """
     key = f"{_content_key(files)}-{_READING}"
     about_file = folder / "passages.json"
@@ -142,7 +139,7 @@ def store_passages(
 def _write(
     files: Sequence[Path], tallies: Sequence[PassageTally], texts: Path, offsets: Path, meter: Meter
 ) -> tuple[array[int], FormatError | None]:
-    """Write passages and their places; return a hash of each id, and the mistake that ended the reading."""
+    """Write passages and their offsets; return a hash of each id, and the mistake that ended the reading."""
     ids = array("Q")  # 168 MB of 21 million
     place = 0
     with texts.open("wb") as file, offsets.open("wb") as places:
@@ -167,43 +164,33 @@ def _hash(known: str) -> int:
 
 
 def _repeated(ids: array[int]) -> NDArray[np.int64]:
-    """Return the places of ids that were there before."""
-    if not ids:
-        return np.empty(0, dtype=np.int64)
-    hashes = np.frombuffer(ids, dtype=np.uint64)
-    order = np.argsort(hashes, kind="stable")
-    again = np.flatnonzero(hashes[order][1:] == hashes[order][:-1]) + 1
-    return np.sort(order[again])
+    """Return the positions of ids that occurred before."""
+    _, first = np.unique(np.frombuffer(ids, dtype=np.uint64), return_index=True)
+    is_repeated = np.ones(len(ids), dtype=np.bool_)
+    is_repeated[first] = False
+    return np.flatnonzero(is_repeated)
 
 
 def _leave_out(repeated: NDArray[np.int64], texts: Path, offsets: Path) -> None:
-    """Write texts and their places again without some of them."""
-    left = iter([*repeated.tolist(), -1])
-    skipped, place = next(left), 0
-    kept = (texts.with_name(f"{texts.name}.kept"), offsets.with_name(f"{offsets.name}.kept"))
-    with texts.open("rb") as before, kept[0].open("wb") as file, kept[1].open("wb") as places:
-        places.write(np.int64(0).tobytes())
+    """Write the texts and their offsets again without some of them."""
+    skipped = set(repeated.tolist())
+    kept = texts.with_name(f"{texts.name}.kept")
+    sizes = array("q", [0])
+    with texts.open("rb") as before, kept.open("wb") as file:
         for number, row in enumerate(before):
-            if number == skipped:
-                skipped = next(left)
-                continue
-            file.write(row)
-            place += len(row)
-            places.write(np.int64(place).tobytes())
-    kept[0].replace(texts)
-    kept[1].replace(offsets)
+            if number not in skipped:
+                sizes.append(file.write(row))
+    np.cumsum(np.frombuffer(sizes, dtype=np.int64)).tofile(offsets)
+    kept.replace(texts)
 
 
 def store_name(files: Sequence[Path]) -> str:
-    """Return what names the store of some files: where they are, hashed.
-
-    It stays when a file changes, so that what was encoded of texts that did not is found again.
-    """
+    """Return the name of the store of some files: a hash of their paths, the same when they change."""
     return _hashed([str(file.resolve()) for file in files])
 
 
 def _content_key(files: Sequence[Path]) -> str:
-    """Return what changes with some files: their paths, sizes and times of change, hashed."""
+    """Return a hash of the paths, sizes and modification times of some files."""
     return _hashed(
         [
             (str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns)
@@ -213,8 +200,8 @@ def _content_key(files: Sequence[Path]) -> str:
     )
 
 
-def _hashed(told: object) -> str:
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]
+def _hashed(value: object) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
 def encode_store(
@@ -224,10 +211,9 @@ def encode_store(
     shard: int = SHARD,
     progress: ProgressCallback | None = None,
 ) -> list[Path]:
-    """Encode all passages by an encoder's premise tower, and return the files of their vectors, in order.
+    """Encode all passages by an encoder's premise tower; return the files of their vectors, in order.
 
-    Shards that are there already are not encoded again, nor what one holds of the first passages of another:
-    a pool that goes on where it was cut.
+    Existing shards, and the beginning of one that has grown, are not encoded again.
 
     Raises:
         EncoderError: If the weights cannot be loaded or make no vectors.
@@ -240,7 +226,8 @@ def encode_store(
         size = min(shard, len(store) - start)
         file = folder / f"{number:05}-{store.digest(start, start + size)}.npy"
         files.append(file)
-        if _is_whole(file, (size, encoder.dimension)):
+        whole = _vectors(file)
+        if whole is not None and whole.shape == (size, encoder.dimension):
             meter.add(size)
             continue
         with replacing(file) as partial:
@@ -250,8 +237,8 @@ def encode_store(
             known = _beginning(folder, number, store, start, vectors.shape)
             vectors[: len(known)] = known
             meter.add(len(known))
-            for at in range(len(known), size, _PIECE):
-                texts = [store[start + place].whole for place in range(at, min(at + _PIECE, size))]
+            for at in range(len(known), size, _BATCH):
+                texts = [store[start + place].whole for place in range(at, min(at + _BATCH, size))]
                 vectors[at : at + len(texts)] = encoder.encode_premises(texts)
                 meter.add(len(texts))
             vectors.flush()
@@ -259,22 +246,21 @@ def encode_store(
     return files
 
 
-def _is_whole(file: Path, shape: tuple[int, int]) -> bool:
+def _vectors(file: Path) -> Floats | None:
+    """Return the vectors of a shard, None if it cannot be read."""
     try:
-        return bool(np.load(file, mmap_mode="r").shape == shape)
+        vectors: Floats = np.load(file, mmap_mode="r")
     except (OSError, ValueError):
-        return False
+        return None
+    return vectors
 
 
 def _beginning(folder: Path, number: int, store: PassageStore, start: int, shape: tuple[int, ...]) -> Floats:
     """Return the vectors of a shard's first passages that were encoded when fewer were there."""
     longest: Floats = np.empty((0, shape[1]), dtype=np.float32)
     for file in folder.glob(f"{number:05}-*.npy"):
-        try:
-            found = np.load(file, mmap_mode="r")
-        except (OSError, ValueError):
-            continue
-        if found.shape[1:] != shape[1:] or not len(longest) < len(found) < shape[0]:
+        found = _vectors(file)
+        if found is None or found.shape[1:] != shape[1:] or not len(longest) < len(found) < shape[0]:
             continue
         if store.digest(start, start + len(found)) == file.stem.partition("-")[2]:
             longest = found

@@ -23,13 +23,7 @@ LIST_KEYS: tuple[ListKey, ...] = ((0, "question"), (1, "question"), (0, "claim")
 
 @dataclass(frozen=True)
 class PassageScore:
-    """A judge's verdict on a passage and the claim.
-
-    Attributes:
-        value: P(passage entails claim), or the similarity by which a Gaussian encoder decides.
-        entails: Whether the value means entailment.
-        words: The verdict in words.
-    """
+    """Verdict of a judge: P(passage entails claim), or the similarity by which a Gaussian encoder decides."""
 
     value: float
     entails: bool
@@ -42,14 +36,7 @@ Scores = Mapping[str, Mapping[int, PassageScore]]
 
 @dataclass(frozen=True)
 class ListedPassage:
-    """A passage in a list, against another list.
-
-    Attributes:
-        position: Position of the passage.
-        rank: Rank in this list, from 1.
-        score: Similarity in this list.
-        other: Rank in the other list; 0 where that does not find it.
-    """
+    """Passage of a list, with its ranks from 1 there and in another list (0 where that does not find it)."""
 
     position: int
     rank: int
@@ -109,13 +96,7 @@ class PassageLists:
     def to_rows(
         self, corpus: Corpus, texts: Mapping[Wording, str], scores: Scores
     ) -> Iterator[dict[str, object]]:
-        """Yield a row for each passage of each list: its ranks, its similarity and the judges' verdicts.
-
-        Args:
-            corpus: The passages.
-            texts: Text that each wording was searched with.
-            scores: Verdicts on the passages.
-        """
+        """Yield a row for each passage of each list: ranks, similarity and the judges' verdicts."""
         for key, positions in self.positions.items():
             number, wording = key
             for rank, (position, score) in enumerate(zip(positions, self.scores[key], strict=True), start=1):
@@ -145,16 +126,7 @@ def search_wordings(
     k: int,
     gold: frozenset[int] = frozenset(),
 ) -> PassageLists:
-    """Search with both retrievers for both wordings.
-
-    A lexical retriever does not find passages without a word of the query.
-
-    Args:
-        indexes: Two retrievers over the same passages.
-        question: The question.
-        claim: Its claim.
-        k: Passages of each list.
-        gold: Positions that answer the question.
+    """Search with both retrievers for both wordings; lexical ones do not find passages without a common word.
 
     Raises:
         RetrievalError: If question or claim is empty.

@@ -1,30 +1,32 @@
-"""Two retrievers on one query: who ranks what where, and what they share."""
+"""Comparison of two retrievers on one query, as a table and as JSON."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from entail.data.records import Corpus, Premise
 from entail.data.text import fold
 from entail.errors import RetrievalError
+from entail.evaluation.retrieval.premises import require_same_corpus
 from entail.index.protocol import Floats, PremiseIndex
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedPremise:
-    """One premise as two retrievers see it.
+    """Ranks and scores of a premise with two retrievers.
 
     Attributes:
         premise: The premise.
-        ranks: Its rank with each retriever, 1 is best, over the whole corpus.
-        scores: Its similarity with each.
-        gold: Whether it is known to explain the query; None where nothing is known.
-        decision: What authors said of it as a premise of the query: True for accepted, False for rejected,
-            None where nobody looked at it, or they disagree.
+        ranks: Its ranks over the whole corpus, from 1.
+        scores: Its similarities.
+        gold: Whether it is known to explain the query; None if unknown.
+        decision: Whether authors accepted it as a premise of the query; None if nobody judged it, or they
+            disagree.
     """
 
     premise: Premise
@@ -46,14 +48,7 @@ class ComparedPremise:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Comparison of two retrievers for one query, each to depth k.
-
-    Attributes:
-        query: The text searched with.
-        names: The retrievers.
-        k: How many of each are compared.
-        rows: Every premise in the first k of either, by its best rank, the first retriever before the second.
-    """
+    """Comparison of two retrievers for one query: the first k premises of either, by best rank."""
 
     query: str
     names: tuple[str, str]
@@ -82,7 +77,7 @@ class Comparison:
 def rank_weight(first: float, second: float) -> float:
     """Return how much a change of rank matters, |1 / log2(1 + r) - 1 / log2(1 + r')|, 0 to 1.
 
-    It is what the change does to the gain of NDCG: from place 31 to 2 is much, from 1031 to 1002 nothing.
+    It is the change of the gain of NDCG: from rank 31 to 2 is much, from 1031 to 1002 nothing.
 
     >>> round(rank_weight(31, 2), 2), round(rank_weight(1031, 1002), 2), rank_weight(math.inf, 1)
     (0.43, 0.0, 1.0)
@@ -101,16 +96,15 @@ def compare(
 ) -> Comparison:
     """Compare two retrievers over one corpus on one query; the query's own text is left out of both rankings.
 
+    Equal scores are ranked by position.
+
     Args:
         query: The text to search with.
-        corpus: What both indexes hold.
+        corpus: Corpus of both indexes.
         indexes: The two retrievers.
-        k: Depth of the comparison, cut to the size of the corpus.
-        gold: Folded texts of premises known to explain the query; empty where nothing is known.
+        k: Depth of the comparison, at most the size of the corpus.
+        gold: Folded texts of premises known to explain the query; empty if unknown.
         decisions: Folded text -> whether authors accepted it as a premise of the query.
-
-    Returns:
-        Ranks over the whole corpus, equal scores in order of position, for every premise in either's first k.
 
     Raises:
         RetrievalError: If the query is empty, k is below 1, or an index holds another corpus.
@@ -120,12 +114,7 @@ def compare(
     if k < 1:
         raise RetrievalError(f"k must be 1 or more, found {k}")
     for index in indexes:
-        if index.manifest.corpus_hash != corpus.hash:
-            raise RetrievalError(
-                f"{index.name} holds the corpus {index.manifest.corpus_hash[:12]} "
-                f"({index.manifest.count} premises), asked for {corpus.hash[:12]} ({len(corpus)} premises)"
-            )
-    said = {} if decisions is None else decisions
+        require_same_corpus(corpus, index)
     own = corpus.position(query)
     scores = [index.scores([query])[0] for index in indexes]
     ranks = [_ranks(column, own) for column in scores]
@@ -140,7 +129,7 @@ def compare(
             ranks=(int(ranks[0][i]), int(ranks[1][i])),
             scores=(float(scores[0][i]), float(scores[1][i])),
             gold=corpus.premises[i].folded in gold if gold else None,
-            decision=said.get(corpus.premises[i].folded),
+            decision=(decisions or {}).get(corpus.premises[i].folded),
         )
         for i in best
     )
@@ -156,3 +145,38 @@ def _ranks(scores: Floats, own: int | None) -> np.ndarray[tuple[int], np.dtype[n
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.arange(1, len(order) + 1)
     return ranks
+
+
+def comparison_rows(comparison: Comparison) -> Iterator[tuple[object, ...]]:
+    """Yield a header, then every compared premise."""
+    first, second = comparison.names
+    yield (
+        *("premise", "gold", "decision", f"rank {first}", f"rank {second}"),
+        *(f"score {first}", f"score {second}", "change"),
+    )
+    for row in comparison.rows:
+        decision = "" if row.decision is None else ("accepted" if row.decision else "rejected")
+        gold = "" if row.gold is None else int(row.gold)
+        scores = (f"{score:.6f}" for score in row.scores)
+        yield row.premise.text, gold, decision, *row.ranks, *scores, row.change
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """Return the figures of one query, and every compared premise with its ranks."""
+    return {
+        "query": comparison.query,
+        "retrievers": list(comparison.names),
+        "k": comparison.k,
+        "shared": comparison.shared,
+        "found": [comparison.found(0), comparison.found(1)],
+        "premises": [
+            {
+                "text": row.premise.text,
+                "ranks": list(row.ranks),
+                "scores": list(row.scores),
+                "gold": row.gold,
+                "decision": row.decision,
+            }
+            for row in comparison.rows
+        ],
+    }

@@ -1,38 +1,32 @@
-"""The author's effort: how many candidates are read for each premise that is accepted.
+"""Author effort: candidates read for each premise that is accepted.
 
-A simulated author builds each gold tree with a retriever at hand and knows the tree by heart (the oracle).
-The rules:
+A simulated author builds each gold tree with a retriever at hand and knows the tree (the oracle). The rules:
 
 1. The author walks the tree depth-first from the hypothesis, children in the order of the proof, and opens
-   every node that has children in the gold tree. Each sentence is opened once, also where a proof
-   uses it in several steps.
+   every node that has children in the gold tree, each sentence once.
 2. An opened node's text (folded) is the query. The candidates are the corpus in rank order, without
-   those that are already in the tree; the node's own text and its ancestors' always are. What is not
-   offered is neither read nor counted.
+   those that are already in the tree, the node's own text and its ancestors' among them.
 3. Candidates are read one after another; each that is a gold child is accepted and is in the tree
    from then on. The node is done at its last gold child, or after `limit` (100) candidates when one is
    missing, or when the corpus has no more.
 4. A gold child whose text is already in the tree (a sentence used twice, a child with its parent's words)
-   is linked, not looked for: it counts as neither accepted nor missing. If all children of a node are
-   such, nothing is read there.
+   is linked: it counts as neither accepted nor missing.
 5. A gold child that was not found is missing. A missing intermediate conclusion is written by hand, is in
-   the tree from then on and is walked all the same. A missing premise (leaf) stays out of the tree and
+   the tree from then on and is opened all the same. A missing premise (leaf) stays out of the tree and
    may still be found below another parent.
 
-Measured is total reads / total accepted over all trees, and missing / (accepted + missing), the share that
-was never found.
+Figures are total reads / total accepted over all trees, and missing / (accepted + missing).
 
-Where something orders the best candidates anew in the light of what was accepted (`reordered_effort`), rule
-3 reads: at any moment the list is the `first` best of those that are offered, so ordered, and the others
-behind them as they rank; the author reads the first of it that was not read at this node before. What is
-linked, by rule 4, stands below the node from the beginning.
+With re-ranking of the best candidates by what was accepted (`reordered_effort`), rule 3 reads: at any moment
+the list is the `first` best of the candidates, re-ranked, then the others as they rank; the author reads the
+first of it that was not read at this node before. Linked children stand below the node from the beginning.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -50,20 +44,20 @@ DEFAULT_LIMIT = 100
 """Candidates after which the author gives a node up."""
 
 REORDERED = 60
-"""Candidates, the best ones, that are ordered anew."""
+"""Number of best candidates that are re-ranked."""
 
 Reorder = Callable[[str, Sequence[str], Sequence[str]], Floats]
-"""A node's text, what was accepted below it so far, candidates -> how well each comes next, (candidates,)."""
+"""A node's text, texts accepted below it so far, candidates -> score of each candidate, (candidates,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Effort to build trees; sums over nodes, so that efforts can be added.
+    """Effort to build trees; efforts can be added.
 
     Attributes:
         reads: Candidates read.
         accepted: Gold children found and accepted.
-        missing: Gold children that were looked for and not found.
+        missing: Gold children not found.
         linked: Gold children that were already in the tree.
         nodes: Nodes opened.
         limit: Candidates after which a node was given up.
@@ -88,27 +82,13 @@ class Effort:
         return self.missing / looked_for if looked_for else 0.0
 
     def __add__(self, other: Effort) -> Effort:
-        return Effort(
-            self.reads + other.reads,
-            self.accepted + other.accepted,
-            self.missing + other.missing,
-            self.linked + other.linked,
-            self.nodes + other.nodes,
-            self.limit,
-        )
+        sums = {name: count + getattr(other, name) for name, count in asdict(self).items()}
+        return Effort(**sums | {"limit": self.limit})
 
     def to_json(self) -> dict[str, Any]:
-        """Return the sums and both figures, of JSON's types."""
-        return {
-            "reads_per_accepted": self.reads_per_accepted,
-            "missing_share": self.missing_share,
-            "reads": self.reads,
-            "accepted": self.accepted,
-            "missing": self.missing,
-            "linked": self.linked,
-            "nodes": self.nodes,
-            "limit": self.limit,
-        }
+        """Return a JSON-serialisable dict."""
+        ratios = {"reads_per_accepted": self.reads_per_accepted, "missing_share": self.missing_share}
+        return ratios | asdict(self)
 
 
 def measure_effort(
@@ -120,7 +100,7 @@ def measure_effort(
     ranks: Mapping[str, Mapping[int, float]] | None = None,
     progress: ProgressCallback | None = None,
 ) -> Effort:
-    """Let the simulated author of this module build every tree, and sum up the effort.
+    """Let the simulated author build every tree, and sum up the effort.
 
     All nodes are scored first, in batches; the walk itself only looks ranks up.
 
@@ -129,8 +109,8 @@ def measure_effort(
         trees: Gold trees.
         index: The retriever.
         limit: Candidates after which a node is given up.
-        ranks: What `rank_sentences` returns for every node, where it was scored already.
-        progress: Told how far the ranking is.
+        ranks: Ranks of `rank_sentences` for every node, if it was scored already.
+        progress: Callback of the ranking.
 
     Raises:
         ManifestMismatchError: If the index was made from another corpus.
@@ -142,25 +122,24 @@ def measure_effort(
     require_same_corpus(corpus, index)
     if not any(tree.pairs for tree in trees):
         raise DataError("no tree has a proof, so there is nothing to build")
-    known = ranks
-    if known is None:
-        known = dict[str, Mapping[int, float]]()
+    if ranks is None:
+        known: dict[str, Mapping[int, float]] = {}
         wanted = sentence_positions(corpus, trees)
         queries = tuple(wanted)
         for some, scores in score_batches(
             index, queries, what=f"searching with {index.name}", progress=progress
         ):
-            known.update(rank_sentences(wanted, queries[some], scores))
+            known |= rank_sentences(wanted, queries[some], scores)
+        ranks = known
     return sum(
-        (author_effort(corpus, tree, known, limit=limit) for tree in trees), Effort(0, 0, 0, 0, 0, limit)
+        (author_effort(corpus, tree, ranks, limit=limit) for tree in trees), Effort(0, 0, 0, 0, 0, limit)
     )
 
 
 def sentence_positions(corpus: Corpus, trees: Iterable[ExplanationTree]) -> dict[str, Positions]:
-    """Return node -> where its children stand, and whatever may be in a tree before it is opened.
+    """Return node -> positions of its children and of all that may be in a tree before it is opened.
 
-    That is all a walk asks of a ranking. Nodes are folded texts of parents; what is no candidate stands at
-    `NOT_THERE`.
+    Nodes are folded texts of parents; a text outside the corpus has the position `NOT_THERE`.
     """
     found: dict[str, dict[int, None]] = {}
     for tree in trees:
@@ -177,13 +156,7 @@ def sentence_positions(corpus: Corpus, trees: Iterable[ExplanationTree]) -> dict
 def rank_sentences(
     wanted: Mapping[str, Positions], nodes: Sequence[str], scores: Floats
 ) -> dict[str, Mapping[int, float]]:
-    """Return node -> position -> rank of the sentences that `sentence_positions` names.
-
-    Args:
-        wanted: What it returned.
-        nodes: Some of its nodes.
-        scores: Their similarity to every premise, shape (nodes, premises).
-    """
+    """Return node -> position -> rank of `sentence_positions`, by scores of shape (nodes, premises)."""
     positions = [wanted[node] for node in nodes]
     found = ranks_of(scores, positions)
     parts = np.split(found.ranks, found.offsets[1:-1])
@@ -202,14 +175,12 @@ def author_effort(
 ) -> Effort:
     """Let the simulated author build one tree.
 
-    How many candidates are read until one is reached follows of ranks alone: its rank in the whole corpus,
-    less those before it that are in the tree and so not offered.
+    The reads until a child are its rank in the whole corpus, less those before it that are in the tree.
 
     Args:
         corpus: The candidates.
         tree: The gold tree; without a proof the effort is zero.
-        ranks: Folded text of each node with children -> position -> rank from 1 of every sentence that
-            `sentence_positions` names, `inf` at `NOT_THERE`.
+        ranks: Folded text of each node -> position -> rank, see `rank_sentences`; `inf` at `NOT_THERE`.
         limit: Candidates after which a node is given up.
     """
     reads = accepted = missing = linked = nodes = 0
@@ -242,15 +213,15 @@ def reordered_effort(
     first: int = REORDERED,
     limit: int = DEFAULT_LIMIT,
 ) -> Effort:
-    """Let the simulated author build one tree where the best candidates are ordered anew after each accept.
+    """Let the simulated author build one tree where the best candidates are re-ranked after each accept.
 
     Args:
         corpus: The candidates.
         tree: The gold tree; without a proof the effort is zero.
-        ranking: Folded text of a node -> positions, best first; at least `limit` + `first` + the tree's
-            sentences of them, or all.
-        reorder: What orders them; equal ones stay as they rank.
-        first: How many of the best it orders.
+        ranking: Folded text of a node -> positions, best first: all, or at least `limit` + `first` + the
+            number of the tree's sentences.
+        reorder: Scores of the best candidates; ties stay as they rank.
+        first: Number of best candidates that are re-ranked.
         limit: Candidates after which a node is given up.
     """
     reads = accepted = missing = linked = nodes = 0
@@ -300,14 +271,7 @@ def reads_difference(
     seed: int = SEED,
     level: float = LEVEL,
 ) -> tuple[float, float]:
-    """Return an interval, by bootstrap over trees, of how much more the second reads per accepted premise.
-
-    Args:
-        first: Effort of each tree.
-        second: The same trees, otherwise.
-        samples: Draws.
-        seed: Of the draws.
-        level: Share of the draws within the interval.
+    """Return a bootstrap interval over trees of how many more reads per accepted premise the second needs.
 
     Raises:
         RetrievalError: If they are not of the same trees, or nothing was accepted.

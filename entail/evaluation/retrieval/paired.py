@@ -1,4 +1,4 @@
-"""One encoder's figures on a split, query by query, and a candidate's beside the active one's."""
+"""Figures of an encoder by query, and paired comparison of a candidate with the active encoder."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class QueryFigures:
     """Figures of an encoder on a split, by query.
 
     Attributes:
-        encoder: Its name.
+        encoder: Name of the encoder.
         revision: Its weights.
-        split: What it was measured on, in words.
+        split: Description of the split.
         queries: The queries, in the order of the values.
         primary: The measure that decides.
         values: Measure -> one value a query, and its weight; the figure is their weighted mean.
@@ -62,11 +62,11 @@ class QueryFigures:
 
     @property
     def digest(self) -> str:
-        """Twelve digits that are equal for the same queries."""
+        """Digest of the queries, 12 hexadecimal digits."""
         return hashlib.sha256(json.dumps(self.queries).encode()).hexdigest()[:12]
 
     def without(self, queries: Collection[str]) -> QueryFigures:
-        """Return what it does on the other queries."""
+        """Return the figures on the other queries."""
         kept = [place for place, query in enumerate(self.queries) if query not in queries]
         return replace(
             self,
@@ -83,17 +83,16 @@ class QueryFigures:
 
 @dataclass(frozen=True)
 class PairedComparison:
-    """A candidate's figures beside the active encoder's, on the same queries: first the active one's.
+    """Figures of the active encoder and of a candidate on the same queries.
 
     Attributes:
         candidate: Revision of the candidate.
-        active: Revision of the encoder it was compared with.
-        split: On what, in words.
-        digest: Of the queries.
+        active: Revision of the active encoder.
+        split: Description of the split.
+        digest: Digest of the queries.
         primary: The measure that decides.
         measures: Measure -> both figures, the difference and its interval (bootstrap over queries, 95 %).
-        seen: How many of the queries one of the two was trained on: its figures there tell what it knows by
-            heart.
+        seen: Number of queries that one of the two was trained on.
     """
 
     candidate: str
@@ -124,14 +123,14 @@ class PairedComparison:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return asdict(self) | {"measures": {name: asdict(found) for name, found in self.measures.items()}}
 
     @classmethod
-    def from_json(cls, told: Mapping[str, Any]) -> PairedComparison:
-        """Take back what `to_json` returned."""
-        measures = {name: PairedDifference(**found) for name, found in told["measures"].items()}
-        return cls(**{**told, "measures": measures})
+    def from_json(cls, values: Mapping[str, Any]) -> PairedComparison:
+        """Return the comparison of a dict of `to_json`."""
+        measures = {name: PairedDifference(**found) for name, found in values["measures"].items()}
+        return cls(**{**values, "measures": measures})
 
 
 def compare_paired(

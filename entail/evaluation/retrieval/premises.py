@@ -1,14 +1,14 @@
-"""Parent -> child retrieval: does a retriever put the premises of a conclusion first?
+"""Parent to child retrieval: ranks of the gold premises of a conclusion.
 
-A query is a distinct parent text of the given trees (hypothesis or intermediate conclusion), its relevant
-premises are the distinct texts of its children, joined over all trees where it stands, and the candidates are
-the whole corpus. The AE-Enc paper leaves the query's own text among the candidates, where it takes the
-first place of almost every ranking; so everything is reported by two protocols:
+A query is a distinct parent text of the given trees (hypothesis or intermediate conclusion). Its relevant
+premises are the distinct texts of its children, joined over all trees where it stands; the candidates are the
+whole corpus. Figures follow two protocols:
 
 ``paper``
-    every premise of the corpus is a candidate, the query's own text too (Table 1 of the paper).
+    every premise of the corpus is a candidate, the query's own text too (Table 1 of the AE-Enc paper), where
+    it takes the first rank of almost every ranking.
 ``query_excluded``
-    the premise whose folded text is the query's is taken out of that query's ranking: what an author sees.
+    the premise whose folded text is the query's is left out of that query's ranking, as an author sees it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class GoldQueries:
 
     Attributes:
         texts: Folded text of each query, distinct.
-        own: Where it stands in the corpus itself, or `NOT_THERE`, shape (queries,).
-        children: Where its distinct children stand, or `NOT_THERE`, in the order of the proofs.
+        own: Position of the query in the corpus, or `NOT_THERE`, shape (queries,).
+        children: Positions of its distinct children, or `NOT_THERE`, in the order of the proofs.
         missing: Folded texts of children that are not in the corpus.
     """
 
@@ -80,14 +80,14 @@ class GoldQueries:
 
 @dataclass(frozen=True)
 class PremiseEvaluation:
-    """The ranks of every gold child by both protocols, from which any figure can still be derived.
+    """Ranks of every gold child by both protocols.
 
     Attributes:
-        retriever: How a person calls it.
-        manifest: What its index holds.
+        retriever: Name of the retriever.
+        manifest: Manifest of its index.
         corpus_name: Name of the corpus.
         queries: Folded text of each query, in the order of the ranks.
-        queries_in_corpus: How many of them are themselves premises of the corpus.
+        queries_in_corpus: Number of queries that are premises of the corpus.
         paper: Ranks with the query among the candidates.
         query_excluded: Ranks without it.
         missing: Folded texts of gold children that are not in the corpus: counted as never found.
@@ -110,10 +110,7 @@ class PremiseEvaluation:
         return self.paper.pairs
 
     def figures(self, queries: Container[str] | None = None) -> dict[str, dict[str, float]]:
-        """Return `metrics.summary` of each protocol.
-
-        Args:
-            queries: Count these alone, such as those that no training tree holds; None for all.
+        """Return the summary of each protocol, over some queries or all.
 
         Raises:
             DataError: If none of them was evaluated.
@@ -127,7 +124,7 @@ class PremiseEvaluation:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures and what they were measured on, of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return {
             **self.figures(),
             "queries": len(self.queries),
@@ -152,16 +149,16 @@ def evaluate_premises(
 ) -> PremiseEvaluation:
     """Rank every gold child of every parent among the whole corpus, by both protocols.
 
-    Scores are taken for some queries at a time, so memory does not grow with the number of trees.
+    Queries are scored in batches, so memory does not grow with the number of trees.
 
     Args:
         corpus: The candidates.
         trees: Gold trees.
         index: The retriever.
         ks: Cut-offs to report.
-        gold: The trees' queries, where they were looked up in this corpus already.
-        on_scores: Given every batch as `score_batches` yields it, so that nobody needs to score twice.
-        progress: Told how far the ranking is.
+        gold: The trees' queries, if they were looked up already.
+        on_scores: Callback with every batch of `score_batches`.
+        progress: Callback of the ranking.
 
     Raises:
         ManifestMismatchError: If the index was made from another corpus.
@@ -194,7 +191,7 @@ def evaluate_premises(
 def score_batches(
     index: PremiseIndex, queries: Sequence[str], *, what: str, progress: ProgressCallback | None = None
 ) -> Iterator[tuple[slice, Floats]]:
-    """Yield the scores of some queries at a time: which queries, and theirs, shape (some, premises)."""
+    """Yield a slice of the queries and their scores, shape (batch, premises), batch by batch."""
     meter = Meter(len(queries), what, unit="queries", report=progress)
     size = max(1, index.manifest.count)
     step = min(_QUERIES_AT_ONCE, max(1, _SCORES_AT_ONCE // size))

@@ -1,8 +1,8 @@
-"""Two retrievers over many queries: every figure with its interval, every query with its gain or loss."""
+"""Comparison of two retrievers over many queries: figures with intervals, gain or loss of every query."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -34,16 +34,15 @@ FOUND_AT = 10
 
 @dataclass(frozen=True, slots=True)
 class QueryChange:
-    """One query as two retrievers answer it.
+    """Results of two retrievers for one query.
 
     Attributes:
         place: Its position among the queries.
         query: Its folded text.
         ap: Average precision with each retriever.
         found: Gold premises among the first `FOUND_AT` of each.
-        premises: Gold premises in all.
-        ranks: Rank of each gold premise with each retriever, shape (2, premises); `inf` where it is no
-            candidate.
+        premises: Number of gold premises.
+        ranks: Rank of each gold premise with each retriever, shape (2, premises); `inf` for no candidate.
     """
 
     place: int
@@ -61,14 +60,7 @@ class QueryChange:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFigure:
-    """One measure by one protocol.
-
-    Attributes:
-        protocol: One of `PROTOCOLS`.
-        measure: Its name in tables: `MAP`, `Hit@10` ...
-        intervals: Bootstrap interval of each retriever's figure.
-        paired: Both figures, their difference, its interval and p-value.
-    """
+    """A measure by a protocol, with the bootstrap interval of each retriever's figure."""
 
     protocol: Protocol
     measure: str
@@ -76,7 +68,7 @@ class MeasuredFigure:
     paired: PairedDifference
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything, of JSON's types."""
+        """Return a JSON-serialisable dict."""
         paired = self.paired.to_json()
         del paired["interval"]
         return {
@@ -91,15 +83,7 @@ class MeasuredFigure:
 
 @dataclass(frozen=True)
 class SplitComparison:
-    """Two retrievers measured on the same trees over the same corpus.
-
-    Attributes:
-        corpus: The candidates.
-        trees: How many there were.
-        gold: The queries and where their children stand.
-        evaluations: Of each retriever.
-        efforts: The simulated author's with each.
-    """
+    """Two retrievers measured on the same trees over the same corpus."""
 
     corpus: Corpus
     trees: int
@@ -109,7 +93,7 @@ class SplitComparison:
 
     @property
     def names(self) -> tuple[str, str]:
-        """The retrievers."""
+        """Names of the retrievers."""
         return self.evaluations[0].retriever, self.evaluations[1].retriever
 
     @cached_property
@@ -167,7 +151,7 @@ class SplitComparison:
         return changes
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures and what they were measured on, of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return {
             "retrievers": list(self.names),
             "corpus": {"name": self.corpus.name, "premises": len(self.corpus), "hash": self.corpus.hash},
@@ -187,7 +171,7 @@ def compare_split(
     ks: Sequence[int] = DEFAULT_KS,
     progress: ProgressCallback | None = None,
 ) -> SplitComparison:
-    """Measure two retrievers on the same trees: ranks, from which come all figures, and author effort.
+    """Measure two retrievers on the same trees: ranks and author effort, each premise scored once.
 
     Raises:
         ManifestMismatchError: If an index was made from another corpus.
@@ -214,12 +198,29 @@ def compare_split(
     )
 
 
+def query_rows(split: SplitComparison) -> Iterator[tuple[object, ...]]:
+    """Yield a header, then every query by both protocols; rank `inf` means no candidate."""
+    columns = [f"{measure} {name}" for measure in ("AP", "found", "ranks") for name in split.names]
+    yield "protocol", "query", "premises", *columns, "difference in AP"
+    for protocol in PROTOCOLS:
+        for change in split.changes[protocol]:
+            yield (
+                protocol,
+                change.query,
+                change.premises,
+                *(f"{ap:.6f}" for ap in change.ap),
+                *change.found,
+                *(" ".join(f"{rank:g}" for rank in side) for side in change.ranks),
+                f"{change.difference:.6f}",
+            )
+
+
 def most_changed(
     changes: Sequence[QueryChange], *, gained: bool, most: int | None = None
 ) -> tuple[QueryChange, ...]:
     """Return the queries that gained with the second retriever, or lost, the most changed first.
 
-    Of equal ones the one whose premises moved most stands first, then that which the trees name first.
+    Ties are ordered by the moves of their premises, then by the trees.
     """
     sign = 1 if gained else -1
     chosen = [change for change in changes if sign * change.difference > 0]

@@ -1,16 +1,15 @@
 """Tour of the largest differences of two retrievers: a few examples with a sentence each.
 
-The examples are chosen by rule, so the same two retrievers over the same trees are always told the same way:
-the queries whose average precision changed most, those that gained before those that lost, and of each the
-gold premise whose place changed most in that direction; no premise is told twice. Where there are gains and
-losses to tell, both are told.
+Examples are chosen by rule: the queries whose average precision changed most, gains before losses, and of
+each the gold premise whose rank changed most in that direction; each premise once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -27,24 +26,24 @@ from entail.index.protocol import Floats, PremiseIndex
 from entail.statistics.ranking import NOT_THERE
 
 STOPS = 7
-"""Examples of a whole tour."""
+"""Number of examples of a tour."""
 
 LOSSES = 2
-"""Examples that show a loss, where there are as many."""
+"""Number of examples with a loss, if there are as many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """One example.
+    """Example of a tour.
 
     Attributes:
         change: The query, with its average precision and its gold premises' ranks.
-        premise: The gold premise it is told by.
+        premise: The gold premise.
         ranks: Its rank with each retriever, the query's own text left out.
-        better: Which retriever does better on this query, 0 or 1.
-        before: How many candidates the worse one puts before the premise that are not gold.
-        alike: How many of these share more words with the query than the premise does (token overlap).
-        first_alike: The first of those, None where there is none.
+        better: Retriever that does better on this query, 0 or 1.
+        before: Candidates, not gold, that the worse one ranks before the premise.
+        alike: Number of these that share more words with the query than the premise does (token overlap).
+        first_alike: The first of those, None without one.
     """
 
     change: QueryChange
@@ -66,10 +65,10 @@ def choose_stops(
     """Choose the examples of a tour, gains first, each group from the most changed down.
 
     Args:
-        split: The comparison that they come from.
+        split: The comparison.
         indexes: Its retrievers, in its order.
-        most: Examples at most.
-        losses: How many of them are kept for queries that lost; more where too few gained.
+        most: Limit of examples.
+        losses: Number of examples reserved for losses; there are more where too few queries gained.
 
     Raises:
         RetrievalError: If an index is not that of the comparison.
@@ -92,12 +91,7 @@ def choose_stops(
 
 
 def tell(stop: Stop, names: tuple[str, str]) -> str:
-    """Return a stop in plain words; what is said is counted, nothing else.
-
-    Args:
-        stop: The example.
-        names: What a reader calls the two retrievers.
-    """
+    """Return the sentence of an example; `names` are those that a reader calls the two retrievers."""
     good, bad = names[stop.better], names[1 - stop.better]
     place, other = stop.ranks[stop.better], stop.ranks[1 - stop.better]
     told = f"{good} finds the premise “{stop.premise}” at place {place:,} instead of {other:,}."
@@ -119,7 +113,7 @@ def tell(stop: Stop, names: tuple[str, str]) -> str:
 
 
 def headline(split: SplitComparison, names: tuple[str, str]) -> tuple[str, ...]:
-    """Return what the whole comparison comes to, in a few sentences: quality, doubt, effort, both ways."""
+    """Return the summary of a comparison in a few sentences: quality, uncertainty, effort."""
     figure, hits = split.figure("MAP"), split.figure(f"Hit@{FOUND_AT}")
     paired = figure.paired
     sure = paired.low > 0 or paired.high < 0
@@ -149,6 +143,40 @@ def headline(split: SplitComparison, names: tuple[str, str]) -> tuple[str, ...]:
         f"{paired.queries - paired.better - paired.worse:,} equally well."
     )
     return tuple(sentences)
+
+
+def tour_rows(stops: Sequence[Stop], names: tuple[str, str]) -> Iterator[tuple[object, ...]]:
+    """Yield a header, then the examples of a tour, each with its sentence."""
+    columns = [f"{measure} {name}" for measure in ("place", "AP") for name in names]
+    yield "example", "claim", "told", "premise", *columns, "better", "before it", "alike", "first alike"
+    for number, stop in enumerate(stops, start=1):
+        yield (
+            *(number, stop.change.query, tell(stop, names), stop.premise, *stop.ranks),
+            *(f"{ap:.6f}" for ap in stop.change.ap),
+            *(names[stop.better], stop.before, stop.alike, stop.first_alike or ""),
+        )
+
+
+def tour_json(split: SplitComparison, stops: Sequence[Stop], names: tuple[str, str]) -> dict[str, Any]:
+    """Return the examples with their sentences, and the summary of the comparison."""
+    return {
+        "retrievers": list(names),
+        "examples": [
+            {
+                "claim": stop.change.query,
+                "told": tell(stop, names),
+                "premise": stop.premise,
+                "places": list(stop.ranks),
+                "average_precision": list(stop.change.ap),
+                "better": names[stop.better],
+                "before": stop.before,
+                "alike": stop.alike,
+                "first_alike": stop.first_alike,
+            }
+            for stop in stops
+        ],
+        "comes_to": list(headline(split, names)),
+    }
 
 
 def _p(p: float) -> str:

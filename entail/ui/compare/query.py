@@ -9,8 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from entail.data.text import fold
-from entail.evaluation.retrieval.comparison import ComparedPremise, Comparison
-from entail.evaluation.retrieval.exchange import comparison_json, comparison_rows
+from entail.evaluation.retrieval.comparison import (
+    ComparedPremise,
+    Comparison,
+    comparison_json,
+    comparison_rows,
+)
 from entail.evaluation.retrieval.split_comparison import FOUND_AT, QueryChange
 from entail.trees.log.wording import quote
 from entail.ui.compare.choice import LINK, Pair, draw_training_notice

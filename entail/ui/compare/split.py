@@ -12,7 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 from entail.data.text import fold
 from entail.evaluation.retrieval.comparison import rank_weight
 from entail.evaluation.retrieval.effort import Effort
-from entail.evaluation.retrieval.exchange import query_rows
 from entail.evaluation.retrieval.split_comparison import (
     PROTOCOLS,
     MeasuredFigure,
@@ -21,6 +20,7 @@ from entail.evaluation.retrieval.split_comparison import (
     SplitComparison,
     compare_split,
     most_changed,
+    query_rows,
 )
 from entail.statistics.ranking import NOT_THERE
 from entail.trees.log.event_log import TreeSummary

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from entail.evaluation.retrieval.exchange import tour_json, tour_rows
 from entail.evaluation.retrieval.split_comparison import SplitComparison
-from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell
+from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell, tour_json, tour_rows
 from entail.ui.compare.choice import LINK, Pair, draw_training_notice
 from entail.ui.compare.source import Source
 from entail.ui.compare.split import draw_change, take_figures, take_split
