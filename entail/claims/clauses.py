@@ -7,8 +7,7 @@ from typing import Literal
 
 from entail.claims import lexicon, subjects, tags
 from entail.claims.lexicon import CLASSES
-from entail.claims.tags import Token, Tokens, has_relative
-from entail.claims.tokens import join
+from entail.claims.tags import Token, Tokens, has_relative, join
 
 Gap = Literal["subject", "object", "adjunct"]
 """Missing part of a clause: its subject, an object, or a time, place, reason or manner."""
@@ -113,9 +112,8 @@ def begins_predicate(tokens: Tokens, *, person: bool = False) -> bool:
         return not ends_naming and (after is None or after.opens_phrase or person or after.is_name)
     if first.may_be("ing") and first.low not in CLASSES["noun_ing"]:
         return not ends_naming and (after is None or tokens[-1].low not in tags.PREPOSITIONS)
-    return first.is_adjective and (
-        after is None or (after.opens_phrase and after.low not in tags.DETERMINERS)
-    )
+    ended = after is None or (after.opens_phrase and after.low not in tags.DETERMINERS)
+    return first.is_adjective and ended
 
 
 def find_object_gap(tokens: Tokens) -> int | None:

@@ -21,13 +21,9 @@ _SUBJECTS = tags.PERSONAL | tags.POSSESSIVES | tags.ARTICLES | {"this"}
 class ParsedQuestion:
     """Parts of a question.
 
-    Attributes:
-        wh: The question word; after "how" with "many", "much" or "degree".
-        noun: The rest of the asking phrase: "team" of "which team", "long" of "how long".
-        clause: The tokens from the verb on.
-        preposition: Tokens that bind the phrase to the clause: "in" of "in which year".
-        before: Tokens before all this, which the claim keeps: "In 1998,".
-        in_place: Whether the phrase stands where its answer would: "Tesla was born in what year".
+    `wh` is the question word, after "how" with "many", "much" or "degree"; `noun` the rest of the phrase that
+    asks ("team" of "which team"); `preposition` binds it to the clause ("in" of "in which year"); `before` is
+    context, which the claim keeps ("In 1998,"). A phrase in place stands where its answer would.
     """
 
     wh: str

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from entail.claims import tags
 from entail.claims.clauses import order_clause, order_relative
 from entail.claims.lexicon import CLASSES
 from entail.claims.parse import ParsedQuestion
-from entail.claims.tags import Tokens, head_of, is_plural
-from entail.claims.tokens import join
+from entail.claims.tags import Tokens, head_of, is_plural, join
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +46,7 @@ FALLBACK = frozenset({"general"})
 KINDS = {"when": "time", "where": "place", "why": "reason", "how": "way"}
 LINKS = {"when": "when", "where": "where", "why": "why", "how": "in which"}
 COUNTS = {"how many": "number", "how much": "amount"}
-BINDING = {
-    noun: preposition
-    for preposition in ("in", "on", "at", "for", "to")
-    for noun in CLASSES[f"bound_{preposition}"]
-}
+BINDING = {noun: word for word in ("in", "on", "at", "for", "to") for noun in CLASSES[f"bound_{word}"]}
 """Noun -> the preposition that binds it to a clause: a year *in* which."""
 
 _PLACED = {"when": "at ", "where": "at ", "why": "for ", "how": "in ", "who": "", "whom": ""}
@@ -114,9 +109,8 @@ def name_known(noun: Tokens) -> tuple[str, bool]:
         return f"a known one {join(words)}", False
     plural, number, other = is_plural(words), "", False
     while len(words) > 1 and words[1].low != "of":
-        if words[0].low in CLASSES["numbers"] or (
-            words[0].low.isdigit() and len(words[0].low) < 3 and plural
-        ):
+        is_count = words[0].low.isdigit() and len(words[0].low) < 3 and plural
+        if is_count or words[0].low in CLASSES["numbers"]:
             number, plural = words[0].low, True
         elif words[0].low in {"other", "another"}:
             other = True
@@ -159,16 +153,25 @@ def is_attribute(parsed: ParsedQuestion) -> bool:
     return head is not None and head.low in CLASSES["attributes"]
 
 
+def _name(kind: str, noun: Tokens) -> str:
+    """Return a kind of answer as something known, another one behind "else"."""
+    other = bool(noun) and noun[0].low == "else"
+    return f"{'another' if other else 'a'} known {kind}{spaced(noun[1:] if other else noun)}"
+
+
+def _count(parsed: ParsedQuestion) -> str:
+    of = "" if not parsed.noun or parsed.noun[0].low == "of" else " of"
+    return f"a known {COUNTS[parsed.wh]}{of}{spaced(parsed.noun)}"
+
+
 def _claim_adjunct(parsed: ParsedQuestion) -> str:
     clause = order_clause(parsed.clause).text
-    other = bool(parsed.noun) and parsed.noun[0].low == "else"
-    kind = f"{'another' if other else 'a'} known {KINDS[parsed.wh]}{'' if other else spaced(parsed.noun)}"
-    return f"There exists {kind} {LINKS[parsed.wh]} {clause}" if clause else f"There exists {kind}"
+    said = f"There exists {_name(KINDS[parsed.wh], parsed.noun)}"
+    return f"{said} {LINKS[parsed.wh]} {clause}" if clause else said
 
 
 def _claim_number(parsed: ParsedQuestion) -> str:
-    of = "" if not parsed.noun or parsed.noun[0].low == "of" else " of"
-    said, clause = f"There exists a known {COUNTS[parsed.wh]}{of}{spaced(parsed.noun)}", parsed.clause
+    said, clause = f"There exists {_count(parsed)}", parsed.clause
     if not clause:
         return said
     if len(clause) > 1 and clause[0].low in tags.BE and clause[1].low == "there":
@@ -188,13 +191,9 @@ def _claim_person(parsed: ParsedQuestion) -> str:
     clause = order_relative(parsed.clause, person=True)
     first = parsed.clause[0].low if parsed.clause else ""
     many = clause.gap == "subject" and first in {"are", "were"} and not parsed.noun
-    said = "There exist known people" if many else f"There exists a known person{spaced(parsed.noun)}"
-    if parsed.noun and parsed.noun[0].low == "else":
-        said = f"There exists another known person{spaced(parsed.noun[1:])}"
-    thinks = any(
-        token.low in CLASSES["saying"] and (after.is_auxiliary or after.is_finite)
-        for token, after in pairwise(parsed.clause[1:])
-    )
+    said = "There exist known people" if many else f"There exists {_name('person', parsed.noun)}"
+    behind = (after for token, after in pairwise(parsed.clause[1:]) if token.low in CLASSES["saying"])
+    thinks = any(after.is_auxiliary or after.is_finite for after in behind)
     link = "who" if (clause.gap == "subject" or thinks) and parsed.wh == "who" else "whom"
     return f"{said} {link} {clause.text}" if clause.text else said
 
@@ -204,11 +203,8 @@ def _claim_thing(parsed: ParsedQuestion) -> str:
     lows = [token.low for token in parsed.noun[:2]]
     if not lows or lows[0] in CLASSES["apart"] or lows == ["other", "than"]:
         clause = order_relative(parsed.clause)
-        if lows[:1] == ["else"]:
-            said = f"There exists another known thing{spaced(parsed.noun[1:])}"
-        else:
-            many = not lows and clause.gap == "subject" and first in {"are", "were"}
-            said = "There exist known things" if many else f"There exists a known thing{spaced(parsed.noun)}"
+        many = not lows and clause.gap == "subject" and first in {"are", "were"}
+        said = "There exist known things" if many else f"There exists {_name('thing', parsed.noun)}"
         return f"{said} that {clause.text}" if clause.text else said
     if not parsed.clause:
         return known(parsed.noun)
@@ -232,7 +228,7 @@ def _claim_bound(parsed: ParsedQuestion) -> str:
     if parsed.wh in {"who", "whom", "whose"}:
         said, link = "There exists a known person", "whose" + noun if parsed.wh == "whose" else "whom"
     elif parsed.wh in COUNTS:
-        said, link = f"There exists a known {COUNTS[parsed.wh]}{' of' if noun else ''}{noun}", "which"
+        said, link = f"There exists {_count(parsed)}", "which"
     elif parsed.wh in KINDS:
         said, link = f"There exists a known {KINDS[parsed.wh]}{noun}", "which"
     else:
@@ -250,7 +246,7 @@ def _claim_in_place(parsed: ParsedQuestion) -> str:
         kind = {"who": "someone", "whom": "someone", "where": "somewhere"}.get(parsed.wh, "something")
         said = f"{kind} else known{spaced(noun[1:])}"
     elif parsed.wh in COUNTS:
-        said = f"a known {COUNTS[parsed.wh]}{' of' if noun and noun[0].low != 'of' else ''}{spaced(noun)}"
+        said = _count(replace(parsed, noun=noun))
     elif parsed.wh == "whose":
         said = f"a known person's{spaced(noun)}"
     elif parsed.wh == "how degree":

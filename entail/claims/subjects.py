@@ -77,12 +77,10 @@ def _pick(scores: dict[int, float]) -> int | None:
 def find_finite_verb(tokens: Tokens, *, first: int = 0) -> int | None:
     """Return the index of the first finite verb or auxiliary."""
     scores: dict[int, float] = {}
-    do_index = max(
-        (at for at, token in enumerate(tokens) if token.low in tags.DO and not token.is_opaque), default=0
-    )
-    context = next(
-        (at for at, token in enumerate(tokens) if at and token.low in CLASSES["context"]), len(tokens)
-    )
+    does = (at for at, token in enumerate(tokens) if token.low in tags.DO and not token.is_opaque)
+    do_index = max(does, default=0)
+    contexts = (at for at, token in enumerate(tokens) if at and token.low in CLASSES["context"])
+    context = next(contexts, len(tokens))
     for index in range(first, len(tokens)):
         token = tokens[index]
         if token.is_opaque or (index > 1 and (tokens[index - 1].low in {"who", "which", "that"})):
@@ -105,13 +103,12 @@ def _score_finite(tokens: Tokens, index: int, first: int) -> float | None:
     scores = []
     if token.may_be("past"):
         score = 1.2
+        modifier = index == first and after is not None and not after.opens_phrase
         modifier = (
-            index == first and after is not None and not after.opens_phrase and token.may_be("participle")
+            modifier and token.may_be("participle") and not (before is not None and is_plural([before]))
         )
-        modifier = modifier and not (before is not None and is_plural([before]))
         if modifier or token.low in {"used", "based", "related", "united", "set", "cost", "left", "cut"}:
             score -= 1.2
-        score -= 0.5 * (before is not None and before.is_adjective)
         score -= 3 * (after is not None and after.low == "by")  # "resources consumed by ..."
         scores.append(score)
     if share := token.third_share:
@@ -131,8 +128,7 @@ def find_participle(tokens: Tokens) -> int | None:
         if (tokens[index].may_be("participle") or tokens[index].low == "been")
         and (may_begin_predicate(tokens, index) or tokens[index - 1].low in {"ever", "not"})
     ]
-    been = next((index for index in found if tokens[index].low == "been"), None)
-    return been if been is not None else next(iter(found), None)
+    return min(found, key=lambda index: (tokens[index].low != "been", index), default=None)
 
 
 def find_predicate(tokens: Tokens, *, nominal: bool = False, locative: bool = True) -> int | None:
@@ -159,9 +155,8 @@ def _score_predicate(
 ) -> float | None:
     token, before = tokens[index], tokens[index - 1]
     after = tokens[index + 1] if index + 1 < len(tokens) else None
-    if token.is_quoted or inner & {"when", "while", "if", "because"}:
-        return None
-    if not may_begin_predicate(tokens, index):
+    opened = bool(inner & {"when", "while", "if", "because"})
+    if token.is_quoted or opened or not may_begin_predicate(tokens, index):
         return None
     bound = bool(inner & tags.SUBORDINATORS)
     ended = after is None or after.opens_phrase or token.ends_phrase

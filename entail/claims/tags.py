@@ -1,10 +1,11 @@
-"""Tags of tokens: closed classes, lexicon look-ups and suffixes."""
+"""Tokens of a question and their tags: closed classes, lexicon look-ups, suffixes; coverage by a claim."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from entail.claims import lexicon
 from entail.claims.lexicon import CLASSES
@@ -40,6 +41,7 @@ _INNER = DETERMINERS | PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | CLASSES["inne
 _INNER -= CLASSES["phrase_final"]
 """Words after which a noun phrase goes on."""
 
+_BEHIND_HEAD = PREPOSITIONS | RELATIVES | {"to"}
 _POSSESSIVE = re.compile(r"(?:['\u2019]s|s['\u2019])$")
 
 
@@ -95,13 +97,8 @@ class Token:
         """Return whether it may be a form of a verb."""
         if self.is_opaque or (form == "ing" and self.low in CLASSES["no_ing"]):
             return False
-        unlisted = (
-            form != "ing"
-            and self.low.endswith("ed")
-            and len(self.low) > 4
-            and self.low not in CLASSES["no_past"]
-        )
-        return unlisted or lexicon.base_form(self.low, form) is not None
+        ends_past = form != "ing" and self.low.endswith("ed") and len(self.low) > 4
+        return (ends_past and self.low not in CLASSES["no_past"]) or bool(lexicon.base_form(self.low, form))
 
     @property
     def is_finite(self) -> bool:
@@ -121,10 +118,8 @@ class Token:
     @property
     def is_adverb(self) -> bool:
         """Whether it may stand between subject and verb."""
-        adverbial = self.low in CLASSES["adverbs"] or (
-            bool(_LY.fullmatch(self.low[-5:])) and self.low not in CLASSES["no_adverb"]
-        )
-        return not self.is_name and adverbial
+        ends_adverb = bool(_LY.fullmatch(self.low[-5:])) and self.low not in CLASSES["no_adverb"]
+        return not self.is_name and (ends_adverb or self.low in CLASSES["adverbs"])
 
     @property
     def is_preposition(self) -> bool:
@@ -162,9 +157,7 @@ def head_of(phrase: Tokens) -> Token | None:
     """Return the head of a noun phrase: its last token before a preposition or a clause."""
     head: Token | None = None
     for index, token in enumerate(phrase):
-        if head is not None and (
-            token.low in PREPOSITIONS or token.low in RELATIVES or token.low == "to" or head.ends_phrase
-        ):
+        if head is not None and (token.low in _BEHIND_HEAD or head.ends_phrase):
             break
         following = phrase[index + 1] if index + 1 < len(phrase) else None
         described = following is not None and following.low in PREPOSITIONS | {"the", "a", "to"}
@@ -182,3 +175,111 @@ def is_plural(phrase: Tokens) -> bool:
     if head.low in CLASSES["plural"]:
         return True
     return len(head.low) > 3 and head.low.endswith("s") and not head.low.endswith(("ss", "us", "is", "ics"))
+
+
+_EDGE = '"“”„«»()[]{}…,.;:!?¿¡-\u2013\u2014*'
+_QUOTE_OPENING = ('"', "“", "(", "[", "«")
+_BEFORE_CAPITAL = "\"“'\u2018("
+_QUOTE_CLOSING = ('"', "”", ")", "]", "»")
+_SENTENCE_END = re.compile(r"\?[\"”']*(?=\s|$)|\u061f+")
+_STATEMENT_END = re.compile(
+    r"(?<=[a-z0-9]{2}[.!])\s+(?=(?:Wh[aeiy]\w*|Who\w*|How|Is|Are|Was|Were|Do|Does|Did|Can|Has|Have|Will|Name|In)\b)"
+)
+_CLITIC = re.compile(r"(?<=\w) (?=(?:n['\u2019]t|['\u2019](?:s|re|ll|d|ve|m))(?![\w'\u2019]))", re.IGNORECASE)
+_CLITICS = {"s": "is", "re": "are", "d": "did", "ll": "will", "ve": "have"}
+
+
+def tokenize(text: str) -> list[Token]:
+    """Split a text at white space."""
+    words = text.split()
+    lower_case = sum(word[:1].islower() for word in words[1:])
+    cased = len(words) <= 3 or lower_case > 0.2 * len(words)
+    tokens, depth = [], False
+    for index, word in enumerate(words):
+        low = _normalize(word)
+        opens = word.startswith(_QUOTE_OPENING)
+        closes = word.rstrip(",.;:?!'s\u2019").endswith(_QUOTE_CLOSING) and (not opens or len(word) > 2)
+        named = (
+            cased and index > 0 and low not in {"did", "does"} and word.lstrip(_BEFORE_CAPITAL)[:1].isupper()
+        )
+        tokens.append(Token(word, low, named, depth or opens))
+        depth = (depth or opens) and not closes
+    if depth:  # an opening mark without its end quotes nothing
+        tokens = [Token(token.text, token.low, token.is_name) for token in tokens]
+    return tokens
+
+
+def join(tokens: Tokens) -> str:
+    """Return tokens as text."""
+    return " ".join(token.text for token in tokens)
+
+
+def expand_contractions(tokens: Tokens) -> list[Token]:
+    """Write "who's" and "whats" as "who is" and "what is"."""
+    expanded: list[Token] = []
+    for index, token in enumerate(tokens):
+        plain = token.low.removesuffix("s")
+        stem, _, clitic = token.low.partition("'")
+        if "'" not in token.low:
+            stem, clitic = plain, token.low[len(plain) :]
+        after = [later.low for later in tokens[index + 1 : index + 3]]
+        if stem not in WH or clitic not in _CLITICS or token.is_opaque:
+            expanded.append(token)
+        elif stem == "who" and after[1:] and after[1] in AUXILIARIES:  # a slip for "whose"
+            expanded.append(Token("whose", "whose"))
+        else:
+            verb = "has" if clitic == "s" and after[:1] == ["been"] else _CLITICS[clitic]
+            expanded += [Token(stem, stem), Token(verb, verb)]
+    return expanded
+
+
+def split_sentences(question: str) -> list[str]:
+    """Return the sentences of a question without their question marks."""
+    text = re.sub(r"(?<=[A-Za-z]),(?=[A-Za-z])", ", ", question.replace("¿", " ").replace("¡", " "))
+    text = re.sub(r"[?\uff1f]+", "?", _CLITIC.sub("", text))
+    text = re.sub(r"\?([\"\u201d')]+)(?=\s+[a-z])", r"\1", text)  # a question quoted inside another
+    text = re.sub(r"\?([\"\u201d')]+)", r"\1?", text)
+    pieces = [part for piece in _SENTENCE_END.split(text) for part in _STATEMENT_END.split(piece)]
+    return [piece.strip() for piece in pieces if any(character.isalnum() for character in piece)]
+
+
+def write_sentence(text: str) -> str:
+    """Return a text as a sentence: with a capital and a full stop, without question marks."""
+    text = re.sub(r"[?\uff1f\u061f]+", "", text).strip().rstrip(",;:-\u2013 ")
+    text = re.sub(r"\s+([,;:]|\.(?!\w))", r"\1", " ".join(text.split()))
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", '."', ".”")) else f"{text}."
+
+
+def _normalize(word: str) -> str:
+    low = word.lower().replace("\u2019", "'").strip(_EDGE)
+    if low.startswith(("'", "\u2018")) and not low[1:2].isdigit():
+        low = low.lstrip("'\u2018")
+    return low.rstrip("'") if low.endswith("'") and not low.endswith("s'") else low
+
+
+_EMPTY = AUXILIARIES | CONJUNCTIONS | DETERMINERS | PREPOSITIONS | CLASSES["asking"]
+_ENDING = re.compile(r"'(?:s|ve|re|d|ll)$")
+
+
+def missing_words(question: str, claim: str) -> list[str]:
+    """Return the words of a question that its claim lacks in any form; function words are left out.
+
+    >>> missing_words("when did the ship sink", "when the ship sank"), missing_words("who won it", "who won")
+    ([], [])
+    """
+    kept = {form for word in _content(claim) for form in _possible_bases(word)}
+    return [word for word in _content(question) if word not in _EMPTY and not _possible_bases(word) & kept]
+
+
+def _content(text: str) -> list[str]:
+    text = re.sub(r"[?,_]|(?<=\w)[\u2013\u2014](?=\w)", " ", text)
+    words = (token.low.strip("'\"$%#&/+<>=_~`^|@\\") for token in tokenize(text))
+    return [bare for word in words if (bare := _ENDING.sub("", word))]
+
+
+@lru_cache(maxsize=1 << 12)
+def _possible_bases(word: str) -> frozenset[str]:
+    bases = {base for form in lexicon.FORMS if (base := lexicon.base_form(word, form))}
+    bases |= {word.removesuffix(ending) for ending in ("s", "es", "d", "ed")}
+    return frozenset({word, *bases})

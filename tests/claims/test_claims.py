@@ -3,7 +3,6 @@
 import csv
 import re
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -29,12 +28,6 @@ def test_questions_become_accepted_claims(rule: str, question: str, text: str) -
     claim = existence_claim(question)
     assert (claim.rule, claim.text) == (rule, text)
     assert claim.question == question
-
-
-def test_the_accepted_claims_are_of_every_rule() -> None:
-    counts = Counter(rule for rule, _, _ in GOLDEN)
-    assert set(counts) == set(RULES)
-    assert 60 <= len(GOLDEN) <= 90
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.name)
@@ -70,33 +63,20 @@ def test_texts_that_are_hardly_questions_have_claims(question: str) -> None:
     assert not set("?\uff1f؟") & set(text)
 
 
-def check(question: str) -> None:
+SHORT = sorted(WH | MODALS | {"did", "was", "the", "(A)", "(B)", "___", "that", "of", "Ice,"})
+
+
+@given(
+    st.text(max_size=80)
+    | st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
+    | st.lists(st.sampled_from(SHORT)).map(" ".join)
+)
+def test_any_text_has_a_claim(question: str) -> None:
     claim = existence_claim(question)
     assert claim == existence_claim(question)
     assert claim.rule in RULES
     assert claim.text.strip()
     assert "?" not in claim.text
-
-
-@given(st.text(max_size=80))
-def test_any_text_has_a_claim(text: str) -> None:
-    check(text)
-
-
-@given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join))
-def test_any_order_of_words_has_a_claim(question: str) -> None:
-    check(question)
-
-
-@given(
-    st.lists(
-        st.sampled_from(
-            sorted(WH | MODALS | {"did", "was", "the", "(A)", "(B)", "___", "that", "of", "Ice,"})
-        )
-    )
-)
-def test_any_order_of_function_words_has_a_claim(words: list[str]) -> None:
-    check(" ".join(words))
 
 
 @given(st.sampled_from(GOLDEN))
@@ -125,11 +105,8 @@ def steps(question: str) -> int:
     return count
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["a", "word ", "what is ", "?", "who? ", '"?"', "x,", "(A) ", "__", "'", "did the team ", ". What "],
-)
-def test_cost_does_not_grow_faster_than_the_text(text: str) -> None:
+@pytest.mark.parametrize("text", ["a", "what is ", "who? ", '"?"', "(A) ", "__", "did the team ", ". What "])
+def test_cost_of_long_texts_does_not_grow(text: str) -> None:
     existence_claim("Who won?")
     short, long = (steps("When did " + text * (size // len(text))) for size in (MAX_LENGTH + 100, 40_000))
     assert long <= short + 10
@@ -137,10 +114,3 @@ def test_cost_does_not_grow_faster_than_the_text(text: str) -> None:
 
 def test_the_longest_text_that_is_parsed_takes_few_steps() -> None:
     assert steps(f"When did {'the team of ' * 160}win?") < 400_000
-
-
-def test_long_texts_keep_all_words() -> None:
-    text = "When did the army of " + "town " * 1_000 + "win?"
-    claim = existence_claim(text)
-    assert claim.fallback
-    assert claim.text.count("town") == 1_000

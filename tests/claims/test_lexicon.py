@@ -23,12 +23,8 @@ def test_the_verb_list_is_what_lemminflect_generates(builder: ModuleType) -> Non
     ("base", "past"),
     [
         ("embed", "embedded"),
-        ("overlap", "overlapped"),
-        ("unplug", "unplugged"),
-        ("remake", "remade"),
         ("babysit", "babysat"),
         ("panic", "panicked"),
-        ("outsell", "outsold"),
         ("win", "won"),
         ("carry", "carried"),
     ],

@@ -10,15 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.claims import existence_claim
-from entail.claims import question_table as claims_rows
-from entail.claims.question_table import (
-    QuestionTable,
-    claim_rows,
-    claim_table,
-    merged,
-    read_pasted,
-    read_table,
-)
+from entail.claims.table import claim_rows, claim_table, merged
+from entail.data.passages import question_table as claims_rows
+from entail.data.passages.question_table import QuestionTable, read_pasted, read_table
 from entail.errors import EvaluationError, FormatError
 from entail.ui.claims.table import counts_in_words, editor_frame
 from entail.ui.shared.downloads import table_csv

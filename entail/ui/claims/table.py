@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from entail.claims.question_table import (
-    Claimed,
-    QuestionTable,
-    claim_rows,
-    claim_table,
-    merged,
-    read_pasted,
-    read_table,
-)
+from entail.claims.table import Claimed, claim_rows, claim_table, merged
+from entail.data.passages.question_table import QuestionTable, read_pasted, read_table
 from entail.trees.log.wording import count_of
 from entail.ui.components.inbox import widget_value
 from entail.ui.shared.downloads import CSV, draw_download, table_csv

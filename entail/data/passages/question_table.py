@@ -1,19 +1,14 @@
-"""Table of questions: read from a file or pasted text, with claims and edits."""
+"""Table of questions, with answers where it has them: read from a file or pasted text."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from entail.claims.claims import Claim, existence_claim
-from entail.claims.rules import RULES
-from entail.claims.statements import Statement, state_answer
 from entail.data.passages.files import read_questions
 from entail.data.reading import read_content
 from entail.data.tables import read_rows
 from entail.errors import EvaluationError, FormatError
-from entail.progress import Meter, ProgressCallback
 
 MOST = 50_000
 """Limit of questions of a table."""
@@ -23,8 +18,6 @@ MAX_LENGTH = 20_000
 
 QUESTION_COLUMNS = ("question", "query", "questions", "text")
 ANSWER_COLUMNS = ("answer", "answers")
-ADDED = ("claim", "rule", "fallback", "edited", "statement")
-"""Columns added to those of the table."""
 
 
 @dataclass(frozen=True)
@@ -45,35 +38,6 @@ class QuestionTable:
     def answers(self) -> list[str]:
         """The answer of every row, empty where there is none."""
         return ["" if self.answer is None else row[self.answer] for row in self.rows]
-
-
-@dataclass(frozen=True)
-class Claimed:
-    """Claim of each row of a table, and statement with its answer, None without one."""
-
-    claims: tuple[Claim, ...]
-    statements: tuple[Statement | None, ...]
-
-    @property
-    def fallback(self) -> int:
-        """Number of questions that no question rule fits."""
-        return sum(one.fallback for one in self.claims)
-
-    def counts(self) -> list[tuple[str, int]]:
-        """Return rules with their uses, the most frequent first."""
-        counts = Counter(one.rule for one in self.claims)
-        return sorted(((rule, counts[rule]) for rule in RULES if rule in counts), key=lambda one: -one[1])
-
-
-def claim_table(table: QuestionTable, *, progress: ProgressCallback | None = None) -> Claimed:
-    """Return the claim of every question and, with an answer, the statement."""
-    meter = Meter(len(table.rows), "turning questions into claims", unit="questions", report=progress)
-    claims, statements = [], []
-    for question, answer in zip(table.questions, table.answers, strict=True):
-        claims.append(existence_claim(question))
-        statements.append(state_answer(question, answer) if answer.strip() else None)
-        meter.add(1)
-    return Claimed(tuple(claims), tuple(statements))
 
 
 def read_table(content: bytes, *, name: str) -> QuestionTable:
@@ -106,53 +70,6 @@ def read_pasted(text: str) -> QuestionTable:
     return _check(
         _from_pairs([(question.strip(), answer.strip()) for question, _, answer in pairs]), "the text"
     )
-
-
-def claim_rows(
-    table: QuestionTable, claimed: Claimed, edits: Mapping[int, str]
-) -> Iterator[tuple[object, ...]]:
-    """Yield the header, then each row with its claim, edited or not."""
-    columns = [at for at, name in enumerate(table.header) if name.strip().lower() not in ADDED]
-    yield (*(table.header[at] for at in columns), *ADDED)
-    rows = zip(table.rows, claimed.claims, claimed.statements, strict=True)
-    for number, (row, one, stated) in enumerate(rows):
-        yield (
-            *(row[at] for at in columns),
-            edits.get(number, one.text),
-            one.rule,
-            int(one.fallback),
-            int(number in edits),
-            stated.text if stated else "",
-        )
-
-
-def merged(
-    edits: Mapping[int, str], changes: Mapping[int, Mapping[str, object]], rows: Sequence[int], own: Claimed
-) -> dict[int, str]:
-    """Return edits (row -> claim) updated by changes in the editor (line -> column -> value).
-
-    A claim that is empty or equals that of the rules is no edit.
-
-    >>> own = claim_table(QuestionTable(("question",), (("Who won?",), ("Why?",))))
-    >>> merged({0: "Somebody won."}, {0: {"claim": "There is a reason."}}, [1], own)
-    {0: 'Somebody won.', 1: 'There is a reason.'}
-
-    Args:
-        edits: Row -> edited claim.
-        changes: Line of the editor -> column -> value.
-        rows: Row of each line.
-        own: Claims of the rules.
-    """
-    found = dict(edits)
-    for line, change in changes.items():
-        if "claim" not in change or line >= len(rows):
-            continue
-        row, said = rows[line], " ".join(str(change["claim"] or "").split())
-        if said and said != own.claims[row].text:
-            found[row] = said
-        else:
-            found.pop(row, None)
-    return found
 
 
 def _from_pairs(pairs: Sequence[tuple[str, str]]) -> QuestionTable:
