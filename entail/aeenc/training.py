@@ -82,20 +82,11 @@ def train_aeenc(
     pairs = _first_pairs(corpus, config, trees, oracle)
     setup = prepare(config, run, method=METHOD, initial=config.initial)
     progress = None if world()[0] else run.progress
-    frozen = BiEncoder(setup.base, device=setup.device)
+    frozen = BiEncoder(setup.base, device=setup.tower["device"])
     cache = load_settings().vectors_dir if cache_dir is None else cache_dir
     base_premises = premise_vectors(corpus, frozen, cache_dir=cache, progress=progress)
-    towers = {
-        name: Tower(
-            setup.base,
-            lora=setup.lora,
-            device=setup.device,
-            precision=setup.precision,
-            dropout=config.dropout,
-            initial=setup.initial.path if setup.initial else None,
-        )
-        for name in (("queries", "premises") if config.towers == "dual" else ("queries",))
-    }
+    names = ("queries", "premises") if config.towers == "dual" else ("queries",)
+    towers = {name: Tower(setup.base, **setup.tower) for name in names}
     queries = towers["queries"]
     premises = towers.get("premises", queries if config.towers == "siamese" else None)
     encoder = TowerEncoder(run.out.name if run.out else "training", queries, premises, frozen)

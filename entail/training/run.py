@@ -13,7 +13,13 @@ from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
 from entail.index.protocol import Ints
 from entail.training.adapters.saving import require_place
-from entail.training.adapters.tower import Lora, Precision, cast_precision, require_base, training_device
+from entail.training.adapters.tower import (
+    Lora,
+    TowerOptions,
+    cast_precision,
+    require_base,
+    training_device,
+)
 from entail.training.loop.distributed import world
 from entail.training.loop.fit import Fitted, Schedule, fit
 from entail.training.loop.task import Task
@@ -45,6 +51,10 @@ class Settings(Protocol):
         """Precision of the computation."""
 
     @property
+    def dropout(self) -> float | None:
+        """Dropout in training; None keeps the base's."""
+
+    @property
     def epochs(self) -> int:
         """Number of epochs."""
 
@@ -66,13 +76,11 @@ C = TypeVar("C", bound=Settings)
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """Base, initial adapter on it, form of the trained adapter (None: every weight), device and precision."""
+    """Base, initial adapter on it, and arguments of the towers."""
 
     base: EncoderEntry
     initial: EncoderEntry | None
-    lora: Lora | None
-    device: str
-    precision: Precision
+    tower: TowerOptions
 
     @property
     def fingerprint(self) -> dict[str, str]:
@@ -101,8 +109,14 @@ def prepare(config: Settings, run: Run, *, method: str, initial: str = "") -> Se
         )
     device = training_device(run.device)
     torch.manual_seed(config.seed)
-    precision = cast_precision(config.precision, device)
-    return Setup(base=base, initial=adapter, lora=lora_of(config), device=device, precision=precision)
+    tower = TowerOptions(
+        lora=lora_of(config),
+        device=device,
+        precision=cast_precision(config.precision, device),
+        dropout=config.dropout,
+        initial=adapter.path if adapter else None,
+    )
+    return Setup(base=base, initial=adapter, tower=tower)
 
 
 @dataclass(frozen=True, kw_only=True)

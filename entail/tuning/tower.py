@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.row_batches import token_batches
 from entail.encoders.stock import silent, without_head
 from entail.errors import TrainingError
-from entail.training.adapters.tower import Lora, Precision, Tower
+from entail.training.adapters.tower import Tower, TowerOptions
 from entail.tuning.config import Pooled
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class PassageTower(Tower):
     """Trainable passage encoder; it reads many texts in pieces.
 
     `max_length` is the maximum number of tokens in training, at most that of the base. A `pooling` other than
-    `base` replaces all modules behind the base's transformer. Other arguments are those of `Tower`.
+    `base` replaces all modules behind the base's transformer. The options are those of `Tower`.
 
     Raises:
         EncoderError: If the base cannot be loaded, or another pooling finds no transformer.
@@ -48,17 +48,11 @@ class PassageTower(Tower):
         self,
         base: EncoderEntry,
         *,
-        lora: Lora | None,
-        device: str,
         max_length: int,
-        precision: Precision = "fp32",
-        dropout: float | None = None,
-        initial: Path | None = None,
         pooling: Pooled = "base",
+        **options: Unpack[TowerOptions],
     ) -> None:
-        super().__init__(
-            base, lora=lora, device=device, precision=precision, dropout=dropout, initial=initial
-        )
+        super().__init__(base, **options)
         if pooling != "base":
             from sentence_transformers.sentence_transformer.modules import Normalize
 
@@ -111,8 +105,8 @@ class PassageTower(Tower):
 class MaskedTower(PassageTower):
     """Trainable predictor of masked tokens: a passage encoder with a masked-LM head, which is not saved.
 
-    `head_speed` multiplies the learning rate of a new head, `seed` initialises it. Other arguments are those
-    of `PassageTower`.
+    `head_speed` multiplies the learning rate of a new head, `seed` initialises it. The options are those of
+    `Tower`.
 
     Raises:
         EncoderError: If the base cannot be loaded.
@@ -123,17 +117,12 @@ class MaskedTower(PassageTower):
         self,
         base: EncoderEntry,
         *,
-        lora: Lora | None,
-        device: str,
         max_length: int,
-        precision: Precision = "fp32",
-        dropout: float | None = None,
         head_speed: float = 1.0,
         seed: int = 0,
+        **options: Unpack[TowerOptions],
     ) -> None:
-        super().__init__(
-            base, lora=lora, device=device, max_length=max_length, precision=precision, dropout=dropout
-        )
+        super().__init__(base, max_length=max_length, **options)
         first: Any = next(iter(self.model.children()))
         if not hasattr(first, "auto_model") or not hasattr(first.auto_model, "get_input_embeddings"):
             raise TrainingError(
@@ -145,7 +134,7 @@ class MaskedTower(PassageTower):
         self.head, self.new_head = masked_head(base, self._transformer, seed=seed)
         if self.new_head and head_speed != 1:
             _scale_rate(self.head, head_speed)
-        self.head.to(device)
+        self.head.to(self.device)
         self.head.train()
         embeddings = self._transformer.get_input_embeddings().weight
         self.parameters |= {
@@ -253,12 +242,11 @@ def masked_head(base: EncoderEntry, transformer: Any, *, seed: int) -> tuple[Any
     new = any(not name.startswith(f"{inner}.") for name in report["missing_keys"])
     if getattr(model.config, "tie_word_embeddings", True):
         decoder.weight = transformer.get_input_embeddings().weight
-    setattr(model, inner, _identity())
-    return _head(model), new
+    return _head(model, inner), new
 
 
-def _identity() -> torch.nn.Module:
-    """Return a replacement for the transformer whose output is its input."""
+def _head(model: Any, inner: str) -> Any:  # noqa: ANN401 - of transformers, not typed
+    """Return a module that takes vectors around a masked-LM model without its inner transformer."""
     import torch
     from transformers.modeling_outputs import BaseModelOutput
 
@@ -266,12 +254,7 @@ def _identity() -> torch.nn.Module:
         def forward(self, *_: Any, inputs_embeds: torch.Tensor, **__: Any) -> BaseModelOutput:  # noqa: ANN401 - arguments of any architecture
             return BaseModelOutput(last_hidden_state=inputs_embeds)
 
-    return Identity()
-
-
-def _head(model: Any) -> Any:  # noqa: ANN401 - of transformers, not typed
-    """Return a module around a masked-LM model without a transformer that takes vectors."""
-    import torch
+    setattr(model, inner, Identity())
 
     class Head(torch.nn.Module):
         def __init__(self) -> None:

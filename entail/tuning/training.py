@@ -49,11 +49,8 @@ def train_tuning(
     setup = prepare(config, run, method=TuningTraining.METHOD)
     tower = MaskedTower(
         setup.base,
-        lora=setup.lora,
-        device=setup.device,
+        **setup.tower,
         max_length=config.max_length,
-        precision=setup.precision,
-        dropout=config.dropout,
         head_speed=config.head_rate / config.highest_rate,
         seed=config.seed,
     )
@@ -139,16 +136,7 @@ def train_dpr(
             f"({examples.without_gold} without one); are questions and passages of the same release?"
         )
     setup = prepare(config, run, method=DprTraining.METHOD, initial=config.initial)
-    tower = PassageTower(
-        setup.base,
-        lora=setup.lora,
-        device=setup.device,
-        max_length=config.max_length,
-        precision=setup.precision,
-        dropout=config.dropout,
-        initial=setup.initial.path if setup.initial else None,
-        pooling=config.pooling,
-    )
+    tower = PassageTower(setup.base, **setup.tower, max_length=config.max_length, pooling=config.pooling)
     if dev is not None:
         some = sample_indices(len(dev), config.dev_questions)
         dev = replace(dev, examples=tuple(dev.examples[i] for i in some))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.cross.encoder import ADAPTER, HEAD, WHOLE
@@ -13,7 +13,7 @@ from entail.encoders.cross.pairs import Pair, read_tokenizer
 from entail.encoders.row_batches import Spent
 from entail.encoders.stock import without_head
 from entail.index.protocol import Floats
-from entail.training.adapters.tower import Lora, Precision, Tower, save_whole
+from entail.training.adapters.tower import Tower, TowerOptions, save_whole
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,13 +27,10 @@ class CrossTower(Tower):
 
     Args:
         base: Whole model to start from.
-        lora: Form of the adapter to train with the head; None trains every weight.
-        device: Torch device.
         max_length: Maximum number of tokens, at most that of the base.
         outputs: Number of outputs per pair.
-        precision: bf16 computes hidden vectors under autocast; the head and the loss stay fp32.
-        dropout: Dropout of hidden states and attention; None keeps the base's.
-        seed: Random seed of the head.
+        seed: Random seed of the head, which stays fp32.
+        options: Further arguments of `Tower`.
 
     Raises:
         EncoderError: If the base cannot be loaded, has no transformer first, or a slow tokenizer.
@@ -44,17 +41,14 @@ class CrossTower(Tower):
         self,
         base: EncoderEntry,
         *,
-        lora: Lora | None,
-        device: str,
         max_length: int,
         outputs: int = 1,
-        precision: Precision = "fp32",
-        dropout: float | None = None,
         seed: int = 0,
+        **options: Unpack[TowerOptions],
     ) -> None:
         import torch
 
-        super().__init__(base, lora=lora, device=device, precision=precision, dropout=dropout)
+        super().__init__(base, **options)
         self.model = without_head(self.model, pooling="cls")
         first: Any = next(iter(self.model.children()))
         self._transformer: Any = first.auto_model
@@ -69,7 +63,7 @@ class CrossTower(Tower):
         with torch.no_grad():
             self.head.weight.copy_(torch.randn(outputs, d, generator=draw) * 0.02)
             self.head.bias.zero_()
-        self.head.to(device)
+        self.head.to(self.device)
         self.spent = Spent()
         self.model.train()
         self.parameters |= {f"head.{name}": p for name, p in self.head.named_parameters()}

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
 
@@ -45,6 +45,16 @@ class Lora:
 
     rank: int = 16
     alpha: int = 32
+
+
+class TowerOptions(TypedDict):
+    """Keyword arguments of `Tower`."""
+
+    lora: Lora | None
+    device: str
+    precision: NotRequired[Precision]
+    dropout: NotRequired[float | None]
+    initial: NotRequired[Path | None]
 
 
 class Tower:

@@ -120,12 +120,11 @@ def fit(
         CheckpointError: If the checkpoint is of another training, damaged, or cannot be written.
     """
     with _locked(folder):
-        run = _Run(task, parameters, schedule, folder=folder, fingerprint=fingerprint or {})
-        if resume and folder is not None and (folder / CHECKPOINT).is_file():
-            run.resume()
-        if run.rank or watch is None:
-            watch = lambda event: None  # noqa: E731
-        return run.go(patience=patience, progress=None if run.rank else progress, watch=watch, stop=stop)
+        file = None if folder is None else folder / CHECKPOINT
+        run = _Run(task, parameters, schedule, file, fingerprint or {}, watch, stop)
+        if resume and file is not None and file.is_file():
+            run.resume(file)
+        return run.go(patience=patience, progress=None if run.rank else progress)
 
 
 class _Run:
@@ -136,17 +135,17 @@ class _Run:
         task: Task,
         parameters: Mapping[str, Parameter],
         schedule: Schedule,
-        *,
-        folder: Path | None,
+        file: Path | None,
         fingerprint: Mapping[str, str],
+        watch: Watch | None,
+        stop: Callable[[], bool] | None,
     ) -> None:
         import torch
 
         if not parameters:
             raise TrainingError("expected weights to train, found none")
         self.task, self.parameters, self.schedule = task, dict(parameters), schedule
-        self.file = None if folder is None else folder / CHECKPOINT
-        self.fingerprint = fingerprint
+        self.file, self.fingerprint, self.watch, self.stop = file, fingerprint, watch, stop
         self.optimizer: AdamW = torch.optim.AdamW(
             list(self.parameters.values()), lr=schedule.learning_rate, weight_decay=schedule.weight_decay
         )
@@ -163,19 +162,12 @@ class _Run:
     def seconds(self) -> float:
         return self.before + time.perf_counter() - self.start
 
-    def go(
-        self,
-        *,
-        patience: int | None,
-        progress: ProgressCallback | None,
-        watch: Watch,
-        stop: Callable[[], bool] | None,
-    ) -> Fitted:
+    def go(self, *, patience: int | None, progress: ProgressCallback | None) -> Fitted:
         import torch
 
         schedule = self.schedule
         if self.step == 0 and not self.evaluations:
-            self._evaluate(0, watch, steps=0)
+            self._evaluate(0)
         meter: Meter | None = None
         saved = time.perf_counter()
         for epoch in range(self.epoch, schedule.epochs):
@@ -191,13 +183,13 @@ class _Run:
                 meter = Meter(left, "training", unit="steps", report=progress)
             for at in range(self.next_batch, len(dealt)):
                 rate = schedule.learning_rate * _factor(self.step, self.total, schedule.warmup)
-                terms, stopped = self._step(dealt[at], rate, stop)
+                terms, stopped = self._step(dealt[at], rate)
                 self.step, self.epoch, self.next_batch = self.step + 1, epoch, at + 1
-                watch(Event(self.step, self.total, epoch, terms, rate))
+                self._report(Event(self.step, self.total, epoch, terms, rate))
                 meter.add(1)
                 every = schedule.evaluate_steps
                 if every and self.step % every == 0 and at + 1 < len(dealt):
-                    self._evaluate(epoch, watch, steps=self.total)
+                    self._evaluate(epoch)
                 if stopped:
                     self._save()
                     raise TrainingError(f"stopped on request after step {self.step}; resume to go on")
@@ -205,7 +197,7 @@ class _Run:
                     self._save()
                     saved = time.perf_counter()
             self.epoch, self.next_batch = epoch + 1, 0
-            self._evaluate(epoch + 1, watch, steps=self.total)
+            self._evaluate(epoch + 1)
             self._save()
             saved = time.perf_counter()
         if self.step == 0:
@@ -215,12 +207,7 @@ class _Run:
                 self.parameters[name].copy_(weights)
         return Fitted(self.best, tuple(self.evaluations), self.step, self.seconds, self.resumed)
 
-    def _step(
-        self,
-        batch: Any,  # noqa: ANN401 - the task's own
-        rate: float,
-        stop: Callable[[], bool] | None,
-    ) -> tuple[dict[str, float], bool]:
+    def _step(self, batch: Any, rate: float) -> tuple[dict[str, float], bool]:  # noqa: ANN401 - the task's own
         """Make one step; return its loss terms, and whether to stop."""
         import torch
 
@@ -233,7 +220,9 @@ class _Run:
         loss, terms = self.task.loss(self.task.share(batch, rank=self.rank, size=self.size))
         if loss.requires_grad and bool(torch.isfinite(loss)):
             loss.backward()  # type: ignore[no-untyped-call]  # not typed there
-        shared = torch.tensor([float(loss.detach()), float(stop is not None and stop())], device=loss.device)
+        shared = torch.tensor(
+            [float(loss.detach()), float(self.stop is not None and self.stop())], device=loss.device
+        )
         for parameter in self.parameters.values() if self.size > 1 else ():
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
@@ -257,7 +246,11 @@ class _Run:
         self.optimizer.step()
         return {"loss": value, "gradient_norm": norm, **terms}, wish > 0
 
-    def _evaluate(self, epoch: int, watch: Watch, *, steps: int) -> None:
+    def _report(self, event: Event) -> None:
+        if self.watch is not None and not self.rank:
+            self.watch(event)
+
+    def _evaluate(self, epoch: int) -> None:
         measured, seconds = from_first(lambda: (self.task.evaluate(), self.seconds))
         if measured is None:
             return
@@ -267,7 +260,7 @@ class _Run:
         if self.step and (self.best is None or evaluated.score > self.best.score):
             self.best = evaluated
             self.best_weights = {name: p.detach().clone() for name, p in self.parameters.items()}
-        watch(Event(self.step, steps, epoch, evaluated=evaluated))
+        self._report(Event(self.step, self.total or 0, epoch, evaluated=evaluated))
 
     def _impatient(self, patience: int | None) -> bool:
         if patience is None or self.best is None:
@@ -297,11 +290,10 @@ class _Run:
         }
         write_checkpoint(self.file, Checkpoint(self.fingerprint, state, tensors))
 
-    def resume(self) -> None:
+    def resume(self, file: Path) -> None:
         import torch
 
-        assert self.file is not None
-        checkpoint = read_checkpoint(self.file, fingerprint=self.fingerprint)
+        checkpoint = read_checkpoint(file, fingerprint=self.fingerprint)
         state, tensors = checkpoint.state, checkpoint.tensors
         with torch.no_grad():
             for name, parameter in self.parameters.items():
