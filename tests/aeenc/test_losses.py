@@ -45,6 +45,9 @@ def test_softmax_by_hand() -> None:
     loss, wrong = softmax(SIMILARITIES, LABELS, temperature=tau)
     assert loss.item() == pytest.approx((first + sum(second)) / 3, rel=1e-5)
     assert wrong.item() == 0
+    without_negative = torch.tensor([1, 0, 0, 0], dtype=torch.int8)  # takes no part
+    loss, _ = softmax(SIMILARITIES, torch.stack([LABELS[0], without_negative]), temperature=tau)
+    assert loss.item() == pytest.approx(first, rel=1e-5)
 
 
 @pytest.mark.parametrize("loss", [*LOSSES.values()], ids=[*LOSSES])

@@ -91,6 +91,14 @@ def test_the_card_says_how_it_was_made(home: Path, facts: Corpus, trees: Trees) 
     assert str(home) not in (home / "mine" / "adapter_config.json").read_text(encoding="utf-8")
 
 
+def test_a_base_outside_the_models_is_found_again(
+    home: Path, tiny_models: Path, facts: Corpus, trees: Trees
+) -> None:
+    (home / "tiny").unlink()
+    train_aeenc(facts, replace(SETTINGS, base=str(tiny_models / "tiny")), trees=trees, out=home / "mine")
+    assert entail.load("mine").entry.base is not None
+
+
 def test_on_another_base_it_is_refused(home: Path, facts: Corpus, trees: Trees) -> None:
     train_aeenc(facts, SETTINGS, trees=trees, out=home / "mine")
     card = json.loads((home / "mine" / "entail.json").read_text(encoding="utf-8"))

@@ -1,6 +1,7 @@
 """Candidates and labels of a step, by hand."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,13 @@ def test_live_negatives_are_the_nearest_and_the_own_text_is_one_like_any_other()
     assert labels_of(made, 0) == [{"q": -1, "near": -1, "child": 1}]
     made = task(closed(q=("child",)), pairs(q="child"), live_k=3)
     assert labels_of(made, 0) == [{"q": -1, "near": -1, "child": 1, "other": -1}]
+
+
+def test_a_child_is_never_a_negative() -> None:
+    """It is in no pair here, is retrieved, and is named as a negative."""
+    named = replace(pairs(q="child"), negatives=(np.array([FACTS.position("near")]),))
+    made = task(closed(q=("child", "near")), named, live_k=2)
+    assert labels_of(made, 0) == [{"q": -1, "child": 1, "other": -1}]
 
 
 def test_a_pool_of_the_trees_leaves_the_rest_of_the_corpus_out() -> None:

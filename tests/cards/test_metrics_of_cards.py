@@ -47,8 +47,10 @@ def test_both_protocols_stand_beside_the_base(results: Path, home: Path) -> None
     assert (found.trees, found.queries, found.pairs) == (8, 16, mine["pairs"])
     assert RetrievalMetrics.from_json(json.loads(json.dumps(found.to_json()))) == found
 
-    update_facts(home / "mine", results=[results])
+    for _ in range(2):  # the second replaces the first
+        update_facts(home / "mine", results=[results])
     card = model_card(home / "mine")
+    assert card.count("### grove") == 1
     row = next(line for line in card.splitlines() if line.startswith("| MAP |"))
     values = [base["paper"], mine["paper"], base["query_excluded"], mine["query_excluded"]]
     cells = " | ".join(format(one["MAP"], ".3f") for one in values)

@@ -1,10 +1,11 @@
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.training.loop.batches import batches
+from entail.training.loop.batches import BatchTask, batches
 
 LENGTHS = st.lists(st.integers(1, 200), max_size=200)
 
@@ -22,3 +23,15 @@ def test_like_lengths_go_together() -> None:
     lengths = np.random.default_rng(0).integers(1, 100, size=512)
     padded = sum(len(b) * lengths[b].max() for b in batches(lengths, batch_size=32, seed=0, epoch=0))
     assert padded < 1.15 * lengths.sum()
+
+
+def test_epochs_combine_other_texts() -> None:
+    first, second = (batches([10] * 64, batch_size=8, seed=0, epoch=e) for e in (0, 1))
+    assert {frozenset(b.tolist()) for b in first} != {frozenset(b.tolist()) for b in second}
+
+
+def test_processes_share_a_batch_and_none_is_left_without() -> None:
+    task = BatchTask(SimpleNamespace(batch_size=2, seed=0), [1] * 5)
+    assert task.steps(2) == 2 * len(task.batches(0)) == 6
+    assert [task.share(np.arange(5), rank=rank, size=2).tolist() for rank in (0, 1)] == [[0, 2, 4], [1, 3]]
+    assert [task.share(np.arange(1), rank=rank, size=2).tolist() for rank in (0, 1)] == [[0], [0]]

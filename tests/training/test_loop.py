@@ -133,9 +133,12 @@ def test_a_stop_on_request_leaves_a_checkpoint_to_go_on_from(tmp_path: Path) -> 
     task = Line()
     with pytest.raises(TrainingError, match="stopped on request after step 2"):
         fit(task, task.parameters, SCHEDULE, folder=tmp_path, stop=lambda: task.seen == 2)
-    second = Line()
-    assert fit(second, second.parameters, SCHEDULE, folder=tmp_path).steps == 15
-    assert second.seen == 13
+    second, third = Line(), Line()
+    done = fit(second, second.parameters, SCHEDULE, folder=tmp_path)
+    assert (done.steps, second.seen) == (15, 13)
+    assert fit(third, third.parameters, SCHEDULE, folder=tmp_path).best == done.best
+    assert third.seen == 0  # nothing is left to do
+    assert torch.equal(weights(second), weights(third))
 
 
 def test_a_checkpoint_of_another_training_is_refused_naming_both_sides(tmp_path: Path) -> None:

@@ -104,6 +104,13 @@ def test_a_batch_is_padded_behind(tokenizer: Any) -> None:
     assert labels.tolist() == [BO, BU, BO]
 
 
+def test_frequencies_are_those_of_maskable_tokens(tokenizer: Any) -> None:
+    prompts = form(tokenizer)
+    shares = prompts.frequencies(prompts.of([PAIR, PAIR]))
+    assert shares.sum() == pytest.approx(1)
+    assert shares[BO] == shares[BU] == 3 * shares[BA]
+
+
 def test_byte_pairs_keep_their_white_space() -> None:
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
