@@ -16,7 +16,7 @@ from entail.jobs.endings import make_outcome
 from entail.jobs.folder import JobFolder
 from entail.jobs.record import Ending, Outcome
 from entail.progress import Progress
-from entail.ui.models.job_charts import COLOURS, DASHES, describe, draw_panel, panels
+from entail.ui.models.job import COLOURS, DASHES, describe, draw_panel, panels
 from entail.ui.shared.resources import jobs
 from tests.ui.conftest import named, said
 from tests.ui.job_runs import end, rewrite, submit, train

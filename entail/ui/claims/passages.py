@@ -22,7 +22,7 @@ from entail.evaluation.passages.wordings import (
 from entail.ui.claims.fields import LINK
 from entail.ui.claims.judges import take_scores
 from entail.ui.claims.question import ClaimedQuestion
-from entail.ui.components.ranked_list import draw_ranked_list, moved_mark
+from entail.ui.components.elements import draw_ranked_list, moved_mark
 from entail.ui.shared.downloads import CSV, draw_download, rows_csv
 from entail.ui.shared.resources import model_cache, retriever_name
 from entail.ui.shared.tasks import TaskGroup

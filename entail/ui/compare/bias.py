@@ -12,8 +12,7 @@ import streamlit as st
 from entail.aeenc.bias import RULES, SimilarityBias, bias
 from entail.index.protocol import PremiseIndex
 from entail.progress import ProgressCallback
-from entail.ui.compare.choice import Pair
-from entail.ui.compare.source import Source
+from entail.ui.compare.choice import Pair, Source
 from entail.ui.components.elements import pick_view
 from entail.ui.shared.chart_marks import GROUPS, OTHER, scales
 from entail.ui.shared.downloads import CSV, JSON, draw_download, rows_csv, to_json

@@ -19,8 +19,7 @@ from entail.evaluation.retrieval.split_comparison import FOUND_AT, QueryChange
 from entail.trees.log.wording import quote
 from entail.ui.compare.choice import LINK, Pair, draw_training_notice
 from entail.ui.compare.slopes import show_slopes, slopes_of
-from entail.ui.components.elements import pick_view
-from entail.ui.components.ranked_list import draw_ranked_list, moved_mark
+from entail.ui.components.elements import draw_ranked_list, moved_mark, pick_view
 from entail.ui.shared.chart_marks import words_of as decisions_of
 from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json
 from entail.ui.shared.resources import Workspace, retriever_label

@@ -24,10 +24,9 @@ from entail.evaluation.retrieval.split_comparison import (
 )
 from entail.statistics.ranking import NOT_THERE
 from entail.trees.log.event_log import TreeSummary
-from entail.ui.compare.choice import LINK, Pair, draw_training_notice
+from entail.ui.compare.choice import LINK, Pair, Source, draw_training_notice, stored_trees
 from entail.ui.compare.query import draw_queries, draw_query
 from entail.ui.compare.slopes import Slope, show_slopes
-from entail.ui.compare.source import Source, stored_trees
 from entail.ui.components.elements import differences_table, pick_view
 from entail.ui.shared.chart_marks import ACCEPTED, REFERENCE
 from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json

@@ -6,8 +6,7 @@ import streamlit as st
 
 from entail.evaluation.retrieval.split_comparison import SplitComparison
 from entail.evaluation.retrieval.tour import Stop, choose_stops, headline, tell, tour_json, tour_rows
-from entail.ui.compare.choice import LINK, Pair, draw_training_notice
-from entail.ui.compare.source import Source
+from entail.ui.compare.choice import LINK, Pair, Source, draw_training_notice
 from entail.ui.compare.split import draw_change, take_figures, take_split
 from entail.ui.shared.downloads import CSV, JSON, draw_download, table_csv, to_json
 from entail.ui.shared.tasks import COMPARISONS

@@ -20,7 +20,7 @@ from entail.training.fields import Field
 from entail.training.method import Method
 from entail.trees.review.decisions import ENOUGH, Decided
 from entail.trees.store.corpus_versions import CorpusInfo
-from entail.ui.compare.source import splits_dir
+from entail.ui.compare.choice import splits_dir
 from entail.ui.components.elements import show_errors
 from entail.ui.shared.form import draw_fields, setting_label, typed_path, upload_limit
 from entail.ui.shared.resources import Workspace, jobs

@@ -3,9 +3,18 @@
 import streamlit as st
 
 from entail.ui.compare.bias import draw_similarity_bias
-from entail.ui.compare.choice import BIAS, LINK, QUERY, SPLIT, TREE, draw_fields, save_link, take_pair
+from entail.ui.compare.choice import (
+    BIAS,
+    LINK,
+    QUERY,
+    SPLIT,
+    TREE,
+    draw_fields,
+    pick_source,
+    save_link,
+    take_pair,
+)
 from entail.ui.compare.query import draw_query, pick_query
-from entail.ui.compare.source import pick_source
 from entail.ui.compare.split import draw_split, draw_tree, pick_tree
 from entail.ui.compare.tour import draw_tour
 from entail.ui.components.elements import show_errors
