@@ -21,10 +21,10 @@ def field() -> None:
     """Draw the field for a name alone."""
     import streamlit as st
 
-    from entail.ui.frame.author import SIDEBAR, answered, ask_name, visitor
+    from entail.ui.frame.author import SIDEBAR, ask_name, read_author, visitor
     from entail.ui.shared.resources import workspace
 
-    answered(workspace().authors)
+    read_author(workspace().authors)
     ask_name(workspace().authors, key=SIDEBAR)
     st.text(visitor().name or "nobody")
 

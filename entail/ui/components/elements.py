@@ -12,6 +12,7 @@ import streamlit as st
 from entail.errors import EntailError, HubError
 from entail.progress import ProgressCallback
 from entail.statistics.paired import PairedDifference
+from entail.ui.components.inbox import read_assets
 from entail.ui.shared.tasks import Task, TaskGroup
 from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
@@ -105,25 +106,6 @@ def _figure(value: float, interval: _Interval) -> str:
     return f"{value:.3f}" + (f" [{interval[0]:.3f}, {interval[1]:.3f}]" if interval else "")
 
 
-_RANKED_STYLE = """
-<style>
-  .ranked { width: 100%; border-collapse: collapse; table-layout: fixed; }
-  .ranked td { padding: .34rem .4rem; vertical-align: top; overflow-wrap: anywhere; border-bottom: 1px solid
-            color-mix(in srgb, currentColor 14%, transparent); }
-  .ranked td.n { text-align: right; width: 2.2rem; font-variant-numeric: tabular-nums; opacity: .75; }
-  .ranked td.m { width: 3.4rem; white-space: nowrap; font-variant-numeric: tabular-nums; font-size: .86rem; }
-  .ranked tr.gold td { background: color-mix(in srgb, #e69f00 13%, transparent); }
-  .ranked .accepted { color: #0072b2; font-weight: 600; }
-  .ranked .rejected { color: #c2699b; font-weight: 600; }
-  .ranked .up { color: #0a8f6a; } .ranked .down { color: #c8541c; }
-  .ranked .new { color: #8a5fc7; font-weight: 600; }
-  .ranked .says { display: block; font-size: .84rem; opacity: .8; margin-top: .15rem; }
-  .ranked .yes { color: #0a8f6a; opacity: 1; font-weight: 600; }
-  .ranked summary { cursor: pointer; opacity: .72; font-size: .86rem; }
-</style>
-"""
-
-
 def draw_ranked_list(rows: Iterable[tuple[int, str, float, str, bool]]) -> None:
     """Draw rows of rank, HTML of the text, score, HTML of the change, and whether the row is gold."""
     body = "".join(
@@ -131,7 +113,7 @@ def draw_ranked_list(rows: Iterable[tuple[int, str, float, str, bool]]) -> None:
         f'<td class="m">{score:.3f}<br>{change}</td></tr>'
         for rank, text, score, change, is_gold in rows
     )
-    st.html(f'{_RANKED_STYLE}<table class="ranked">{body}</table>')
+    st.html(f'<style>{read_assets("ranked.css")}</style><table class="ranked">{body}</table>')
 
 
 def moved_mark(rank: int, other: int, *, k: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal
@@ -115,6 +116,7 @@ def widget_value(key: str) -> Any:  # noqa: ANN401 - whatever that widget holds
     return st.session_state.to_dict().get(key)
 
 
+@cache
 def read_assets(*names: str) -> str:
     """Return scripts or styles of the components, one after another."""
     return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)

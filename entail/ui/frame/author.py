@@ -8,6 +8,7 @@ import streamlit as st
 
 from entail.errors import EntailError
 from entail.trees.store.authors import Authors, vouched
+from entail.ui.components.inbox import read_assets
 from entail.ui.frame import sign_in
 from entail.ui.shared.text import label
 
@@ -35,23 +36,6 @@ def visitor() -> Visitor:
     return current
 
 
-_REMEMBER = """
-export default function (component) {
-  const { data, setStateValue } = component;
-  const place = "entail.author";
-  // Streamlit keeps the field, and the focus in it, until the run that goes without it ends: keys meant for
-  // the page would be typed into it meanwhile.
-  const field = document.activeElement;
-  if (data.name && data.fields.some((key) => field?.closest(`.st-key-${key}`))) field.blur();
-  try {
-    if (data.name) localStorage.setItem(place, data.name);
-    else if (data.forget) localStorage.removeItem(place);
-    else if (localStorage.getItem(place)) setStateValue("name", localStorage.getItem(place));
-  } catch (error) { /* a browser without storage asks again next time */ }
-}
-"""
-
-
 def current_author(authors: Authors) -> str | None:
     """Return this session's author: the signed-in one, else the name typed here or in this browser before."""
     if sign_in.is_configured():
@@ -59,7 +43,7 @@ def current_author(authors: Authors) -> str | None:
         return visitor().name
     if vouched(st.session_state.get("author") or ""):
         leave()  # sign-in was removed from the secrets meanwhile
-    name = answered(authors)
+    name = read_author(authors)
     forget = bool(st.session_state.pop("forget_author", False))
     remembered = _remember(name, forget)  # stores a name that was just typed, too
     if name is None and remembered and not forget:
@@ -67,7 +51,7 @@ def current_author(authors: Authors) -> str | None:
     return name
 
 
-def answered(authors: Authors) -> str | None:
+def read_author(authors: Authors) -> str | None:
     """Return the session's author, who may have just typed their name into one of the fields.
 
     Typed names are ignored where authors sign in. The fields are read in every run until there is a name: a
@@ -153,7 +137,7 @@ def ask_name(authors: Authors, *, key: str) -> None:
 
 
 def _remember(name: str | None, forget: bool) -> str | None:
-    component = st.components.v2.component("entail_author", js=_REMEMBER)
+    component = st.components.v2.component("entail_author", js=read_assets("author.js"))
     result = component(
         key="author_memory",
         data={"name": name, "forget": forget, "fields": FIELDS},

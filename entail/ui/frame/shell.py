@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import streamlit as st
 
 from entail.errors import EntailError
 from entail.settings import is_demo
+from entail.ui.components.inbox import ASSETS, read_assets
 from entail.ui.frame import sign_in
 from entail.ui.frame.author import draw_author
 from entail.ui.shared.demo import draw_banner
@@ -42,22 +42,7 @@ PAGES: Final = (
 )
 """All pages in the order of the navigation, those of a group together."""
 
-_ICON = Path(__file__).parents[1] / "components" / "assets" / "icon.png"
-_STYLE = """
-<style>
-  [data-testid="stMainBlockContainer"] { padding: 3.4rem clamp(1rem, 2.4vw, 3rem) 2rem; }
-  [data-testid="stSidebarHeader"] { height: 2.2rem; }
-  mark { background: color-mix(in srgb, #e69f00 35%, transparent); color: inherit; border-radius: 2px; }
-  .entail-sentence { font-size: 1.02rem; line-height: 1.45; overflow-wrap: anywhere; white-space: pre-wrap; }
-  .entail-proposed { opacity: .72; border-left: 3px dashed currentColor; padding-left: .5rem; }
-  .entail-quiet { opacity: .72; font-size: .86rem; }
-  /* Show the reason why a file was refused, which Streamlit hides in a tooltip. */
-  .stFileChip[aria-invalid="true"] { flex-wrap: wrap; height: auto; max-width: 100%; }
-  .stFileChip[aria-invalid="true"] > [role="alert"] { position: static; width: 100%; height: auto;
-      margin: .3rem 0 0; clip: auto; clip-path: none; overflow: visible; white-space: normal;
-      font-size: .86rem; }
-</style>
-"""
+_ICON = ASSETS / "icon.png"
 
 
 @contextmanager
@@ -82,7 +67,7 @@ def _begin(title: str, *, wide: bool) -> tuple[Workspace, str | None]:
         layout="wide" if wide else "centered",
         menu_items={"about": f"entail {__version__}: explanation trees over your own corpus"},
     )
-    st.html(_STYLE)
+    st.html(f"<style>{read_assets('page.css')}</style>")
     with st.sidebar:
         st.markdown("### :material/account_tree: entail")
         for group, records in groupby(PAGES, key=lambda record: record.group):

@@ -15,29 +15,10 @@ from streamlit.errors import Error as StreamlitError
 from entail.errors import EntailError
 from entail.settings import load_settings
 from entail.trees.store.authors import Authors, Identity, SignedIn, identity_of
+from entail.ui.components.inbox import read_assets
 from entail.ui.shared.text import label
 
 _NAMES: Mapping[str, str] = {"google": "Google", "microsoft": "Microsoft", "huggingface": "Hugging Face"}
-
-_WAY_BACK = """
-export default function ({ data }) {
-  // The provider returns everybody to the first page. Go back to the page from which the user signed in.
-  const place = "entail.way";
-  try {
-    if (!data.signed_in) {
-      if (!window.entailWay) window.addEventListener("pagehide", () => {
-        sessionStorage.setItem(place, location.pathname + location.search);
-      });
-      window.entailWay = true;
-      return;
-    }
-    const way = sessionStorage.getItem(place);
-    sessionStorage.removeItem(place);
-    if (!location.pathname.endsWith("/")) return; // the user has navigated meanwhile
-    if (way && /^\\/(?!\\/)/.test(way) && way !== location.pathname + location.search) location.replace(way);
-  } catch (error) { /* a browser without storage stays on the first page */ }
-}
-"""
 
 
 def is_configured() -> bool:
@@ -154,5 +135,5 @@ def _providers() -> list[str]:
 
 
 def _way_back(*, signed_in: bool) -> None:
-    component = st.components.v2.component("entail_way_back", js=_WAY_BACK)
+    component = st.components.v2.component("entail_way_back", js=read_assets("way_back.js"))
     component(key="way_back", data={"signed_in": signed_in}, height="content")

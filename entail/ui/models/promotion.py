@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 import streamlit as st
@@ -88,7 +88,7 @@ def draw_active_models(shared: Workspace, author: str | None, *, linked: str | N
     _draw_scorers(shared, author, linked)
     if moves:
         with st.expander(f"History ({len(moves)})", icon=":material/history:"):
-            st.markdown("\n".join(f"- {describe(move)}" for move in moves[:_MOVES_SHOWN]))
+            st.markdown("\n".join(f"- {_describe(move)}" for move in moves[:_MOVES_SHOWN]))
 
 
 def _draw_active(title: str, now: Active, corpus: str | None, author: str | None) -> None:
@@ -101,7 +101,7 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
         origin = f"as {_DEFAULT}"
     else:
         verb = "restored" if own.rolled_back else "promoted"
-        origin = f"{verb} by {label(own.by)}, {clock(own.at)}"
+        origin = f"{verb} by {label(own.by)}, {_clock(own.at)}"
     name, model, rollback = st.columns([4, 5, 3], vertical_alignment="center")
     name.markdown(f"**{label(title, longest=80)}**")
     shown = label(retriever_label(now.encoder)) if now.encoder else ""
@@ -130,8 +130,7 @@ def _draw_active(title: str, now: Active, corpus: str | None, author: str | None
     )
 
 
-def describe(move: Pointer) -> str:
-    """Return a move of a pointer as Markdown."""
+def _describe(move: Pointer) -> str:
     where = _where(move.role, move.corpus)
     if move.encoder is None:
         text = f"rolled back the last promotion for {where}"
@@ -141,7 +140,7 @@ def describe(move: Pointer) -> str:
     if move.role == "retriever" and not move.rolled_back:
         comparison = read_comparison(move.evaluation)
         text += f". {label(str(comparison))}" if comparison else ". Not compared"
-    return f":gray[{clock(move.at)}] **{label(move.by)}** {text}"
+    return f":gray[{_clock(move.at)}] **{label(move.by)}** {text}"
 
 
 def _where(role: Role, corpus: str | None) -> str:
@@ -150,8 +149,7 @@ def _where(role: Role, corpus: str | None) -> str:
     return f"**{label(corpus)}**" if corpus else _DEFAULT
 
 
-def clock(at: datetime) -> str:
-    """Return a time in the local time zone."""
+def _clock(at: datetime) -> str:
     return f"{at.astimezone():%d %b %Y %H:%M}"
 
 
@@ -250,7 +248,7 @@ def _pick_corpus(corpora: Sequence[CorpusInfo], candidate: Candidate | None) -> 
 
 def _draw_training(candidate: Candidate) -> None:
     spec = candidate.job.spec
-    st.caption(f":material/school: Trained on {label(spec.about)} by {label(spec.by)}, {clock(spec.at)}.")
+    st.caption(f":material/school: Trained on {label(spec.about)} by {label(spec.by)}, {_clock(spec.at)}.")
     if candidate.problem is not None:
         st.warning(label(f"{candidate.problem.capitalize()}."))
     for warning in candidate.job.warnings:
@@ -266,15 +264,13 @@ def _draw_promote(
     comparison: PairedComparison | None,
     entry: EncoderEntry | None,
 ) -> None:
-    refusal = None
+    st.markdown(_effect(name, now, info, entry))
+    anyway, refused = False, False
     try:
         require_no_worse(name, revision, now, comparison)
     except PromotionError as error:
-        refusal = str(error)
-    st.markdown(effect(name, now, info, entry))
-    anyway = False
-    if refusal is not None:
-        st.warning(label(refusal[:1].upper() + refusal[1:]), icon=":material/front_hand:")
+        reason, refused = str(error), True
+        st.warning(label(reason[:1].upper() + reason[1:]), icon=":material/front_hand:")
         # The key holds candidate and move: a tick never carries over to another decision.
         anyway = st.checkbox("Promote anyway", key=f"anyway-{revision}-{now.number}")
     if is_locked_in_demo("nothing can be promoted"):
@@ -282,18 +278,32 @@ def _draw_promote(
     if author is None:
         st.caption(f":material/person: {name_request()}")
     where = f" for {label(info.name)}" if info is not None else ""
+    corpora = workspace().corpora
+
+    def run(report: ProgressCallback) -> Pointer:
+        return promote(
+            name,
+            by=str(author),
+            corpus=info.name if info is not None else None,
+            evaluation=comparison,
+            premises=corpora.corpus(info.id) if info is not None else None,
+            anyway=anyway,
+            number=now.number,
+            progress=report,
+        )
+
     st.button(
         f"Promote {label(retriever_label(name))}{where}",
         icon=":material/publish:",
         type="primary",
-        disabled=author is None or (refusal is not None and not anyway),
+        disabled=author is None or (refused and not anyway),
         on_click=_start_promotion,
-        args=(name, info, str(author), comparison, anyway, now.number),
+        args=(run,),
         key=f"promote-{name}",
     )
 
 
-def effect(name: str, now: Active, info: CorpusInfo | None, entry: EncoderEntry | None) -> str:
+def _effect(name: str, now: Active, info: CorpusInfo | None, entry: EncoderEntry | None) -> str:
     """Return the effect of a promotion as Markdown."""
     where = _where(now.role, info.name if info is not None else None)
     replaced = f" instead of **{label(retriever_label(now.encoder))}**" if now.encoder else ""
@@ -316,28 +326,7 @@ def effect(name: str, now: Active, info: CorpusInfo | None, entry: EncoderEntry 
     return " ".join(parts)
 
 
-def _start_promotion(
-    name: str,
-    info: CorpusInfo | None,
-    author: str,
-    comparison: PairedComparison | None,
-    anyway: bool,
-    number: int,
-) -> None:
-    corpora = workspace().corpora
-
-    def run(report: ProgressCallback) -> Pointer:
-        return promote(
-            name,
-            by=author,
-            corpus=info.name if info is not None else None,
-            evaluation=comparison,
-            premises=corpora.corpus(info.id) if info is not None else None,
-            anyway=anyway,
-            number=number,
-            progress=report,
-        )
-
+def _start_promotion(run: Callable[[ProgressCallback], Pointer]) -> None:
     key = ("promote", secrets.token_hex(8))
     st.session_state[_PROMOTING] = key
     ENCODER_TASKS.get_or_start(key, run, wait=1.0)
@@ -346,15 +335,13 @@ def _start_promotion(
 def _draw_promoting() -> bool:
     """Draw the progress of this session's promotion; return whether it still runs."""
     key = st.session_state.get(_PROMOTING)
-    task = ENCODER_TASKS.peek(key) if key is not None else None
+    task = ENCODER_TASKS.peek(key)
     if task is None:
-        st.session_state.pop(_PROMOTING, None)
         return False
     if not task.done.is_set():
         draw_progress(task, waiting="Building the index …")
         st.caption("The active model stays until the index is built. You can leave this page.")
         return True
-    st.session_state.pop(_PROMOTING, None)
     ENCODER_TASKS.drop(key)
     if isinstance(task.value, Pointer):
         where = task.value.corpus or _where(task.value.role, None)

@@ -10,7 +10,7 @@ from entail.trees.log.acts import Act, Conclude, Edit, Move, Remove, Write
 from entail.trees.log.tree import ROOT, Node
 from entail.trees.log.wording import count_of, quote
 from entail.trees.review.commands import KEYS
-from entail.ui.frame.author import DIALOG, answered, ask_name
+from entail.ui.frame.author import DIALOG, ask_name, read_author
 from entail.ui.shared.resources import workspace
 from entail.ui.shared.text import label
 from entail.ui.trees.screen import AuthoringSession, close_dialogs
@@ -151,7 +151,7 @@ def _keys(session: AuthoringSession) -> None:
 def _name(session: AuthoringSession) -> None:
     st.caption("Every edit is saved with its author's name.")
     ask_name(workspace().authors, key=DIALOG)
-    if answered(workspace().authors):
+    if read_author(workspace().authors):
         session.screen.dialog = None
         st.rerun()
 
