@@ -13,10 +13,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from entail.jobs.endings import make_outcome
+from entail.jobs.events import panels
 from entail.jobs.folder import JobFolder
 from entail.jobs.record import Ending, Outcome
 from entail.progress import Progress
-from entail.ui.models.job import COLOURS, DASHES, describe, draw_panel, panels
+from entail.ui.models.job import COLOURS, DASHES, describe, draw_panel
 from entail.ui.shared.resources import jobs
 from tests.ui.conftest import named, said
 from tests.ui.job_runs import end, rewrite, submit, train

@@ -1,4 +1,4 @@
-"""Escaping and tables for Markdown."""
+"""Escaping and tables for Markdown; cards as parts of a page."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 
+_MAX_CARD = 60_000
+_HEADING = re.compile(r"#{1,3} ")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|$~])")
 
 
@@ -82,3 +84,19 @@ def section(text: str, title: str) -> str:
     """
     found = re.search(rf"^## {re.escape(title)}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     return found[1].strip() if found else ""
+
+
+def readable_card(card: str) -> str:
+    r"""Return a card as Markdown for the page: no header, comments or pictures, small headings, truncated.
+
+    >>> readable_card("---\nlicense: mit\n---\n<!-- made -->\n# A ![b](https://c)")
+    '#### A [b](https://c)'
+    """
+    body = re.sub(r"\A---\n.*?\n---\n", "", card, flags=re.DOTALL)
+    body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL).replace("![", "[").strip()
+    body = body if len(body) <= _MAX_CARD else f"{body[:_MAX_CARD]} …"
+    lines, in_code = [], False
+    for line in body.splitlines():
+        in_code ^= line.startswith("```")
+        lines.append(f"###{line}" if _HEADING.match(line) and not in_code else line)
+    return "\n".join(lines)

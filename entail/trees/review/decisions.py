@@ -191,8 +191,13 @@ def name_for(corpus_name: str, taken: Collection[str]) -> str:
     """
     plain = unicodedata.normalize("NFKD", corpus_name).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain)[:_LONGEST_SLUG].strip("-") or "corpus"
+    return free_name(f"team-{slug}", taken)
+
+
+def free_name(stem: str, taken: Collection[str]) -> str:
+    """Return the first free name of the form `<stem>-<n>`."""
     used = {name.lower() for name in taken}
-    return next(name for n in count(1) if (name := f"team-{slug}-{n}") not in used)
+    return next(name for n in count(1) if (name := f"{stem}-{n}") not in used)
 
 
 def check_name(name: str, taken: Collection[str]) -> None:

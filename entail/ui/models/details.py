@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -13,6 +12,7 @@ from entail.errors import EncoderError
 from entail.operations.encoders import EncoderSummary, RetrievalFigures, card_text
 from entail.operations.storage import in_words
 from entail.progress import Meter, ProgressCallback
+from entail.training.cards.markdown import readable_card
 from entail.training.cards.metrics import PairMetrics
 from entail.training.cards.template import model_card
 from entail.ui.components.elements import draw_result, draw_table, start_task
@@ -29,8 +29,6 @@ ENCODER_TASKS = TaskGroup("encoder tasks", failure="the task failed")
 
 _MEASURES = ("MAP", "NDCG", "NDCG@10", "Hit@10", "Hit@50")
 _PROTOCOLS = {"query_excluded": "Query excluded", "paper": "As in the paper"}
-_MAX_CARD = 60_000
-_HEADING = re.compile(r"#{1,3} ")
 _TOWERS = {
     "siamese": "one tower for claims and premises",
     "single": "trained tower for claims, base for premises: it shares the base's index",
@@ -177,23 +175,7 @@ def draw_card(encoder: EncoderSummary) -> None:
         st.info("It has no card.", icon=":material/description:")
         return
     with st.container(border=True, height=560):
-        st.markdown(readable(text))
-
-
-def readable(card: str) -> str:
-    r"""Return a card as Markdown for the page: no header, comments or pictures, small headings, truncated.
-
-    >>> readable("---\nlicense: mit\n---\n<!-- made -->\n# A ![b](https://c)")
-    '#### A [b](https://c)'
-    """
-    body = re.sub(r"\A---\n.*?\n---\n", "", card, flags=re.DOTALL)
-    body = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL).replace("![", "[").strip()
-    body = body if len(body) <= _MAX_CARD else f"{body[:_MAX_CARD]} …"
-    lines, in_code = [], False
-    for line in body.splitlines():
-        in_code ^= line.startswith("```")
-        lines.append(f"###{line}" if _HEADING.match(line) and not in_code else line)
-    return "\n".join(lines)
+        st.markdown(readable_card(text))
 
 
 def draw_memory(encoder: EncoderSummary) -> None:

@@ -18,12 +18,11 @@ from entail.hub.repository import Pushed, check_repo, check_revision
 from entail.hub.trees import push_trees
 from entail.operations.storage import in_words
 from entail.progress import ProgressCallback
-from entail.training.cards.markdown import section
+from entail.training.cards.markdown import readable_card, section
 from entail.training.cards.sources import KNOWN, OTHER
 from entail.ui.components.elements import draw_result, draw_table, pick_view, start_task
 from entail.ui.frame.author import name_request
 from entail.ui.frame.sign_in import shown_name
-from entail.ui.models.details import readable
 from entail.ui.models.encoders import open_encoder
 from entail.ui.shared.demo import is_locked_in_demo
 from entail.ui.shared.resources import Workspace, retriever_label
@@ -325,7 +324,7 @@ def _draw_plan(plan: Pushed) -> None:
     )
     if terms := section(plan.card, "Licence"):
         with st.container(border=True):
-            st.markdown(f":material/gavel: **Licence**\n\n{readable(terms)}")
+            st.markdown(f":material/gavel: **Licence**\n\n{readable_card(terms)}")
     draw_table(
         {"file": list(plan.files), "size": [in_words(size) for size in plan.files.values()]},
         height=min(38 + 35 * len(plan.files), 320),
@@ -335,7 +334,7 @@ def _draw_plan(plan: Pushed) -> None:
         st.expander("Card", icon=":material/description:", expanded=True),
         st.container(height=420, border=False),
     ):
-        st.markdown(readable(plan.card))
+        st.markdown(readable_card(plan.card))
     with st.expander("Card metadata", icon=":material/data_object:"):
         st.code(plan.card.split("\n---\n", 1)[0].removeprefix("---\n"), language="yaml")
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
 from entail.encoders.catalogue import model_folder
 from entail.errors import EntailError
+from entail.jobs.events import Panel, panels
 from entail.jobs.record import Job
 from entail.operations.encoders import read_comparison
 from entail.operations.storage import in_words
@@ -262,68 +263,6 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#c2699b", "#7d858e")
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3])
 _DOTS = 40
-
-
-class Panel(NamedTuple):
-    """Chart of some series; its points are rows of `entail.jobs.events.points`."""
-
-    title: str
-    points: Sequence[Mapping[str, Any]]
-
-    @property
-    def series(self) -> tuple[str, ...]:
-        """Names of the series, in the order of the legend."""
-        return tuple(dict.fromkeys(str(row["series"]) for row in self.points))
-
-
-_OWN_CHARTS: Mapping[str, str] = {
-    "learning rate": "Learning rate",
-    "active": "Active triplets (share)",
-    "variance": "Variance of embeddings",
-    "premise_variance": "Variance of premise embeddings",
-    "gradient_norm": "Gradient norm",
-    "memory": "Memory (MiB)",
-    "GPU memory": "GPU memory (MiB)",
-    "steps a second": "Steps per second",
-}
-"""Series with their own chart; all other terms share the chart of the loss."""
-
-LOSS, DEV = "Loss and its terms", "Dev figures"
-
-
-def panels(points: Sequence[Mapping[str, Any]]) -> list[Panel]:
-    """Return the charts of a training; charts without points are left out.
-
-    Dev figures share a chart by the part of their names before the dot.
-
-    >>> row = {"step": 1, "epoch": 0, "kind": "term", "series": "loss", "value": 2.0}
-    >>> figure = row | {"kind": "evaluation", "series": "paper.MAP"}
-    >>> [(panel.title, panel.series) for panel in panels([row, row | {"series": "active"}, figure])]
-    [('Loss and its terms', ('loss',)), ('Dev figures, paper', ('MAP',)),
-     ('Active triplets (share)', ('active',))]
-    """
-    charts: dict[str, list[Mapping[str, Any]]] = {LOSS: []}
-    figures = [row for row in points if row["kind"] == "evaluation"]
-    repeated = _is_dev_repeated(figures)
-    for row in figures:
-        group, _, name = str(row["series"]).rpartition(".")
-        if name == "dev" and repeated:
-            continue  # the selection figure is also there under its own name
-        title = f"{DEV}, {group.replace('_', ' ')}" if group else DEV
-        charts.setdefault(title, []).append({**row, "series": name})
-    charts |= {title: [] for title in _OWN_CHARTS.values()}
-    for row in points:
-        if row["kind"] != "evaluation":
-            charts[_OWN_CHARTS.get(row["series"], LOSS)].append(row)
-    return [Panel(title, rows) for title, rows in charts.items() if rows]
-
-
-def _is_dev_repeated(figures: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether another figure has the values of `dev`."""
-    by_name: dict[str, dict[int, float]] = {}
-    for row in figures:
-        by_name.setdefault(str(row["series"]), {})[row["step"]] = row["value"]
-    return by_name.pop("dev", None) in by_name.values()
 
 
 def draw_panel(panel: Panel) -> alt.Chart:

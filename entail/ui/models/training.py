@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
-from itertools import count
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -14,7 +13,7 @@ from entail.errors import EntailError
 from entail.jobs.record import Job
 from entail.training.fields import values_of
 from entail.training.method import Method, Preview, broken_methods, methods
-from entail.trees.review.decisions import name_for, read_source
+from entail.trees.review.decisions import free_name, name_for, read_source
 from entail.ui.components.elements import show_errors
 from entail.ui.frame.author import name_request
 from entail.ui.models.data import DECISIONS, Chosen, draw_data
@@ -94,19 +93,6 @@ def draw_form(shared: Workspace, author: str | None) -> None:
     _draw_start(method, chosen, source, config, author)
 
 
-def free_name(method: Method, corpus: str | None, taken: Collection[str]) -> str:
-    """Return a free name, after the corpus or the method.
-
-    >>> from entail.training.method import method
-    >>> free_name(method("aeenc"), None, {"aeenc-1"})
-    'aeenc-2'
-    """
-    if corpus is not None:
-        return name_for(corpus, taken)
-    used = {name.lower() for name in taken}
-    return next(name for number in count(1) if (name := f"{method.name}-{number}") not in used)
-
-
 def _draw_config(method: Method, chosen: Chosen | None, like: Job | None) -> Any:  # noqa: ANN401 - the method's
     """Draw the settings; return the configuration, None with an error if it is invalid."""
     options: dict[str, Mapping[str, object]] = {f"As in {like.name}": like.spec.config} if like else {}
@@ -184,9 +170,10 @@ def _draw_start(
     cells = st.columns([3, 2], vertical_alignment="bottom")
     started = int(st.session_state.get("trainings_begun", 0))
     corpus = chosen.corpus if chosen and chosen.kind == DECISIONS else None
+    taken = jobs().names_taken()
     name = cells[0].text_input(
         "Encoder name",
-        value=free_name(method, corpus, jobs().names_taken()),
+        value=name_for(corpus, taken) if corpus is not None else free_name(method.name, taken),
         max_chars=80,
         key=f"name-{method.name}-{corpus}-{started}",
         help="Name of the new folder under models/.",
