@@ -40,11 +40,7 @@ _SIZES = ((NEGLIGIBLE, "negligible"), (0.33, "small"), (0.474, "medium"), (1.0, 
 class GroupSummary:
     """Summary of one group in one panel; all but the count are None for a group without pairs.
 
-    Attributes:
-        count: Number of pairs.
-        mean: Mean.
-        sd: Population standard deviation.
-        quartiles: First quartile, median, third quartile.
+    The standard deviation is that of a population.
     """
 
     count: int
@@ -101,14 +97,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Outcome of one part of the paper's claim.
-
-    Attributes:
-        panel: Letter of the panel.
-        claim: Claim of the paper.
-        holds: Whether it holds; None if undecided or not measured.
-        words: Sentence with the numbers.
-    """
+    """Outcome of a claim on a panel, with a sentence; `holds` is None if undecided or not measured."""
 
     panel: str
     claim: str

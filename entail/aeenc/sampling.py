@@ -30,14 +30,7 @@ _RULES = ("unjudged", "own_text_explains", "visited", "too_deep")
 
 @dataclass(frozen=True, slots=True)
 class SampledPair:
-    """Query and a premise retrieved for it.
-
-    Attributes:
-        query: Folded text.
-        premise: Position in the corpus.
-        positive: Whether the premise explains the query; else it is a hard negative.
-        score: Similarity.
-    """
+    """Folded query, position of a premise retrieved for it, whether that explains it, and the similarity."""
 
     query: str
     premise: int
@@ -47,14 +40,9 @@ class SampledPair:
 
 @dataclass(frozen=True)
 class SampleReport:
-    """Figures of a sampling pass.
+    """Figures of a sampling pass: numbers of queries and pairs, and of queries without any of either kind.
 
     Attributes:
-        queries: Number of queries.
-        positives: Number of positive pairs.
-        negatives: Number of hard negatives.
-        without_positive: Queries without a positive.
-        without_negative: Queries without a hard negative.
         depth: Depth of the deepest query, 0 for the first ones.
         dropped: Rule -> number of pairs: `unjudged` (neither accepted nor rejected), `own_text_explains` (a
             query equal to its positive), `visited` (a branch queried before), `too_deep` (not queried).
@@ -89,15 +77,7 @@ class SampleReport:
 
 @dataclass(frozen=True)
 class Sample:
-    """Pairs of a sampling pass, P and N of Algorithm 1.
-
-    Attributes:
-        retriever: Name of the retriever.
-        revision: Its revision.
-        corpus_hash: Hash of the corpus of the positions.
-        pairs: Pairs in order of retrieval.
-        report: Figures.
-    """
+    """Pairs of a sampling pass in order of retrieval, P and N of Algorithm 1, with retriever and corpus."""
 
     retriever: str
     revision: str

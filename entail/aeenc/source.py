@@ -29,9 +29,8 @@ class TrainingData:
         corpus: Premises for training, extended on request.
         given: The original corpus, for evaluation.
         trees: Gold trees, empty with `judgements`.
-        judgements: Judgements of a team, None with `trees`.
         dev: Trees that select the weights.
-        teaching: Teachers' vectors or rankings of further sentences, for distillation.
+        teaching: Targets of further sentences, for distillation.
     """
 
     corpus: Corpus

@@ -21,10 +21,8 @@ class PassageData:
     """Training data of passage retrieval.
 
     Attributes:
-        examples: Training questions over the pool.
         dev: Dev questions over the same pool; None without a dev file.
         dev_questions: Dev questions as the file has them, for evaluation.
-        nli: Entailment pairs to mix in.
         split: Name of the dev file.
     """
 

@@ -27,14 +27,7 @@ _OF_TRAINING = {
 
 @dataclass(frozen=True)
 class MetricPair:
-    """One measure of two models on the same kind of data; None where a model was not measured.
-
-    Attributes:
-        measure: Name of the measure.
-        data: Name and size of the data.
-        first: Figure of the first model, a share of 1.
-        second: Figure of the second model.
-    """
+    """One measure of two models on data of one name and size; None where a model was not measured."""
 
     measure: str
     data: str

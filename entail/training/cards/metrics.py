@@ -89,11 +89,9 @@ class PairResult:
     """Figures on one set of sentence pairs.
 
     Attributes:
-        data: Name of the set.
         question: `nli`: does a premise entail; `direction`: which of two sentences entails the other.
         n: Number of pairs.
-        accuracy: Share of correct answers.
-        interval: Its 95 % confidence interval; None where unknown.
+        interval: 95 % confidence interval of the accuracy; None where unknown.
         auprc: Area under the precision-recall curve; None for a direction.
         baseline: Accuracy of the majority class, or of the longer sentence for a direction.
         longer: Accuracy where the longer sentence is the entailed one, and the number of such pairs.
@@ -151,8 +149,6 @@ class PassageMetrics(Metrics):
     """Figures of passage retrieval.
 
     Attributes:
-        questions: Number of queries.
-        passages: Number of candidates.
         gold: Measure -> value, a hit being the annotated passage; empty where there is none.
         answer: The same, a hit being any passage that contains an answer.
         base: As `gold`, of the untrained base; empty where not measured.
@@ -211,9 +207,7 @@ class RetrievalMetrics(Metrics):
 
     Attributes:
         corpus: Name of the candidates' corpus.
-        premises: Number of candidates.
-        trees: Number of trees.
-        queries: Number of their parents, each a query.
+        queries: Number of parents in the trees.
         pairs: Number of children to be found.
         encoder: Protocol -> measure -> value.
         base: The same of the untrained base, empty where not measured.
@@ -286,10 +280,8 @@ class ChainMetrics(Metrics):
         method: As `entail evaluate chains --method` names it.
         data: Name of the file of questions.
         digest: Digest of questions, explanations and facts.
-        questions: Number of ranked questions.
-        facts: Number of facts ranked for each.
-        map: Mean average precision.
-        interval: Its 95 % confidence interval.
+        facts: Number of facts ranked for each question.
+        interval: 95 % confidence interval of the MAP.
         settings: Settings that the rankings depend on, by name.
     """
 

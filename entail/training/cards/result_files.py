@@ -34,13 +34,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """Identity of a model in result files.
-
-    Attributes:
-        revision: Revision of the model, `name@digest`; None where unknown.
-        base: Revision of its base, None without one.
-        command: Command that measures the model.
-    """
+    """Revisions of a model and its base, `name@digest`, in result files, and the command that measures it."""
 
     revision: str | None
     base: str | None = None

@@ -101,12 +101,10 @@ class CrossEncoderTeacher:
     """Sentences with a cross-encoder's scores of their nearest premises.
 
     Attributes:
-        teaching: Sentences, and the teachers' vectors.
         positions: Positions of the nearest premises, shape (sentences, nearest).
         scores: Scores of the cross-encoder, 0 to 1, same shape.
         reader: Name of the cross-encoder.
         share: Weight w of the scores.
-        temperature: tau.
     """
 
     teaching: Teaching

@@ -17,9 +17,7 @@ class Evaluated:
     Attributes:
         epoch: Number of finished epochs, 0 for the untrained weights.
         score: Score that selects the weights; higher is better.
-        figures: Further measures by name.
         seconds: Duration of the training so far, evaluations included.
-        step: Number of finished steps.
     """
 
     epoch: int
