@@ -1,4 +1,4 @@
-"""Progress of long work: one record for whoever shows it."""
+"""Progress of long tasks."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A moment in a long piece of work.
-
-    Attributes:
-        done: Items finished.
-        total: Items in all.
-        seconds: Time spent so far.
-        what: What is being done, in a few words ("encoding premises").
-        unit: Name of an item in the plural ("sentences").
-    """
+    """State of a long task: items done of a total, seconds so far, and words for both."""
 
     done: int
     total: int

@@ -1,4 +1,4 @@
-"""Result files: figures together with all that is needed to believe and repeat them."""
+"""Result files: figures with commit, hardware, versions and command."""
 
 from __future__ import annotations
 
@@ -17,18 +17,9 @@ from typing import Any
 from entail.version import __version__
 
 _ROOT = Path(__file__).resolve().parent.parent
-_PACKAGES = (
-    "bm25s",
-    "faiss-cpu",
-    "faiss-gpu",
-    "numpy",
-    "peft",
-    "scikit-learn",
-    "sentence-transformers",
-    "SQLAlchemy",
-    "streamlit",
-    "torch",
-    "transformers",
+_PACKAGES = str.split(
+    "bm25s faiss-cpu faiss-gpu numpy peft scikit-learn sentence-transformers SQLAlchemy streamlit torch "
+    "transformers"
 )
 
 
@@ -40,23 +31,19 @@ def write_result(
     started: datetime,
     command: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Write figures to a JSON file with commit, seed, hardware, versions, wall time and command.
+    """Write figures to a JSON file with commit, seed, hardware, versions, wall time and command; return it.
 
-    The file is replaced in one move, so that a reader never sees half of it. It holds no host name and
-    no absolute path, so it can be committed.
+    The file is replaced atomically, and holds no host name and no absolute path, so it can be committed.
 
     Args:
-        path: Where to write; folders are made.
-        figures: What was measured, of JSON's types.
-        seed: The seed everything random was drawn from, None if nothing was.
-        started: When the work began, with a time zone.
-        command: The command that repeats the work; default: the one that runs now.
-
-    Returns:
-        What was written.
+        path: File to write; folders are made.
+        figures: JSON-serialisable figures.
+        seed: Random seed, None without one.
+        started: Start of the work, with a time zone.
+        command: Command that repeats the work; default: the running one.
 
     Raises:
-        ValueError: If a figure is NaN or infinite, which JSON has no word for, or `started` has no zone.
+        ValueError: If a figure is NaN or infinite, or `started` has no zone.
     """
     if started.tzinfo is None:
         raise ValueError("`started` needs a time zone: datetime.now(UTC)")
@@ -80,7 +67,7 @@ def write_result(
 
 
 def provenance() -> dict[str, Any]:
-    """Return commit, command, processor, GPUs and time of one of the runs that a result file gathers."""
+    """Return commit, command, processor, GPUs and time of a run, for a result file of several runs."""
     where = hardware()
     return {
         "commit": commit(),
@@ -92,11 +79,7 @@ def provenance() -> dict[str, Any]:
 
 
 def write_page(result: Path, markdown: Callable[[dict[str, Any]], Iterable[str]]) -> Path:
-    """Write the page of a result file beside it, and return it.
-
-    Args:
-        result: As `write_result` wrote it.
-        markdown: Makes the page's lines of what the file says.
+    """Write the page of a result file beside it, by the lines that `markdown` makes; return it.
 
     Raises:
         OSError: If there is no such file, or the page cannot be written.

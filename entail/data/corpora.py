@@ -50,15 +50,7 @@ _UNSAFE = re.compile(r"[^\w .()+,&'-]")
 
 @dataclass(frozen=True)
 class CorpusReading:
-    """A corpus and counts of the entries left out.
-
-    Attributes:
-        corpus: The distinct premises, in the order of the file.
-        format: Format of the file.
-        repeats: Entries with the folded text of an earlier one.
-        empty: Entries without text, WorldTree's placeholder `DUMMY` among them.
-        too_long: Entries over the limit.
-    """
+    """A corpus in the order of its file, and counts of the entries left out: `repeats` by folded text."""
 
     corpus: Corpus
     format: CorpusFormat

@@ -126,12 +126,7 @@ def parse_object(text: str, *, source: str | None, line: int) -> dict[str, Any]:
 
 
 def parse_json(text: str, *, source: str | None = None, line: int | None = None) -> Any:  # noqa: ANN401 - JSON of any shape
-    """Return the value of a JSON text whose strings can be stored: no NUL, no half surrogate pair.
-
-    Args:
-        text: One JSON value.
-        source: Name for messages.
-        line: The line of the file that `text` is, None if it is a whole file.
+    """Return the value of a JSON text, a file or a line of it, without NUL and half surrogate pairs.
 
     Raises:
         FormatError: With the line and column of the mistake.

@@ -1,4 +1,4 @@
-"""Frozen records of what the official files hold: premises, corpora, explanation trees."""
+"""Frozen records of premises, corpora and explanation trees."""
 
 from __future__ import annotations
 
@@ -17,12 +17,7 @@ HYPOTHESIS = "hypothesis"
 
 @dataclass(frozen=True, slots=True)
 class Premise:
-    """A fact that can stand as a leaf of a tree.
-
-    Attributes:
-        text: Text as in its file; look it up by `key`.
-        source_id: Id in its file (a WorldTree uid, a CSV column), None without one.
-    """
+    """Fact as in its file, with its id there (a WorldTree uid, a CSV column); look it up by `key`."""
 
     text: str
     source_id: str | None = None

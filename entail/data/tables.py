@@ -43,14 +43,9 @@ _PARQUET = b"PAR1"
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a file.
+    """Rows of a file; repeated columns are numbered, `header` has the names as they stand there.
 
-    Attributes:
-        format: Format of the file.
-        columns: Names of the columns, by the header or the first row; repeated ones are numbered.
-        rows: See `Rows`.
-        label_names: Names of numeric labels that a Parquet file of the Hub holds.
-        header: Names as they stand in a header.
+    A Parquet file of the Hub names its numeric labels.
     """
 
     format: TableFormat

@@ -15,13 +15,9 @@ from entail.errors import DataError, SettingsError
 
 @contextlib.contextmanager
 def replacing(file: Path, *, alone: bool = False) -> Iterator[Path]:
-    """Yield a temporary path that replaces the file atomically; an error leaves the old file.
+    """Yield a temporary path that replaces the file atomically; an error or a kill leaves the old file.
 
-    A process that is killed leaves the old file or the new one, never half of it.
-
-    Args:
-        file: File to write, in an existing folder.
-        alone: Whether no other process writes the file; then the remains of a killed one are overwritten.
+    A single writer (`alone`) overwrites the temporary file of a killed one.
 
     Raises:
         OSError: If the file cannot be replaced.
@@ -62,13 +58,7 @@ def write_bytes(file: Path, content: bytes) -> None:
 
 
 def begin_file(file: Path, settings: Mapping[str, str], *, resume: bool, what: str) -> bool:
-    """Prepare a file for appending; return whether it resumes a file with content.
-
-    Args:
-        file: File to append to.
-        settings: Settings that its content depends on.
-        resume: Whether to continue an existing file; else it is replaced.
-        what: Name of its content for messages, such as `rankings`.
+    """Prepare a file of some content (`what`) for appending; return whether it resumes one of equal settings.
 
     Raises:
         DataError: If the file cannot be written, or its settings are missing.

@@ -101,12 +101,7 @@ def with_gold(questions: Sequence[Question]) -> tuple[Question, ...]:
 
 
 def digest_of(questions: Sequence[Question], facts: FactTables) -> str:
-    """Return a digest of what rankings are measured on: 12 hexadecimal digits, of no text, in any order.
-
-    Args:
-        questions: Questions with an explanation, as `with_gold` returns them.
-        facts: All facts.
-    """
+    """Return a digest of facts and explained questions, in any order: 12 hexadecimal digits, no text."""
     asked = sorted([one.id, one.stem, one.answer, *sorted(one.gold)] for one in questions)
     return hashlib.sha256(json.dumps([facts.digest, asked]).encode()).hexdigest()[:12]
 

@@ -1,4 +1,4 @@
-"""Premise, a sentence that it entails, sentences that it contradicts: what contrastive training takes."""
+"""Triplets for contrastive training: premise, entailed hypothesis, contradicted ones."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ from entail.data.text import fold
 
 @dataclass(frozen=True, slots=True)
 class NliTriplet:
-    """An entailment pair and every hypothesis that contradicts its premise; there may be none.
-
-    Attributes:
-        premise: As it stands in the data.
-        entailed: A hypothesis that it entails.
-        contradicted: All distinct hypotheses that contradict it, in the order of the data.
-    """
+    """Entailment pair with all distinct hypotheses that contradict its premise, in the order of the data."""
 
     premise: str
     entailed: str
@@ -30,15 +24,15 @@ class NliTriplet:
 
 @dataclass(frozen=True)
 class NliTriplets:
-    """The triplets of some pairs, one an entailment pair, and what was left out.
+    """Triplets, one an entailment pair, in the order of the data, and counts of the pairs left out.
 
     Attributes:
-        triplets: In the order of the data.
-        entailment_pairs: Entailment pairs in the data, before anything was left out.
-        duplicates: Of these, repetitions of an earlier pair, left out.
-        equal: Of these, pairs of two equal sentences, left out: they have no direction.
+        triplets: The triplets.
+        entailment_pairs: Entailment pairs in the data.
+        duplicates: Repetitions of an earlier pair, left out.
+        equal: Pairs of two equal sentences, left out since they have no direction.
         both: Hypotheses that one premise both entails and contradicts, left out of its contradictions.
-        unentailed: All distinct pairs (premise, hypothesis) that are neutral or contradictory.
+        unentailed: Distinct pairs (premise, hypothesis) that are neutral or contradictory.
     """
 
     triplets: tuple[NliTriplet, ...]
@@ -63,27 +57,22 @@ class NliTriplets:
 
     @property
     def digest(self) -> str:
-        """12 hexadecimal digits that change with any triplet: what a checkpoint is bound to."""
+        """Digest of all texts for checkpoints, 12 hexadecimal digits."""
         digest = hashlib.sha256()
-        for triplet in self.triplets:
-            texts = (triplet.premise, triplet.entailed, *triplet.contradicted)
+        triplets = ((one.premise, one.entailed, *one.contradicted) for one in self.triplets)
+        for texts in (*triplets, *self.unentailed):
             digest.update("\0".join([*texts, "\n"]).encode("utf-8", "surrogatepass"))
-        for pair in self.unentailed:
-            digest.update("\0".join([*pair, "\n"]).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:12]
 
     def part(self, count: int, *, seed: int) -> NliTriplets:
-        """Draw some of the triplets, in their order; of one seed a smaller part lies within a larger one.
-
-        The pairs that do not entail stay as they are.
-        """
+        """Draw triplets, in their order; with one seed a smaller part lies within a larger one."""
         if count >= len(self):
             return self
         places = np.random.default_rng(seed).permutation(len(self))[:count]
         return replace(self, triplets=tuple(self.triplets[place] for place in sorted(places)))
 
     def to_json(self) -> Mapping[str, Any]:
-        """Return the counts, of JSON's types."""
+        """Return the counts as a JSON-serialisable dict."""
         return {
             "triplets": len(self),
             "entailment_pairs": self.entailment_pairs,
@@ -99,8 +88,7 @@ class NliTriplets:
     def drawn(self, *, seed: int, epoch: int) -> Iterator[tuple[str, str, str | None]]:
         """Yield (premise, entailed, one contradicted hypothesis or None) of each triplet, in order.
 
-        Where a premise contradicts several, the first is drawn by the seed and each epoch takes the next, so
-        that all take part before one comes again.
+        Of several contradictions the first is drawn by the seed, and each epoch takes the next.
         """
         start = np.random.default_rng(seed).random(len(self))
         for triplet, share in zip(self.triplets, start.tolist(), strict=True):
@@ -109,10 +97,7 @@ class NliTriplets:
             yield triplet.premise, triplet.entailed, chosen
 
     def drawn_unentailed(self, *, seed: int, epoch: int) -> list[int]:
-        """Return rows of `unentailed`, one a triplet; an epoch goes on where the one before ended.
-
-        The order is drawn by the seed. Without any unentailed pair there are none.
-        """
+        """Return rows of `unentailed` in a drawn order, one a triplet; an epoch continues the one before."""
         several = len(self.unentailed)
         order = np.random.default_rng([seed, 1]).permutation(several).tolist()
         start = epoch * len(self)

@@ -45,14 +45,7 @@ _SQUAD = re.compile(r'"(?:data|paragraphs)"\s*:\s*\[')
 
 @dataclass
 class PassageTally:
-    """Numbers of passages read and left out.
-
-    Attributes:
-        read: Passages yielded.
-        empty: Empty passages, left out.
-        html: Passages with HTML, which was removed.
-        first_empty: Places of the first five empty ones.
-    """
+    """Numbers of passages yielded, empty (left out) and with HTML (removed); places of five empty ones."""
 
     read: int = 0
     empty: int = 0
@@ -66,10 +59,6 @@ class PassageTally:
 
 def read_passages(file: str | os.PathLike[str], *, tally: PassageTally | None = None) -> Iterator[Passage]:
     """Yield the passages of a file or BEIR folder; those of a DPR or NQ-open file once each.
-
-    Args:
-        file: See the module.
-        tally: Record that counts passages.
 
     Raises:
         FormatError: With file and line, if the file is malformed; the passages before it were yielded.

@@ -16,13 +16,7 @@ from entail.errors import FormatError
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text that may answer a question.
-
-    Attributes:
-        id: Id in the file, else the text's `premise_key`.
-        text: Text without HTML.
-        title: Title of its page; empty if it is not searched.
-    """
+    """Text that may answer a question; its id is that of the file or its `premise_key`."""
 
     id: str
     text: str
@@ -140,10 +134,6 @@ def squad_paragraphs(value: object, source: str) -> Iterator[tuple[str, Passage,
 def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
     """Yield the passages of a row: its own, or those of a question of DPR or NQ-open.
 
-    Args:
-        row: The row.
-        source: Name of file and row for messages.
-
     Raises:
         FormatError: With the field that is wrong.
     """
@@ -162,11 +152,6 @@ def passages_of(row: Mapping[str, Any], source: str) -> Iterator[Passage]:
 
 def question_of(row: Mapping[str, Any], number: int, source: str) -> Question:
     """Return the question of a row of DPR, NQ-open or BEIR, with the ids of its passages.
-
-    Args:
-        row: The row.
-        number: Id of a question that has none.
-        source: Name of file and row for messages.
 
     Raises:
         FormatError: With the field that is wrong.

@@ -221,14 +221,7 @@ def gold_positions(question: Question, facts: FactTables, *, roles: Sequence[str
 
 @dataclass(frozen=True)
 class WorldtreeRelease:
-    """Contents of a folder or a ZIP.
-
-    Attributes:
-        name: Name of the folder or file.
-        facts: All facts.
-        readings: Files of questions by name, those with explanations first.
-        problems: Message for each file beside the tables that is none of questions.
-    """
+    """Facts and files of questions (explained ones first), with a message for each file that is neither."""
 
     name: str
     facts: FactTables
@@ -237,11 +230,7 @@ class WorldtreeRelease:
 
 
 def read_release(place: Path, *, name: str | None = None) -> WorldtreeRelease:
-    """Read a release: `tables/` and, beside it or in `questions/`, the files of questions.
-
-    Args:
-        place: The folder that holds `tables/`, or a ZIP of it.
-        name: Name for messages; default: that of the file.
+    """Read a folder or a ZIP: `tables/` and, beside it or in `questions/`, the files of questions.
 
     Raises:
         FormatError: If it is absent, damaged or too large, or has no tables; having no questions is no error.

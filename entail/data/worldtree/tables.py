@@ -28,13 +28,7 @@ _SKIP = "[SKIP]"
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One row of a table.
-
-    Attributes:
-        uid: Uid of the row.
-        text: Cells of the row as a sentence, single spaces.
-        table: Name of the table, without a suffix.
-    """
+    """Row of a table: its cells as a sentence, single spaces; the table's name has no suffix."""
 
     uid: str
     text: str
@@ -92,10 +86,7 @@ class FactTables:
 
 
 def read_fact_tables(place: Path) -> FactTables:
-    """Read every `.tsv` of a release's folder `tables/`, in order of name; each may be gzipped.
-
-    Args:
-        place: The folder `tables/`, or a ZIP, see `open_release`.
+    """Read every `.tsv` of a folder `tables/` or of a ZIP (`open_release`), in order of name, gzipped or not.
 
     Raises:
         FormatError: If the folder is absent, holds no table or no fact, or a table has no uid column or is no

@@ -35,14 +35,7 @@ class KnownQuestion:
 
 @dataclass(frozen=True)
 class Pool:
-    """Passages with questions over them.
-
-    Attributes:
-        name: Name shown to users.
-        corpus: The passages, each after its title.
-        questions: Questions with a known answer or passage, by `question_key`.
-        remarks: Counts of passages that were changed or left out.
-    """
+    """Passages, each after its title, with questions by `question_key` and remarks on the reading."""
 
     name: str
     corpus: Corpus
@@ -75,11 +68,6 @@ def corpus_pool(corpus: Corpus) -> Pool:
 
 def read_pool(path: Path, *, name: str, progress: ProgressCallback | None = None) -> Pool:
     """Read the passages of a file or BEIR folder, and its questions that name their passages.
-
-    Args:
-        path: See `entail.data.passages.files`.
-        name: Name shown to users.
-        progress: Called with the passages read.
 
     Raises:
         FormatError: If the file is malformed, with the line.

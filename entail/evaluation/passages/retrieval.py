@@ -207,13 +207,7 @@ def search_passages(
     precision: Precision = "auto",
     progress: ProgressCallback | None = None,
 ) -> PassageSearch:
-    """Prepare a search of a pool: by words, or by vectors on disk.
-
-    Args:
-        store: The pool.
-        encoder: `bm25`, or an encoder as `entail.load` takes it.
-        precision: Precision of the encoder.
-        progress: See `Meter`.
+    """Prepare a search of a pool: by words (`bm25`), or by vectors on disk of an encoder of `entail.load`.
 
     Raises:
         EncoderError: If the encoder cannot be loaded.

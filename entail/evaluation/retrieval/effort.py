@@ -52,16 +52,7 @@ Reorder = Callable[[str, Sequence[str], Sequence[str]], Floats]
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Effort to build trees; efforts can be added.
-
-    Attributes:
-        reads: Candidates read.
-        accepted: Gold children found and accepted.
-        missing: Gold children not found.
-        linked: Gold children that were already in the tree.
-        nodes: Nodes opened.
-        limit: Candidates after which a node was given up.
-    """
+    """Effort to build trees, in terms of the rules of this module; efforts can be added."""
 
     reads: int
     accepted: int
@@ -102,15 +93,8 @@ def measure_effort(
 ) -> Effort:
     """Let the simulated author build every tree, and sum up the effort.
 
-    All nodes are scored first, in batches; the walk itself only looks ranks up.
-
-    Args:
-        corpus: The candidates.
-        trees: Gold trees.
-        index: The retriever.
-        limit: Candidates after which a node is given up.
-        ranks: Ranks of `rank_sentences` for every node, if it was scored already.
-        progress: Callback of the ranking.
+    All nodes are scored first, in batches, unless `ranks` has those of `rank_sentences`; the walk itself only
+    looks ranks up.
 
     Raises:
         ManifestMismatchError: If the index was made from another corpus.
@@ -175,13 +159,8 @@ def author_effort(
 ) -> Effort:
     """Let the simulated author build one tree.
 
-    The reads until a child are its rank in the whole corpus, less those before it that are in the tree.
-
-    Args:
-        corpus: The candidates.
-        tree: The gold tree; without a proof the effort is zero.
-        ranks: Folded text of each node -> position -> rank, see `rank_sentences`; `inf` at `NOT_THERE`.
-        limit: Candidates after which a node is given up.
+    The reads until a child are its rank in the whole corpus (`rank_sentences`), less those before it that are
+    in the tree. Without a proof the effort is zero.
     """
     reads = accepted = missing = linked = nodes = 0
     places = _places(corpus, tree)

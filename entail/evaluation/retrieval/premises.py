@@ -149,16 +149,8 @@ def evaluate_premises(
 ) -> PremiseEvaluation:
     """Rank every gold child of every parent among the whole corpus, by both protocols.
 
-    Queries are scored in batches, so memory does not grow with the number of trees.
-
-    Args:
-        corpus: The candidates.
-        trees: Gold trees.
-        index: The retriever.
-        ks: Cut-offs to report.
-        gold: The trees' queries, if they were looked up already.
-        on_scores: Callback with every batch of `score_batches`.
-        progress: Callback of the ranking.
+    Queries are scored in batches, so memory does not grow with the number of trees. Batches go to `on_scores`
+    as `score_batches` yields them; `gold` saves looking the queries up again.
 
     Raises:
         ManifestMismatchError: If the index was made from another corpus.

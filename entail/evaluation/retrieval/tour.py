@@ -62,13 +62,7 @@ def choose_stops(
     most: int = STOPS,
     losses: int = LOSSES,
 ) -> tuple[Stop, ...]:
-    """Choose the examples of a tour, gains first, each group from the most changed down.
-
-    Args:
-        split: The comparison.
-        indexes: Its retrievers, in its order.
-        most: Limit of examples.
-        losses: Number of examples reserved for losses; there are more where too few queries gained.
+    """Choose at most `most` examples, gains first, from the most changed down; `losses` of them are reserved.
 
     Raises:
         RetrievalError: If an index is not that of the comparison.
