@@ -226,22 +226,6 @@ def test_a_changed_tree_is_derived_anew(change: dict[str, Any], fields: set[str]
         assert getattr(again, part) == getattr(tree, part)
 
 
-def test_relevance_goes_when_the_distractors_change() -> None:
-    tree = row_to_tree(ROW)
-    assert tree_to_row(replace(tree, hypothesis="x"))["meta"]["distractors_relevance"] == [-1.5, -2.5]
-    other = replace(tree, steps=(Step(("sent3", "sent2"), "hypothesis"),), intermediates={})
-    meta = tree_to_row(other)["meta"]
-    assert meta["distractors"] == ["sent5", "sent1", "sent4"]
-    assert "distractors_relevance" not in meta
-
-
-def test_what_is_written_shares_nothing_with_the_tree() -> None:
-    tree = row_to_tree(ROW)
-    tree_to_row(tree)["meta"]["delete_list"].append("mine")
-    tree_to_row(tree)["meta"]["triples"]["sent1"] = "mine"
-    assert tree_to_row(tree) == ROW
-
-
 def test_an_unsound_tree_is_not_written(tmp_path: Path) -> None:
     tree = replace(row_to_tree(ROW), steps=(Step(("sent99",), "hypothesis"),), intermediates={})
     file = tmp_path / "trees.jsonl"

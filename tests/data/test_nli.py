@@ -215,11 +215,6 @@ def test_a_csv_says_from_which_line_it_cannot_be_read() -> None:
     assert found.problems[0].endswith("; lines 3 to 4 are lost)")
 
 
-def test_a_short_row_lacks_its_label() -> None:
-    found = read_nli(b"premise\thypothesis\tlabel\np\th\tneutral\np\th\n", name="x.tsv")
-    assert found.problems == ("x.tsv, line 3: expected a label in 'label', found only premise, hypothesis",)
-
-
 def test_a_direction_of_sick_that_is_none() -> None:
     text = "\n".join(
         [SICK, sick(1, "a", "b", "NEUTRAL", "neutral", "neutral", "TRAIN").replace("A_neutral_B", "?")]

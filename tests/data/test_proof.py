@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from entail.data.entailment_bank import proof
 from entail.data.entailment_bank.proof import MAX_NODES, check_proof, format_proof, parse_proof
-from entail.data.records import ExplanationTree, Step
+from entail.data.records import Step
 from entail.errors import ProofError
 
 Proof = tuple[tuple[Step, ...], dict[str, str], list[str]]
@@ -252,28 +252,6 @@ def test_official_notations(text: str, lisp: str, polish: str, depth: int) -> No
     assert proof.depth_of_proof(steps) == depth
 
 
-def test_depth_counts_operators_not_steps() -> None:
-    # One step of 2, 3, 4, 5 premises: operators 2, 3, 4, 5 deep.
-    for premises, depth in ((1, 0), (2, 1), (3, 1), (4, 2), (5, 2)):
-        left = " & ".join(f"sent{n + 1}" for n in range(premises))
-        assert proof.depth_of_proof(parse_proof(f"{left} -> hypothesis")[0]) == depth
-
-
 def test_the_hypothesis_takes_a_free_number() -> None:
     steps, intermediates = parse_proof("sent1 -> int2: a; int2 -> hypothesis")
     assert proof.hypothesis_id(steps, intermediates) == "int3"
-
-
-def test_full_text() -> None:
-    steps, intermediates = parse_proof("sent1 & sent2 -> int1: ice melts; int1 & sent3 -> hypothesis")
-    tree = ExplanationTree(
-        id="x",
-        hypothesis="ice drips",
-        sentences={"sent1": "ice is cold", "sent2": "fire is hot", "sent3": "water drips"},
-        intermediates=intermediates,
-        steps=steps,
-    )
-    assert proof.full_text_proof(tree) == (
-        " [BECAUSE] ice is cold [AND] fire is hot [INFER] int1: ice melts"
-        " [BECAUSE] int1 [AND] water drips [INFER] int2: ice drips"
-    )

@@ -71,10 +71,7 @@ def test_the_script_measures_and_writes(
         str(corpus),
         "--trees",
         str(trees),
-        "--split",
-        "tiny",
-        "--retrievers",
-        "tfidf",
+        *["--split", "tiny", "--retrievers", "tfidf"],
     ]
     monkeypatch.setattr("sys.argv", arguments)
     assert script.main() == 0
