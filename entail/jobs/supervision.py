@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from entail.errors import JobError
 from entail.jobs.endings import make_outcome, oom_kills, outcome_of_exit
@@ -145,7 +145,7 @@ def _attempt(
 ) -> Outcome:
     before = oom_kills()
     reading, writing = os.pipe()
-    try:
+    with os.fdopen(writing, "wb") as pipe:
         try:
             process = spawn(job, started.attempt, lock, reading)
         except OSError as error:
@@ -155,11 +155,8 @@ def _attempt(
         with contextlib.suppress(JobError), job.changing() as status:
             if status.attempt == started.attempt:
                 job.write_status(replace(status, pid=process.pid))
-        code, stopped = _wait(job, process, writing, stopping)
-        writing = -1 if stopped else writing
-    finally:
-        if writing >= 0:
-            os.close(writing)
+        code = _wait(job, process, pipe, stopping)
+        stopped = pipe.closed
     outcome = job.outcome
     if outcome is None or outcome.attempt != started.attempt:
         memory = oom_kills() > before
@@ -171,22 +168,21 @@ def _attempt(
     return outcome
 
 
-def _wait(job: JobFolder, process: Process, pipe: int, stopping: Callable[[], bool]) -> tuple[int, bool]:
-    """Wait for the end; return the exit code, and whether the pipe was closed to stop the process."""
-    closed, last_beat, stop_since = False, 0.0, None
+def _wait(job: JobFolder, process: Process, pipe: IO[bytes], stopping: Callable[[], bool]) -> int:
+    """Wait for the end and return the exit code; the pipe is closed to stop the process."""
+    last_beat, stop_since = 0.0, None
     signals = [(TERMINATE_AFTER, signal.SIGTERM), (TERMINATE_AFTER + KILL_AFTER, signal.SIGKILL)]
     while (code := process.poll()) is None:
         now = time.monotonic()
         if now - last_beat >= BEAT:
             job.beat()
             last_beat = now
-        if stopping() and not closed:
-            os.close(pipe)
-            closed = True
-        if stop_since is None and (closed or job.cancel_request is not None):
+        if stopping():
+            pipe.close()
+        if stop_since is None and (pipe.closed or job.cancel_request is not None):
             stop_since = now
         if stop_since is not None and signals and now - stop_since >= signals[0][0]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signals.pop(0)[1])
         time.sleep(_POLL)
-    return code, closed
+    return code

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeVar
 
 import httpx2
@@ -240,8 +240,9 @@ class Client:
 
 
 def _make(kind: type[Answer], **fields: object) -> Answer:
-    try:  # the models are strict: no tuple is a list
-        return kind(**{name: list(v) if isinstance(v, tuple) else v for name, v in fields.items()})
+    lists = {n: [*v] for n, v in fields.items() if isinstance(v, Iterable) and not isinstance(v, str)}
+    try:  # the models are strict: only a list is a list
+        return kind(**fields | lists)
     except ValidationError as invalid:
         first = invalid.errors(include_input=False, include_url=False)[0]
         path = ".".join(map(str, first["loc"]))

@@ -9,11 +9,11 @@ import pytest
 
 from entail.cli import main
 
-Told = Callable[..., dict[str, Any]]
+RunJson = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def told(tiny_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Told:
+def run_json(tiny_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> RunJson:
     monkeypatch.setenv("ENTAIL_WORKER", "none")
 
     def run(*arguments: str, code: int = 0) -> dict[str, Any]:

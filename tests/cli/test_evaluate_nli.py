@@ -55,7 +55,7 @@ def evaluate(data: Path, tiny_home: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     return run
 
 
-def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
 
@@ -63,7 +63,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
 def test_direction(evaluate: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "results" / "direction.json"
     assert evaluate("direction", "--encoder", "words", "--json", "--out", str(path)) == 0
-    found = told(capsys)
+    found = printed(capsys)
     assert json.loads(path.read_text())["figures"] == found
     assert (found["accuracy"], found["n"], found["length_baseline"]) == (0.5, 2, 0.5)
     assert found["longer_entailed"] | {"accuracy": 0.0, "n": 1} == found["longer_entailed"]
@@ -75,7 +75,7 @@ def test_direction(evaluate: Callable[..., int], tmp_path: Path, capsys: pytest.
 
 def test_nli(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate("nli", "--encoder", "words", "--threshold", "0.5", "--json") == 0
-    found = told(capsys)
+    found = printed(capsys)
     assert (found["n"], found["threshold"], found["threshold_from"]) == (4, 0.5, "given")
     # The first letter tells ice from fire, and not who runs from who sleeps.
     assert found["accuracy"] == 0.75
@@ -89,10 +89,10 @@ def test_threshold_fitted_on_dev(
     dev = tmp_path / "dev.tsv"
     dev.write_text("premise\thypothesis\tlabel\nice\tice\tentailment\nice\tfire\tneutral\n", encoding="utf-8")
     assert evaluate("nli", "--encoder", "words", "--dev", str(dev), "--json") == 0
-    found = told(capsys)
+    found = printed(capsys)
     assert (found["threshold_from"], found["dev"]["pairs"]) == ("dev", 2)
     assert evaluate("nli", "--encoder", "words", "--dev", str(dev), "--threshold", "1", "--json") == 1
-    assert "found both" in told(capsys)["error"]["message"]
+    assert "found both" in printed(capsys)["error"]["message"]
 
 
 def test_text(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,11 +112,11 @@ def test_text(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) 
 
 def test_point_encoder(evaluate: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate("nli", "--encoder", "tiny", "--json") == 0
-    found = told(capsys)
+    found = printed(capsys)
     assert (found["threshold_from"], found["encoder"]) == ("data", "tiny")
     assert found["accuracy"] >= found["majority"] == 0.5
     assert evaluate("direction", "--encoder", "tiny", "--json") == 1
-    assert "a point encoder given where a Gaussian one is needed" in told(capsys)["error"]["message"]
+    assert "a point encoder given where a Gaussian one is needed" in printed(capsys)["error"]["message"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from entail.trees.log.acts import Accept, Create, Reject
 from entail.trees.log.event_log import TreeLog
 from entail.trees.store.corpora import CorpusStore
 from entail.trees.store.database import open_database
-from tests.cli.conftest import Told
+from tests.cli.conftest import RunJson
 
 SMALL = ["--base", "tiny", "--rank", "4", "--epochs", "2", "--rounds", "0", "--precision", "fp32"]
 
@@ -50,7 +50,7 @@ def accept_and_reject(log: TreeLog, corpus_id: str, rows: list[Any]) -> None:
 
 
 def test_submit_train_promote(
-    told: Told, tmp_path: Path, grove: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    run_json: RunJson, tmp_path: Path, grove: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = open_database()
     corpus = CorpusStore(database).add_corpus(Corpus.of("ours", grove["facts"]), author="Ann")
@@ -59,27 +59,27 @@ def test_submit_train_promote(
     dev = tmp_path / "dev.jsonl"
     dev.write_text("\n".join(map(json.dumps, grove["rows"][4:])), encoding="utf-8")
 
-    job = told("submit", "aeenc", "--out", "models/mine", "--from-log", "ours", "--dev", str(dev), *SMALL)
+    job = run_json("submit", "aeenc", "--out", "models/mine", "--from-log", "ours", "--dev", str(dev), *SMALL)
     assert (job["state"], job["place"], job["name"], job["about"]) == (
         "queued",
         1,
         "mine",
         "the decisions on ours",
     )
-    assert told("jobs", "list")["jobs"][0]["id"] == job["id"]
+    assert run_json("jobs", "list")["jobs"][0]["id"] == job["id"]
     jobs = Jobs()
-    promoted = told("promote", "tiny", "--anyway")
+    promoted = run_json("promote", "tiny", "--anyway")
     assert promoted["encoder"] == "tiny"
     run_job(jobs.folder_of(job["id"]), stopping=lambda: False, spawn=train_here)
-    shown = told("jobs", "show", job["id"][:-2])
+    shown = run_json("jobs", "show", job["id"][:-2])
     assert (shown["state"], shown["result"]["counts"]["positives"]) == ("done", 8), jobs.log_tail(job["id"])
     # What was learnt from is kept: the team goes on deciding.
     accept_and_reject(log, corpus.id, grove["rows"][5:8])
     kept = jobs.folder_of(job["id"]).path
     assert len(json.loads((kept / "decisions.json").read_text(encoding="utf-8"))["accepted"]) == 4
 
-    assert told("promote", "mine", "--corpus", "theirs", code=1)["error"]["type"] == "CorpusError"
-    assert told("promote", "mine", "--corpus", "ours", "--anyway")["corpus"] == "ours"
+    assert run_json("promote", "mine", "--corpus", "theirs", code=1)["error"]["type"] == "CorpusError"
+    assert run_json("promote", "mine", "--corpus", "ours", "--anyway")["corpus"] == "ours"
     now = active("ours")
     assert (now.encoder, active().encoder) == ("mine", "tiny")
     assert now.pointer is not None
@@ -88,44 +88,44 @@ def test_submit_train_promote(
     # One tower learnt: the premise vectors are those of the base, and were there before the pointer moved.
     assert now.premise_revision == active().revision
     assert list((tmp_path / "data" / "vectors").glob("tiny*/*/manifest.json"))
-    data = told("promote", "--corpus", "ours")
+    data = run_json("promote", "--corpus", "ours")
     assert (data["active"]["encoder"], len(data["history"])) == ("mine", 1)
-    told("promote", "--back", "--corpus", "ours")
+    run_json("promote", "--back", "--corpus", "ours")
     assert active("ours").encoder == "tiny"
-    assert told("promote", "--back", "--corpus", "ours", code=1)["error"]["type"] == "PromotionError"
+    assert run_json("promote", "--back", "--corpus", "ours", code=1)["error"]["type"] == "PromotionError"
 
     capsys.readouterr()
     assert main(["jobs", "show", job["id"]]) == 0
     text = capsys.readouterr().out
     assert "the decisions on ours" in text
     assert "MAP, query excluded" in text
-    assert told("jobs", "delete", job["id"])["bytes"] > 0
-    assert told("jobs", "list")["jobs"] == []
+    assert run_json("jobs", "delete", job["id"])["bytes"] > 0
+    assert run_json("jobs", "list")["jobs"] == []
 
 
-def test_cancel_resume_errors(told: Told, tmp_path: Path, grove: dict[str, Any]) -> None:
+def test_cancel_resume_errors(run_json: RunJson, tmp_path: Path, grove: dict[str, Any]) -> None:
     facts, trees = tmp_path / "facts.txt", tmp_path / "trees.jsonl"
     facts.write_text("\n".join(grove["facts"]), encoding="utf-8")
     trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
     given = ["--corpus", str(facts), "--trees", str(trees), *SMALL]
-    job = told("submit", "aeenc", "--out", "mine", *given)["id"]
-    assert told("submit", "aeenc", "--out", "mine", *given, code=1)["error"]["type"] == "JobError"
-    assert told("jobs", "delete", job, code=1)["error"]["message"].endswith("cancel it first")
-    assert told("jobs", "cancel", job)["state"] == "cancelled"
-    assert told("jobs", "resume", job)["place"] == 1
-    assert told("jobs", "resume", job, code=1)["error"]["type"] == "JobError"
-    assert told("jobs", "log", job)["log"] == ""
-    assert told("jobs", "show", "nothing", code=1)["error"]["type"] == "UnknownJobError"
-    assert told("submit", "aeenc", "--out", "x", code=1)["error"]["type"] == "SettingsError"
-    assert told("promote", "tiny", code=1)["error"]["type"] == "PromotionError"
-    assert told("promote", "tiny", "--back", code=1)["error"]["type"] == "SettingsError"
+    job = run_json("submit", "aeenc", "--out", "mine", *given)["id"]
+    assert run_json("submit", "aeenc", "--out", "mine", *given, code=1)["error"]["type"] == "JobError"
+    assert run_json("jobs", "delete", job, code=1)["error"]["message"].endswith("cancel it first")
+    assert run_json("jobs", "cancel", job)["state"] == "cancelled"
+    assert run_json("jobs", "resume", job)["place"] == 1
+    assert run_json("jobs", "resume", job, code=1)["error"]["type"] == "JobError"
+    assert run_json("jobs", "log", job)["log"] == ""
+    assert run_json("jobs", "show", "nothing", code=1)["error"]["type"] == "UnknownJobError"
+    assert run_json("submit", "aeenc", "--out", "x", code=1)["error"]["type"] == "SettingsError"
+    assert run_json("promote", "tiny", code=1)["error"]["type"] == "PromotionError"
+    assert run_json("promote", "tiny", "--back", code=1)["error"]["type"] == "SettingsError"
 
 
-def test_promote_with_a_comparison_on_trees(told: Told, tmp_path: Path, grove: dict[str, Any]) -> None:
+def test_promote_with_a_comparison_on_trees(run_json: RunJson, tmp_path: Path, grove: dict[str, Any]) -> None:
     facts, trees = tmp_path / "facts.txt", tmp_path / "trees.jsonl"
     facts.write_text("\n".join(grove["facts"]), encoding="utf-8")
     trees.write_text("\n".join(map(json.dumps, grove["rows"])), encoding="utf-8")
-    told("promote", "tiny", "--anyway")
-    pointer = told("promote", "tiny", "--dev", str(trees), "--premises", str(facts))
+    run_json("promote", "tiny", "--anyway")
+    pointer = run_json("promote", "tiny", "--dev", str(trees), "--premises", str(facts))
     assert pointer["evaluation"]["measures"]["MAP, query excluded"]["p"] == 1.0
-    assert told("promote", "tiny", "--dev", str(trees), code=1)["error"]["type"] == "SettingsError"
+    assert run_json("promote", "tiny", "--dev", str(trees), code=1)["error"]["type"] == "SettingsError"

@@ -11,7 +11,7 @@ from entail.cli import main
 from entail.jobs.jobs import Jobs
 from entail.jobs.supervision import run_job
 from entail.registry import active
-from tests.cli.conftest import Told
+from tests.cli.conftest import RunJson
 from tests.cli.test_jobs_cli import train_here
 
 
@@ -28,52 +28,54 @@ def dev(tmp_path: Path) -> Path:
 
 
 def test_promote_and_roll_back_by_role(
-    told: Told, tiny_home: Path, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
+    run_json: RunJson, tiny_home: Path, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
 ) -> None:
     shutil.copytree(tiny_home / gaussian, tiny_home / "gausscse-minilm")
     scorer_folder("chain")
     measured = ["evaluate", "direction", "--data", str(dev)]
-    assert told(*measured)["encoder"] == "gausscse-minilm"
-    assert told("promote")["in_use"]["direction"]["name"] == "gausscse-minilm"
-    refused = told("promote", "mine", code=1)["error"]
+    assert run_json(*measured)["encoder"] == "gausscse-minilm"
+    assert run_json("promote")["in_use"]["direction"]["name"] == "gausscse-minilm"
+    refused = run_json("promote", "mine", code=1)["error"]
     assert (refused["type"], "on the same data, found none" in refused["message"]) == ("PromotionError", True)
-    assert told("promote", "mine", "--anyway", "--by", "Ann")["role"] == "direction"
-    assert told(*measured)["encoder"] == "mine"
-    assert told("evaluate", "nli", "--data", str(dev))["encoder"] == "mine"
-    assert told("promote", "--back")["in_use"]["direction"]["name"] == "gausscse-minilm", "the only one"
-    told("promote", "mine", "--anyway")
-    told("promote", "tiny", "--anyway")
-    assert told("promote", "chain", "--anyway")["role"] == "chains"
-    error = told("promote", "--back", code=1)["error"]["message"]
+    assert run_json("promote", "mine", "--anyway", "--by", "Ann")["role"] == "direction"
+    assert run_json(*measured)["encoder"] == "mine"
+    assert run_json("evaluate", "nli", "--data", str(dev))["encoder"] == "mine"
+    assert run_json("promote", "--back")["in_use"]["direction"]["name"] == "gausscse-minilm", "the only one"
+    run_json("promote", "mine", "--anyway")
+    run_json("promote", "tiny", "--anyway")
+    assert run_json("promote", "chain", "--anyway")["role"] == "chains"
+    error = run_json("promote", "--back", code=1)["error"]["message"]
     assert "--role retriever or direction or chains" in error
     assert (active().encoder, active(role="direction").encoder, active(role="chains").encoder) == (
         "tiny",
         "mine",
         "chain",
     )
-    data = told("promote", "--back", "--role", "direction")
+    data = run_json("promote", "--back", "--role", "direction")
     assert [data["in_use"][role]["name"] for role in ("direction", "chains")] == ["gausscse-minilm", "chain"]
     assert [move.get("role", "retriever") for move in data["history"]] == [
         *("direction", "chains", "retriever", "direction", "direction", "direction")
     ]
-    assert told("promote", "--back", "--role", "retriever")["active"]["encoder"] == "minilm"
-    assert told("promote", "--back")["in_use"]["chains"]["pointer"] is None, "what is left"
-    assert told("promote", "--back", code=1)["error"]["type"] == "PromotionError"
+    assert run_json("promote", "--back", "--role", "retriever")["active"]["encoder"] == "minilm"
+    assert run_json("promote", "--back")["in_use"]["chains"]["pointer"] is None, "what is left"
+    assert run_json("promote", "--back", code=1)["error"]["type"] == "PromotionError"
 
 
 def test_contradictory_options(
-    told: Told, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
+    run_json: RunJson, gaussian: str, scorer_folder: Callable[..., Path], dev: Path
 ) -> None:
     scorer_folder("alone", scheme="single-fact")
-    assert "single facts" in told("promote", "alone", code=1)["error"]["message"]
-    error = told("promote", gaussian, "--role", "chains", code=1)["error"]["message"]
+    assert "single facts" in run_json("promote", "alone", code=1)["error"]["message"]
+    error = run_json("promote", gaussian, "--role", "chains", code=1)["error"]["message"]
     assert "mine, which is for direction" in error
-    error = told("promote", gaussian, "--premises", str(dev), "--dev", str(dev), code=1)["error"]["message"]
+    error = run_json("promote", gaussian, "--premises", str(dev), "--dev", str(dev), code=1)["error"][
+        "message"
+    ]
     assert "leave out --corpus, --dev and --premises" in error
 
 
 def test_card_figures_are_compared(
-    told: Told, scorer_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+    run_json: RunJson, scorer_folder: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     scorer_folder("arcf-minilm", chains={"MAP": 0.5, "source": "dev.tsv", "questions": 9, "k": 60})
     scorer_folder(
@@ -88,21 +90,21 @@ def test_card_figures_are_compared(
 
 
 def test_direction_job_is_compared_with_the_active_model(
-    told: Told, tiny_home: Path, gaussian: str, dev: Path
+    run_json: RunJson, tiny_home: Path, gaussian: str, dev: Path
 ) -> None:
     (tiny_home / gaussian).rename(tiny_home / "gausscse-minilm")
     small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--sets", "ent+rev", "--batch-size", "2"]
-    job = told("submit", "gausscse", "--out", "ours", "--pairs", str(dev), "--dev", str(dev), *small)
+    job = run_json("submit", "gausscse", "--out", "ours", "--pairs", str(dev), "--dev", str(dev), *small)
     jobs = Jobs()
     run_job(jobs.folder_of(job["id"]), stopping=lambda: False, spawn=train_here)
-    shown = told("jobs", "show", job["id"])
+    shown = run_json("jobs", "show", job["id"])
     assert shown["state"] == "done", jobs.log_tail(job["id"])
     kept = jobs.job(job["id"]).evaluation
     assert kept is not None
     assert (kept["active"], kept["primary"]) == (active(role="direction").revision, "Direction")
-    pointer = told("promote", "ours", "--anyway")
+    pointer = run_json("promote", "ours", "--anyway")
     assert pointer["evaluation"] == kept
     shutil.copytree(tiny_home / "gausscse-minilm", tiny_home / "another")
-    told("promote", "another", "--anyway")
-    anew = told("promote", "ours", "--anyway")["evaluation"]
+    run_json("promote", "another", "--anyway")
+    anew = run_json("promote", "ours", "--anyway")["evaluation"]
     assert anew["active"].startswith("another@"), "what was in use when it was made is in use no more"

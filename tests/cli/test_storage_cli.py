@@ -31,7 +31,7 @@ def tree() -> str:
     return made
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> Any:
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
     """Return the one JSON object on stdout."""
     return json.loads(capsys.readouterr().out)
 
@@ -53,7 +53,7 @@ def test_backup_and_restore(
 def test_overwrite_and_replace(tree: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "b.zip"
     assert main(["backup", str(file), "--json"]) == 0
-    written = said(capsys)
+    written = printed(capsys)
     assert (written["file"], written["bytes"], written["rows"]["trees"]) == (
         str(file),
         file.stat().st_size,
@@ -65,7 +65,7 @@ def test_overwrite_and_replace(tree: str, tmp_path: Path, capsys: pytest.Capture
     assert main(["restore", str(file)]) == 1
     assert "--replace" in capsys.readouterr().err
     assert main(["restore", str(file), "--replace", "--json"]) == 0
-    restored = said(capsys)
+    restored = printed(capsys)
     assert (restored["rows"], restored["damaged"]) == (written["rows"], None)
     assert [restored["before"]] == [str(path) for path in (tmp_path / "data").glob("before-restore-*.zip")]
 
@@ -85,7 +85,7 @@ def test_damaged_database(tree: str, data: Path, tmp_path: Path, capsys: pytest.
 def test_restore_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "b.zip").write_text("hello")
     assert main(["restore", str(tmp_path / "b.zip"), "--json"]) == 1
-    assert said(capsys)["error"]["type"] == "FormatError"
+    assert printed(capsys)["error"]["type"] == "FormatError"
     assert main(["restore", str(tmp_path / "nothing.zip")]) == 1
     assert "nothing.zip" in capsys.readouterr().err
 
@@ -106,7 +106,7 @@ def test_doctor(tree: str, data: Path, capsys: pytest.CaptureFixture[str]) -> No
         assert piece in out
     assert "PROBLEM" not in out
     assert main(["doctor", "--json"]) == 0
-    found = said(capsys)
+    found = printed(capsys)
     assert (found["problems"], found["database"]["rows"]["trees"]) == ([], 1)
     expected = {"versions", "device", "data", "database", "problems", "machine", "room", "jobs"}
     assert set(found) == expected
@@ -115,4 +115,4 @@ def test_doctor(tree: str, data: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_doctor_with_a_problem(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("ENTAIL_DATABASE_URL", "mysql://h/x")
     assert main(["doctor", "--json"]) == 1
-    assert "'mysql' is not supported" in said(capsys)["problems"][0]
+    assert "'mysql' is not supported" in printed(capsys)["problems"][0]

@@ -124,22 +124,22 @@ def test_sample_with_missing_premises(
 def test_train_and_resume(train: Command, files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert train("--dev", str(files["trees"]), "--json") == 0
     out, err = capsys.readouterr()
-    told = json.loads(out)
+    found = json.loads(out)
     assert err == ""
-    assert told["name"] == "mine"
-    assert told["config"]["epochs"] == 2
-    assert told["counts"]["positives"] == 32
-    assert [e["epoch"] for e in told["fitted"]["evaluations"]] == [0, 1, 2]
-    assert told["fitted"]["best"]["epoch"] in (1, 2)
-    assert len(told["samples"]) == 1
-    assert told["missing"] == {"count": 0, "texts": []}
+    assert found["name"] == "mine"
+    assert found["config"]["epochs"] == 2
+    assert found["counts"]["positives"] == 32
+    assert [e["epoch"] for e in found["fitted"]["evaluations"]] == [0, 1, 2]
+    assert found["fitted"]["best"]["epoch"] in (1, 2)
+    assert len(found["samples"]) == 1
+    assert found["missing"] == {"count": 0, "texts": []}
     assert entail.load("mine").entry.method == "aeenc"
     # Once more, and there is nothing left to do.
     assert train("--dev", str(files["trees"]), "--json") == 0
     again = json.loads(capsys.readouterr().out)
     assert again["fitted"]["resumed"] == 1
-    assert again["samples"] == told["samples"]
-    assert again["fitted"]["evaluations"] == told["fitted"]["evaluations"]
+    assert again["samples"] == found["samples"]
+    assert again["fitted"]["evaluations"] == found["fitted"]["evaluations"]
 
 
 def test_distillation(train: Command, files: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,12 +148,12 @@ def test_distillation(train: Command, files: dict[str, Path], capsys: pytest.Cap
     assert json.loads(capsys.readouterr().out)["fitted"]["steps"] == 4
     about = json.loads((files["out"] / "entail.json").read_text(encoding="utf-8"))
     assert about["trained_on"]["teachers"] == ["other"]
-    told = about["trained_on"]["sentences"]
+    found = about["trained_on"]["sentences"]
     shutil.rmtree(files["out"])
     shutil.rmtree(files["out"].with_name(f"{files['out'].name}.training"))
     assert train("--teacher", "other", *taught, "--distil", "1", "--near", "3") == 0
     about = json.loads((files["out"] / "entail.json").read_text(encoding="utf-8"))
-    assert about["trained_on"]["sentences"] > told + 10
+    assert about["trained_on"]["sentences"] > found + 10
     assert train(*taught, "--distil", "1") == 1
     assert "--teacher and --taught together" in capsys.readouterr().err
 
@@ -174,21 +174,21 @@ def test_train_with_missing_premises(
     ):
         assert piece in out
     assert train("--extend", "--no-resume", "--dev", str(files["trees"]), "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["missing"]["count"] == 0
-    assert told["counts"]["positives"] == 32
+    found = json.loads(capsys.readouterr().out)
+    assert found["missing"]["count"] == 0
+    assert found["counts"]["positives"] == 32
     # Measured on the corpus as given: a third is not there to be found.
-    assert told["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
+    assert found["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
 
 
 def test_train_from_decisions(
     train: Command, team: str, files: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert train("--from-log", team, "--dev", str(files["trees"]), "--json", gold=False) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["counts"] == {"queries": 10, "positives": 20, "negatives": 20, "triplets": 40}
-    assert told["missing"]["count"] == 0
-    assert told["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
+    found = json.loads(capsys.readouterr().out)
+    assert found["counts"] == {"queries": 10, "positives": 20, "negatives": 20, "triplets": 40}
+    assert found["missing"]["count"] == 0
+    assert found["fitted"]["evaluations"][0]["figures"]["query_excluded.Hit@50"] == pytest.approx(24 / 32)
 
 
 def test_sample_from_decisions(sample: Command, team: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ def test_step_lines_hold_means(file: Path) -> None:
     writer = EventWriter(file, attempt=1, every=1e9)
     for number, loss in enumerate((4.0, 2.0, 3.0), start=1):
         writer(step(number, loss))
-    writer(step(10, 7.0))  # the last is told in any case
+    writer(step(10, 7.0))  # the last is events in any case
     steps = [event for event in read_events(file)[0] if event["kind"] == "step"]
     assert [(event["step"], event["over"], event["terms"]["loss"]) for event in steps] == [
         (1, 1, 4.0),
@@ -36,11 +36,11 @@ def test_warnings_and_evaluations_are_written_at_once(file: Path) -> None:
     writer = EventWriter(file, attempt=2, every=1e9)
     writer(Event(3, 10, 0, {"loss": 1.0}, 0.1, warning="they have all but become one vector"))
     writer(Event(3, 10, 1, evaluated=Evaluated(1, 0.25, {"MAP": 0.25}, 2.0)))
-    told = read_events(file)[0]
-    assert [event["kind"] for event in told] == ["begin", "warning", "step", "evaluation"]
-    assert {event["attempt"] for event in told} == {2}
-    assert told[1]["text"] == "they have all but become one vector"
-    assert told[3]["figures"] == {"MAP": 0.25}
+    events = read_events(file)[0]
+    assert [event["kind"] for event in events] == ["begin", "warning", "step", "evaluation"]
+    assert {event["attempt"] for event in events} == {2}
+    assert events[1]["text"] == "they have all but become one vector"
+    assert events[3]["figures"] == {"MAP": 0.25}
 
 
 def test_incomplete_line(file: Path) -> None:
@@ -49,8 +49,8 @@ def test_incomplete_line(file: Path) -> None:
         opened.write('{"kind": "step", "st')
     assert [event["kind"] for event in read_events(file)[0]] == ["begin", "step"]
     EventWriter(file, attempt=2, every=0)(step(2))
-    told = read_events(file)[0]
-    assert [(event["kind"], event["attempt"]) for event in told] == [
+    events = read_events(file)[0]
+    assert [(event["kind"], event["attempt"]) for event in events] == [
         ("begin", 1),
         ("step", 1),
         ("begin", 2),
@@ -73,10 +73,10 @@ def test_unwritable_file(tmp_path: Path) -> None:
 
 
 def test_drop_replayed() -> None:
-    told = [{"kind": "step", "step": s, "n": n} for n, s in enumerate((1, 2, 3, 4, 3, 4, 5))]
-    told.insert(4, {"kind": "begin", "n": -1})
-    told.insert(3, {"kind": "evaluation", "step": 3, "n": -2})
-    kept = drop_replayed(told)
+    events = [{"kind": "step", "step": s, "n": n} for n, s in enumerate((1, 2, 3, 4, 3, 4, 5))]
+    events.insert(4, {"kind": "begin", "n": -1})
+    events.insert(3, {"kind": "evaluation", "step": 3, "n": -2})
+    kept = drop_replayed(events)
     assert [(event["kind"], event.get("step")) for event in kept] == [
         ("step", 1),
         ("step", 2),
@@ -89,12 +89,12 @@ def test_drop_replayed() -> None:
 
 
 def test_points_are_thinned() -> None:
-    told = [
+    events = [
         {"kind": "step", "step": s, "epoch": 0, "learning_rate": 0.1, "terms": {"loss": 1.0 / s}, "rate": 2.0}
         for s in range(1, 1001)
     ]
-    told.append({"kind": "evaluation", "step": 1000, "epoch": 1, "score": 0.5, "figures": {"MAP": 0.5}})
-    rows = points(told, most=100)
+    events.append({"kind": "evaluation", "step": 1000, "epoch": 1, "score": 0.5, "figures": {"MAP": 0.5}})
+    rows = points(events, most=100)
     losses = [row for row in rows if row["series"] == "loss"]
     assert len(losses) == 100
     assert losses[-1]["step"] == 1000

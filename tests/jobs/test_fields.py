@@ -25,8 +25,8 @@ class Config:
 
 
 def test_each_kind_of_field() -> None:
-    told = [(f.name, f.kind, f.optional, f.required, f.choices, f.help) for f in fields_of(Config)]
-    assert told == [
+    rows = [(f.name, f.kind, f.optional, f.required, f.choices, f.help) for f in fields_of(Config)]
+    assert rows == [
         ("needed", "text", False, True, (), "a name"),
         ("many", "whole", True, False, (), "how many"),
         ("share", "number", False, False, (), ""),

@@ -113,9 +113,9 @@ def test_resume_continues_and_gives_the_same_weights(jobs: Jobs, submit: Submit,
     assert (again.state, again.place, again.status.attempt) == ("queued", 1, 1)
     # The trouble is the same again, so that it never comes by: once more, without.
     place = jobs.folder_of(ended.id)
-    told = json.loads((place.path / "spec.json").read_text(encoding="utf-8"))
-    told["config"]["trouble"] = "none"
-    (place.path / "spec.json").write_text(json.dumps(told), encoding="utf-8")
+    spec = json.loads((place.path / "spec.json").read_text(encoding="utf-8"))
+    spec["config"]["trouble"] = "none"
+    (place.path / "spec.json").write_text(json.dumps(spec), encoding="utf-8")
     done = run(again)
     assert (done.state, done.status.attempt, done.noted) == ("done", 2, False)
     assert done.result is not None

@@ -29,20 +29,27 @@ def here(jobs: Jobs, until: Until) -> Iterator[Callable[[], Worker | None]]:
         until(lambda: worker() is None)
 
 
-def test_worker_runs_the_queue_and_ends(
-    jobs: Jobs, submit: Submit, until: Until, here: Callable[[], Worker | None]
+def test_worker_on_demand(
+    jobs: Jobs,
+    submit: Submit,
+    until: Until,
+    here: Callable[[], Worker | None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first, second = submit("first"), submit("second", trouble="nan")
-    third = submit("third")
-    assert ensure_worker(jobs.folder, idle=0.5)
-    until(lambda: not jobs.job(third.id).open)
-    states = [jobs.job(job.id).state for job in (first, second, third)]
-    assert states == ["done", "failed", "done"]
-    begun = [jobs.job(job.id).status.started for job in (first, second, third)]
-    assert sorted(begun) == begun  # type: ignore[type-var]  # all have begun
-    until(lambda: here() is None)
-    # It took note of its end: nothing is left that says it lives.
-    assert jobs.workers() == []
+    assert (jobs.start_worker(), jobs.workers()) == (False, []), "the settings forbid it"
+    monkeypatch.setenv("ENTAIL_WORKER", "auto")
+    page = Jobs()
+    assert not page.ensure_worker(), "nothing is queued"
+    first, second = submit("first", trouble="nan"), submit("second")
+    assert page.ensure_worker()
+    assert not page.ensure_worker()
+    until(lambda: not jobs.job(second.id).open)
+    ended = [jobs.job(job.id) for job in (first, second)]
+    assert [job.state for job in ended] == ["failed", "done"]
+    assert ended[0].status.started < ended[1].status.started  # type: ignore[operator]  # both have started
+    found = here()
+    assert found is not None
+    assert (found.pid, found.at) == (ended[1].status.worker, ())
 
 
 def test_killed_worker_leaves_a_resumable_job(
@@ -70,6 +77,8 @@ def test_killed_worker_leaves_a_resumable_job(
     assert (done.state, done.status.attempt, jobs.job(waiting.id).state) == ("done", 2, "done")
     assert done.result is not None
     assert done.result["begun_at"] > 0
+    until(lambda: here() is None)
+    assert jobs.workers() == [], "an idle worker ends and removes its file"
 
 
 def test_stopped_worker_lets_the_training_write_a_checkpoint(
@@ -86,20 +95,3 @@ def test_stopped_worker_lets_the_training_write_a_checkpoint(
     ended = jobs.job(job.id)
     assert (ended.state, ended.status.ending) == ("interrupted", "stopped_worker")
     assert list(jobs.folder_of(job.id).checkpoints.glob("state.safetensors"))
-
-
-def test_ensure_worker_starts_one_for_queued_jobs(
-    jobs: Jobs,
-    submit: Submit,
-    until: Until,
-    here: Callable[[], Worker | None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert (jobs.start_worker(), jobs.workers()) == (False, []), "the settings forbid it"
-    monkeypatch.setenv("ENTAIL_WORKER", "auto")
-    page = Jobs()
-    assert not page.ensure_worker(), "nothing is queued"
-    job = submit()
-    assert page.ensure_worker()
-    assert not page.ensure_worker()
-    until(lambda: jobs.job(job.id).state == "done")

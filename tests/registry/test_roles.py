@@ -33,9 +33,9 @@ def two(gaussian: str, tiny_home: Path) -> tuple[str, str]:
     return "gausscse-minilm", gaussian
 
 
-def tell(folder: Path, figures: Mapping[str, Any]) -> None:
-    told = json.loads((folder / "entail.json").read_text(encoding="utf-8"))
-    (folder / "entail.json").write_text(json.dumps(told | {"figures": figures}), encoding="utf-8")
+def write_figures(folder: Path, figures: Mapping[str, Any]) -> None:
+    about = json.loads((folder / "entail.json").read_text(encoding="utf-8"))
+    (folder / "entail.json").write_text(json.dumps(about | {"figures": figures}), encoding="utf-8")
 
 
 def pairs(accuracy: float, *, data: str = "SNLI-dev", n: int = 100) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def pairs(accuracy: float, *, data: str = "SNLI-dev", n: int = 100) -> dict[str,
     }
 
 
-def chains(value: float, **told: Any) -> dict[str, Any]:
-    return {"MAP": value, "questions": 100, "source": "dev.tsv", "k": 60} | told
+def chains(value: float, **figures: Any) -> dict[str, Any]:
+    return {"MAP": value, "questions": 100, "source": "dev.tsv", "k": 60} | figures
 
 
 def ranked(value: float, *, method: str = "arcf", digest: str = "a1", **settings: str) -> dict[str, Any]:
@@ -171,17 +171,17 @@ def test_direction_models_are_compared_by_their_cards(
     two: tuple[str, str], tiny_home: Path, scorer_folder: Scorer
 ) -> None:
     shipped, mine = two
-    tell(tiny_home / shipped, pairs(0.9))
+    write_figures(tiny_home / shipped, pairs(0.9))
     with pytest.raises(PromotionError, match="found none"):
         promote(mine, by="Ann")
-    tell(tiny_home / mine, pairs(0.95, n=99))
+    write_figures(tiny_home / mine, pairs(0.95, n=99))
     with pytest.raises(PromotionError, match="found none"):
         promote(mine, by="Ann")
-    tell(tiny_home / mine, pairs(0.85))
+    write_figures(tiny_home / mine, pairs(0.85))
     with pytest.raises(PromotionError, match=r"0\.850 against 0\.900"):
         promote(mine, by="Ann")
     assert active(role="direction").number == 0
-    tell(tiny_home / mine, pairs(0.95))
+    write_figures(tiny_home / mine, pairs(0.95))
     assert promote(mine, by="Ann").number == 1
     assert promote(mine, by="Ann").number == 2, "what is in use is no worse than itself"
     scorer_folder("only")
@@ -204,8 +204,8 @@ def test_scorers_are_compared_by_their_cards(scorer_folder: Scorer, tiny_home: P
 
 def test_comparison_counts_before_the_cards(two: tuple[str, str], tiny_home: Path) -> None:
     shipped, mine = two
-    tell(tiny_home / shipped, pairs(0.9))
-    tell(tiny_home / mine, pairs(0.95))
+    write_figures(tiny_home / shipped, pairs(0.9))
+    write_figures(tiny_home / mine, pairs(0.95))
     now, revision = active(role="direction"), str(list_usable("direction")[mine])
     worse = PairedDifference(0.9, 0.7, -0.3, -0.1, 0.01, 2, 9, 20)
     found = PairedComparison(revision, str(now.revision), "dev", "0" * 12, "Direction", {"Direction": worse})
@@ -227,9 +227,9 @@ def test_figures_of_two_cards(scorer_folder: Scorer, two: tuple[str, str], tiny_
         ("MAP of chains", None, 0.6, False),
         ("MAP of single steps", 0.4, 0.3, False),
     ]
-    tell(tiny_home / two[0], pairs(0.9))
-    tell(tiny_home / two[1], pairs(0.8))
+    write_figures(tiny_home / two[0], pairs(0.9))
+    write_figures(tiny_home / two[1], pairs(0.8))
     found = compare_cards(tiny_home / two[0], tiny_home / two[1])
     assert ("direction", 0.9, 0.8, True) in [(r.measure, r.first, r.second, r.same_data) for r in found]
-    tell(tiny_home / two[0], {"measured_pairs": [{"source": "s"}], "dev": 3})
+    write_figures(tiny_home / two[0], {"measured_pairs": [{"source": "s"}], "dev": 3})
     assert compare_cards(tiny_home / two[0], tiny_home / "nothing") == compare_cards(None, first.parent) == []

@@ -59,11 +59,11 @@ class Reply:
 
     @property
     def error(self) -> dict[str, Any]:
-        told = self.json
-        assert set(told) == {"error"}
-        assert set(told["error"]) <= {"kind", "message", "field"}
-        assert told["error"]["message"]
-        return dict(told["error"])
+        answer = self.json
+        assert set(answer) == {"error"}
+        assert set(answer["error"]) <= {"kind", "message", "field"}
+        assert answer["error"]["message"]
+        return dict(answer["error"])
 
 
 @dataclass

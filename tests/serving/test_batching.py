@@ -36,8 +36,8 @@ class Slow:
 
 
 def vectors(texts: Sequence[str], lane: Lane) -> Floats:
-    told = [(len(text), sum(map(ord, text)), lane.tower == "query", lane.normalised) for text in texts]
-    return np.array(told, dtype=np.float32)
+    answer = [(len(text), sum(map(ord, text)), lane.tower == "query", lane.normalised) for text in texts]
+    return np.array(answer, dtype=np.float32)
 
 
 def held(encoder: Slow, **options: float) -> Batcher:

@@ -21,8 +21,8 @@ ANSWER = EncodeAnswer.of(
 
 
 def refusal(status: int, kind: str = "busy", **headers: str) -> httpx2.Response:
-    told = {"error": {"kind": kind, "message": "no", "field": "texts.0"}}
-    return httpx2.Response(status, json=told, headers=headers)
+    content = {"error": {"kind": kind, "message": "no", "field": "texts.0"}}
+    return httpx2.Response(status, json=content, headers=headers)
 
 
 def client(*answers: Any, **options: Any) -> tuple[Client, list[httpx2.Request], list[float]]:

@@ -87,8 +87,8 @@ def test_answers_fit_the_document(
     served: Served, document: dict[str, Any], method: str, path: str, fields: dict[str, Any] | None
 ) -> None:
     reply = served.post(path, **fields) if fields is not None else served.send("GET", path)
-    told = document["paths"][path][method]["responses"][str(reply.status)]
-    schema = {**told["content"]["application/json"]["schema"], "components": document["components"]}
+    response = document["paths"][path][method]["responses"][str(reply.status)]
+    schema = {**response["content"]["application/json"]["schema"], "components": document["components"]}
     jsonschema.Draft202012Validator(schema).validate(reply.json)
 
 

@@ -201,13 +201,13 @@ def test_refused_without_a_leak(served: Served, path: str) -> None:
 @pytest.mark.parametrize("raw", RAW, ids=range(len(RAW)))
 def test_malformed_http(served: Served, raw: bytes) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=SOON) as connection:
-        told = b""
+        answer = b""
         with contextlib.suppress(OSError):  # the server may hang up before all is sent
             connection.sendall(raw)
             connection.shutdown(socket.SHUT_WR)
         with contextlib.suppress(ConnectionResetError):
             while some := connection.recv(65_536):
-                told += some
-    assert b"200 OK" not in told
-    assert b"Traceback" not in told
+                answer += some
+    assert b"200 OK" not in answer
+    assert b"Traceback" not in answer
     assert served.send("GET", "/health").status == 200
