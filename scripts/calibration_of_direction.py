@@ -28,7 +28,7 @@ from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.errors import EncoderError, EntailError
 from entail.evaluation.nli.pair_similarity import pair_similarities
 from entail.evaluation.nli.sources import load_nli
-from entail.gausscse.calibration import fit_form, logits, one_way
+from entail.gausscse.calibration import fit_form, is_one_way, logits
 from entail.gausscse.verdict import confidence, direction_confidence, threshold_of
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
@@ -62,7 +62,7 @@ def measure(
         assert found.backward is not None, "Gaussians have both"
         entailed = np.array([pair.label == "entailment" for pair in pairs])
         sure = confidence(form, found.forward)
-        margins = (logits(found.forward) - logits(found.backward))[entailed & one_way(pairs)]
+        margins = (logits(found.forward) - logits(found.backward))[entailed & is_one_way(pairs)]
         runs = direction_confidence(form, margins)
         assert sure is not None
         assert runs is not None

@@ -1,4 +1,4 @@
-"""From a similarity to a verdict: threshold and logistic curves (Platt), as dev fits them."""
+"""Calibration of similarities on dev pairs: threshold, and logistic curves (Platt)."""
 
 from __future__ import annotations
 
@@ -20,28 +20,25 @@ from entail.training.cards.metadata import replace_text
 from entail.training.cards.template import write_card
 
 LEAST = 10
-"""Pairs of either kind that a curve is fitted on at least."""
+"""Minimum number of pairs of either kind for a curve."""
 
 _EDGE = 1e-9
 
 
 def logits(similarities: ArrayLike) -> Floats64:
-    """Return log(s / (1 - s)) of similarities, each held away from 0 and 1.
+    """Return log(s / (1 - s)) of similarities, clipped to (0, 1).
 
     >>> logits([0.5]).tolist()
     [0.0]
     """
-    held = np.clip(np.asarray(similarities, dtype=np.float64), _EDGE, 1 - _EDGE)
-    return np.log(held) - np.log1p(-held)
+    clipped = np.clip(np.asarray(similarities, dtype=np.float64), _EDGE, 1 - _EDGE)
+    return np.log(clipped) - np.log1p(-clipped)
 
 
 def fit_curve(scores: ArrayLike, yes: ArrayLike, *, centred: bool = False) -> Calibration | None:
-    """Fit a logistic curve; None where there are too few of either kind.
+    """Fit a logistic curve to the scores of pairs and their labels; None with too few of either kind.
 
-    Args:
-        scores: One a pair, such as `logits` of similarities.
-        yes: Whether it holds.
-        centred: Whether 0 is to mean one half: both orders of a pair are then fitted at once.
+    A centred curve is one half at 0: both orders of each pair are fitted.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -50,8 +47,8 @@ def fit_curve(scores: ArrayLike, yes: ArrayLike, *, centred: bool = False) -> Ca
         x, y = np.concatenate([x, -x]), np.concatenate([y, ~y])
     if min(y.sum(), (~y).sum()) < LEAST:
         return None
-    found = LogisticRegression(fit_intercept=not centred).fit(x, y)
-    return Calibration(slope=float(found.coef_[0, 0]), intercept=float(np.ravel(found.intercept_)[0]))
+    fitted = LogisticRegression(fit_intercept=not centred).fit(x, y)
+    return Calibration(slope=float(fitted.coef_[0, 0]), intercept=float(np.ravel(fitted.intercept_)[0]))
 
 
 def probability(curve: Calibration, scores: ArrayLike) -> Floats64:
@@ -60,31 +57,30 @@ def probability(curve: Calibration, scores: ArrayLike) -> Floats64:
     >>> probability(Calibration(slope=2.0, intercept=0.0), [0.0]).tolist()
     [0.5]
     """
-    z = curve.slope * np.asarray(scores, dtype=np.float64) + curve.intercept
     from scipy.special import expit
 
-    found: Floats64 = expit(z)
-    return found
+    values: Floats64 = expit(curve.slope * np.asarray(scores, dtype=np.float64) + curve.intercept)
+    return values
 
 
-def one_way(pairs: Sequence[NliPair]) -> Booleans:
-    """Return which pairs are not known to entail both ways."""
+def is_one_way(pairs: Sequence[NliPair]) -> Booleans:
+    """Return the mask of the pairs that are not known to entail both ways."""
     return np.array([not pair.bilateral for pair in pairs])
 
 
 def fit_form(
     form: GaussianForm, similarities: tuple[Floats64, Floats64], dev: Sequence[NliPair]
 ) -> GaussianForm:
-    """Fit threshold and curves: the direction's on pairs that entail one way only, as far as is known.
+    """Return a form with threshold and curves fitted on dev.
 
     Args:
-        form: What they are fitted for.
+        form: Form of the encoder.
         similarities: sim(h || p) and sim(p || h) of each pair.
-        dev: The pairs.
+        dev: Labelled pairs; those known to entail both ways are left out of the curve of the direction.
     """
     forward, backward = similarities
     entailed = np.array([pair.label == "entailment" for pair in dev])
-    margins = (logits(forward) - logits(backward))[entailed & one_way(dev)]
+    margins = (logits(forward) - logits(backward))[entailed & is_one_way(dev)]
     return replace(
         form,
         threshold=best_threshold(forward, entailed).value,
@@ -100,7 +96,7 @@ def calibrate(
     device: str | None = None,
     progress: ProgressCallback | None = None,
 ) -> GaussianForm:
-    """Fit an encoder's threshold and curves on pairs, keep them in its `entail.json`, and write its card.
+    """Fit an encoder's threshold and curves on pairs; write its `entail.json` and card.
 
     Raises:
         EncoderError: If the folder is no encoder of Gaussians, or cannot be written.
@@ -110,10 +106,10 @@ def calibrate(
     from entail.evaluation.nli.pair_similarity import pair_similarities
 
     encoder = GaussianEncoder(folder, device=device)
-    found = pair_similarities(dev, encoder, progress=progress)
-    assert found.backward is not None, "Gaussians have both"
-    form = fit_form(encoder.form, (found.forward, found.backward), dev)
-    told = dict(read_json(folder / "entail.json") or {}) | {"gaussian": form.to_json()}
-    replace_text(folder / "entail.json", json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    similarities = pair_similarities(dev, encoder, progress=progress)
+    assert similarities.backward is not None, "Gaussians have both"
+    form = fit_form(encoder.form, (similarities.forward, similarities.backward), dev)
+    record = dict(read_json(folder / "entail.json") or {}) | {"gaussian": form.to_json()}
+    replace_text(folder / "entail.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     write_card(folder)
     return form

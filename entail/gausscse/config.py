@@ -1,10 +1,9 @@
-"""The settings of a GaussCSE training, the paper's as defaults."""
+"""Settings of a GaussCSE training; the defaults are the paper's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from entail.encoders.gaussian.form import Pooling, SimilarityKind
 from entail.training.validation import check_values
@@ -18,10 +17,10 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 @dataclass(frozen=True, kw_only=True)
 class GausscseConfig:
-    """One row of the paper's Tables 1 to 4, or of ours; what a field is stands in its annotation.
+    """Settings of a row of the paper's Tables 1 to 4, or of ours.
 
     Raises:
-        TrainingError: If a value cannot be, or two do not go together.
+        TrainingError: If a value is out of range.
     """
 
     base: Annotated[str, "Base encoder: minilm, a folder under models/ or a Hub id"] = "minilm"
@@ -35,10 +34,7 @@ class GausscseConfig:
         "kl_per_dim: mean of 1 / (1 + KL_i), as in the authors' code",
     ] = "kl_mean"
     tanh: Annotated[bool, "Apply tanh to means, as in the authors' code"] = False
-    spread: Annotated[
-        float,
-        "Initial length of means as a share of sqrt(d)",
-    ] = 1.0
+    spread: Annotated[float, "Initial length of means as a share of sqrt(d)"] = 1.0
     sets: Annotated[Sets, "Contrastive sets: entailment, contradictions, reversed pairs"] = "ent+con+rev"
     reversal: Annotated[Reversal, "Reversed set: s(p_j, e_i) as in the authors' code, or s(p_i, e_j)"] = (
         "by_entailed"
@@ -73,7 +69,6 @@ class GausscseConfig:
     seed: Annotated[int, "Random seed"] = 0
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_values(
             self,
             at_least={
@@ -91,28 +86,25 @@ class GausscseConfig:
                 "longer": self.longer,
             },
             not_negative=("weight_decay", "ranking", "direction"),
-            choices=_CHOICES,
+            choices={
+                "tuning": Tuning,
+                "pooling": Pooling,
+                "similarity": SimilarityKind,
+                "sets": Sets,
+                "reversal": Reversal,
+                "rate": Rate,
+                "precision": Precision,
+            },
         )
 
     @property
     def highest_rate(self) -> float:
-        """The learning rate at its highest."""
+        """Highest learning rate."""
         if self.learning_rate is not None:
             return self.learning_rate
         return 5e-4 if self.tuning == "lora" else 5e-5
 
     @property
     def warmup(self) -> float:
-        """Share of all steps in which the rate rises."""
+        """Share of all steps with a rising learning rate."""
         return 1.0 if self.rate == "rising" else 0.1
-
-
-_CHOICES: Mapping[str, Any] = {
-    "tuning": Tuning,
-    "pooling": Pooling,
-    "similarity": SimilarityKind,
-    "sets": Sets,
-    "reversal": Reversal,
-    "rate": Rate,
-    "precision": Precision,
-}

@@ -1,4 +1,4 @@
-r"""The loss of GaussCSE (eq. 3), over all Gaussians of a batch at once.
+r"""Loss of GaussCSE (Yoda et al. 2023, eq. 3), over the Gaussians of a batch.
 
 With premises p, entailed hypotheses e, contradicted ones c, s(a, b) = sim(a || b) and a temperature t:
 
@@ -8,8 +8,8 @@ With premises p, entailed hypotheses e, contradicted ones c, s(a, b) = sim(a || 
         {\sum_j e^{s(e_j, p_i)/t} + \sum_j e^{s(c_j, p_i)/t} + \sum_j e^{s(p_j, e_i)/t}}
 
 The three sums are the entailment set (always there), the contradiction set and the reversed set. The
-printed equation is lost in our copy of the paper; this is its authors' code. A reversed set of s(p_i, e_j)
-is offered, too.
+printed equation is lost in our copy of the paper; this is its authors' code. A reversed set of s(p_i, e_j) is
+an option.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def parameters_of(values: Tensor, *, tanh: bool) -> tuple[Tensor, Tensor]:
-    """Return means and log variances, each (n, d), of what a head makes, (n, 2 d), as `Gaussians.of` does."""
+    """Return means and log variances, each (n, d), of a head's outputs (n, 2 d), as `Gaussians.of` does."""
     import torch
 
     mean, log_variance = values.chunk(2, dim=1)
@@ -36,12 +36,9 @@ def parameters_of(values: Tensor, *, tanh: bool) -> tuple[Tensor, Tensor]:
 def similarities(
     first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor], *, kind: SimilarityKind
 ) -> Tensor:
-    """Return sim(first_i || second_j), shape (n, m); kinds: `entail.encoders.gaussian.distributions`.
+    """Return sim(first_i || second_j), shape (n, m), of means and log variances (n, d) and (m, d).
 
-    Args:
-        first: Means and log variances, each (n, d).
-        second: Means and log variances, each (m, d).
-        kind: How a similarity is made of the divergences.
+    The kinds are those of `entail.encoders.gaussian.distributions`.
     """
     if kind == "kl_per_dim":
         (mean, log_variance), (other_mean, other_log) = first, second
@@ -57,9 +54,8 @@ def divergences(first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]) -> 
 
     KL = 1/2 sum_k [(v1 + mu1^2) / v2 - 2 mu1 mu2 / v2 + mu2^2 / v2 + log v2 - log v1 - 1]
 
-    The terms of Gaussians that are near each other all but cancel; so they are added up in double precision,
-    which takes half a millisecond more for a batch of 64. What is lost is some 1e-15 of the sizes of the
-    terms in sum: the relative error is below 1e-4 while KL is above 1e-11 of that.
+    The terms of similar Gaussians nearly cancel, so they are added in double precision: the relative error is
+    below 1e-4 while KL is above 1e-11 of the sum of their sizes.
     """
     import torch
 
@@ -94,21 +90,21 @@ def contrastive(
     same_entailed: Tensor | None = None,
     weights: Tensor | None = None,
 ) -> tuple[Tensor, dict[str, float]]:
-    """Return the mean of L_i over a batch, and terms to watch (eq. 3).
+    """Return the mean of L_i over a batch (eq. 3), and diagnostics.
 
     Args:
         premises: Means and log variances of p, each (n, d).
         entailed: Those of e, in the same order.
-        contradicted: Those of the contradictions of a batch, each (m, d), m <= n: a premise without one has
-            no part in the set, but has the others' as negatives; None for no such set.
-        kind: The similarity.
+        contradicted: Those of the contradictions of a batch, each (m, d), m <= n; a premise without one has
+            those of the others as negatives. None for no such set.
+        kind: Similarity.
         temperature: t.
         reversed_set: Whether the reversed set takes part.
-        reversal: Which one: s(p_j, e_i) over j, as in the authors' code, or s(p_i, e_j).
-        same_premise: Which premises are the same sentence, (n, n): what one entails is no negative of
-            the other. Default: none but each itself.
-        same_entailed: Which entailed hypotheses are the same sentence, likewise.
-        weights: Of each L_i in the mean, (n,). Default: all the same.
+        reversal: Kind of the reversed set: s(p_j, e_i) over j, as in the authors' code, or s(p_i, e_j).
+        same_premise: Mask of equal premises, (n, n): what one entails is no negative of the other.
+            Default: none but each itself.
+        same_entailed: Mask of equal entailed hypotheses, likewise.
+        weights: Weight of each L_i in the mean, (n,). Default: equal.
     """
     import torch
 
@@ -139,18 +135,17 @@ def contrastive(
     return loss, terms
 
 
-def ranking(entailed: Tensor, unentailed: Tensor, *, temperature: float) -> Tensor:
-    r"""Return how far pairs that entail stand above pairs that do not, whatever their premises; ours.
+def ranking_loss(entailed: Tensor, unentailed: Tensor, *, temperature: float) -> Tensor:
+    r"""Return the ranking loss of entailment pairs over other pairs of all premises (not in the paper).
 
     .. math:: \frac{1}{n m} \sum_{i, j} \log(1 + e^{(u_j - e_i) / t})
 
-    Eq. 3 compares hypotheses of one premise at a time; a threshold must part pairs of all premises, and most
-    premises of natural language inference come with one label alone. It bounds 1 - AUC from above, up to a
-    factor.
+    Eq. 3 compares hypotheses of one premise at a time, but a threshold separates pairs of all premises. Up to
+    a factor the loss bounds 1 - AUC from above.
 
     Args:
-        entailed: s(h || p) of entailment pairs, (n,).
-        unentailed: s(h || p) of neutral and contradictory pairs, (m,).
+        entailed: e, s(h || p) of entailment pairs, (n,).
+        unentailed: u, s(h || p) of neutral and contradictory pairs, (m,).
         temperature: t.
     """
     from torch.nn.functional import softplus
@@ -158,12 +153,12 @@ def ranking(entailed: Tensor, unentailed: Tensor, *, temperature: float) -> Tens
     return softplus((unentailed[None] - entailed[:, None]) / temperature).mean()
 
 
-def directed(forward: Tensor, backward: Tensor, *, temperature: float, weights: Tensor) -> Tensor:
-    r"""Return how far entailment pairs stand above themselves reversed; ours.
+def direction_loss(forward: Tensor, backward: Tensor, *, temperature: float, weights: Tensor) -> Tensor:
+    r"""Return the loss of entailment pairs over themselves reversed (not in the paper).
 
     .. math:: \frac{1}{\sum_i w_i} \sum_i w_i \log(1 + e^{(s(p_i, e_i) - s(e_i, p_i)) / t})
 
-    In eq. 3 a pair's own reversal is one negative of many, and of those by far not the nearest.
+    In eq. 3 a pair's own reversal is one negative of many, and not the nearest.
 
     Args:
         forward: s(e || p) of entailment pairs, (n,).

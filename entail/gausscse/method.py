@@ -1,4 +1,4 @@
-"""GaussCSE as a method of the queue."""
+"""GaussCSE as a method: training, evaluation and preview."""
 
 from __future__ import annotations
 
@@ -17,26 +17,18 @@ if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
 
 ROWS = 500
-"""Triplets that a preview shows at most."""
+"""Maximum number of triplets in a preview."""
 
 
 def train(data: NliData, config: GausscseConfig, run: Run) -> Mapping[str, Any]:
     """Train; see `train_gausscse`."""
     from entail.gausscse.training import train_gausscse
 
-    return train_gausscse(
-        data.triplets,
-        config,
-        dev=data.dev,
-        run=run,
-    ).to_json()
+    return train_gausscse(data.triplets, config, dev=data.dev, run=run).to_json()
 
 
 def evaluate(encoder: str | Path, data: NliData, progress: ProgressCallback | None) -> QueryFigures | None:
-    """Measure how often an encoder of Gaussians tells the direction of the dev entailments.
-
-    None without dev pairs, and for an encoder of points, which knows no direction.
-    """
+    """Measure the accuracy of direction on the dev entailments; None without them, or for points."""
     import numpy as np
 
     from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
@@ -61,19 +53,19 @@ def evaluate(encoder: str | Path, data: NliData, progress: ProgressCallback | No
 
 def preview(data: NliData, config: GausscseConfig) -> Preview:
     """Count the triplets."""
-    told = data.triplets.to_json()
+    counts = data.triplets.to_json()
     rows = itertools.islice(data.triplets.drawn(seed=config.seed, epoch=0), ROWS)
     left_out = {
         "rows with another label or that cannot be read": data.skipped,
-        "pairs that were there before": told["duplicates"],
-        "pairs of two equal sentences": told["equal"],
-        "contradictions that the same premise also entails": told["both"],
+        "pairs that were there before": counts["duplicates"],
+        "pairs of two equal sentences": counts["equal"],
+        "contradictions that the same premise also entails": counts["both"],
     }
     return Preview(
         counts={
-            "triplets": told["triplets"],
-            "premises": told["premises"],
-            "with a contradiction": told["with_contradiction"],
+            "triplets": counts["triplets"],
+            "premises": counts["premises"],
+            "with a contradiction": counts["with_contradiction"],
             "dev pairs": len(data.dev),
         },
         left_out={reason: count for reason, count in left_out.items() if count},
@@ -92,10 +84,7 @@ CARD = CardText(
   eprint = {2305.12990},
   archivePrefix = {arXiv}
 }""",
-    tags=(
-        "natural-language-inference",
-        "gaussian-embedding",
-    ),
+    tags=("natural-language-inference", "gaussian-embedding"),
 )
 
 GAUSSCSE = Method(

@@ -1,4 +1,4 @@
-"""Two Gaussians of many dimensions as two ellipses on a plane."""
+"""Projection of two Gaussians onto a plane, as ellipses."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LEAST = 1e-12
 
 @dataclass(frozen=True)
 class Projection:
-    """Two Gaussians seen from where they differ most.
+    """Two Gaussians on the plane on which they differ most.
 
     Attributes:
-        means: Of both, shape (2, 2).
-        covariances: Of both, shape (2, 2, 2).
-        kept: Share of all variance, within them and between their means, that the picture shows.
+        means: Means of both, shape (2, 2).
+        covariances: Covariances of both, shape (2, 2, 2).
+        kept: Share of all variance, within them and between their means, on the plane.
     """
 
     means: Floats64

@@ -1,4 +1,4 @@
-"""One step of GaussCSE: a batch of triplets, every distinct sentence of it encoded once, the loss."""
+"""GaussCSE as a task of the training loop: batches of triplets, each distinct sentence encoded once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ import numpy as np
 
 from entail.data.nli.triplets import NliTriplets
 from entail.gausscse.config import GausscseConfig
-from entail.gausscse.losses import contrastive, directed, paired_similarities, parameters_of, ranking
+from entail.gausscse.losses import (
+    contrastive,
+    direction_loss,
+    paired_similarities,
+    parameters_of,
+    ranking_loss,
+)
 from entail.gausscse.tower import GaussianTower
 from entail.index.protocol import Ints
 from entail.training.loop.batches import batches, of_like_length
@@ -19,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class GausscseTask:
-    """GaussCSE as a task of the training loop.
+    """Task of GaussCSE.
 
     Args:
-        config: The settings.
-        triplets: What is learnt from.
-        tower: What learns.
-        evaluate: Measures the weights as they are, see `Task.evaluate`.
+        config: Settings.
+        triplets: Training data.
+        tower: Encoder in training.
+        evaluate: Evaluates the current weights, see `Task.evaluate`.
     """
 
     def __init__(
@@ -49,25 +55,24 @@ class GausscseTask:
         self._other_lengths = [max(pair) for pair in zip(*lengths, strict=True)]
 
     def begin_epoch(self, epoch: int) -> None:
-        """Nothing depends on the weights."""
+        """Do nothing: no batch depends on the weights."""
 
     def batches(self, epoch: int) -> list[Ints]:
-        """Return batches of like length; one that is left with a single triplet joins the one before."""
+        """Return batches of similar length; a batch of a single triplet joins the first one."""
         if not self._rows or epoch != self._epoch:
             self._rows = list(self.triplets.drawn(seed=self.config.seed, epoch=epoch))
-            self._unentailed = self._beside(epoch)
+            self._unentailed = self._draw_unentailed(epoch)
         self._epoch = epoch
-        size = self.config.batch_size
-        dealt = batches(self._lengths, batch_size=size, seed=self.config.seed, epoch=epoch)
+        size, seed = self.config.batch_size, self.config.seed
+        dealt = batches(self._lengths, batch_size=size, seed=seed, epoch=epoch)
         whole = [batch for batch in dealt if len(batch) > 1]
         single = [batch for batch in dealt if len(batch) == 1]
-        if single and whole:
-            whole[0] = np.concatenate([whole[0], *single])
-            return whole
-        return dealt
+        if not single or not whole:
+            return dealt
+        return [np.concatenate([whole[0], *single]), *whole[1:]]
 
-    def _beside(self, epoch: int) -> list[int]:
-        """Return an unentailed pair for each triplet, of like length, so that little is padded."""
+    def _draw_unentailed(self, epoch: int) -> list[int]:
+        """Return an unentailed pair of similar length for each triplet."""
         drawn = self.triplets.drawn_unentailed(seed=self.config.seed, epoch=epoch)
         if not self._other_lengths or not drawn:
             return []
@@ -75,7 +80,7 @@ class GausscseTask:
         return [drawn[position] for position in alike]
 
     def steps(self, epochs: int) -> int:
-        """Return how many batches there will be in all."""
+        """Return the number of batches in all."""
         return epochs * len(self.batches(self._epoch))
 
     def share(self, batch: Ints, *, rank: int, size: int) -> Ints:
@@ -83,11 +88,11 @@ class GausscseTask:
         return batch[rank::size] if size > 1 else batch
 
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
-        """Return the loss of some triplets, and what to watch (eq. 3)."""
+        """Return the loss of triplets (eq. 3), and diagnostics."""
         import torch
 
-        some = [self._rows[i] for i in batch]
-        contradicted = [c for _, _, c in some if c is not None] if "con" in self.config.sets else []
+        config, some = self.config, [self._rows[i] for i in batch]
+        contradicted = [c for _, _, c in some if c is not None] if "con" in config.sets else []
         others = [self.triplets.unentailed[self._unentailed[i]] for i in batch] if self._unentailed else []
         parts = [
             [p for p, _, _ in some],
@@ -99,36 +104,37 @@ class GausscseTask:
         texts = list(dict.fromkeys(text for part in parts for text in part))
         row = {text: number for number, text in enumerate(texts)}
         rows = [torch.tensor([row[text] for text in part], dtype=torch.long) for part in parts]
-        mean, log_variance = parameters_of(self.tower.vectors(texts), tanh=self.config.tanh)
+        mean, log_variance = parameters_of(self.tower.vectors(texts), tanh=config.tanh)
         premises, entailed, negatives, *unentailed = ((mean[r], log_variance[r]) for r in rows)
         device = mean.device
+        weights = self._weights(some).to(device)
+        kind, temperature = config.similarity, config.temperature
         loss, terms = contrastive(
             premises,
             entailed,
             negatives if contradicted else None,
-            kind=self.config.similarity,
-            temperature=self.config.temperature,
-            reversed_set="rev" in self.config.sets,
-            reversal=self.config.reversal,
+            kind=kind,
+            temperature=temperature,
+            reversed_set="rev" in config.sets,
+            reversal=config.reversal,
             same_premise=(rows[0][:, None] == rows[0][None]).to(device),
             same_entailed=(rows[1][:, None] == rows[1][None]).to(device),
-            weights=(weights := self._weights(some).to(device)),
+            weights=weights,
         )
-        kind, temperature = self.config.similarity, self.config.temperature
-        if others or self.config.direction:
+        if others or config.direction:
             forward = paired_similarities(entailed, premises, kind=kind)
             backward = paired_similarities(premises, entailed, kind=kind)
         if others:
             below = [paired_similarities(unentailed[1], unentailed[0], kind=kind)]
-            if "rev" in self.config.sets:
+            if "rev" in config.sets:
                 below.append(backward)
-            order = ranking(forward, torch.cat(below), temperature=temperature)
+            order = ranking_loss(forward, torch.cat(below), temperature=temperature)
             terms["ranking"] = float(order.detach())
-            loss = loss + self.config.ranking * order
-        if self.config.direction:
-            apart = directed(forward, backward, temperature=temperature, weights=weights)
+            loss = loss + config.ranking * order
+        if config.direction:
+            apart = direction_loss(forward, backward, temperature=temperature, weights=weights)
             terms["directed"] = float(apart.detach())
-            loss = loss + self.config.direction * apart
+            loss = loss + config.direction * apart
         with torch.no_grad():
             terms["variance"] = float(log_variance.exp().mean())
         return loss, terms
@@ -140,12 +146,12 @@ class GausscseTask:
         return 1 + (self.config.longer - 1) * longer.float()
 
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
-        """Measure the weights as they are."""
+        """Evaluate the current weights."""
         return self._evaluate()
 
     def state(self) -> Mapping[str, Any]:
-        """Return nothing: batches and draws depend on seed and epoch alone."""
+        """Return no state: batches depend on seed and epoch alone."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take back nothing."""
+        """Restore nothing."""

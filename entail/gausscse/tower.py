@@ -1,4 +1,4 @@
-"""A tower in training whose sentences are Gaussians: hidden vectors, and a linear head to 2 d numbers."""
+"""Encoder of Gaussians in training: hidden vectors, and a linear head to means and log variances."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _LOG_VARIANCE_SCALE = 0.1
-"""Untrained log variances are this share of a random projection: near 0, and yet different."""
+"""Share of a random projection in the initial log variances: near 0, but different."""
 
 
 class GaussianTower(Tower):
-    """One encoder of Gaussians that learns.
+    """Encoder of Gaussians in training.
 
-    The head begins with the hidden vectors themselves as means, scaled, and with variances near 1: so the
-    base's own geometry is the start.
+    Initial means are the scaled hidden vectors, initial variances are near 1: training starts from the
+    geometry of the base.
 
     Args:
-        base: A whole model, the start.
-        lora: Train an adapter of this form, and the head; None trains every weight.
-        device: A torch device.
-        pooling: How a sentence's hidden vector is made.
-        spread: Typical length of an untrained mean, as a share of the root of d.
-        max_length: Tokens that are read while training, at most what the base reads.
+        base: Whole model to start from.
+        lora: Form of the adapter to train with the head; None trains every weight.
+        device: Torch device.
+        pooling: Pooling of the hidden vectors.
+        spread: Typical length of an initial mean, as a share of sqrt(d).
+        max_length: Maximum number of tokens in training, at most that of the base.
         precision: bf16 computes hidden vectors under autocast; the head and the loss stay fp32.
-        dropout: Of hidden states and attention while training; None leaves it as the base has it.
-        seed: Of the head's random part.
+        dropout: Dropout of hidden states and attention; None keeps the base's.
+        seed: Random seed of the head.
 
     Raises:
-        EncoderError: If the base cannot be loaded, or does not begin with a transformer.
-        TrainingError: As `Tower`.
+        EncoderError: If the base cannot be loaded, or has no transformer first.
+        TrainingError: See `Tower`.
     """
 
     def __init__(
@@ -78,20 +78,24 @@ class GaussianTower(Tower):
 
     @property
     def dimension(self) -> int:
-        """Numbers a sentence, 2 d."""
+        """Outputs per sentence, 2 d."""
         return int(self.head.out_features)
 
     def vectors(self, texts: Sequence[str]) -> Tensor:
-        """Return what the head makes, with its gradient, shape (texts, 2 d), fp32."""
+        """Return the outputs of the head with their gradient, shape (texts, 2 d), fp32."""
         values: Tensor = self.head.linear(self._hidden(texts))
         return values
 
     def save(self, folder: Path) -> None:
-        """Write adapter (fp16) and head, or the whole model, into a folder that is not there or empty.
+        """Write adapter and head (fp16), or the whole model, into a new or empty folder.
 
         Raises:
             OSError: If the folder cannot be written.
         """
+        import copy
+
+        import torch
+
         self.model.max_seq_length, max_length = self._reads, self.model.max_seq_length
         try:
             if self.lora is None:
@@ -101,18 +105,10 @@ class GaussianTower(Tower):
                 save_whole(folder, SentenceTransformer(modules=modules, device="cpu"))
             else:
                 super().save(folder)
-                self._save_head(folder / HEAD)
+                (folder / HEAD).mkdir()
+                copy.deepcopy(self.head).to("cpu", torch.float16).save(str(folder / HEAD))
         finally:
             self.model.max_seq_length = max_length
-
-    def _save_head(self, folder: Path) -> None:
-        import copy
-
-        import torch
-
-        folder.mkdir()
-        # In fp16 it takes half the room, and reading it gives fp32 again.
-        copy.deepcopy(self.head).to("cpu", torch.float16).save(str(folder))
 
     def _hidden(self, texts: Sequence[str]) -> Tensor:
         import torch

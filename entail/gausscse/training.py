@@ -1,12 +1,12 @@
-"""GaussCSE: train an encoder of Gaussians on natural language inference (Yoda et al.)."""
+"""Training of an encoder of Gaussians on natural language inference (Yoda et al. 2023)."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Unpack
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,18 +17,34 @@ from entail.encoders.gaussian.distributions import Floats64, Gaussians, encode_p
 from entail.encoders.gaussian.encoder import squashed
 from entail.encoders.gaussian.form import GaussianForm
 from entail.errors import TrainingError
-from entail.gausscse.calibration import fit_form, one_way
+from entail.gausscse.calibration import fit_form, is_one_way
 from entail.gausscse.config import GausscseConfig
-from entail.gausscse.result import METHOD, GausscseTraining, save_gausscse
 from entail.gausscse.task import GausscseTask
 from entail.gausscse.tower import GaussianTower
 from entail.statistics.classification import auprc, best_threshold
-from entail.training.adapters.saving import require_place
+from entail.training.adapters.saving import name_of, require_place, save_encoder
 from entail.training.adapters.tower import cast_precision, require_base, training_device
 from entail.training.loop.distributed import from_first
 from entail.training.loop.fit import Fitted
 from entail.training.method import Run, RunOptions
-from entail.training.run import fit_method, lora_of
+from entail.training.run import Training, fit_method, lora_of, sample_indices
+
+METHOD = "gausscse"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GausscseTraining(Training[GausscseConfig]):
+    """Result of a training; its counts are those of `NliTriplets`.
+
+    Attributes:
+        form: Similarity, threshold and curves, as fitted on dev.
+    """
+
+    form: GaussianForm
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict, without the path of the folder."""
+        return {**super().to_json(), "gaussian": self.form.to_json()}
 
 
 def train_gausscse(
@@ -41,23 +57,22 @@ def train_gausscse(
 ) -> GausscseTraining:
     """Train an encoder of Gaussians on triplets of premise, entailed and contradicted hypotheses.
 
-    The best weights are those of the highest AUPRC on dev; threshold and curves are fitted there, too.
-
-    Called in each of several processes that `torchrun` started it trains one encoder on all of them; a
-    triplet then has those of its own process as negatives.
+    The best weights are those of the highest AUPRC on dev, where threshold and curves are fitted, too.
+    Processes started by `torchrun` train one encoder together; a triplet then has the negatives of its own
+    process.
 
     Args:
-        triplets: What is learnt from.
-        config: The settings.
-        dev: Pairs to choose the best weights on; without them the last are kept, and there is no threshold.
+        triplets: Training data.
+        config: Settings.
+        dev: Pairs that choose the best weights; without them the last are kept, and there is no threshold.
         run: Output folder, device and callbacks.
         options: Fields of `run` as keywords.
 
     Raises:
-        TrainingError: If there is nothing to learn from, no contradiction where `sets` asks for some, a loss
-            that is not finite, a folder that holds something else, another process at work in it, or it was
-            stopped.
-        CheckpointError: If a checkpoint is of another base, data or configuration.
+        TrainingError: If there are fewer than two triplets, or no contradiction where `sets` needs some, a
+            loss is not finite, the folder holds something else or is in use by another process, or the
+            training was stopped.
+        CheckpointError: If a checkpoint has another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
     import torch
@@ -69,15 +84,15 @@ def train_gausscse(
         require_place(out, method=METHOD)
     base = fetch(resolve(config.base))
     require_base(base)
-    place = training_device(run.device)
+    device = training_device(run.device)
     torch.manual_seed(config.seed)
-    tower = _tower(config, base, place)
-    chosen = _some(dev, config)
+    tower = _tower(config, base, device)
+    chosen = _dev_pairs(dev, config)
 
     def evaluate() -> tuple[float, dict[str, float]] | None:
         if not chosen:
             return None
-        return dev_figures(_encoded(tower, config, chosen), chosen)
+        return dev_figures(_similarities(tower, config, chosen), chosen)
 
     fitted = fit_method(
         GausscseTask(config, triplets, tower, evaluate=evaluate),
@@ -94,8 +109,8 @@ def train_gausscse(
     )
     form = GaussianForm(similarity=config.similarity, pooling=config.pooling, tanh=config.tanh)
     if dev:
-        told = from_first(lambda: fit_form(form, _encoded(tower, config, dev), dev).to_json())
-        form = GaussianForm.read(told, name="what was fitted on dev")
+        fitted_form = from_first(lambda: fit_form(form, _similarities(tower, config, dev), dev).to_json())
+        form = GaussianForm.read(fitted_form, name="dev")
     training = GausscseTraining(
         config=config,
         fitted=fitted,
@@ -106,28 +121,54 @@ def train_gausscse(
         data=tuple(run.data),
     )
     if out is not None:
-        from_first(lambda: save_gausscse(out, training, tower, base))
+        from_first(
+            lambda: save_encoder(out, method=METHOD, write=tower.save, about=lambda: _record(training, base))
+        )
     return training
+
+
+def _record(training: GausscseTraining, base: EncoderEntry) -> dict[str, Any]:
+    """Return the content of `entail.json`; see `entail.encoders.card.Card`."""
+    best = training.fitted.best
+    started: dict[str, Any] = {"trained_from": base.name}
+    if training.config.tuning == "lora":
+        started = {"base": name_of(base), "base_revision": base.revision}
+    counts = dict(training.counts)
+    if not training.config.ranking:
+        del counts["unentailed"]  # they were not used
+    return {
+        "method": METHOD,
+        **started,
+        "towers": "siamese",
+        "gaussian": training.form.to_json(),
+        "figures": {"dev": dict(best.figures), "epoch": best.epoch, "step": best.step} if best else {},
+        "config": asdict(training.config),
+        "trained_on": {
+            **counts,
+            **({"data": list(training.data)} if training.data else {}),
+        },
+        "licence": base.licence,
+    }
 
 
 def dev_figures(
     similarities: tuple[Floats64, Floats64], pairs: Sequence[NliPair]
 ) -> tuple[float, dict[str, float]]:
-    """Return what the best weights are chosen by, AUPRC of NLI, and the main figures.
+    """Return the AUPRC of NLI, which chooses the best weights, and the main figures.
 
     Args:
         similarities: sim(h || p) and sim(p || h) of each pair.
-        pairs: The pairs; those that entail both ways have no direction.
+        pairs: Labelled pairs; those that entail both ways have no direction.
 
     Raises:
-        TrainingError: If no pair of dev is an entailment.
+        TrainingError: If no pair is an entailment.
     """
     forward, backward = similarities
     entailed = np.array([pair.label == "entailment" for pair in pairs])
     score = auprc(forward, entailed)
     if score is None:
         raise TrainingError("expected entailments among the dev pairs, found none; give another dev file")
-    directed = entailed & one_way(pairs)
+    directed = entailed & is_one_way(pairs)
     figures = {"AUPRC": score, "accuracy": best_threshold(forward, entailed).accuracy}
     if directed.any():
         figures["direction"] = float((forward > backward)[directed].mean())
@@ -160,22 +201,19 @@ def _require_enough(triplets: NliTriplets, config: GausscseConfig) -> None:
         )
 
 
-def _some(dev: Sequence[NliPair], config: GausscseConfig) -> list[NliPair]:
-    """Draw the pairs that weights are chosen on: the same for every seed, so that seeds can be compared."""
-    if not config.dev_pairs or len(dev) <= config.dev_pairs:
-        return list(dev)
-    chosen = np.random.default_rng(0).permutation(len(dev))[: config.dev_pairs]
-    return [dev[i] for i in np.sort(chosen)]
+def _dev_pairs(dev: Sequence[NliPair], config: GausscseConfig) -> list[NliPair]:
+    """Return the pairs that choose the weights, the same for every seed."""
+    return [dev[i] for i in sample_indices(len(dev), config.dev_pairs)]
 
 
-def _encoded(
+def _similarities(
     tower: GaussianTower, config: GausscseConfig, pairs: Sequence[NliPair]
 ) -> tuple[Floats64, Floats64]:
-    """Return sim(h || p) and sim(p || h) of each pair, under the weights of this moment."""
+    """Return sim(h || p) and sim(p || h) of each pair by the current weights."""
 
     def encode(texts: list[str]) -> Gaussians:
-        found = Gaussians.of(tower.encode(texts))
-        return squashed(found) if config.tanh else found
+        gaussians = Gaussians.of(tower.encode(texts))
+        return squashed(gaussians) if config.tanh else gaussians
 
     premises, hypotheses = encode_pairs(
         encode, [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]

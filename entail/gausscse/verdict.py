@@ -1,15 +1,16 @@
-"""Verdict on the direction of two sentences, with its margin and confidence."""
+"""Verdicts on the direction of pairs of sentences, with margin and confidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
 
-from entail.data.text import fold
+from entail.data.nli.sentence_pairs import PairTable
+from entail.data.text import fold, is_blank
 from entail.encoders.gaussian.distributions import Floats64, Gaussians, similarity
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.gaussian.form import GaussianForm
@@ -18,10 +19,15 @@ from entail.progress import ProgressCallback
 
 Says = Literal["entails", "is entailed by", "both ways", "neither"]
 
-Which = Literal["first", "second"]
+Side = Literal["first", "second"]
 
 NO_THRESHOLD = 0.5
-"""Taken where an encoder was never fitted on dev."""
+"""Threshold of an encoder that was never calibrated."""
+
+FIGURES = ("says", "sure", "margin", "forward", "backward", "direction")
+"""Fields of `Verdict` that become columns of a table."""
+
+ADDED = (*FIGURES, "truncated")
 
 
 @dataclass(frozen=True)
@@ -29,17 +35,16 @@ class Verdict:
     """Verdict of an encoder on two sentences.
 
     Attributes:
-        first: A sentence.
-        second: Another one.
+        first: First sentence.
+        second: Second sentence.
         forward: sim(second || first): how much the first entails the second.
         backward: sim(first || second): how much the second entails the first.
-        says: What the first does to the second: each similarity above the threshold is an entailment.
+        says: Relation of the first to the second: a similarity above the threshold is an entailment.
         margin: logit(forward) - logit(backward): above 0 where, if one entails the other, it is the first.
-        sure: Probability of what it says, by the curve fitted on dev, and at least one half: see
-            `confidence`; None if none was fitted.
-        direction: Probability that an entailment between the two runs from the first to the second, on the
-            margin's side of one half; None likewise.
-        truncated: Which of the two are longer than what the encoder reads: only their beginning was judged.
+        sure: Probability of `says`, at least one half, see `confidence`; None without a calibration.
+        direction: Probability that an entailment runs from the first to the second, see
+            `direction_confidence`; None without a calibration.
+        truncated: Sentences that exceed the encoder's maximum length: only their beginning was judged.
     """
 
     first: str
@@ -50,7 +55,7 @@ class Verdict:
     margin: float
     sure: float | None
     direction: float | None
-    truncated: tuple[Which, ...] = ()
+    truncated: tuple[Side, ...] = ()
 
     def __str__(self) -> str:
         words = {
@@ -62,7 +67,7 @@ class Verdict:
         return words + (f" ({self.sure:.0%} sure)" if self.sure is not None else "")
 
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
@@ -73,65 +78,62 @@ def judge(
     *,
     progress: ProgressCallback | None = None,
 ) -> list[Verdict]:
-    """Judge pairs of sentences; every distinct one is encoded once.
+    """Judge pairs of sentences; each distinct sentence is encoded once.
 
-    Two sentences that are equal but for white space entail each other, whatever their similarities.
+    Sentences that are equal but for white space entail each other.
 
     Raises:
-        EncoderError: If there are not as many of both, or the encoder cannot be loaded.
+        EncoderError: If the numbers of sentences differ, or the encoder cannot be loaded.
     """
     one, two = encoder.encode_pairs(first, second, progress=progress)
-    longer = longer_than_read(encoder.cut, [*first, *second])
-    return judged(encoder.form, first, second, one, two, longer=longer)
+    truncated = find_truncated(encoder.cut, [*first, *second])
+    return judge_gaussians(encoder.form, first, second, one, two, truncated=truncated)
 
 
-def longer_than_read(cut: Callable[[Sequence[str]], list[bool]], texts: Sequence[str]) -> frozenset[str]:
-    """Return those of some texts that are longer than what is read of them, by an encoder's `cut`."""
+def find_truncated(cut: Callable[[Sequence[str]], list[bool]], texts: Sequence[str]) -> frozenset[str]:
+    """Return the texts that exceed an encoder's maximum length, by its method `cut`."""
     distinct = list(dict.fromkeys(texts))
     return frozenset(compress(distinct, cut(distinct))) if distinct else frozenset()
 
 
-def judged(
+def judge_gaussians(
     form: GaussianForm,
     first: Sequence[str],
     second: Sequence[str],
     one: Gaussians,
     two: Gaussians,
     *,
-    longer: Collection[str],
+    truncated: Collection[str],
 ) -> list[Verdict]:
-    """Judge pairs whose Gaussians are known; see `judge`.
+    """Judge pairs of encoded sentences; see `judge`.
 
     Args:
-        form: The encoder's.
-        first: The first sentences.
-        second: As many second ones.
-        one: The Gaussians of the first.
-        two: Those of the second.
-        longer: Sentences that are longer than what was read of them; see `longer_than_read`.
+        form: Form of the encoder.
+        first: First sentences.
+        second: Second sentences.
+        one: Gaussians of the first.
+        two: Gaussians of the second.
+        truncated: Sentences that were truncated, see `find_truncated`.
     """
     threshold = threshold_of(form)
     forward = similarity(two, one, kind=form.similarity)
     backward = similarity(one, two, kind=form.similarity)
     margins = logits(forward) - logits(backward)
-    sure = [confidence(form, some) for some in (forward, backward)]
+    sure = confidence(form, np.stack([forward, backward]))
     directions = direction_confidence(form, margins)
-    found = []
+    verdicts = []
     for i, (a, b) in enumerate(zip(first, second, strict=True)):
-        both: tuple[tuple[Which, str], ...] = (("first", a), ("second", b))
         same = fold(a) == fold(b)
-        yes, back = forward[i] > threshold or same, backward[i] > threshold or same
-        says: Says = "both ways" if yes and back else "entails" if yes else "neither"
-        if back and not yes:
-            says = "is entailed by"
-        how_sure = None
+        says = _RELATIONS[bool(forward[i] > threshold or same), bool(backward[i] > threshold or same)]
+        confident = None
         if same:
-            how_sure = 1.0
-        elif sure[0] is not None and sure[1] is not None:
-            there, and_back = float(sure[0][i]), float(sure[1][i])
-            # Of two claims, that both ways are or none is, the one less sure decides.
-            how_sure = {"entails": there, "is entailed by": and_back}.get(says, min(there, and_back))
-        found.append(
+            confident = 1.0
+        elif sure is not None:
+            there, back = sure[:, i].tolist()
+            # Of two claims, both ways or neither, the less certain one decides.
+            confident = {"entails": there, "is entailed by": back}.get(says, min(there, back))
+        sides: tuple[tuple[Side, str], ...] = (("first", a), ("second", b))
+        verdicts.append(
             Verdict(
                 first=a,
                 second=b,
@@ -139,31 +141,38 @@ def judged(
                 backward=float(backward[i]),
                 says=says,
                 margin=float(margins[i]),
-                sure=how_sure,
+                sure=confident,
                 direction=None if directions is None else float(directions[i]),
-                truncated=tuple(which for which, text in both if text in longer),
+                truncated=tuple(side for side, text in sides if text in truncated),
             )
         )
-    return found
+    return verdicts
+
+
+_RELATIONS: dict[tuple[bool, bool], Says] = {
+    (True, True): "both ways",
+    (True, False): "entails",
+    (False, True): "is entailed by",
+    (False, False): "neither",
+}
 
 
 def threshold_of(form: GaussianForm) -> float:
-    """Return above which similarity a premise is said to entail: what dev fitted, or `NO_THRESHOLD`."""
+    """Return the similarity above which a premise entails: calibrated on dev, or `NO_THRESHOLD`."""
     return NO_THRESHOLD if form.threshold is None else form.threshold
 
 
 def confidence(form: GaussianForm, similarities: Floats64) -> Floats64 | None:
-    """Return how sure the threshold's answer to each sim(h || p) is, yes or no; None without a curve.
+    """Return the probability of the threshold's answer to each sim(h || p); None without a calibration.
 
-    It is the curve's probability of that answer, and at least one half. The threshold is where most pairs of
-    dev come out right, and the curve fits all of them: its middle lies elsewhere, and between the two it
-    speaks against the answer. Nothing better is known there than that both are as likely.
+    The logistic curve is fitted to all dev pairs, the threshold to their accuracy. Between its middle and the
+    threshold the curve contradicts the answer; the probability there is one half.
     """
     if form.entailment is None:
         return None
     yes = probability(form.entailment, logits(similarities))
-    found: Floats64 = np.maximum(np.where(similarities > threshold_of(form), yes, 1 - yes), 0.5)
-    return found
+    sure: Floats64 = np.maximum(np.where(similarities > threshold_of(form), yes, 1 - yes), 0.5)
+    return sure
 
 
 def direction_confidence(form: GaussianForm, margins: Floats64) -> Floats64 | None:
@@ -173,6 +182,77 @@ def direction_confidence(form: GaussianForm, margins: Floats64) -> Floats64 | No
     """
     if form.direction is None:
         return None
-    found = probability(form.direction, margins)
-    below, above = np.minimum(found, 0.5), np.maximum(found, 0.5)
+    curve = probability(form.direction, margins)
+    below, above = np.minimum(curve, 0.5), np.maximum(curve, 0.5)
     return np.where(margins > 0, above, np.where(margins < 0, below, 0.5))
+
+
+@dataclass(frozen=True)
+class JudgedTable:
+    """A table of pairs with its verdicts.
+
+    Attributes:
+        table: The pairs.
+        verdicts: Verdict of each row; None where a sentence is empty.
+    """
+
+    table: PairTable
+    verdicts: tuple[Verdict | None, ...]
+
+    @property
+    def truncated(self) -> tuple[bool, ...]:
+        """Whether a sentence of each row was truncated."""
+        return tuple(verdict is not None and bool(verdict.truncated) for verdict in self.verdicts)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Added column -> its name, changed where the table has a column of that name."""
+        return added_columns(self.table.header)
+
+    def __str__(self) -> str:
+        words = [verdict.says for verdict in self.verdicts if verdict is not None]
+        return ", ".join(f"{words.count(word):,} {word}" for word in dict.fromkeys(words)) or "none judged"
+
+    def figures(self) -> list[tuple[object, ...]]:
+        """Return the values of `FIGURES` of each row; None where a pair was not judged."""
+        return [tuple(v and getattr(v, name) for name in FIGURES) for v in self.verdicts]
+
+    def to_rows(self) -> Iterator[tuple[object, ...]]:
+        """Yield the header, then each row of the table with its verdict."""
+        yield (*self.table.header, *self.columns.values())
+        for row, figures, truncated in zip(self.table.rows, self.figures(), self.truncated, strict=True):
+            yield (*row, *figures, int(truncated))
+
+
+def judge_table(
+    encoder: GaussianEncoder, table: PairTable, *, progress: ProgressCallback | None = None
+) -> JudgedTable:
+    """Judge every row that has two sentences.
+
+    Raises:
+        EncoderError: If the encoder cannot be loaded.
+    """
+    pairs = list(zip(table.first, table.second, strict=True))
+    complete = [row for row, pair in enumerate(pairs) if not any(map(is_blank, pair))]
+    verdicts: list[Verdict | None] = [None] * len(pairs)
+    first, second = [pairs[row][0] for row in complete], [pairs[row][1] for row in complete]
+    for row, verdict in zip(complete, judge(encoder, first, second, progress=progress), strict=True):
+        verdicts[row] = verdict
+    return JudgedTable(table, tuple(verdicts))
+
+
+def added_columns(header: Sequence[str]) -> dict[str, str]:
+    """Return added column -> its name beside the columns of a header.
+
+    >>> added_columns(["premise", "hypothesis", "Says"])["says"]
+    'judged_says'
+    """
+    taken = {name.strip().lower() for name in header}
+    names: dict[str, str] = {}
+    for name in ADDED:
+        free = name
+        while free in taken:
+            free = f"judged_{free}"
+        taken.add(free)
+        names[name] = free
+    return names

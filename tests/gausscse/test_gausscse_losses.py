@@ -11,11 +11,11 @@ from entail.encoders.gaussian.distributions import LOG_VARIANCE_LIMIT, Gaussians
 from entail.encoders.gaussian.form import SimilarityKind
 from entail.gausscse.losses import (
     contrastive,
-    directed,
+    direction_loss,
     divergences,
     paired_similarities,
     parameters_of,
-    ranking,
+    ranking_loss,
     similarities,
 )
 
@@ -63,7 +63,7 @@ def test_directed_by_hand_and_the_way_it_pulls() -> None:
     """The second pair, which stands the wrong way, weighs three times."""
     forward, backward = torch.tensor([0.8, 0.3], requires_grad=True), torch.tensor([0.6, 0.5])
     weights = torch.tensor([1.0, 3.0])
-    loss = directed(forward, backward, temperature=0.1, weights=weights)
+    loss = direction_loss(forward, backward, temperature=0.1, weights=weights)
     expected = (math.log1p(math.exp(-2)) + 3 * math.log1p(math.exp(2))) / 4
     assert float(loss.detach()) == pytest.approx(expected, rel=1e-5)
     (gradient,) = torch.autograd.grad(loss, forward)
@@ -74,7 +74,7 @@ def test_directed_by_hand_and_the_way_it_pulls() -> None:
 def test_ranking_by_hand_and_the_way_it_pulls() -> None:
     entailed = torch.tensor([0.9, 0.4], requires_grad=True)
     unentailed = torch.tensor([0.5], requires_grad=True)
-    loss = ranking(entailed, unentailed, temperature=0.1)
+    loss = ranking_loss(entailed, unentailed, temperature=0.1)
     expected = (math.log1p(math.exp(-4)) + math.log1p(math.exp(1))) / 2
     assert float(loss.detach()) == pytest.approx(expected, rel=1e-5)
     loss.backward()  # type: ignore[no-untyped-call]  # not typed there

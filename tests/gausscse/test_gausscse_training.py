@@ -18,8 +18,7 @@ from entail.encoders.gaussian.encoder import GaussianEncoder, is_gaussian
 from entail.encoders.gaussian.form import HEAD
 from entail.errors import CheckpointError, EncoderError, TrainingError
 from entail.gausscse.config import GausscseConfig
-from entail.gausscse.result import GausscseTraining
-from entail.gausscse.training import train_gausscse
+from entail.gausscse.training import GausscseTraining, train_gausscse
 from entail.hub.export import export_encoder
 from entail.training.loop.task import Event
 

@@ -18,7 +18,7 @@ from entail.gausscse.calibration import logits
 from entail.gausscse.config import GausscseConfig
 from entail.gausscse.projection import ellipse, project
 from entail.gausscse.training import train_gausscse
-from entail.gausscse.verdict import Verdict, judge, judged, threshold_of
+from entail.gausscse.verdict import Verdict, judge, judge_gaussians, threshold_of
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def of_one_dimension(form: GaussianForm, rows: list[tuple[float, float]]) -> lis
     one = Gaussians.of(np.array([[0, width] for _, width in rows], dtype=np.float32))
     two = Gaussians.of(np.array([[mean, 0] for mean, _ in rows], dtype=np.float32))
     names = [str(row) for row in range(len(rows))]
-    return judged(form, names, [f"{name} b" for name in names], one, two, longer=())
+    return judge_gaussians(form, names, [f"{name} b" for name in names], one, two, truncated=())
 
 
 @pytest.mark.parametrize(

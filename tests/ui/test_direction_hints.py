@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from entail.data.records import Corpus, Premise
 from entail.errors import EncoderError
-from entail.gausscse.arrows import Arrows, StepVerdict
+from entail.gausscse.directions import Directions, StepVerdict
 from entail.gausscse.verdict import Says, Verdict
 from entail.trees.log.acts import Accept, Create, Finish
 from entail.ui.components.keyboard import KeyPress
@@ -49,14 +49,14 @@ def verdict(premise: str, sentence: str = CLAIM) -> Verdict:
     return Verdict(premise, sentence, 0.5 + margin / 20, 0.5 - margin / 20, says, margin, 0.75, None)
 
 
-def between(self: Arrows, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
+def between(self: Directions, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
     return [verdict(premise, sentence) for premise in premises]
 
 
 @pytest.fixture
 def fake_arrows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Judge entailment as `SAYS` has it, and wait for it."""
-    monkeypatch.setattr(Arrows, "between", between)
+    monkeypatch.setattr(Directions, "between", between)
     monkeypatch.setattr(direction_hints, "WAIT", 30)
 
 
@@ -70,7 +70,7 @@ def loading(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
 def hints(only: Any = "all", order: Any = "rank", *, is_loaded: bool = True) -> DirectionHints:
     """Return hints whose encoder is in memory, or is loading for ever."""
     found = DirectionHints("mine", "mine@1", only, order)
-    arrows = Arrows.__new__(Arrows)
+    arrows = Directions.__new__(Directions)
     arrows.encoder = SimpleNamespace(revision="mine@1")  # type: ignore[assignment]
     make: Callable[[Any], Any] = (lambda _: arrows) if is_loaded else (lambda _: threading.Event().wait())
     task_cache.clear()
@@ -150,7 +150,7 @@ def test_a_failed_check_leaves_the_list_and_is_not_repeated(
         calls.append(args)
         raise EncoderError("the weights are broken")
 
-    monkeypatch.setattr(Arrows, "between", fail)
+    monkeypatch.setattr(Directions, "between", fail)
     broken = replace(context, hints=hints("entails"))
     assert [texts(broken) for _ in range(3)] == [texts(context)] * 3
     assert len(calls) == 1
@@ -186,12 +186,12 @@ def test_hints_appear_when_ready_and_an_accept_does_not_wait_for_them(
 ) -> None:
     go, log, tree_id = threading.Event(), context.shared.log, context.summary.id
 
-    def slow(self: Arrows, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
+    def slow(self: Directions, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
         assert self.encoder.name == gaussian
         assert sentence == "another" or go.wait(60)  # the first text only warms up
         return between(self, premises, sentence)
 
-    monkeypatch.setattr(Arrows, "between", slow)
+    monkeypatch.setattr(Directions, "between", slow)
     monkeypatch.setattr(direction_hints, "WAIT", 0.01)
     ranked = texts(context)
     app = on_tree(app, tree_id)
@@ -210,7 +210,7 @@ def test_hints_appear_when_ready_and_an_accept_does_not_wait_for_them(
     assert "1 to 2 of 2" in said(app)
     app = ready(app.selectbox(key="arrows_order").set_value("margin"))
     assert next(str(c.value) for c in app.caption if "rank " in str(c.value)).startswith("rank 3")
-    monkeypatch.setattr(Arrows, "between", lambda self, premises, sentence: [verdict("")] * len(premises))
+    monkeypatch.setattr(Directions, "between", lambda self, premises, sentence: [verdict("")] * len(premises))
     app.session_state["tree"] = app.query_params["tree"] = log.create(
         Create(hypothesis="fa fe"), author="Ada", corpus_id=context.summary.corpus_id
     )
@@ -250,11 +250,11 @@ def test_an_encoder_is_chosen_remembered_and_may_be_removed(
 ) -> None:
     used: set[str] = set()
 
-    def named(self: Arrows, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
+    def named(self: Directions, premises: Sequence[str], sentence: str, **_: Any) -> list[Verdict]:
         used.add(self.encoder.name)
         return between(self, premises, sentence)
 
-    monkeypatch.setattr(Arrows, "between", named)
+    monkeypatch.setattr(Directions, "between", named)
     app = on_tree(app, context.summary.id)
     assert not [field for field in app.selectbox if field.key == "arrows_by"], "of one there is no choice"
     rival = shutil.copytree(tiny_home / gaussian, tiny_home / "rival")

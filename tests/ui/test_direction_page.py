@@ -13,8 +13,7 @@ from entail.data.nli.sentence_pairs import PairTable, read_pairs
 from entail.data.records import Corpus
 from entail.encoders.catalogue import resolve
 from entail.encoders.gaussian.encoder import GaussianEncoder
-from entail.gausscse.pair_table import ADDED, JudgedTable, judge_table
-from entail.gausscse.verdict import Verdict
+from entail.gausscse.verdict import ADDED, JudgedTable, Verdict, judge_table
 from entail.index.protocol import Hits
 from entail.ui.direction.encoder import gaussian_names
 from entail.ui.direction.search import count_entailing, search_rows

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from entail.data.nli.sentence_pairs import PairTable, read_pairs
-from entail.gausscse.pair_table import FIGURES, JudgedTable, judge_table
+from entail.gausscse.verdict import FIGURES, JudgedTable, judge_table
 from entail.ui.shared.downloads import CSV, draw_download, table_csv
 from entail.ui.shared.form import upload_limit
 from entail.ui.shared.tasks import COMPARISONS

@@ -16,8 +16,8 @@ from entail.ui.shared.text import certainty, label
 from entail.ui.trees.screen import AuthoringSession, Screen
 
 if TYPE_CHECKING:
-    from entail.gausscse.arrows import Arrows, Only, Order, StepVerdict
-    from entail.gausscse.verdict import Verdict, Which
+    from entail.gausscse.directions import Directions, Only, Order, StepVerdict
+    from entail.gausscse.verdict import Verdict, Side
     from entail.trees.log.tree import Tree
 
 ONLY: Mapping[Only, str] = {
@@ -49,7 +49,7 @@ _VERDICTS = {
     "both ways": ("blue", "sync_alt", "equivalent"),
     "neither": ("gray", "block", "no entailment"),
 }
-_TRUNCATED: Mapping[tuple[Which, ...], str] = {
+_TRUNCATED: Mapping[tuple[Side, ...], str] = {
     ("first",): "candidate truncated",
     ("second",): "sentence truncated",
     ("first", "second"): "candidate and sentence truncated",
@@ -67,7 +67,7 @@ _HELP = (
 
 
 @dataclass(frozen=True)
-class DirectionHints(LazyModel["Arrows"]):
+class DirectionHints(LazyModel["Directions"]):
     """Gaussian encoder that judges entailment in one run of the page, with the author's filter.
 
     Attributes:
@@ -90,11 +90,11 @@ class DirectionHints(LazyModel["Arrows"]):
         """Key of the encoder."""
         return (self.name, self.revision)
 
-    def load(self) -> Arrows:
+    def load(self) -> Directions:
         """Load the encoder."""
-        from entail.gausscse.arrows import Arrows
+        from entail.gausscse.directions import Directions
 
-        arrows = Arrows(finish(take_encoder(self.name, self.revision, wait=0)))
+        arrows = Directions(finish(take_encoder(self.name, self.revision, wait=0)))
         arrows.between(["a text"], "another")
         return arrows
 
@@ -127,14 +127,14 @@ class DirectionHints(LazyModel["Arrows"]):
 
         The list is unchanged if entailment cannot be judged.
         """
-        from entail.gausscse.arrows import arranged
+        from entail.gausscse.directions import arrange
 
         task = self.judge(sentence, pool, wait=WAIT)
         if task.error is not None:
             return list(pool)
         if task.value is None:
             return None
-        return arranged(pool, task.value, only=self.only, order=self.order)
+        return arrange(pool, task.value, only=self.only, order=self.order)
 
 
 def current_hints() -> DirectionHints | None:

@@ -10,7 +10,7 @@ import pytest
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.gaussian.form import Calibration
-from entail.gausscse.arrows import Arrows, Only, Order, arranged, joined
+from entail.gausscse.directions import Directions, Only, Order, arrange, join_premises
 from entail.gausscse.verdict import Says, Verdict, judge
 
 PREMISES = ["ba be bi bo", "da", "ba be", "fo fu"]
@@ -42,11 +42,13 @@ def counting(untrained: GaussianEncoder) -> Counting:
 
 
 @pytest.fixture
-def arrows(counting: Any) -> Arrows:
-    return Arrows(counting)
+def arrows(counting: Any) -> Directions:
+    return Directions(counting)
 
 
-def test_an_arrow_is_the_verdict_on_premise_and_sentence(arrows: Arrows, untrained: GaussianEncoder) -> None:
+def test_an_arrow_is_the_verdict_on_premise_and_sentence(
+    arrows: Directions, untrained: GaussianEncoder
+) -> None:
     sentence = "ba be"
     untrained.form = replace(untrained.form, entailment=Calibration(slope=1.0, intercept=-9.0))
     found = arrows.between(PREMISES, sentence)
@@ -59,7 +61,7 @@ def test_an_arrow_is_the_verdict_on_premise_and_sentence(arrows: Arrows, untrain
     assert arrows.between([], sentence) == []
 
 
-def test_a_text_is_encoded_once(arrows: Arrows, counting: Counting) -> None:
+def test_a_text_is_encoded_once(arrows: Directions, counting: Counting) -> None:
     arrows.between(PREMISES, "ba be")
     assert sorted(counting.asked) == sorted(PREMISES)
     arrows.between([*PREMISES, " da "], "fo  fu")
@@ -68,7 +70,7 @@ def test_a_text_is_encoded_once(arrows: Arrows, counting: Counting) -> None:
     assert counting.asked[len(PREMISES) :] == ["new"]
 
 
-def test_a_step_is_all_its_premises_together(arrows: Arrows, counting: Counting) -> None:
+def test_a_step_is_all_its_premises_together(arrows: Directions, counting: Counting) -> None:
     step = arrows.step(["ba be.", " bi  bo"], "da")
     assert (step.count, step.read) == (2, 2)
     found = step.verdict
@@ -77,13 +79,13 @@ def test_a_step_is_all_its_premises_together(arrows: Arrows, counting: Counting)
     back = arrows.between(["da"], "ba be and bi bo")[0]
     assert found.margin == pytest.approx(-back.margin)
     assert arrows.step(["da"], "da").verdict.says == "both ways"
-    assert joined(["", " . "]) == ""
+    assert join_premises(["", " . "]) == ""
 
 
-def test_a_step_says_which_of_its_premises_were_read(arrows: Arrows, untrained: GaussianEncoder) -> None:
+def test_a_step_says_which_of_its_premises_were_read(arrows: Directions, untrained: GaussianEncoder) -> None:
     premises = [f"ba be {syllable} bo" for syllable in ("da", "de", "di", "do") * 10]
     found = arrows.step([*premises, "fo fu"], "fo fu")
-    whole = [not untrained.cut([joined(premises[: count + 1])])[0] for count in range(40)]
+    whole = [not untrained.cut([join_premises(premises[: count + 1])])[0] for count in range(40)]
     assert 0 < found.read == sum(whole) < 40
     assert found.count == 41
     assert found.verdict.truncated == ("first",)
@@ -122,18 +124,18 @@ SAID = [
     ],
 )
 def test_candidates_are_picked_and_sorted_by_their_arrows(only: Only, order: Order, expected: str) -> None:
-    assert "".join(arranged("abcde", SAID, only=only, order=order)) == expected
+    assert "".join(arrange("abcde", SAID, only=only, order=order)) == expected
 
 
 def test_every_item_has_an_arrow() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        arranged("abc", SAID[:2])
+        arrange("abc", SAID[:2])
 
 
 def test_the_threshold_decides_as_everywhere(counting: Any, untrained: GaussianEncoder) -> None:
-    (plain,) = Arrows(counting).between(["ba be bi bo"], "ba be")
+    (plain,) = Directions(counting).between(["ba be bi bo"], "ba be")
     low, high = sorted((plain.forward, plain.backward))
     assert low < high
     untrained.form = replace(untrained.form, threshold=(low + high) / 2)
-    (found,) = Arrows(counting).between(["ba be bi bo"], "ba be")
+    (found,) = Directions(counting).between(["ba be bi bo"], "ba be")
     assert found.says == ("entails" if plain.margin > 0 else "is entailed by")
