@@ -32,7 +32,7 @@ from entail.errors import EntailError, TrainingError
 from entail.judge.config import JudgeConfig
 from entail.judge.evaluation import evaluate_judge
 from entail.judge.judges import METHOD, NliJudge
-from entail.judge.training import Learnable, learnable, train_judge
+from entail.judge.training import CleanPairs, clean_pairs, train_judge
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.training.adapters.saving import require_place
@@ -55,7 +55,7 @@ class Data:
         names: Of the data sets, for the card.
     """
 
-    learnt: Learnable
+    learnt: CleanPairs
     chosen: tuple[NliPair, ...]
     measured: Mapping[str, tuple[NliPair, ...]]
     names: tuple[str, ...]
@@ -73,7 +73,7 @@ def read_data(given: argparse.Namespace, config: JudgeConfig) -> Data:
     }
     held = [*(pair for _, pair in every), *(pair for pairs in others.values() for pair in pairs)]
     return Data(
-        learnt=learnable([pair for file in given.train for pair in _pairs(str(file))], held),
+        learnt=clean_pairs([pair for file in given.train for pair in _pairs(str(file))], held),
         chosen=tuple(every[at][1] for at in sorted(taken)),
         measured={name: pairs for name, pairs in {**rest, **others}.items() if pairs},
         names=tuple(given.data),

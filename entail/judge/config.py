@@ -1,4 +1,4 @@
-"""The settings of a training of a judge of entailment."""
+"""Settings of the training of a judge of entailment."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeConfig:
-    """Settings of a training of a cross-encoder on natural language inference; see the annotations.
+    """Settings of the training of a cross-encoder on natural language inference.
 
     Raises:
-        TrainingError: If a value cannot be.
+        TrainingError: If a value is out of range.
     """
 
     base: Annotated[str, "Base encoder: minilm, a folder under models/ or a Hub id"] = "minilm"
@@ -40,7 +40,6 @@ class JudgeConfig:
     seed: Annotated[int, "Random seed"] = 0
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_values(
             self,
             at_least={
@@ -66,7 +65,7 @@ class JudgeConfig:
 
     @property
     def highest_rate(self) -> float:
-        """The learning rate at its highest."""
+        """Highest learning rate."""
         if self.learning_rate is not None:
             return self.learning_rate
         return 5e-4 if self.tuning == "lora" else 5e-5

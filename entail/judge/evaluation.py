@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,64 +13,38 @@ from entail.errors import EvaluationError
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Values, auprc, wilson_interval
 
-
-class ThreeWayJudge(Protocol):
-    """Protocol of judges that give the probability of each label."""
-
-    @property
-    def name(self) -> str:
-        """Display name."""
-        ...
-
-    @property
-    def revision(self) -> str:
-        """Revision of the weights."""
-        ...
-
-    def probabilities(
-        self,
-        premises: Sequence[str],
-        hypotheses: Sequence[str],
-        *,
-        progress: ProgressCallback | None = None,
-    ) -> Values:
-        """Return the probability of each label, shape (pairs, 3), in the order of `LABELS`."""
-        ...
+if TYPE_CHECKING:
+    from entail.judge.judges import NliJudge
 
 
 @dataclass(frozen=True, eq=False)
 class JudgeEvaluation:
-    """Probabilities that a judge gives to pairs, beside their labels.
-
-    Attributes:
-        probabilities: Of each label, shape (pairs, 3), in the order of `LABELS`.
-        gold: Position of each pair's label in `LABELS`, shape (pairs,).
-    """
+    """Probabilities of labels (pairs, 3) by a judge, and gold labels (pairs,) as positions in `LABELS`."""
 
     probabilities: Values = field(repr=False)
     gold: np.ndarray[Any, np.dtype[np.int64]] = field(repr=False)
 
     @property
     def right(self) -> int:
-        """Pairs whose most probable label is theirs."""
+        """Number of pairs whose most probable label is gold."""
         return int((self.probabilities.argmax(axis=1) == self.gold).sum())
 
     @property
     def accuracy(self) -> float:
-        """Share of right ones."""
+        """Share of pairs whose most probable label is gold."""
         return self.right / len(self.gold)
 
     @property
     def entailment_accuracy(self) -> float:
-        """Share decided rightly between entailment and none, at a probability of one half."""
+        """Accuracy of entailment against the other labels, at a probability of one half."""
         called = self.probabilities[:, LABELS.index("entailment")] > 0.5
         return float((called == (self.gold == LABELS.index("entailment"))).mean())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures: shares, Wilson's 95 % interval, what is told of each label (rows: gold)."""
+        """Return the figures: accuracies, Wilson's 95 % interval, the confusion matrix (rows: gold)."""
         interval = wilson_interval(self.right, len(self.gold))
         counts = np.bincount(self.gold, minlength=len(LABELS))
-        said = self.probabilities.argmax(axis=1)
+        predicted = self.probabilities.argmax(axis=1)
         return {
             "n": len(self.gold),
             "accuracy": self.accuracy,
@@ -82,7 +56,7 @@ class JudgeEvaluation:
             ),
             "confusion": {
                 label: {
-                    other: int(((self.gold == row) & (said == column)).sum())
+                    other: int(((self.gold == row) & (predicted == column)).sum())
                     for column, other in enumerate(LABELS)
                 }
                 for row, label in enumerate(LABELS)
@@ -96,13 +70,13 @@ def gold_labels(pairs: Sequence[NliPair]) -> np.ndarray[Any, np.dtype[np.int64]]
 
 
 def evaluate_judge(
-    pairs: Sequence[NliPair], judge: ThreeWayJudge, *, progress: ProgressCallback | None = None
+    pairs: Sequence[NliPair], judge: NliJudge, *, progress: ProgressCallback | None = None
 ) -> JudgeEvaluation:
-    """Judge pairs whose label is known.
+    """Evaluate a judge on labelled pairs.
 
     Raises:
         EvaluationError: If there are none.
-        EncoderError: If the judge tells fewer than the three labels.
+        EncoderError: If the judge has other labels.
     """
     if not pairs:
         raise EvaluationError("expected at least one pair to measure on, found none; give another file")
@@ -110,3 +84,14 @@ def evaluate_judge(
         [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs], progress=progress
     )
     return JudgeEvaluation(found, gold_labels(pairs))
+
+
+def softmax(outputs: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the softmax of each row, shape (pairs, outputs).
+
+    >>> softmax(np.zeros((1, 2))).tolist()
+    [[0.5, 0.5]]
+    """
+    powers = np.exp(outputs.astype(np.float64) - outputs.max(axis=1, keepdims=True))
+    found: np.ndarray[Any, np.dtype[np.float64]] = powers / powers.sum(axis=1, keepdims=True)
+    return found

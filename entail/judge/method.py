@@ -1,4 +1,4 @@
-"""The judge of entailment as a method of the queue."""
+"""Judge of entailment as a method: source, training, preview and model card."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
 
 ROWS = 500
-"""Pairs that a preview shows at most."""
+"""Maximum number of pairs in a preview."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSource(PairSource):
-    """Pairs of every label; those that stand in dev are left out of what is learnt from."""
+    """Source of pairs of every label; training leaves out those of dev."""
 
     limit: Annotated[int | None, "Number of pairs, taken evenly from all; default: all"] = None
 
     def __post_init__(self) -> None:
-        """Check that something is learnt from."""
         PairSource.__post_init__(self)
         require_some(self.limit)
 
     def read(self, *, keep: Path | None = None) -> PairData:
-        """Return the data; files are taken as they are.
+        """Read the files.
 
         Raises:
             EntailError: If a file or a data set cannot be read, or has no such split.
@@ -52,34 +51,31 @@ def train(data: PairData, config: JudgeConfig, run: Run) -> Mapping[str, Any]:
 
 
 def evaluate(encoder: str | Path, data: PairData, progress: ProgressCallback | None) -> QueryFigures | None:
-    """Return None: a judge stands beside encoders, it takes the place of none.
-
-    What it is worth its training measures on dev, and `entail evaluate judge` on any pairs.
-    """
+    """Return None: a judge replaces no encoder; `entail evaluate judge` measures it."""
     return None
 
 
 def preview(data: PairData, config: JudgeConfig) -> Preview:
     """Count the pairs of each label."""
     from entail.data.nli.pairs import LABELS
-    from entail.judge.training import learnable
+    from entail.judge.training import clean_pairs
 
-    learnt = learnable(data.pairs, data.dev)
+    clean = clean_pairs(data.pairs, data.dev)
     left_out = {
         "rows with another label or that cannot be read": data.skipped,
-        "pairs that were there before": learnt.counts["repeated"],
-        "pairs with two labels": learnt.counts["with two labels"],
-        "pairs that stand in dev, too": learnt.counts["pairs of dev"],
+        "pairs that were there before": clean.counts["repeated"],
+        "pairs with two labels": clean.counts["with two labels"],
+        "pairs that stand in dev, too": clean.counts["pairs of dev"],
     }
     return Preview(
         counts={
-            "pairs": learnt.counts["pairs"],
-            **{label: learnt.counts[label] for label in LABELS},
+            "pairs": clean.counts["pairs"],
+            **{label: clean.counts[label] for label in LABELS},
             "dev pairs": len(data.dev),
         },
         left_out={reason: count for reason, count in left_out.items() if count},
         header=("premise", "hypothesis", "label"),
-        rows=tuple((pair.premise, pair.hypothesis, pair.label) for pair in learnt.pairs[:ROWS]),
+        rows=tuple((pair.premise, pair.hypothesis, pair.label) for pair in clean.pairs[:ROWS]),
     )
 
 

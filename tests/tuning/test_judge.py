@@ -18,11 +18,10 @@ from entail.encoders.cross.pairs import Frame, cut_pairs
 from entail.errors import EncoderError, EvaluationError, SettingsError, TrainingError, UnknownEncoderError
 from entail.jobs.candidates import Candidate
 from entail.judge.config import JudgeConfig
-from entail.judge.evaluation import JudgeEvaluation, evaluate_judge
+from entail.judge.evaluation import JudgeEvaluation, evaluate_judge, softmax
 from entail.judge.judges import NliJudge, list_judges
 from entail.judge.method import JudgeSource, evaluate, preview
-from entail.judge.task import softmax
-from entail.judge.training import learnable, train_judge
+from entail.judge.training import clean_pairs, train_judge
 from entail.training.loop.task import Event
 from entail.training.method import Run, method
 
@@ -161,7 +160,7 @@ def test_a_killed_training_goes_on_bit_for_bit(tiny_home: Path, after: int) -> N
 def test_pairs_that_cannot_be_learnt_from_are_left_out() -> None:
     rain = NliPair("it rains", "it is wet", "entailment")
     both = [NliPair("a", "b", "neutral"), NliPair("a ", " b", "contradiction")]
-    found = learnable([rain, *both, rain, NliPair("c", "d", "neutral")], [NliPair("c", " d", "entailment")])
+    found = clean_pairs([rain, *both, rain, NliPair("c", "d", "neutral")], [NliPair("c", " d", "entailment")])
     assert found.pairs == (rain,)
     assert found.counts == {
         **{"pairs": 1, "entailment": 1, "neutral": 0, "contradiction": 0},
