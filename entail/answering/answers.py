@@ -1,4 +1,4 @@
-"""Many questions answered into a file that is gone on with; how right the answers are."""
+"""Answers to many questions: passages found, answers written into a resumable file, and measured."""
 
 from __future__ import annotations
 
@@ -8,34 +8,96 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from entail.answering.generator import TEMPLATE, Generator
+from entail.answering.loading import Precision, load_model
 from entail.answering.measures import exact_match, f1, rouge_l
-from entail.answering.records import Answer, Answerer, Asked
+from entail.answering.reader import Reader
+from entail.answering.records import Answer, Answerer, PassageQuestion
 from entail.data.passages.files import Passage, Question
 from entail.data.reading import shorten
 from entail.data.writing import append, begin_file
 from entail.errors import DataError, SettingsError
+from entail.evaluation.passages.retrieval import PassageSearch, search_passages
+from entail.evaluation.passages.store import PassageStore
 from entail.progress import Meter, ProgressCallback
 from entail.statistics.classification import wilson_interval
 
 BLOCK = 64
-"""Questions whose passages are in memory at once."""
+"""Questions whose passages are in memory together."""
 
 Find = Callable[[Sequence[str]], Sequence[tuple[Passage, ...]]]
-"""Questions -> the passages of each, the best first."""
+"""Questions -> the passages of each, best first."""
+
+
+def load_answerer(
+    name: str | Path,
+    *,
+    answer_tokens: int | None = None,
+    batch_size: int | None = None,
+    template: str = TEMPLATE,
+    max_length: int | None = None,
+    device: str | None = None,
+    precision: Precision = "fp32",
+) -> Reader | Generator:
+    """Load a reader or a generator, as its configuration says.
+
+    Args:
+        name: A folder, a name under `models/`, or a Hub id.
+        answer_tokens: Maximum number of tokens of an answer; default: 30 of a reader, 64 of a generator.
+        batch_size: Windows or prompts per forward pass; default: 32 of a reader, 8 of a generator.
+        template: Prompt of a generator.
+        max_length: Maximum number of tokens of an input; default: that of the model.
+        device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
+        precision: `fp32`, `bf16`, or `auto`: bf16 where it is faster.
+
+    Raises:
+        EncoderError: If it cannot be found or loaded safely, or has no head for either.
+        SettingsError: If the device is not available, or a reader is given a prompt.
+    """
+    loaded = load_model(name, device=device, precision=precision, max_length=max_length)
+    if loaded.kind == "reader":
+        if template != TEMPLATE:
+            raise SettingsError(
+                f"{loaded.name} marks answers in passages and reads no prompt; leave the prompt out, or take "
+                "a generator"
+            )
+        return Reader(loaded, answer_tokens=answer_tokens or 30, batch_size=batch_size or 32)
+    return Generator(loaded, answer_tokens=answer_tokens or 64, batch_size=batch_size or 8, template=template)
+
+
+@dataclass(frozen=True)
+class Finder:
+    """Search of a store for the k best passages of questions."""
+
+    store: PassageStore
+    search: PassageSearch
+    k: int
+
+    def __call__(self, questions: Sequence[str]) -> list[tuple[Passage, ...]]:
+        """Return the passages of each question, best first; fewer where no more were found."""
+        rows = self.search(questions, self.k).tolist()
+        return [tuple(self.store[at] for at in row if at >= 0) for row in rows]
+
+
+def passages_of(
+    store: PassageStore, *, encoder: str, k: int, progress: ProgressCallback | None = None
+) -> Finder:
+    """Prepare the search of a store by an encoder: `bm25`, or a name for `entail.load`."""
+    return Finder(store, search_passages(store, encoder, progress=progress), k)
 
 
 @dataclass(frozen=True)
 class AnswerFigures:
-    """Measures of answers, over the questions whose answer is known.
+    """Measures of answers.
 
     Attributes:
-        questions: That were answered.
-        judged: Those of them whose answer is known.
-        exact: How many are an exact match.
-        f1: The mean F1 of words; None where none is judged.
-        rouge_l: The mean ROUGE-L; None where none is judged.
-        cut: Questions for which something was too long to be read whole.
-        without_passages: Questions for which nothing was found, or that ask nothing.
+        questions: Number of answered questions.
+        judged: Number of those with an accepted answer; the measures are over them.
+        exact: Number of exact matches.
+        f1: Mean F1 of words; None where none is judged.
+        rouge_l: Mean ROUGE-L; None where none is judged.
+        cut: Number of questions with a truncated input.
+        without_passages: Number of questions without text or passages.
     """
 
     questions: int
@@ -47,7 +109,7 @@ class AnswerFigures:
     without_passages: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures, as shares; of exact match with Wilson's 95 % interval."""
+        """Return the figures as shares, exact match with Wilson's 95 % interval."""
         interval = wilson_interval(self.exact, self.judged) if self.judged else None
         return {
             "questions": self.questions,
@@ -71,23 +133,23 @@ def answer_questions(
     resume: bool = True,
     progress: ProgressCallback | None = None,
 ) -> tuple[list[Answer], int]:
-    """Answer questions; with a file, each answer is a line of it before the next questions are read.
+    """Answer questions, and append each answer to a file.
 
     Args:
-        questions: No two with the same id.
-        answerer: A reader or a generator.
-        find: Brings the passages of questions.
-        out: File for the answers, a JSON object a line; None writes none.
-        settings: What they depend on beside the answerer and the questions: passages, retriever.
-        resume: Whether to go on with a file that is there; else it is written anew.
-        progress: Told how far it is.
+        questions: Questions with distinct ids.
+        answerer: Reader or generator.
+        find: Finds the passages of questions.
+        out: File of answers, a JSON object per line; None writes none.
+        settings: Further settings that the answers depend on: passages, retriever.
+        resume: Whether to resume an existing file; else it is replaced.
+        progress: Called with the progress.
 
     Returns:
-        The answers, in the order of the questions, and how many of them were in the file before.
+        The answers, in the order of the questions, and the number of those that were in the file before.
 
     Raises:
         DataError: If the file cannot be written, or holds something else.
-        SettingsError: If it is of other settings or other questions, or two questions have the same id.
+        SettingsError: If it has other settings or questions, or two questions have the same id.
     """
     ids = [question.id for question in questions]
     if len(set(ids)) != len(ids):
@@ -95,9 +157,9 @@ def answer_questions(
         raise SettingsError(f"expected questions with ids of their own, found {again!r} twice")
     known: dict[str, Answer] = {}
     if out is not None:
-        told = {**(settings or {}), **answerer.settings, "model": answerer.revision}
-        if begin_file(out, told, resume=resume, what="answers"):
-            known = _kept(out)
+        settings = {**(settings or {}), **answerer.settings, "model": answerer.revision}
+        if begin_file(out, settings, resume=resume, what="answers"):
+            known = _read_answers(out)
             _require_same_questions(known, questions, out)
     before = sum(id_ in known for id_ in ids)
     left = [question for question in questions if question.id not in known]
@@ -105,8 +167,8 @@ def answer_questions(
     for at in range(0, len(left), BLOCK):
         some = left[at : at + BLOCK]
         passages = find([question.text for question in some])
-        asked = [Asked(one.id, one.text, texts) for one, texts in zip(some, passages, strict=True)]
-        for answer in answerer.answer(asked):
+        given = [PassageQuestion(one.id, one.text, own) for one, own in zip(some, passages, strict=True)]
+        for answer in answerer.answer(given):
             if out is not None:
                 append(out, json.dumps(answer.to_json(), ensure_ascii=False) + "\n", what="answers")
             known[answer.id] = answer
@@ -115,12 +177,7 @@ def answer_questions(
 
 
 def answer_figures(answers: Sequence[Answer], questions: Sequence[Question]) -> AnswerFigures:
-    """Measure answers against those that the questions come with; see `entail.answering.measures`.
-
-    Args:
-        answers: In the order of the questions.
-        questions: Those without an answer are not judged.
-    """
+    """Measure answers, in the order of the questions, against the accepted ones."""
     judged = [(given.text, one.answers) for given, one in zip(answers, questions, strict=True) if one.answers]
     count = len(judged)
     return AnswerFigures(
@@ -134,9 +191,9 @@ def answer_figures(answers: Sequence[Answer], questions: Sequence[Question]) -> 
     )
 
 
-def _kept(file: Path) -> dict[str, Answer]:
-    """Cut off a line that is not whole, and return the answers of those that are."""
-    found: dict[str, Answer] = {}
+def _read_answers(file: Path) -> dict[str, Answer]:
+    """Return the answers of a file, and truncate it behind its last complete line."""
+    answers: dict[str, Answer] = {}
     whole = 0
     with file.open("rb") as opened:
         for number, line in enumerate(opened, 1):
@@ -149,15 +206,15 @@ def _kept(file: Path) -> dict[str, Answer]:
                     f"{file.name}, line {number}: expected an answer as JSON, found something else; give "
                     "another file, or begin anew (--no-resume)"
                 ) from error
-            found[answer.id] = answer
+            answers[answer.id] = answer
             whole += len(line)
     with file.open("r+b") as opened:
         opened.truncate(whole)
-    return found
+    return answers
 
 
 def _require_same_questions(known: Mapping[str, Answer], questions: Sequence[Question], file: Path) -> None:
-    """Check that answers are to these questions; a file may hold more of them, or fewer."""
+    """Check that known answers are to these questions."""
     for one in questions:
         if one.id in known and known[one.id].question != one.text:
             raise SettingsError(

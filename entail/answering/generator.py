@@ -1,18 +1,19 @@
-"""Generated answers, causal or sequence-to-sequence, from passages in the prompt (RAG)."""
+"""Generator of answers, causal or sequence-to-sequence, from passages in the prompt (RAG)."""
 
 from __future__ import annotations
 
 import hashlib
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from entail.answering.loading import LoadedModel
-from entail.answering.records import Answer, Asked, Kind, unanswerable
+from entail.answering.records import Answer, Answerer, PassageQuestion
 from entail.data.passages.files import Passage
 from entail.errors import SettingsError
-from entail.progress import Meter, ProgressCallback
 
 TEMPLATE = (
     "Answer the question from the passages. Give the answer alone.\n\n{passages}\n\n"
@@ -21,17 +22,17 @@ TEMPLATE = (
 """Default prompt with placeholders of passages and question."""
 
 LEAST = 16
-"""Tokens of a passage that are worth being read; a shorter rest of one is left out."""
+"""Minimum number of tokens of a truncated passage; a shorter one is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt, and what of the passages is in it.
+    """A prompt.
 
     Attributes:
-        text: What the model reads.
-        read: Passages that are in it, at least in part.
-        cut: Whether a passage or the question is not in it whole.
+        text: Text of the prompt.
+        read: Number of passages in it, at least in part.
+        cut: Whether the question or a passage was truncated.
     """
 
     text: str
@@ -52,7 +53,7 @@ def read_template(file: Path) -> str:
 
 
 def require_template(template: str) -> str:
-    """Return a template that has a place for both.
+    """Return a template with a place for passages and question.
 
     Raises:
         SettingsError: If it lacks one.
@@ -86,78 +87,76 @@ def rag_prompt(
     tokens: Callable[[str], int],
     template: str = TEMPLATE,
 ) -> Prompt:
-    """Put a prompt together that has no more tokens than fit: the last passages go first, then words of one.
+    """Return a prompt that fits: the last passages are left out first, then words of one.
 
     A question that takes more than half of the room loses its end.
 
     Args:
-        question: Its text.
-        passages: The best first.
-        room: Tokens of the prompt.
-        tokens: Counts those of a text, with all that is put around a prompt.
+        question: Text of the question.
+        passages: Passages, best first.
+        room: Maximum number of tokens of the prompt.
+        tokens: Function that counts the tokens of a prompt, special tokens included.
         template: See `TEMPLATE`.
     """
-    asked = " ".join(question.split())
-    bare = tokens(_filled(template, "", ""))
-    short = _longest_start(asked, lambda text: tokens(_filled(template, "", text)) <= bare + room // 2)
-    kept: list[Passage] = []
-    for passage in passages:
-        if tokens(_filled(template, passage_lines([*kept, passage]), short)) <= room:
-            kept.append(passage)
-            continue
-        before = tuple(kept)
+    whole = " ".join(question.split())
+    empty = tokens(_fill(template, "", ""))
+    short = _longest_start(whole, lambda text: tokens(_fill(template, "", text)) <= empty + room // 2)
 
-        def fits(text: str, before: tuple[Passage, ...] = before, passage: Passage = passage) -> bool:
-            tried = passage_lines([*before, Passage(passage.id, text, passage.title)])
-            return tokens(_filled(template, tried, short)) <= room
+    def prompt(some: Sequence[Passage]) -> str:
+        return _fill(template, passage_lines(some), short)
 
-        part = _longest_start(" ".join(passage.text.split()), fits)
-        if tokens(part) >= LEAST:
-            kept.append(Passage(passage.id, part, passage.title))
-        return Prompt(_filled(template, passage_lines(kept), short), len(kept), True)
-    return Prompt(_filled(template, passage_lines(kept), short), len(kept), short != asked)
+    read = list(passages[: _first_failure(passages, lambda some: tokens(prompt(some)) <= room)])
+    if len(read) == len(passages):
+        return Prompt(prompt(read), len(read), short != whole)
+    passage = passages[len(read)]
+    part = _longest_start(
+        " ".join(passage.text.split()),
+        lambda text: tokens(prompt([*read, replace(passage, text=text)])) <= room,
+    )
+    if tokens(part) >= LEAST:
+        read.append(replace(passage, text=part))
+    return Prompt(prompt(read), len(read), True)
 
 
-def _filled(template: str, passages: str, question: str) -> str:
-    """Put both in their places; braces that they hold themselves stay what they are."""
-    before, _, after = template.partition("{passages}")
-    if "{question}" in before:
-        start, _, middle = before.partition("{question}")
-        return f"{start}{question}{middle}{passages}{after}"
-    middle, _, end = after.partition("{question}")
-    return f"{before}{passages}{middle}{question}{end}"
+def _first_failure(passages: Sequence[Passage], fits: Callable[[Sequence[Passage]], bool]) -> int:
+    """Return the number of first passages that fit together."""
+    counts = range(1, len(passages) + 1)
+    return next((count - 1 for count in counts if not fits(passages[:count])), len(passages))
+
+
+def _fill(template: str, passages: str, question: str) -> str:
+    """Return the template with both in their places; braces in them are kept."""
+    parts = re.split(r"(\{passages\}|\{question\})", template)
+    values = {"{passages}": passages, "{question}": question}
+    return "".join(values.get(part, part) for part in parts)
 
 
 def _longest_start(text: str, fits: Callable[[str], bool]) -> str:
-    """Return as many first words of a text as fit, by halving."""
+    """Return as many first words of a text as fit, by bisection."""
     if fits(text):
         return text
     words = text.split(" ")
-    low, high = 0, len(words) - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(" ".join(words[:middle])) else (low, middle - 1)
-    return " ".join(words[:low])
+    too_long = bisect_left(range(1, len(words)), True, key=lambda count: not fits(" ".join(words[:count])))
+    return " ".join(words[:too_long])
 
 
-_GOES_ON = ("\nQuestion:", "\nPassage ")
-"""Text at which a causal model has ended its answer and begins another question."""
-
-_BATCHES = 4
-"""Batches that are put together at once, so that prompts of like length meet."""
+_NEXT_QUESTION = ("\nQuestion:", "\nPassage ")
+"""Text with which a causal model begins another question."""
 
 
-class Generator:
-    """Writes an answer after a prompt, greedily: the same prompt gives the same answer.
+class Generator(Answerer):
+    """Generator of answers after a prompt, greedy and thus deterministic.
+
+    The arguments beside the template are those of `Answerer`.
 
     Args:
-        loaded: A causal or sequence-to-sequence model.
-        answer_tokens: Tokens of an answer, at most.
-        batch_size: Prompts at once.
-        template: See `entail.answering.generator.TEMPLATE`.
+        loaded: Causal or sequence-to-sequence model.
+        answer_tokens: Maximum number of tokens of an answer.
+        batch_size: Prompts per forward pass.
+        template: See `TEMPLATE`.
 
     Raises:
-        SettingsError: If answers are as long as all that the model reads, or the template lacks a place.
+        SettingsError: If answers leave no room for a prompt, or the template lacks a place.
     """
 
     def __init__(
@@ -168,69 +167,43 @@ class Generator:
         batch_size: int = 8,
         template: str = TEMPLATE,
     ) -> None:
-        self._loaded, self._answer_tokens, self._batch_size = loaded, answer_tokens, batch_size
+        super().__init__(loaded, answer_tokens=answer_tokens, batch_size=batch_size)
+        self.block = 4 * batch_size  # so that prompts of similar length share a batch
         self._template = require_template(template)
-        self.name, self.revision, self.kind = loaded.name, loaded.revision, loaded.kind
         self._chat = bool(getattr(loaded.tokenizer, "chat_template", None))
         # A causal model reads prompt and answer as one text.
         self._room = loaded.max_length - (answer_tokens if self.kind == "causal" else 0)
-        bare = self._tokens(self._template)
-        if self._room < 2 * bare:
+        empty = self._tokens(self._template)
+        if self._room < 2 * empty:
             raise SettingsError(
                 f"{self.name} reads {loaded.max_length} tokens, of which {max(0, self._room)} are left; the "
-                f"template of the prompt alone has {bare}; allow fewer answer tokens, or take another model"
+                f"template of the prompt alone has {empty}; allow fewer answer tokens, or take another model"
             )
         if self.kind == "causal":
             loaded.tokenizer.padding_side = "left"
         if loaded.tokenizer.pad_token_id is None:
             loaded.tokenizer.pad_token = loaded.tokenizer.eos_token
 
-    kind: Kind
-
     @property
     def settings(self) -> dict[str, str]:
         """Further settings that the answers depend on."""
-        return {
-            "answer_tokens": str(self._answer_tokens),
-            "longest": str(self._loaded.max_length),
-            "precision": self._loaded.precision,
-            "prompt": hashlib.sha256(self._template.encode()).hexdigest()[:12],
-        }
+        return super().settings | {"prompt": hashlib.sha256(self._template.encode()).hexdigest()[:12]}
 
-    def prompt(self, one: Asked) -> Prompt:
-        """Return what is read for a question, and what had to be left out."""
+    def prompt(self, one: PassageQuestion) -> Prompt:
+        """Return the prompt of a question."""
         return rag_prompt(
             one.question, one.passages, room=self._room, tokens=self._tokens, template=self._template
         )
 
-    def answer(self, asked: Sequence[Asked], *, progress: ProgressCallback | None = None) -> Iterator[Answer]:
-        """Yield an answer a question, in order."""
-        meter = Meter(len(asked), f"answering by {self.name}", unit="questions", report=progress)
-        for at in range(0, len(asked), self._batch_size * _BATCHES):
-            some = asked[at : at + self._batch_size * _BATCHES]
-            yield from self._block(some)
-            meter.add(len(some))
-
-    def _block(self, asked: Sequence[Asked]) -> Iterator[Answer]:
-        prompts = {at: self.prompt(one) for at, one in enumerate(asked) if unanswerable(one) is None}
-        order = sorted(prompts, key=lambda at: len(prompts[at].text))
-        written: dict[int, str] = {}
+    def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
+        prompts = [self.prompt(one) for one in questions]
+        order = sorted(range(len(prompts)), key=lambda at: len(prompts[at].text))
+        texts: dict[int, str] = {}
         for start in range(0, len(order), self._batch_size):
             some = order[start : start + self._batch_size]
-            texts = self._generate([prompts[at].text for at in some])
-            written |= dict(zip(some, texts, strict=True))
-        for at, one in enumerate(asked):
-            empty = unanswerable(one)
-            yield empty or Answer(
-                id=one.id,
-                question=one.question,
-                text=written[at],
-                score=None,
-                passage=None,
-                passages=tuple(passage.id for passage in one.passages),
-                read=prompts[at].read,
-                cut=prompts[at].cut,
-            )
+            texts |= dict(zip(some, self._generate([prompts[at].text for at in some]), strict=True))
+        for at, (one, prompt) in enumerate(zip(questions, prompts, strict=True)):
+            yield Answer.to(one, texts[at], read=prompt.read, cut=prompt.cut)
 
     def _generate(self, prompts: Sequence[str]) -> list[str]:
         import torch
@@ -253,14 +226,14 @@ class Generator:
                 pad_token_id=tokenizer.pad_token_id,
             )
         new = out[:, features["input_ids"].shape[1] :] if self.kind == "causal" else out
-        return [_ended(text) for text in tokenizer.batch_decode(new, skip_special_tokens=True)]
+        return [_first_answer(text) for text in tokenizer.batch_decode(new, skip_special_tokens=True)]
 
     def _ids(self, prompt: str) -> list[int]:
-        """Return a prompt as token ids: in the form that a chat model knows, else as a text."""
+        """Return a prompt as token ids, by the chat template if the model has one."""
         tokenizer = self._loaded.tokenizer
         if self._chat:
-            said = [{"role": "user", "content": prompt}]
-            text = tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False)
+            messages = [{"role": "user", "content": prompt}]
+            text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
             ids: list[int] = tokenizer(text, add_special_tokens=False)["input_ids"]
             return ids
         found: list[int] = tokenizer(prompt)["input_ids"]
@@ -270,11 +243,11 @@ class Generator:
         return len(self._ids(prompt))
 
 
-def _ended(text: str) -> str:
-    r"""Return what is the answer of a text that a model wrote.
+def _first_answer(text: str) -> str:
+    r"""Return the first answer of a generated text.
 
-    >>> _ended(" Paris\nQuestion: And Spain?")
+    >>> _first_answer(" Paris\nQuestion: And Spain?")
     'Paris'
     """
-    ends = [at for mark in _GOES_ON if (at := text.find(mark)) >= 0]
+    ends = [at for mark in _NEXT_QUESTION if (at := text.find(mark)) >= 0]
     return text[: min(ends)].strip() if ends else text.strip()

@@ -6,8 +6,8 @@ F1             of the words of both after it: P and R over the words they share,
 ROUGE-L        2 P R / (P + R) with P = LCS / words answered and R = LCS / words accepted (Lin 2004)
 =============  ==========================================================================================
 
-They are those of the `evaluate` library's `squad`, which gives per cent where this gives shares, and of its
-`rouge` without stemming, whose `rougeL` is the middle of a bootstrap where this gives the mean itself.
+They equal `squad` of the `evaluate` library, as shares instead of per cent, and its `rouge` without stemming,
+as a mean instead of the middle of a bootstrap.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ROUGE_WORD = re.compile(r"[a-z0-9]+")
 
 
-def normalised(text: str) -> str:
-    """Return a text as SQuAD compares it.
+def normalise(text: str) -> str:
+    """Return a text normalised as in SQuAD.
 
-    >>> normalised("The  Cat, an animal!")
+    >>> normalise("The  Cat, an animal!")
     'cat animal'
     """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def exact_match(answer: str, accepted: Sequence[str]) -> float:
-    """Return 1 if the answer is one that is accepted, else 0.
+    """Return 1 if the answer is an accepted one, else 0.
 
     >>> exact_match("the Cat.", ["dog", "cat"]), exact_match("cats", ["cat"])
     (1.0, 0.0)
     """
-    return _best(lambda one: float(normalised(answer) == normalised(one)), accepted)
+    return _best(lambda one: float(normalise(answer) == normalise(one)), accepted)
 
 
 def f1(answer: str, accepted: Sequence[str]) -> float:
@@ -46,7 +46,13 @@ def f1(answer: str, accepted: Sequence[str]) -> float:
     >>> round(f1("the big black cat", ["a black cat"]), 3)  # P = 2/3, R = 1
     0.8
     """
-    return _best(lambda one: _f1(normalised(answer).split(), normalised(one).split()), accepted)
+    words = normalise(answer).split()
+
+    def measure(one: str) -> float:
+        other = normalise(one).split()
+        return _harmonic((Counter(words) & Counter(other)).total(), len(words), len(other))
+
+    return _best(measure, accepted)
 
 
 def rouge_l(answer: str, accepted: Sequence[str]) -> float:
@@ -56,11 +62,16 @@ def rouge_l(answer: str, accepted: Sequence[str]) -> float:
     0.75
     """
     words = _ROUGE_WORD.findall(answer.lower())
-    return _best(lambda one: _rouge_l(words, _ROUGE_WORD.findall(one.lower())), accepted)
+
+    def measure(one: str) -> float:
+        other = _ROUGE_WORD.findall(one.lower())
+        return _harmonic(longest_common(words, other), len(words), len(other))
+
+    return _best(measure, accepted)
 
 
 def longest_common(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return how many words the longest common subsequence of two texts has.
+    """Return the length of the longest common subsequence.
 
     >>> longest_common("a b c d".split(), "b x d a".split())
     2
@@ -77,15 +88,6 @@ def longest_common(first: Sequence[str], second: Sequence[str]) -> int:
 
 def _best(measure: Callable[[str], float], accepted: Sequence[str]) -> float:
     return max(map(measure, accepted), default=0.0)
-
-
-def _f1(words: Sequence[str], other: Sequence[str]) -> float:
-    shared = sum((Counter(words) & Counter(other)).values())
-    return _harmonic(shared, len(words), len(other))
-
-
-def _rouge_l(words: Sequence[str], other: Sequence[str]) -> float:
-    return _harmonic(longest_common(words, other), len(words), len(other))
 
 
 def _harmonic(shared: int, words: int, other: int) -> float:

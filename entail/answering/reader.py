@@ -1,4 +1,4 @@
-"""Answers marked in passages by an extractive reader: the best span of all windows of all passages."""
+"""Extractive reader: the best span of all windows of all passages."""
 
 from __future__ import annotations
 
@@ -10,22 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from entail.answering.loading import LoadedModel
-from entail.answering.records import Answer, Asked, Kind, unanswerable
+from entail.answering.records import Answer, Answerer, PassageQuestion
 from entail.errors import EncoderError
-from entail.progress import Meter, ProgressCallback
 
 Floats = NDArray[np.float32]
 
 OVERLAP = 128
-"""Tokens that two windows of a long passage share, at most: no answer is torn by their border."""
-
-QUESTIONS = 16
-"""Questions whose windows are put into batches together."""
+"""Maximum overlap of two windows of a long passage, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A span of tokens; the score is that of its begin and its end, added up."""
+    """A span of tokens; its score is the sum of the logits of begin and end."""
 
     first: int
     last: int
@@ -33,15 +29,15 @@ class Span:
 
 
 def best_span(begins: Floats, ends: Floats, *, max_length: int) -> Span | None:
-    """Return the span with the greatest sum of begin and end logits; None where there is no token.
+    """Return the span of at most `max_length` tokens with the greatest score; None without a token.
 
     >>> best_span(np.array([0, 5, 1.0]), np.array([4, 0, 2.0]), max_length=3)
     Span(first=1, last=2, score=7.0)
 
     Args:
-        begins: Logits of each token of a passage to be the first of the answer, shape (tokens,).
-        ends: To be the last.
-        max_length: Tokens of an answer, at most.
+        begins: Logits of the first token of the answer, shape (tokens,).
+        ends: Logits of the last token, same shape.
+        max_length: Maximum number of tokens.
     """
     if not len(begins):
         return None
@@ -63,87 +59,65 @@ class _Window:
     offsets: tuple[tuple[int, int], ...]
 
 
-class Reader:
-    """Reads every passage with the question, in windows, and marks the best span of all of them.
+class Reader(Answerer):
+    """Extractive reader: reads every passage with the question, in windows, and marks the best span.
 
-    Args:
-        loaded: A model with a question answering head.
-        answer_tokens: Tokens of an answer, at most.
-        batch_size: Windows a forward pass.
+    No passage is truncated; a question is, at half of the maximum length. The arguments are those of
+    `Answerer`.
 
     Raises:
-        EncoderError: If its tokenizer does not say where tokens stand in a text.
+        EncoderError: If its tokenizer gives no offsets.
     """
 
-    kind: Kind = "reader"
+    block = 16
 
     def __init__(self, loaded: LoadedModel, *, answer_tokens: int = 30, batch_size: int = 32) -> None:
+        super().__init__(loaded, answer_tokens=answer_tokens, batch_size=batch_size)
         if not loaded.tokenizer.is_fast:
             raise EncoderError(
                 f"{loaded.name}: expected a fast tokenizer, which says where tokens stand in a text, found a "
                 "slow one; take a model with tokenizer.json"
             )
-        self._loaded, self._answer_tokens, self._batch_size = loaded, answer_tokens, batch_size
-        self.name, self.revision = loaded.name, loaded.revision
 
-    @property
-    def settings(self) -> dict[str, str]:
-        """Further settings that the answers depend on."""
-        told = {"answer_tokens": self._answer_tokens, "longest": self._loaded.max_length}
-        return {**{name: str(value) for name, value in told.items()}, "precision": self._loaded.precision}
-
-    def answer(self, asked: Sequence[Asked], *, progress: ProgressCallback | None = None) -> Iterator[Answer]:
-        """Yield an answer a question, in order; no passage is cut, a question of half of what is read is."""
-        meter = Meter(len(asked), f"answering by {self.name}", unit="questions", report=progress)
-        for at in range(0, len(asked), QUESTIONS):
-            some = asked[at : at + QUESTIONS]
-            yield from self._block(some)
-            meter.add(len(some))
-
-    def _block(self, asked: Sequence[Asked]) -> Iterator[Answer]:
-        windows: list[_Window] = []
-        cut = []
-        for number, one in enumerate(asked):
-            question, was_cut = self._question(one.question)
-            cut.append(was_cut)
-            if unanswerable(one) is None:
-                windows.extend(self._windows(number, question, one))
+    def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
+        texts = [self._question(one.question) for one in questions]
+        windows = [
+            window
+            for number, (one, (text, _)) in enumerate(zip(questions, texts, strict=True))
+            for window in self._windows(number, text, one)
+        ]
         best: dict[int, tuple[Span, _Window]] = {}
         for window, span in zip(windows, self._spans(windows), strict=True):
             before = best.get(window.question)
             if span is not None and (before is None or span.score > before[0].score):
                 best[window.question] = (span, window)
-        for number, one in enumerate(asked):
+        for number, (one, (_, cut)) in enumerate(zip(questions, texts, strict=True)):
             if number not in best:
-                empty = unanswerable(one)
-                ids = tuple(passage.id for passage in one.passages)
-                yield empty or Answer(one.id, one.question, "", None, None, ids, 0, cut[number])
+                yield Answer.to(one, cut=cut)
                 continue
             span, window = best[number]
             passage = one.passages[window.passage]
             begin, end = window.offsets[span.first][0], window.offsets[span.last][1]
-            yield Answer(
-                id=one.id,
-                question=one.question,
-                text=passage.whole[begin:end].strip(),
+            yield Answer.to(
+                one,
+                passage.whole[begin:end].strip(),
                 score=span.score,
                 passage=passage.id,
-                passages=tuple(known.id for known in one.passages),
                 read=len(one.passages),
-                cut=cut[number],
+                cut=cut,
             )
 
     def _question(self, text: str) -> tuple[str, bool]:
-        """Return a question that takes at most half of what is read, and whether it was cut."""
-        told = self._loaded.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-        offsets, most = told["offset_mapping"], self._loaded.max_length // 2
+        """Return a question of at most half of the maximum length, and whether it was truncated."""
+        encoded = self._loaded.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        offsets, most = encoded["offset_mapping"], self._loaded.max_length // 2
         return (text[: offsets[most - 1][1]], True) if len(offsets) > most else (text, False)
 
-    def _windows(self, number: int, question: str, one: Asked) -> Iterator[_Window]:
+    def _windows(self, number: int, question: str, one: PassageQuestion) -> Iterator[_Window]:
         loaded, tokenizer = self._loaded, self._loaded.tokenizer
-        taken = len(tokenizer(question, add_special_tokens=False)["input_ids"])
-        room = loaded.max_length - taken - tokenizer.num_special_tokens_to_add(pair=True)
-        told = tokenizer(
+        length = len(tokenizer(question, add_special_tokens=False)["input_ids"])
+        room = loaded.max_length - length - tokenizer.num_special_tokens_to_add(pair=True)
+        encoded = tokenizer(
             [question] * len(one.passages),
             [passage.whole for passage in one.passages],
             truncation="only_second",
@@ -152,17 +126,17 @@ class Reader:
             return_overflowing_tokens=True,
             return_offsets_mapping=True,
         )
-        names = [name for name in tokenizer.model_input_names if name in told]
-        for at, passage in enumerate(told["overflow_to_sample_mapping"]):
-            parts = told.sequence_ids(at)
+        names = [name for name in tokenizer.model_input_names if name in encoded]
+        for at, passage in enumerate(encoded["overflow_to_sample_mapping"]):
+            parts = encoded.sequence_ids(at)
             inside = [token for token, part in enumerate(parts) if part == 1]
             if inside:
                 yield _Window(
                     number,
                     passage,
-                    {name: told[name][at] for name in names},
+                    {name: encoded[name][at] for name in names},
                     inside[0],
-                    tuple(told["offset_mapping"][at][token] for token in inside),
+                    tuple(encoded["offset_mapping"][at][token] for token in inside),
                 )
 
     def _spans(self, windows: Sequence[_Window]) -> list[Span | None]:

@@ -1,30 +1,29 @@
-"""A question with the passages it is answered from, and what came of it."""
+"""Questions with their passages, answers, and the base of readers and generators."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
+from entail.answering.loading import LoadedModel
 from entail.data.passages.files import Passage
-from entail.progress import ProgressCallback
-
-Kind = Literal["reader", "causal", "seq2seq"]
+from entail.progress import Meter, ProgressCallback
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, with the passages that were found for it.
-
-    Attributes:
-        id: As the file has it.
-        question: Its text.
-        passages: The best first.
-    """
+class PassageQuestion:
+    """A question with its passages, best first."""
 
     id: str
     question: str
     passages: tuple[Passage, ...]
+
+    @property
+    def is_answerable(self) -> bool:
+        """Whether there are a question and a passage."""
+        return bool(self.question.strip() and self.passages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +31,14 @@ class Answer:
     """Answer of a model to a question.
 
     Attributes:
-        id: Of the question.
-        question: Its text.
-        text: The answer, empty where there was nothing to answer from.
-        score: Of a reader: the logits of begin and end added up, to be compared within one question alone.
-        passage: Id of the passage that the answer was read in; None for what was generated.
-        passages: Ids of those that were found, the best first.
-        read: How many of them were read, at least in part.
-        cut: Whether the question, or a passage, was too long to be read whole.
+        id: Id of the question.
+        question: Text of the question.
+        text: Text of the answer, empty where there was nothing to answer from.
+        score: Of a reader: sum of the logits of begin and end; comparable within one question only.
+        passage: Id of the passage of the answer; None for generated answers.
+        passages: Ids of all passages, best first.
+        read: Number of passages read, at least in part.
+        cut: Whether the question or a passage was truncated.
     """
 
     id: str
@@ -51,51 +50,73 @@ class Answer:
     read: int
     cut: bool
 
+    @classmethod
+    def to(
+        cls,
+        question: PassageQuestion,
+        text: str = "",
+        *,
+        score: float | None = None,
+        passage: str | None = None,
+        read: int = 0,
+        cut: bool = False,
+    ) -> Answer:
+        """Return the answer to a question; by default the empty one."""
+        ids = tuple(one.id for one in question.passages)
+        return cls(question.id, question.question, text, score, passage, ids, read, cut)
+
     def to_json(self) -> dict[str, Any]:
-        """Return it of JSON's types."""
+        """Return a JSON-serialisable dict."""
         return {**asdict(self), "passages": list(self.passages)}
 
     @classmethod
-    def read_json(cls, told: dict[str, Any]) -> Answer:
-        """Take back what `to_json` returned.
+    def read_json(cls, record: dict[str, Any]) -> Answer:
+        """Read the result of `to_json`.
 
         Raises:
             KeyError, TypeError: If it is something else.
         """
-        return cls(**{**told, "passages": tuple(told["passages"])})
+        return cls(**{**record, "passages": tuple(record["passages"])})
 
 
-class Answerer(Protocol):
-    """Protocol of models that answer questions from passages."""
+class Answerer(ABC):
+    """Base of models that answer questions from passages.
 
-    @property
-    def name(self) -> str:
-        """Display name."""
-        ...
+    Args:
+        loaded: Model in memory.
+        answer_tokens: Maximum number of tokens of an answer.
+        batch_size: Inputs per forward pass.
+    """
 
-    @property
-    def revision(self) -> str:
-        """Revision of the weights."""
-        ...
+    kind: Literal["reader", "causal", "seq2seq"]
+    block: int
+    """Questions that share batches."""
 
-    @property
-    def kind(self) -> Kind:
-        """Whether it marks answers in passages, or writes them."""
-        ...
+    def __init__(self, loaded: LoadedModel, *, answer_tokens: int, batch_size: int) -> None:
+        self._loaded, self._answer_tokens, self._batch_size = loaded, answer_tokens, batch_size
+        self.name, self.revision, self.kind = loaded.name, loaded.revision, loaded.kind
 
     @property
     def settings(self) -> dict[str, str]:
         """Further settings that the answers depend on."""
-        ...
+        return {
+            "answer_tokens": str(self._answer_tokens),
+            "longest": str(self._loaded.max_length),
+            "precision": self._loaded.precision,
+        }
 
-    def answer(self, asked: Sequence[Asked], *, progress: ProgressCallback | None = None) -> Iterator[Answer]:
-        """Yield an answer a question, in order."""
-        ...
+    def answer(
+        self, questions: Sequence[PassageQuestion], *, progress: ProgressCallback | None = None
+    ) -> Iterator[Answer]:
+        """Yield the answer to each question, in order; empty without a question or passages."""
+        meter = Meter(len(questions), f"answering by {self.name}", unit="questions", report=progress)
+        for at in range(0, len(questions), self.block):
+            some = questions[at : at + self.block]
+            answers = self._answer([one for one in some if one.is_answerable])
+            for one in some:
+                yield next(answers) if one.is_answerable else Answer.to(one)
+            meter.add(len(some))
 
-
-def unanswerable(one: Asked) -> Answer | None:
-    """Return the empty answer to a question of nothing, or one for which nothing was found; else None."""
-    if one.question.strip() and one.passages:
-        return None
-    ids = tuple(passage.id for passage in one.passages)
-    return Answer(one.id, one.question, "", None, None, ids, 0, False)
+    @abstractmethod
+    def _answer(self, questions: Sequence[PassageQuestion]) -> Iterator[Answer]:
+        """Yield the answers to answerable questions, in order."""

@@ -60,8 +60,7 @@ def answer(
     """
     from datetime import UTC, datetime
 
-    from entail.answering.answerer import load_answerer, passages_of
-    from entail.answering.answers import answer_figures, answer_questions
+    from entail.answering.answers import answer_figures, answer_questions, load_answerer, passages_of
     from entail.answering.generator import TEMPLATE, read_template
     from entail.data.passages.files import Question, read_questions
     from entail.evaluation.passages.store import store_name, store_passages

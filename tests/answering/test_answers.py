@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from entail.answering.answers import answer_figures, answer_questions
-from entail.answering.records import Answer, Asked
+from entail.answering.records import Answer, PassageQuestion
 from entail.cli import main
 from entail.data.passages.files import Passage, Question
 from entail.errors import DataError, SettingsError
@@ -23,7 +23,7 @@ class Echo:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def answer(self, asked: Sequence[Asked], *, progress: Any = None) -> Iterator[Answer]:
+    def answer(self, asked: Sequence[PassageQuestion], *, progress: Any = None) -> Iterator[Answer]:
         for one in asked:
             self.asked.append(one.id)
             text = one.passages[0].text.split()[0] if one.passages else ""

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from entail.answering.answerer import load_answerer
+from entail.answering.answers import load_answerer
 from entail.answering.generator import LEAST, TEMPLATE, Generator, passage_lines, rag_prompt, read_template
-from entail.answering.records import Asked
+from entail.answering.records import PassageQuestion
 from entail.data.passages.files import Passage
 from entail.errors import SettingsError
 
@@ -69,8 +69,10 @@ def test_no_prompt_is_longer_than_its_room(question: int, lengths: list[int], ro
         assert told.text.count("na") >= question
 
 
-def asked(question: str, *texts: str) -> Asked:
-    return Asked(question, question, tuple(Passage(f"p{at}", text) for at, text in enumerate(texts)))
+def asked(question: str, *texts: str) -> PassageQuestion:
+    return PassageQuestion(
+        question, question, tuple(Passage(f"p{at}", text) for at, text in enumerate(texts))
+    )
 
 
 def greedy(model: Any, ids: list[int], count: int, end: int) -> list[int]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.answering.measures import exact_match, f1, longest_common, normalised, rouge_l
+from entail.answering.measures import exact_match, f1, longest_common, normalise, rouge_l
 
 TEXTS = st.text(alphabet="ab c.", max_size=12)
 
@@ -24,7 +24,7 @@ TEXTS = st.text(alphabet="ab c.", max_size=12)
     ],
 )
 def test_texts_are_compared_as_squad_does(text: str, same: str) -> None:
-    assert normalised(text) == same
+    assert normalise(text) == same
 
 
 def test_the_best_of_all_accepted_answers_counts() -> None:
@@ -65,5 +65,5 @@ def test_figures_are_shares_and_treat_both_sides_alike(first: str, second: str) 
     for measure in (f1, rouge_l):
         assert 0 <= measure(first, [second]) <= 1
         assert measure(first, [second]) == pytest.approx(measure(second, [first]))
-    if normalised(first):
+    if normalise(first):
         assert exact_match(first, [second, first]) == f1(first, [second, first]) == 1

@@ -7,18 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entail.answering.answerer import load_answerer
+from entail.answering.answers import load_answerer
 from entail.answering.loading import kind_of, load_model
 from entail.answering.reader import Reader, Span, best_span
-from entail.answering.records import Asked
+from entail.answering.records import PassageQuestion
 from entail.data.passages.files import Passage
 from entail.errors import EncoderError, SettingsError, UnknownEncoderError
 
 LONG = " ".join(f"{word}" for word in ["ba be bi bo bu da de di do du fa fe fi fo fu ga ge gi go gu"] * 2)
 
 
-def asked(question: str, *texts: str) -> Asked:
-    return Asked("q", question, tuple(Passage(f"p{at}", text) for at, text in enumerate(texts)))
+def asked(question: str, *texts: str) -> PassageQuestion:
+    return PassageQuestion("q", question, tuple(Passage(f"p{at}", text) for at, text in enumerate(texts)))
 
 
 def test_the_best_span_by_hand() -> None:
