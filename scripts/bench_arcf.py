@@ -100,7 +100,7 @@ class Ruler:
 
     def nearest(self, question: Question) -> Ints:
         """Return the facts that are visible behind a question."""
-        evidence = self.known.behind(question.text) if self.known is not None else None
+        evidence = self.known.evidence(question.text) if self.known is not None else None
         return self.near.of_text(question.text, evidence=evidence)
 
     def _known(self, question: Question, chosen: Sequence[int], candidates: Sequence[int]) -> Values:
@@ -113,7 +113,7 @@ class Ruler:
             told = self.pieces([(prefix, self.inputs.candidates[fact]) for fact in candidates])
             found[1:] += weight * told
         if self.known is not None:
-            found[1:] += self.known.behind(question.text)(chosen, candidates)
+            found[1:] += self.known.evidence(question.text)(chosen, candidates)
         return found
 
     def _apart(self, prefix: str, candidates: Sequence[str]) -> list[float]:
@@ -193,7 +193,7 @@ def ruler(name: str, ranker: ChainRanker, near: Neighbourhoods) -> Ruler:
         ranker.search,
         base=base,
         pieces=SharedPieces.read(folder) if form.shared_pieces else None,
-        known=ranker.scorer.known_of(near.facts),
+        known=ranker.scorer.priors(near.facts),
     )
 
 

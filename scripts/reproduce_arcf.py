@@ -35,12 +35,11 @@ from typing import Any
 
 import numpy as np
 
+from entail.arcf.chains.baselines import PathRanker, SingleFactRanker, fuse_rankings
 from entail.arcf.chains.chain import Search
-from entail.arcf.chains.ensemble import fused
-from entail.arcf.chains.neighbourhoods import Neighbourhoods, needed, reach
-from entail.arcf.chains.paths import PathRanker
+from entail.arcf.chains.neighbourhoods import Neighbourhoods, measure_reach, neighbour_ranks
 from entail.arcf.chains.predictions import read_predictions, write_predictions
-from entail.arcf.chains.ranking import ChainRanker, Ranker, SingleFactRanker
+from entail.arcf.chains.ranking import ChainRanker, Ranker
 from entail.arcf.config import ArcfConfig
 from entail.arcf.scoring.scorer import Scorer, load_scorer
 from entail.arcf.training import train_arcf
@@ -203,7 +202,7 @@ def figures_of(
         setting.asked,
         setting.facts,
         rankings,
-        hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
+        hops={"hops_visible": lambda question, gold: neighbour_ranks(question, gold, near).hops(near.k)},
         forgiving=forgiving,
     ).to_json()
 
@@ -224,7 +223,7 @@ def ensembles(setting: Setting, seed: int) -> dict[str, dict[str, Any]]:
         ]
         if all(file.is_file() for file in files):
             several = [read_predictions(file, setting.facts) for file in files]
-            together = [fused([one[question.id] for one in several]) for question in setting.asked]
+            together = [fuse_rankings([one[question.id] for one in several]) for question in setting.asked]
             found[name] = figures_of(setting, together, Neighbourhoods(setting.facts, k=setting.k))
     return found
 
@@ -419,7 +418,7 @@ def _run(given: argparse.Namespace) -> None:
     if given.reach:
         with progress_bar() as progress:
             near = Neighbourhoods(facts, k=1)
-            told = reach(train.scored, near, ks=[given.k, *REACH], progress=progress)
+            told = measure_reach(train.scored, near, ks=[given.k, *REACH], progress=progress)
         figures["reach"] = {str(k): dict(value) for k, value in told.items()}
         write_result(path, figures=figures, seed=None, started=started)
     for arm in (arm for arm in ARMS if not given.arms or arm.name in given.arms):
@@ -501,7 +500,7 @@ def main() -> int:
         ship(given.ship, work=given.work, name=given.name, arm=(given.arms or ["ARCF RankNet"])[0])
     elif not given.table:
         if not (given.tables and given.train and given.on):
-            parser.error("--tables, --train and --on are needed, or --table")
+            parser.error("--tables, --train and --on are neighbour_ranks, or --table")
         try:
             _run(given)
         except EntailError as error:

@@ -1,10 +1,9 @@
-"""The settings of an ARCF training, the paper's as defaults where a processor can bear them."""
+"""Settings of an ARCF training; the defaults are the paper's where a processor can bear them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from entail.errors import TrainingError
 from entail.training.validation import check_values
@@ -17,15 +16,12 @@ Tuning = Literal["lora", "full"]
 Precision = Literal["auto", "fp32", "bf16"]
 
 
-_TERMS = ("shared_pieces", "power", "similarity")
-
-
 @dataclass(frozen=True, kw_only=True)
 class ArcfConfig:
-    """One row of the paper's Tables 2a and 2b, or of ours; what a field is stands in its annotation.
+    """Settings of a row of the paper's Tables 2a and 2b, or of ours.
 
     Raises:
-        TrainingError: If a value cannot be, or two do not go together.
+        TrainingError: If a value is out of range, or two do not go together.
     """
 
     base: Annotated[str, "Base encoder: minilm, a folder under models/ or a Hub id"] = "minilm"
@@ -78,7 +74,6 @@ class ArcfConfig:
     seed: Annotated[int, "Random seed"] = 0
 
     def __post_init__(self) -> None:
-        """Check every value."""
         check_values(
             self,
             at_least={
@@ -94,23 +89,31 @@ class ArcfConfig:
                 "evaluate_every": 0,
             },
             above_zero={"learning_rate": self.highest_rate},
-            not_negative=("weight_decay", "noise_share", "noise_from", "warmup", *_TERMS),
-            choices=_CHOICES,
+            not_negative=(
+                *("weight_decay", "noise_share", "noise_from", "warmup"),
+                *("shared_pieces", "power", "similarity"),
+            ),
+            choices={
+                "scheme": Scheme,
+                "loss": Loss,
+                "reading": Reading,
+                "tuning": Tuning,
+                "precision": Precision,
+                **({"negatives": Negatives} if self.negatives is not None else {}),
+            },
         )
-        if self.negatives is not None:
-            check_values(self, at_least={}, above_zero={}, not_negative=(), choices={"negatives": Negatives})
         shares = {name: getattr(self, name) for name in ("noise_share", "noise_from", "warmup")}
         if self.reading == "apart" and self.tuning != "lora":
             raise TrainingError(
                 "reading=apart needs tuning=lora: the base encodes candidates, an adapter on it prefixes"
             )
         if max(shares.values()) > 1:
-            told = ", ".join(f"{name} {value:g}" for name, value in shares.items())
-            raise TrainingError(f"expected shares of 1 at most, found {told}")
+            found = ", ".join(f"{name} {value:g}" for name, value in shares.items())
+            raise TrainingError(f"expected shares of 1 at most, found {found}")
 
     @property
     def highest_rate(self) -> float:
-        """The learning rate at its highest."""
+        """Highest learning rate."""
         if self.learning_rate is not None:
             return self.learning_rate
         return 5e-4 if self.tuning == "lora" else 2e-5
@@ -119,12 +122,3 @@ class ArcfConfig:
     def negatives_from(self) -> Negatives:
         """Source of negatives."""
         return self.negatives or ("visible" if self.scheme == "arcf" else "mixed")
-
-
-_CHOICES: Mapping[str, Any] = {
-    "scheme": Scheme,
-    "loss": Loss,
-    "reading": Reading,
-    "tuning": Tuning,
-    "precision": Precision,
-}

@@ -1,4 +1,4 @@
-r"""The losses of ARCF, over the scores of one prefix's samples: positives s_p, negatives s_n.
+r"""Losses of ARCF over the scores after one prefix: positives s_p, negatives s_n.
 
 ===========  =====================================================================================
 `ranknet`    mean over all pairs of :math:`-\log \sigma(s_p - s_n)`; the printed equation is garbled
@@ -19,20 +19,15 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def loss_of(scores: Tensor, positive: Tensor, *, kind: Loss) -> Tensor:
-    """Return the loss of one prefix's samples.
+def prefix_loss(scores: Tensor, positive: Tensor, *, kind: Loss) -> Tensor:
+    """Return the loss of the scores (samples,) after one prefix; `positive` masks the positives.
 
     >>> import torch
-    >>> loss_of(torch.tensor([1.0, 1.0]), torch.tensor([True, False]), kind="ranknet")  # log 2
+    >>> prefix_loss(torch.tensor([1.0, 1.0]), torch.tensor([True, False]), kind="ranknet")  # log 2
     tensor(0.6931)
 
-    Args:
-        scores: One a sample, shape (samples,).
-        positive: Which are positives, same shape.
-        kind: Which loss.
-
     Raises:
-        TrainingError: If there is no positive, or no negative where the loss compares the two.
+        TrainingError: If there is no positive, or no negative, and the loss compares the two.
     """
     import torch
     from torch.nn.functional import binary_cross_entropy_with_logits, softplus

@@ -1,45 +1,35 @@
-"""ARCF as a method of the queue."""
+"""ARCF as a method: training, preview and model card."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.arcf.card import scorer_text
 from entail.arcf.config import ArcfConfig
 from entail.arcf.source import WorldtreeData, WorldtreeSource
 from entail.progress import ProgressCallback
-from entail.training.card_text import CardText
+from entail.training.card_text import CardText, CrossEncoderText
 from entail.training.method import Method, Preview, Run
 
 if TYPE_CHECKING:
     from entail.evaluation.retrieval.paired import QueryFigures
 
 ROWS = 500
-"""Gold facts that a preview shows at most."""
+"""Maximum number of gold facts in a preview."""
 
 
 def train(data: WorldtreeData, config: ArcfConfig, run: Run) -> Mapping[str, Any]:
     """Train; see `train_arcf`."""
     from entail.arcf.training import train_arcf
 
-    return train_arcf(
-        data.questions,
-        data.facts,
-        config,
-        dev=data.dev,
-        run=run,
-    ).to_json()
+    return train_arcf(data.questions, data.facts, config, dev=data.dev, run=run).to_json()
 
 
 def evaluate(
     encoder: str | Path, data: WorldtreeData, progress: ProgressCallback | None
 ) -> QueryFigures | None:
-    """Return None: a scorer stands beside encoders, it takes the place of none.
-
-    What it is worth `entail evaluate chains` measures.
-    """
+    """Return None: a scorer replaces no encoder; `entail evaluate chains` measures it."""
     return None
 
 
@@ -47,28 +37,90 @@ def preview(data: WorldtreeData, config: ArcfConfig) -> Preview:
     """Count questions and facts."""
     from entail.data.worldtree.questions import missing_gold
 
-    missing = missing_gold(data.questions, data.facts)
-    gold = [(q, uid, role) for q in data.questions for uid, role in q.gold.items()]
     positions = data.facts.positions
-    taken = data.reading.explained if data.unscored else data.reading.scored
+    gold = [
+        (q, positions[uid], role) for q in data.questions for uid, role in q.gold.items() if uid in positions
+    ]
+    usable = data.reading.explained if data.unscored else data.reading.scored
     left_out = {
-        "questions without a usable explanation": len(data.reading.questions) - len(taken),
+        "questions without a usable explanation": len(data.reading.questions) - len(usable),
         "rows of questions that cannot be read": len(data.reading.problems),
         "rows of facts that cannot be read": len(data.facts.problems),
         "rows of facts whose uid was there before": len(data.facts.repeats),
-        "gold facts that are in no table": len(missing),
+        "gold facts that are in no table": len(missing_gold(data.questions, data.facts)),
     }
-    known = [(q, positions[uid], role) for q, uid, role in gold if uid in positions]
     return Preview(
         counts={
             "questions": len(data.questions),
-            "gold facts": len(known),
+            "gold facts": len(gold),
             "facts": len(data.facts),
             "dev questions": len(data.dev),
         },
         left_out={reason: count for reason, count in left_out.items() if count},
         header=("question", "answer", "fact", "role"),
-        rows=tuple((q.stem, q.answer, data.facts.texts[at], role) for q, at, role in known[:ROWS]),
+        rows=tuple((q.stem, q.answer, data.facts.texts[at], role) for q, at, role in gold[:ROWS]),
+    )
+
+
+_APART = (
+    "Unlike in the paper, question and facts never attend to the candidate. The base encodes candidates "
+    "once, as vectors; the adapter learned where among them the explaining facts lie."
+)
+_SHARED_PIECES = (
+    "The score counts word pieces that prefix and candidate share, rare ones for more; the trained part adds "
+    "what they do not cover."
+)
+_POWER = (
+    "The score, and the selection of visible facts, count how often a fact stood in explanations of similar "
+    "questions (explanatory power, after Valentino et al. 2021). For this the folder holds vectors of the "
+    "training questions and the facts that explained them, but no text of a question. Facts worded "
+    "differently have no explanatory power."
+)
+_SIMILARITY = "The score counts the word similarity of question and fact (tf-idf of stems) at every step."
+_SINGLE_FACT = "scores each fact by itself, as if no other were chosen: the single-fact baseline of the paper"
+
+
+def scorer_text(record: Mapping[str, Any], name: str) -> CrossEncoderText:
+    """Return the text of a scorer's card from its `entail.json`."""
+    scorer = record.get("scorer") or {}
+    is_single = scorer.get("scheme") == "single-fact"
+    chains = (record.get("figures") or {}).get("chains")
+    options = f"--scorer {name}" + (" --method single-fact" if is_single else "")
+    return CrossEncoderText(
+        kind="scorer",
+        description=list(_description(scorer, is_single=is_single)),
+        usage=f"entail rank {options} --tables TABLES --question 'What melts?' --answer ice\n"
+        f"entail evaluate chains {options} --tables TABLES --questions QUESTIONS.tsv",
+        dev_caption="Single steps on the dev questions that the checkpoint was selected on:",
+        limitations="It was trained on elementary science in English, over one set of facts. A high score "
+        "does not prove that a fact explains an answer. Long questions lose their beginning.",
+        pipeline_tag="text-ranking",
+        tags=("explanation-regeneration",),
+        evaluation=[_evaluation(chains, is_single=is_single)] if chains else [],
+        idea=_SINGLE_FACT if is_single else "",
+    )
+
+
+def _description(scorer: Mapping[str, Any], *, is_single: bool) -> Iterator[str]:
+    prefix = "" if is_single else ", the facts chosen so far"
+    yield (
+        f"It reads a question with its answer{prefix} and a candidate fact, and returns one score. It makes "
+        "no sentence vectors."
+    )
+    if scorer.get("reading") == "apart":
+        yield _APART
+    for option, text in (("shared_pieces", _SHARED_PIECES), ("encoder", _POWER), ("similarity", _SIMILARITY)):
+        if scorer.get(option):
+            yield text
+
+
+def _evaluation(chains: Mapping[str, Any], *, is_single: bool) -> str:
+    rankings = "Rankings by single facts" if is_single else "Whole chains"
+    visible = "" if is_single else f", {chains['k']} facts visible"
+    return (
+        f"{rankings} on {chains['questions']:,} questions of {chains['source']}, none of them used to select "
+        f"the checkpoint{visible}: MAP {chains['MAP']:.3f}, by shared words alone (tf-idf) "
+        f"{chains['tfidf']:.3f}. Commit `{chains['commit']}`."
     )
 
 

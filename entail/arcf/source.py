@@ -1,4 +1,4 @@
-"""Source of a training on chains: a release's tables and questions."""
+"""Source of training data: tables and questions of a WorldTree release."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorldtreeData:
-    """Data of trainers on explanations.
+    """Training data of ARCF.
 
     Attributes:
-        facts: All facts.
-        questions: Questions with explanations to learn from.
-        dev: The same of the dev file, to choose the best weights on.
-        reading: What became of the rows of the questions.
-        split: The dev file in words.
-        unscored: Whether explanations that the shared task does not score are learnt from, too.
+        facts: All premises.
+        questions: Training questions with explanations.
+        dev: Questions that choose the best weights.
+        reading: Rows of the file of questions.
+        split: Name of the dev file.
+        unscored: Whether explanations that the shared task does not score are included.
     """
 
     facts: FactTables
@@ -49,14 +49,13 @@ class WorldtreeSource:
     limit: Annotated[int | None, "Maximum number of questions"] = None
 
     def __post_init__(self) -> None:
-        """Check that something is learnt from."""
         if self.tables is None or self.questions is None:
             raise SettingsError("expected --tables DIR and --questions FILE; give a release of WorldTree")
         if self.limit is not None and self.limit < 1:
             raise SettingsError(f"limit: expected at least 1, found {self.limit}")
 
     def read(self, *, keep: Path | None = None) -> WorldtreeData:
-        """Return the data; files are taken as they are.
+        """Read the files.
 
         Raises:
             EntailError: If a file cannot be read.

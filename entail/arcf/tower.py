@@ -1,4 +1,4 @@
-"""Scorers in training: cross-encoder and bi-encoder, with score terms of their own."""
+"""Scorers in training: cross-encoder and bi-encoder, with prior terms."""
 
 from __future__ import annotations
 
@@ -9,90 +9,84 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entail.arcf.scoring.bi_encoder import Head, RowEncoder, VectorCache, transformer_forward
-from entail.arcf.scoring.explanatory_power import Explanations
 from entail.arcf.scoring.form import POWER, SHARED_PIECES, SIMILARITY
 from entail.arcf.scoring.inputs import by_prefix
+from entail.arcf.scoring.priors import Explanations
 from entail.arcf.scoring.terms import SharedPieces, WordSimilarity
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.cross.pairs import Pair
 from entail.encoders.stock import sentence_transformer
 from entail.index.protocol import Floats
 from entail.training.adapters.cross_tower import AT_ONCE, CrossTower
-from entail.training.adapters.tower import Lora, Precision
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 class ScorerTower(CrossTower):
-    """A cross-encoder that learns to score; see `CrossTower`.
+    """Cross-encoder of premises in training; see `CrossTower`.
 
-    What is known of a candidate without reading it may be a term of its score, with a learnt weight: the
-    overlap of its word pieces, its explanatory power, its likeness to the question.
+    Prior terms of a candidate may be added to its score with learnt weights: the overlap of its word pieces,
+    its explanatory power, its similarity to the question.
     """
 
     pieces: SharedPieces | None = None
     explanations: Explanations | None = None
     words: WordSimilarity | None = None
 
-    def know_pieces(self, pieces: SharedPieces, *, weight: float) -> None:
+    def add_shared_pieces(self, pieces: SharedPieces, *, weight: float) -> None:
         """Add the overlap of prefix and candidate to all scores."""
         self.pieces = pieces
-        self._add(SHARED_PIECES, weight)
+        self._add_weight(SHARED_PIECES, weight)
 
-    def know_explanations(self, explanations: Explanations, *, weight: float) -> None:
-        """Let the evidence that scores are asked with count; it is kept where the scorer is."""
+    def add_explanations(self, explanations: Explanations, *, weight: float) -> None:
+        """Make explanatory power the first of the prior terms, and save the explanations."""
         self.explanations = explanations
-        self._add(POWER, weight)
+        self._add_weight(POWER, weight)
 
-    def know_words(self, words: WordSimilarity, *, weight: float) -> None:
-        """Let the similarity that scores are asked with count; its weights are kept where the scorer is."""
+    def add_words(self, words: WordSimilarity, *, weight: float) -> None:
+        """Make word similarity the last of the prior terms, and save its weights."""
         self.words = words
-        self._add(SIMILARITY, weight)
+        self._add_weight(SIMILARITY, weight)
 
-    def scores(self, pairs: Sequence[Pair], evidence: Floats | None = None) -> Tensor:
-        """Return a score a pair with its gradient, shape (pairs,), fp32.
+    def scores(self, pairs: Sequence[Pair], priors: Floats | None = None) -> Tensor:
+        """Return the score of each pair with its gradient, shape (pairs,), fp32; priors: (pairs, terms)."""
+        scores = self.outputs(pairs)[:, 0]
+        for term in self._terms(pairs, priors):
+            scores = scores + term
+        return scores
 
-        Args:
-            pairs: What is read.
-            evidence: What is known of each candidate, (pairs, terms), as `entail.arcf.scoring.priors` has it.
-        """
-        found = self.outputs(pairs)[:, 0]
-        for term in self._known(pairs, evidence):
-            found = found + term
-        return found
-
-    def score(self, pairs: Sequence[Pair], evidence: Floats | None = None) -> Floats:
-        """Return a score a pair without gradient and dropout, shape (pairs,)."""
-        found = self.values(pairs)[:, 0]
-        for term in self._known(pairs, evidence):
-            found = found + term.detach().cpu().numpy()
-        return found
+    def score(self, pairs: Sequence[Pair], priors: Floats | None = None) -> Floats:
+        """Return the score of each pair without gradient and dropout, shape (pairs,)."""
+        scores = self.values(pairs)[:, 0]
+        for term in self._terms(pairs, priors):
+            scores = scores + term.detach().cpu().numpy()
+        return scores
 
     def save(self, folder: Path) -> None:
-        """Write all that was learnt, and what is known, into a new or empty folder.
+        """Write weights, explanations and word weights into a new or empty folder.
 
         Raises:
             OSError: If the folder cannot be written.
         """
         super().save(folder)
-        for known in (self.pieces, self.explanations, self.words):
-            if known is not None:
-                known.save(folder)
+        for part in (self.pieces, self.explanations, self.words):
+            if part is not None:
+                part.save(folder)
 
-    def _add(self, name: str, weight: float) -> None:
+    def _add_weight(self, name: str, weight: float) -> None:
         import torch
 
         parameter = torch.nn.Parameter(torch.full((1,), float(np.log(weight)), device=self.device))
         self.head.register_parameter(name, parameter)
         self.parameters[f"head.{name}"] = parameter
 
-    def _known(self, pairs: Sequence[Pair], evidence: Floats | None) -> Iterator[Tensor]:
+    def _terms(self, pairs: Sequence[Pair], priors: Floats | None) -> Iterator[Tensor]:
         if self.pieces is not None:
             yield self._term(SHARED_PIECES, self.pieces(pairs))
-        if evidence is not None:
+        if priors is not None:
             names = [POWER] * (self.explanations is not None) + [SIMILARITY] * (self.words is not None)
-            for name, term in zip(names, evidence.T, strict=True):
+            for name, term in zip(names, priors.T, strict=True):
                 yield self._term(name, np.ascontiguousarray(term))
 
     def _term(self, name: str, values: Floats) -> Tensor:
@@ -102,54 +96,20 @@ class ScorerTower(CrossTower):
 
 
 _SCALE = 20.0
-"""g at the start: before anything is learnt, what resembles the prefix ranks first.
-
-Cosines differ by tenths: with a smaller g every pair is nearly a tie to the loss, and the many that are easy
-outweigh the few at the top that make the MAP.
-"""
+"""Initial g. Cosines differ by tenths: with a smaller g every pair is nearly a tie to the loss."""
 
 
 class BiEncoderTower(ScorerTower):
     """Bi-encoder in training: the adapter moves the prefix among the base's vectors of candidates.
 
-    A candidate is encoded once per training, so that a prefix is compared with every visible one.
-
-    Args:
-        base: A whole model, the start.
-        lora: Adapter that encodes prefixes.
-        device: A torch device.
-        max_length: Tokens that are read, at most as many as the base reads.
-        precision: As `CrossTower`.
-        dropout: Dropout of a prefix's hidden states; None: as the base. Attention has none.
-        seed: Random seed of the head.
-
-    Raises:
-        EncoderError: If the base cannot be loaded.
-        TrainingError: As `Tower`.
+    A candidate is encoded once per training. The arguments are those of `CrossTower`; attention has no
+    dropout.
     """
 
-    def __init__(
-        self,
-        base: EncoderEntry,
-        *,
-        lora: Lora | None,
-        device: str,
-        max_length: int,
-        precision: Precision = "fp32",
-        dropout: float | None = None,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, base: EncoderEntry, *, device: str, **options: Any) -> None:  # noqa: ANN401 - of CrossTower
         import torch
 
-        super().__init__(
-            base,
-            lora=lora,
-            device=device,
-            max_length=max_length,
-            precision=precision,
-            dropout=dropout,
-            seed=seed,
-        )
+        super().__init__(base, device=device, **options)
         for name, module in self._transformer.named_modules():
             if isinstance(module, torch.nn.Dropout) and ".attention.self." in name:
                 module.p = 0.0

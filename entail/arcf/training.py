@@ -1,23 +1,21 @@
-"""ARCF training: from questions with their explanations to a scorer, shared loop, checkpoints and all."""
+"""Training of a scorer of premises on questions with known explanations."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.config import ArcfConfig
-from entail.arcf.result import ArcfTraining, save_arcf
-from entail.arcf.sampling import Sample, Sampler, learnable
-from entail.arcf.scoring.explanatory_power import Explanations
+from entail.arcf.sampling import Sample, Sampler, prepare_questions
 from entail.arcf.scoring.form import METHOD, ScorerForm
 from entail.arcf.scoring.inputs import Inputs
-from entail.arcf.scoring.priors import PremisePriors
+from entail.arcf.scoring.priors import Explanations, PremisePriors
 from entail.arcf.scoring.terms import SharedPieces, WordSimilarity
 from entail.arcf.task import ArcfTask
 from entail.arcf.tower import BiEncoderTower, ScorerTower
@@ -25,15 +23,30 @@ from entail.data.worldtree.questions import Question, missing_gold
 from entail.data.worldtree.tables import FactTables
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
-from entail.training.adapters.saving import name_of, require_place
+from entail.training.adapters.saving import name_of, require_place, save_encoder
 from entail.training.adapters.tower import cast_precision, require_base, training_device
 from entail.training.loop.distributed import from_first, world
 from entail.training.loop.fit import Fitted
 from entail.training.method import Run, RunOptions
-from entail.training.run import fit_method, lora_of, sample_indices
+from entail.training.run import Training, fit_method, lora_of, sample_indices
 
 _BALANCED = 20
-"""Prefixes by which the bias begins."""
+"""Prefixes that determine the initial bias."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArcfTraining(Training[ArcfConfig]):
+    """Result of a training, with counts of questions, gold premises, premises and steps.
+
+    Attributes:
+        form: Settings of the scorer.
+    """
+
+    form: ScorerForm
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-serialisable dict, without the path of the folder."""
+        return {**super().to_json(), "scorer": self.form.to_json()}
 
 
 def train_arcf(
@@ -45,25 +58,23 @@ def train_arcf(
     run: Run | None = None,
     **options: Unpack[RunOptions],
 ) -> ArcfTraining:
-    """Train a scorer of facts on questions with known explanations.
+    """Train a scorer of premises on questions with known explanations.
 
-    The best weights are those of the highest step MAP on dev, see `entail.arcf.task.step_figures`.
-
-    Called in each of several processes that `torchrun` started it trains one scorer on all of them, which
-    share the prefixes of a step.
+    The best weights are those of the highest step MAP on dev, see `entail.arcf.task.step_figures`. Processes
+    started by `torchrun` train one scorer together and share the prefixes of a step.
 
     Args:
-        questions: What is learnt from; those without gold in the tables are left out.
-        facts: All facts.
-        config: The settings.
-        dev: Questions to choose the best weights on; without them the last are kept.
+        questions: Training questions; those without gold in the tables are left out.
+        facts: All premises.
+        config: Settings.
+        dev: Questions that choose the best weights; without them the last are kept.
         run: Output folder, device and callbacks.
         options: Fields of `run` as keywords.
 
     Raises:
-        TrainingError: If there is nothing to learn from, a loss that is not finite, a folder that holds
-            something else, another process at work in it, or it was stopped.
-        CheckpointError: If a checkpoint is of another base, data or configuration.
+        TrainingError: If there is no training question, a loss is not finite, the folder holds something
+            else or is in use by another process, or the training was stopped.
+        CheckpointError: If a checkpoint has another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
     import torch
@@ -75,15 +86,15 @@ def train_arcf(
     rank, _ = world()
     base = fetch(resolve(config.base))
     require_base(base)
-    place = training_device(run.device)
+    device = training_device(run.device)
     torch.manual_seed(config.seed)
-    tower = _tower(config, base, place)
+    tower = _tower(config, base, device)
     near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=None if rank else run.progress)
     inputs = Inputs(tower.tokenize, tower.frame, max_length=tower.max_length, facts=facts.texts)
-    known = _know(tower, config, questions, inputs, facts, base)
-    learnt = learnable(questions, inputs, near, known=known)
-    chosen = _some(dev, config)
-    sampler = Sampler(config, learnt, inputs, near)
+    priors = _add_terms(tower, config, questions, inputs, facts, base)
+    prepared = prepare_questions(questions, inputs, near, priors=priors)
+    chosen = _dev_questions(dev, config)
+    sampler = Sampler(config, prepared, inputs, near)
     if config.loss == "bxent":
         _balance(tower, sampler)
     fitted = fit_method(
@@ -91,7 +102,7 @@ def train_arcf(
             config,
             sampler,
             tower,
-            dev=_dev_samples(chosen, config, inputs, near, known) if chosen else None,
+            dev=_dev_samples(chosen, config, inputs, near, priors) if chosen else None,
         ),
         tower.parameters,
         config,
@@ -101,14 +112,13 @@ def train_arcf(
         warmup=config.warmup,
         run=run,
     )
-    missing = missing_gold(questions, facts)
     training = ArcfTraining(
         config=config,
         fitted=fitted,
         counts={
-            "questions": len(learnt),
-            "gold facts": sum(len(one.gold) for one in learnt),
-            "gold facts in no table": len(missing),
+            "questions": len(prepared),
+            "gold facts": sum(len(one.gold) for one in prepared),
+            "gold facts in no table": len(missing_gold(questions, facts)),
             "facts": len(facts),
             "steps": fitted.steps,
         },
@@ -128,18 +138,46 @@ def train_arcf(
         data=tuple(run.data),
     )
     if out is not None:
-        from_first(lambda: save_arcf(out, training, tower, base))
+        from_first(
+            lambda: save_encoder(out, method=METHOD, write=tower.save, about=lambda: _record(training, base))
+        )
     return training
 
 
+def _record(training: ArcfTraining, base: EncoderEntry) -> dict[str, Any]:
+    """Return the content of `entail.json`; see `entail.encoders.card.Card`."""
+    best = training.fitted.best
+    started: dict[str, Any] = {"trained_from": base.name}
+    if training.config.tuning == "lora":
+        started = {"base": name_of(base), "base_revision": base.revision}
+    return {
+        "method": METHOD,
+        **started,
+        "scorer": training.form.to_json(),
+        "figures": {"dev": dict(best.figures), "epoch": best.epoch, "step": best.step} if best else {},
+        "config": asdict(training.config),
+        "trained_on": {
+            **training.counts,
+            **({"data": list(training.data)} if training.data else {}),
+        },
+        "base_licence": base.licence,
+    }
+
+
 def _tower(config: ArcfConfig, base: EncoderEntry, device: str) -> ScorerTower:
-    precision = cast_precision(config.precision, device)
-    shared: dict[str, Any] = {"lora": lora_of(config), "device": device, "precision": precision}
-    shared |= {"max_length": config.max_length, "dropout": config.dropout, "seed": config.seed}
-    return (BiEncoderTower if config.reading == "apart" else ScorerTower)(base, **shared)
+    tower = BiEncoderTower if config.reading == "apart" else ScorerTower
+    return tower(
+        base,
+        lora=lora_of(config),
+        device=device,
+        max_length=config.max_length,
+        precision=cast_precision(config.precision, device),
+        dropout=config.dropout,
+        seed=config.seed,
+    )
 
 
-def _know(
+def _add_terms(
     tower: ScorerTower,
     config: ArcfConfig,
     questions: Sequence[Question],
@@ -147,43 +185,43 @@ def _know(
     facts: FactTables,
     base: EncoderEntry,
 ) -> PremisePriors | None:
-    """Let a tower know what the settings ask for; return what is known of facts behind a question of it."""
+    """Add the terms of the settings to a tower; return its priors of premises, None for none."""
     if config.shared_pieces:
-        tower.know_pieces(SharedPieces.of(inputs.candidates), weight=config.shared_pieces)
+        tower.add_shared_pieces(SharedPieces.of(inputs.candidates), weight=config.shared_pieces)
     if config.power:
         explanations = Explanations.of(questions, facts, encoder=name_of(base))
-        tower.know_explanations(explanations, weight=config.power)
+        tower.add_explanations(explanations, weight=config.power)
     if config.similarity:
-        tower.know_words(WordSimilarity.of(facts.texts), weight=config.similarity)
+        tower.add_words(WordSimilarity.of(facts.texts), weight=config.similarity)
     if tower.explanations is None and tower.words is None:
         return None
     return PremisePriors(facts, explanations=tower.explanations, words=tower.words)
 
 
 def _balance(tower: ScorerTower, sampler: Sampler) -> None:
-    """Shift all scores so that as many are above 0, a chance of a half, as there are positives.
+    """Shift the bias so that as many scores are above 0, a probability of one half, as there are positives.
 
-    bXENT asks for chances, and scores begin as they order facts, all far above 0: a learning rate for an
-    adapter moves the bias too little in a whole training.
+    bXENT needs probabilities, but initial scores lie far above 0, and the learning rate of an adapter moves
+    the bias too little in a whole training.
     """
     import torch
 
     samples = sampler.epoch(0)[:_BALANCED]
-    scores = np.concatenate([tower.score(*sampler.asked(sample)) for sample in samples])
+    scores = np.concatenate([tower.score(sampler.pairs(one), sampler.terms(one)) for one in samples])
     positives = sum(sample.positives for sample in samples)
     with torch.no_grad():
         tower.head.bias.sub_(float(np.sort(scores)[-positives]))
 
 
-def _some(dev: Sequence[Question], config: ArcfConfig) -> list[Question]:
-    """Draw the questions that weights are chosen on: the same for every seed, to compare seeds."""
-    asked = [question for question in dev if question.gold]
-    if dev and not asked:
+def _dev_questions(dev: Sequence[Question], config: ArcfConfig) -> list[Question]:
+    """Return the questions that choose the weights, the same for every seed."""
+    explained = [question for question in dev if question.gold]
+    if dev and not explained:
         raise TrainingError(
             f"expected dev questions with explanations, found none of {len(dev)}; give a file "
             "that is not blind"
         )
-    return [asked[i] for i in sample_indices(len(asked), config.dev_questions)]
+    return [explained[i] for i in sample_indices(len(explained), config.dev_questions)]
 
 
 def _dev_samples(
@@ -191,26 +229,26 @@ def _dev_samples(
     config: ArcfConfig,
     inputs: Inputs,
     near: Neighbourhoods,
-    known: PremisePriors | None,
+    priors: PremisePriors | None,
 ) -> tuple[Sampler, list[Sample]]:
-    """Draw one prefix a dev question, the same for every seed."""
+    """Return one prefix per dev question, the same for every seed."""
     plain = replace(config, seed=0, noise=False, negatives="visible", prefixes=1)
-    sampler = Sampler(plain, learnable(dev, inputs, near, known=known), inputs, near)
+    sampler = Sampler(plain, prepare_questions(dev, inputs, near, priors=priors), inputs, near)
     return sampler, sampler.epoch(0)
 
 
 def _warnings(fitted: Fitted, near: Neighbourhoods) -> tuple[str, ...]:
-    found = []
+    warnings = []
     if fitted.best is not None and fitted.evaluations and fitted.best.score <= fitted.evaluations[0].score:
-        found.append(
+        warnings.append(
             f"no weights did better on dev than the untrained ones (step MAP {fitted.best.score:.4f} against "
             f"{fitted.evaluations[0].score:.4f}); look at the learning rate and at the data"
         )
     if near.k == len(near.facts):
-        found.append(f"k is not below the number of facts, {near.k}: every fact is always visible")
-    return tuple(found)
+        warnings.append(f"k is not below the number of facts, {near.k}: every fact is always visible")
+    return tuple(warnings)
 
 
 def _digest(questions: Sequence[Question]) -> str:
-    told = [[q.id, q.stem, q.answer, dict(q.gold)] for q in questions]
-    return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()[:12]
+    rows = [[q.id, q.stem, q.answer, dict(q.gold)] for q in questions]
+    return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()[:12]

@@ -11,8 +11,7 @@ from typing import TypeVar, cast
 
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.stepwise import NearestSteps, ScoredSteps, StepScorer, corpus_facts
-from entail.arcf.scoring.listing import ListedScorer, list_scorers
-from entail.arcf.scoring.scorer import Scorer, load_scorer
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, list_scorers, load_scorer
 from entail.data.records import Corpus
 from entail.errors import UnknownEncoderError
 from entail.evaluation.chains import TFIDF, fact_similarities

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.chains.stepwise import Told
+from entail.arcf.chains.stepwise import StepScores
 from entail.arcf.scoring.form import ScorerForm
-from entail.arcf.scoring.listing import list_scorers, scorer_revisions
-from entail.arcf.scoring.scorer import Scorer, load_scorer
+from entail.arcf.scoring.scorer import Scorer, list_scorers, load_scorer, scorer_revisions
 from entail.arcf.tower import ScorerTower
 from entail.data.corpora import read_corpus
 from entail.data.entailment_bank.trees import read_trees
@@ -102,8 +101,8 @@ def test_time_is_told_by_node(
     clock = iter(range(100))
     monkeypatch.setattr(script, "perf_counter", lambda: float(next(clock)))
 
-    def scores(scorer: Any, sentence: str, accepted: Sequence[str], candidates: Sequence[str]) -> Told:
-        return Told(np.zeros(len(candidates), dtype=np.float32))
+    def scores(scorer: Any, sentence: str, accepted: Sequence[str], candidates: Sequence[str]) -> StepScores:
+        return StepScores(np.zeros(len(candidates), dtype=np.float32))
 
     monkeypatch.setattr(script, "score_next", scores)
     timed = script.Timed(None)

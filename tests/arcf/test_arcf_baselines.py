@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from entail.arcf.chains.baselines import EnsembleRanker, PathRanker, SingleFactRanker, fuse_rankings
 from entail.arcf.chains.chain import Search
-from entail.arcf.chains.ensemble import EnsembleRanker, fused
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.paths import PathRanker
-from entail.arcf.chains.ranking import ChainRanker, Ranked, SingleFactRanker
+from entail.arcf.chains.ranking import ChainRanker, Ranked
 from entail.arcf.scoring.form import ScorerForm
 from entail.arcf.scoring.scorer import Scorer
 from entail.cli import main
@@ -79,10 +78,10 @@ def test_paths_that_cannot_be(fake: Any, told: dict[str, int]) -> None:
 
 
 def test_ranks_are_fused_and_the_first_decides_what_is_even() -> None:
-    assert fused([np.array([0, 1]), np.array([1, 0])]).tolist() == [0, 1]
-    assert fused([np.array([1, 0]), np.array([0, 1])]).tolist() == [1, 0]
+    assert fuse_rankings([np.array([0, 1]), np.array([1, 0])]).tolist() == [0, 1]
+    assert fuse_rankings([np.array([1, 0]), np.array([0, 1])]).tolist() == [1, 0]
     # 1/61 + 1/64 = 0.03202 is more than 2/63 = 0.03175: first and fourth beats third twice.
-    assert fused([np.array([3, 2, 1, 0]), np.array([0, 2, 1, 3])]).tolist()[:2] == [2, 3]
+    assert fuse_rankings([np.array([3, 2, 1, 0]), np.array([0, 2, 1, 3])]).tolist()[:2] == [2, 3]
 
 
 def test_an_ensemble_ranks_question_by_question() -> None:

@@ -3,20 +3,21 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from entail.arcf.chains.chain import Chain, Search, grow, grow_all
+from entail.arcf.chains.baselines import SingleFactRanker
+from entail.arcf.chains.chain import Chain, Search, SearchProblem, grow, grow_all
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.predictions import read_predictions, write_predictions
-from entail.arcf.chains.ranking import ChainRanker, Ranked, SingleFactRanker
+from entail.arcf.chains.ranking import ChainRanker, Ranked, Truncation
 from entail.arcf.scoring.form import ScorerForm
 from entail.arcf.scoring.inputs import Inputs
 from entail.arcf.scoring.scorer import Scorer
-from entail.arcf.scoring.truncation import Truncation
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import DataError, EvaluationError, SettingsError
@@ -51,14 +52,19 @@ def by_worth(prefix: list[str], candidate: list[str]) -> float:
     return WORTH[candidate[0].rstrip(".") if candidate else None]
 
 
+def search(near: Neighbourhoods, inputs: Inputs, scorer: Any, how: Search) -> Chain:
+    (question,) = inputs.questions([("q", "a")])
+    visible = partial(near.visible, near.of_text("q a"))
+    problem = SearchProblem("Q", inputs.candidates, partial(inputs.prefix, question), visible)
+    (chain,) = grow_all([grow(problem, how)], scorer)
+    return chain
+
+
 def built(fake: Any, by: Any = by_worth, how: Search | None = None) -> tuple[Chain, Any]:
     scorer = fake(by)
     inputs = Inputs(scorer.tokenize, scorer.frame, max_length=100, facts=FACTS.texts)
     near = neighbours()
-    (question,) = inputs.questions([("q", "a")])
-    growth = grow(question, near.of_text("q a"), inputs, near, how or Search(least=0), name="Q")
-    (chain,) = grow_all([growth], scorer)
-    return chain, scorer
+    return search(near, inputs, scorer, how or Search(least=0)), scorer
 
 
 def test_the_best_visible_fact_joins_until_the_bare_prefix_is_best(fake: Any) -> None:
@@ -70,7 +76,7 @@ def test_the_best_visible_fact_joins_until_the_bare_prefix_is_best(fake: Any) ->
     assert [step.joined for step in chain.steps] == [(0, 1), (2,), (3,), ()]
     assert chain.steps[1].candidates == (2, 1)
     assert chain.steps[1].scores == (2.5, 1.0)
-    assert chain.steps[1].bare == 1.5
+    assert chain.steps[1].stop_score == 1.5
     assert chain.scored == {1: 1.0}
     assert scorer.calls == [3, 3, 3, 2]
 
@@ -127,10 +133,7 @@ def wide(fake: Any, how: Search, seed: int) -> tuple[Chain, Any]:
     scorer = fake(drifting(seed))
     inputs = Inputs(scorer.tokenize, scorer.frame, max_length=100, facts=facts.texts)
     around = Neighbourhoods(facts, k=20, similarities=near)
-    (question,) = inputs.questions([("q", "a")])
-    growth = grow(question, around.of_text("q a"), inputs, around, how, name="Q")
-    (chain,) = grow_all([growth], scorer)
-    return chain, scorer
+    return search(around, inputs, scorer, how), scorer
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -229,10 +232,10 @@ def test_what_did_not_fit_is_said() -> None:
     def unread(*dropped: int, facts_cut: int = 0) -> Truncation:
         return Truncation.of((Ranked(ASKED[0], np.arange(6), None, n) for n in dropped), facts_cut=facts_cut)
 
-    assert unread(0).in_words() == []
+    assert unread(0).messages() == []
     found = unread(2, 1, -1, facts_cut=3)
     assert found.to_json() == {"questions_cut": 1, "explanations_cut": 2, "facts_cut": 3}
-    told = found.in_words()
+    told = found.messages()
     assert told[0].startswith("2 explanations grew longer")
     assert told[1].startswith("1 questions are longer")
     assert told[2].startswith("3 facts are longer than half")

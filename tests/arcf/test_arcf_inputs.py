@@ -53,7 +53,6 @@ def test_the_oldest_facts_are_dropped_first(inputs: Inputs) -> None:
     assert longer.dropped == 1
     assert longer.ids == (*question, *inputs.prefix((), [1, 2]).ids)
     assert not inputs.cut
-    assert inputs.prefix(question, [0, 1, 2], room_for=1).dropped == 0
     cut = inputs.prefix(tuple(range(20, 40)), [0])
     assert cut.dropped == -1
     assert cut.ids == tuple(range(30, 40))

@@ -15,16 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
+from entail.arcf.chains.baselines import PathRanker, SingleFactRanker
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.next_premise import draft_chain, score_next
-from entail.arcf.chains.paths import PathRanker
-from entail.arcf.chains.ranking import ChainRanker, SingleFactRanker
+from entail.arcf.chains.ranking import ChainRanker
 from entail.arcf.chains.stepwise import ScoredSteps
 from entail.arcf.config import ArcfConfig
-from entail.arcf.scoring.explanatory_power import EXPLANATIONS, Explanations
 from entail.arcf.scoring.form import POWER, SHARED_PIECES, SIMILARITY
-from entail.arcf.scoring.priors import PremisePriors, Weights
+from entail.arcf.scoring.priors import EXPLANATIONS, Explanations, PremisePriors, Weights
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.scoring.terms import IDF, WORDS, SharedPieces, SharingScorer, WordSimilarity
 from entail.arcf.tower import ScorerTower
@@ -104,12 +103,12 @@ class _Vectors:
 
 
 def _power(monkeypatch: pytest.MonkeyPatch, *, weight: float = 1.0, facts: FactTables = FACTS) -> Any:
-    monkeypatch.setattr("entail.arcf.scoring.explanatory_power.load", lambda name: _Vectors())
+    monkeypatch.setattr("entail.arcf.scoring.priors.load", lambda name: _Vectors())
     return PremisePriors(facts, explanations=_explanations(), weights=Weights(power=weight))
 
 
 def test_power_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    evidence = _power(monkeypatch, weight=2.0).behind("0.8 0.6 0")
+    evidence = _power(monkeypatch, weight=2.0).evidence("0.8 0.6 0")
     first, second = 0.8**4, 0.6**4
     near = {0: first, 1: first + second, 2: second, 3: 0.0}
     order = [3, 1, 0, 2]
@@ -125,8 +124,8 @@ def test_power_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_explained_like_questions_is_visible(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside similarities a power counts .4, whatever its weight in a score is."""
-    evidence = _power(monkeypatch, weight=5.0).behind("0.8 0.6 0")
-    assert evidence.nearness[0] == pytest.approx(0.4 * np.log1p(0.8**4), rel=2e-3)
+    evidence = _power(monkeypatch, weight=5.0).evidence("0.8 0.6 0")
+    assert evidence.neighbour_bonus[0] == pytest.approx(0.4 * np.log1p(0.8**4), rel=2e-3)
     words = np.array([[0.0, 0.0, 0.1, 0.2]], dtype=np.float32)
     near = Neighbourhoods(FACTS, k=2, similarities=lambda texts: words)
     assert near.of_text("0.8 0.6 0").tolist() == [3, 2]
@@ -135,26 +134,26 @@ def test_what_explained_like_questions_is_visible(monkeypatch: pytest.MonkeyPatc
 
 def test_what_was_accepted_counts_as_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     power = _power(monkeypatch)
-    accepted = power.behind("0.8 0.6 0", ["e f", "an own sentence"])
-    assert accepted((), [0, 1]).tolist() == power.behind("0.8 0.6 0")((2,), [0, 1]).tolist()
+    accepted = power.evidence("0.8 0.6 0", ["e f", "an own sentence"])
+    assert accepted((), [0, 1]).tolist() == power.evidence("0.8 0.6 0")((2,), [0, 1]).tolist()
 
 
 def test_the_same_question_and_the_opposite_one_are_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
-    same = _power(monkeypatch).behind("1 0 0")
+    same = _power(monkeypatch).evidence("1 0 0")
     assert same((), [0, 1]).tolist() == [0, 0]
-    opposite = _power(monkeypatch).behind("-0.9 -0.4 0.17")
+    opposite = _power(monkeypatch).evidence("-0.9 -0.4 0.17")
     assert opposite((), [0, 1, 2]).tolist() == [0, 0, 0]
 
 
 def test_facts_are_known_by_their_words_in_any_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     other = FactTables((Fact("x", "new", "T"), Fact("y", "c d", "T")))
-    evidence = _power(monkeypatch, facts=other).behind("0.8 0.6 0")
+    evidence = _power(monkeypatch, facts=other).evidence("0.8 0.6 0")
     assert evidence((), [0, 1]).tolist() == pytest.approx([0, np.log1p(0.8**4 + 0.6**4)], rel=2e-3)
 
 
 def test_vectors_of_another_encoder_are_no_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EncoderError, match="expected vectors of 2 numbers, as tiny makes them"):
-        _power(monkeypatch).behind("0.6 0.8")
+        _power(monkeypatch).evidence("0.6 0.8")
 
 
 def test_explanations_are_read_as_they_were_written(tmp_path: Path) -> None:
@@ -185,9 +184,9 @@ def test_questions_without_gold_in_the_tables_are_left_out(tiny_home: Path) -> N
 def test_weights_of_what_is_known_are_learnt(tiny_home: Path) -> None:
     """Where evidence is right and the overlap wrong, the first comes to count more, the second less."""
     tower = ScorerTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32, dropout=0.0)
-    tower.know_pieces(SharedPieces(np.ones(50, dtype=np.float32)), weight=3.0)
-    tower.know_explanations(_explanations(), weight=2.0)
-    tower.know_words(WordSimilarity.of(["ba"]), weight=4.0)
+    tower.add_shared_pieces(SharedPieces(np.ones(50, dtype=np.float32)), weight=3.0)
+    tower.add_explanations(_explanations(), weight=2.0)
+    tower.add_words(WordSimilarity.of(["ba"]), weight=4.0)
     pairs = [((7, 8), (9, 10)), ((7, 8), (7, 8))]
     evidence = np.array([[1.0, 0.0], [0.0, 1.0]], dtype=np.float32)
     scores = tower.scores(pairs, evidence)
@@ -226,11 +225,11 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
 
     near = Neighbourhoods(world.facts, k=6)
     question = world.dev[0]
-    power = scorer.known_of(world.facts)
+    power = scorer.priors(world.facts)
     assert power is not None
-    evidence = power.behind(question.text)
+    evidence = power.evidence(question.text)
     seen = near.of_text(question.text, evidence=evidence).tolist()
-    assert ScoredSteps(scorer, world.facts).near(question, near).tolist() == seen
+    assert ScoredSteps(scorer, world.facts).neighbours(question, near).tolist() == seen
     inputs = scorer.inputs(world.facts.texts)
     (asked,) = inputs.questions([(question.stem, question.answer)])
 
@@ -245,9 +244,9 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
         told = scorer.pairs.score([(ids, inputs.candidates[fact]) for fact in step.candidates])
         expected = told + evidence(chosen, step.candidates)
         np.testing.assert_allclose(step.scores, expected, rtol=1e-4, atol=1e-4)
-        said = ScoredSteps(scorer, world.facts).told(question, chosen, step.candidates)
+        said = ScoredSteps(scorer, world.facts).score(question, chosen, step.candidates)
         np.testing.assert_allclose(said.scores, expected, rtol=1e-4, atol=1e-4)
-        assert said.bare == pytest.approx(step.bare, abs=1e-4)
+        assert said.stop_score == pytest.approx(step.stop_score, abs=1e-4)
     (beam,) = ChainRanker(scorer, near, search=Search(length=1, least=1, beam=2)).rank([question])
     assert beam.chain is not None
     assert beam.chain.facts == ranked.chain.facts[:1]
@@ -264,13 +263,13 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
     # A sentence to be explained, with what was accepted below it.
     sentence, accepted = "ba bi", (world.facts.texts[0],)
     (ids,) = inputs.questions([(sentence, "")])
-    read = scorer.pairs.score([(inputs.prefix(ids, (), before=accepted).ids, inputs.candidates[1])])
-    expected = read + power.behind(sentence, accepted)((), [1])
+    read = scorer.pairs.score([(inputs.prefix(ids, (), accepted=accepted).ids, inputs.candidates[1])])
+    expected = read + power.evidence(sentence, accepted)((), [1])
     found = score_next(scorer, sentence, accepted, [world.facts.texts[1]])
     assert found.scores.tolist() == pytest.approx(expected.tolist(), abs=1e-4)
     draft = draft_chain(sentence, accepted, ScoredSteps(scorer, world.facts), near)
-    said = ScoredSteps(scorer, world.facts).told(
-        Question("", sentence, "", {}), (), draft.facts[:1], before=accepted
+    said = ScoredSteps(scorer, world.facts).score(
+        Question("", sentence, "", {}), (), draft.facts[:1], accepted=accepted
     )
     assert draft.scores[0] == pytest.approx(float(said.scores[0]), abs=1e-4)
 
@@ -283,7 +282,7 @@ def test_without_them_nothing_is_written(tiny_home: Path, world: Any) -> None:
     assert not (out / IDF).exists()
     assert not (out / EXPLANATIONS).exists()
     assert not (out / WORDS).exists()
-    assert load_scorer("mine").known_of(world.facts) is None
+    assert load_scorer("mine").priors(world.facts) is None
     assert "explanatory power" not in (out / "README.md").read_text(encoding="utf-8")
 
 
@@ -348,7 +347,7 @@ def test_scores_are_checked_with_all_that_was_added(knowing: Path, world: Any) -
     steps = ScoredSteps(scorer, world.facts)
     ways: list[Callable[[], Any]] = [
         *(partial(list, ranker.rank(asked)) for ranker in rankers),
-        lambda: steps.told(asked[0], (), (0, 1)),
+        lambda: steps.score(asked[0], (), (0, 1)),
         lambda: score_next(scorer, "ba bi", ("bo",), [world.facts.texts[1]]),
         lambda: draft_chain("ba bi", ("bo",), steps, near),
     ]

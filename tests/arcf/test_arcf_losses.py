@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from entail.arcf.config import Loss
-from entail.arcf.losses import loss_of
+from entail.arcf.losses import prefix_loss
 from entail.errors import TrainingError
 
 KINDS: tuple[Loss, ...] = ("ranknet", "bxent", "nce")
@@ -24,24 +24,24 @@ POSITIVE = torch.tensor([True, True, False, False])
 
 def test_ranknet_by_hand() -> None:
     expected = -sum(math.log(sigmoid(p - n)) for p in (2.0, 0.5) for n in (1.0, -1.0)) / 4
-    assert float(loss_of(SCORES, POSITIVE, kind="ranknet")) == pytest.approx(expected, abs=1e-6)
+    assert float(prefix_loss(SCORES, POSITIVE, kind="ranknet")) == pytest.approx(expected, abs=1e-6)
 
 
 def test_bxent_by_hand() -> None:
     expected = -sum(map(math.log, (sigmoid(2), sigmoid(0.5), sigmoid(-1), sigmoid(1)))) / 4
-    assert float(loss_of(SCORES, POSITIVE, kind="bxent")) == pytest.approx(expected, abs=1e-6)
+    assert float(prefix_loss(SCORES, POSITIVE, kind="bxent")) == pytest.approx(expected, abs=1e-6)
 
 
 def test_nce_has_one_positive_among_the_negatives() -> None:
     bad = math.exp(1) + math.exp(-1)
     expected = -sum(math.log(math.exp(p) / (math.exp(p) + bad)) for p in (2.0, 0.5)) / 2
-    assert float(loss_of(SCORES, POSITIVE, kind="nce")) == pytest.approx(expected, abs=1e-6)
+    assert float(prefix_loss(SCORES, POSITIVE, kind="nce")) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_positives_are_pushed_up_and_negatives_down(kind: Loss) -> None:
     scores = SCORES.clone().requires_grad_()
-    loss_of(scores, POSITIVE, kind=kind).backward()  # type: ignore[no-untyped-call]  # not typed there
+    prefix_loss(scores, POSITIVE, kind=kind).backward()  # type: ignore[no-untyped-call]  # not typed there
     assert scores.grad is not None
     assert (scores.grad[POSITIVE] < 0).all()
     assert (scores.grad[~POSITIVE] > 0).all()
@@ -53,7 +53,7 @@ def test_losses_that_compare_do_not_change_when_all_scores_move(
     kind: Loss, by: float, values: list[float]
 ) -> None:
     scores, positive = torch.tensor(values, dtype=torch.float64), torch.arange(len(values)) < 1
-    one, other = (loss_of(some, positive, kind=kind) for some in (scores, scores + by))
+    one, other = (prefix_loss(some, positive, kind=kind) for some in (scores, scores + by))
     assert float(one) == pytest.approx(float(other), abs=1e-6)
     assert float(one) >= 0
 
@@ -61,14 +61,14 @@ def test_losses_that_compare_do_not_change_when_all_scores_move(
 @pytest.mark.parametrize("kind", KINDS)
 def test_great_scores_stay_finite(kind: Loss) -> None:
     for values in ([1e4, -1e4], [-1e4, 1e4]):
-        assert torch.isfinite(loss_of(torch.tensor(values), torch.tensor([True, False]), kind=kind))
+        assert torch.isfinite(prefix_loss(torch.tensor(values), torch.tensor([True, False]), kind=kind))
 
 
 def test_what_compares_needs_two_sides() -> None:
     for positive in ([True, True], [False, False]):
         for kind in ("ranknet", "nce"):
             with pytest.raises(TrainingError, match="expected positives and negatives"):
-                loss_of(torch.zeros(2), torch.tensor(positive), kind=kind)  # type: ignore[arg-type]  # of a tuple
-        assert float(loss_of(torch.zeros(2), torch.tensor(positive), kind="bxent")) == pytest.approx(
+                prefix_loss(torch.zeros(2), torch.tensor(positive), kind=kind)  # type: ignore[arg-type]  # of a tuple
+        assert float(prefix_loss(torch.zeros(2), torch.tensor(positive), kind="bxent")) == pytest.approx(
             math.log(2)
         )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from entail.arcf.chains.neighbourhoods import Neighbourhoods, needed, reach
+from entail.arcf.chains.neighbourhoods import Neighbourhoods, measure_reach, neighbour_ranks
 from entail.data.worldtree.questions import Question, gold_positions
 from entail.data.worldtree.tables import Fact, FactTables
 from entail.errors import SettingsError
@@ -67,7 +67,7 @@ def test_many_at_once_are_the_same_as_one_by_one() -> None:
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_the_k_that_is_needed_is_the_one_at_which_it_is_seen(k: int) -> None:
     near, gold = neighbours(k), gold_positions(QUESTION, FACTS)
-    found = needed(QUESTION, gold, near)
+    found = neighbour_ranks(QUESTION, gold, near)
     asked = near.of_text(QUESTION.text)
     assert (found.direct <= k).tolist() == [fact in asked for fact in gold]
     links = np.array([[other in near.of_fact(fact) for other in gold] for fact in gold])
@@ -77,9 +77,9 @@ def test_the_k_that_is_needed_is_the_one_at_which_it_is_seen(k: int) -> None:
 
 
 def test_reach_by_hand() -> None:
-    found = reach([QUESTION], neighbours(2), ks=[1, 2, 5])
+    found = measure_reach([QUESTION], neighbours(2), ks=[1, 2, 5])
     # k = 1: the question sees u0, u0 sees u2, u2 sees u0 only; k = 2: u2 sees u4, too.
     assert found[1] == {"reached": pytest.approx(2 / 3), "facts": 3, "hops": {"1": 1, "2": 1, "infinity": 1}}
     assert found[2]["hops"] == {"1": 1, "2": 1, "3": 1}
     assert found[5] == {"reached": 1.0, "facts": 3, "hops": {"1": 3}}
-    assert reach([], neighbours(2), ks=[2])[2]["reached"] == 0.0
+    assert measure_reach([], neighbours(2), ks=[2])[2]["reached"] == 0.0

@@ -56,10 +56,10 @@ def test_candidates_are_scored_after_the_sentence_and_what_was_accepted(fake: An
     told = score_next(Scorer("x", "x@1", ScorerForm(), fake(score)), "ice melts", ["b b", "a."], ["c", "d e"])
     assert read == [("ice melts (explanation) b b. a.", candidate) for candidate in ("", "c", "d e")]
     assert told.scores.tolist() == [1.0, 2.0]
-    assert told.bare == 0.0
+    assert told.stop_score == 0.0
     read.clear()
     alone = Scorer("x", "x@1", ScorerForm(scheme="single-fact"), fake(score))
-    assert score_next(alone, "ice melts", ["b b"], ["c"]).bare is None
+    assert score_next(alone, "ice melts", ["b b"], ["c"]).stop_score is None
     assert read == [("ice melts (explanation)", "c")]
     assert len(score_next(alone, "ice melts", ["b b"], []).scores) == 0
 
@@ -78,46 +78,46 @@ def test_scores_that_are_no_numbers_and_prefixes_that_are_too_long(fake: Any) ->
 @pytest.mark.parametrize("seed", range(5))
 def test_a_draft_goes_on_as_the_whole_chain_does(fake: Any, seed: int) -> None:
     near, how = around(seed), Search(length=6, least=2)
-    whole = drafted(fake, by(seed), near, how=how)
+    whole = drafted(fake, by(seed), near, search=how)
     assert len(whole.facts) >= 2
     texts = [FACTS.texts[fact] for fact in whole.facts]
     for count in range(1, len(texts)):
-        rest = drafted(fake, by(seed), near, texts[:count], how=how)
+        rest = drafted(fake, by(seed), near, texts[:count], search=how)
         assert rest.facts == whole.facts[count:]
         assert rest.scores == pytest.approx(whole.scores[count:])
-        assert (rest.stopped, rest.bare, rest.best) == (whole.stopped, whole.bare, whole.best)
+        assert (rest.stopped, rest.stop_score, rest.best) == (whole.stopped, whole.stop_score, whole.best)
 
 
 def test_it_stops_where_the_explanation_as_it_is_scores_best(fake: Any) -> None:
     def score(prefix: list[str], candidate: list[str]) -> float:
         return 1.5 if not candidate else 2.0 - len(prefix) / 5
 
-    found = drafted(fake, score, around(0), how=Search(length=9, least=1))
-    assert (len(found.facts), found.stopped, found.bare) == (1, "bare prefix", 1.5)
+    found = drafted(fake, score, around(0), search=Search(length=9, least=1))
+    assert (len(found.facts), found.stopped, found.stop_score) == (1, "bare prefix", 1.5)
     assert found.best == pytest.approx(1.2)  # s, t, (explanation) and one fact
     assert found.scores == pytest.approx((1.4,))
     # What was accepted counts: three at least are there already, so nothing has to be added.
-    none = drafted(fake, score, around(0), ["x", "y", "z"], how=Search(length=9, least=3))
+    none = drafted(fake, score, around(0), ["x", "y", "z"], search=Search(length=9, least=3))
     assert (none.facts, none.stopped) == ((), "bare prefix")
-    assert len(drafted(fake, score, around(0), ["x"], how=Search(length=9, least=3)).facts) == 2
+    assert len(drafted(fake, score, around(0), ["x"], search=Search(length=9, least=3)).facts) == 2
 
 
 def test_its_length_counts_what_was_accepted_and_it_drafts_at_least_one(fake: Any) -> None:
     told: list[Progress] = []
     how = Search(length=4, least=4)
-    found = drafted(fake, by(1), around(1), ["f1", "not a fact"], how=how, progress=told.append)
-    assert (len(found.facts), found.stopped, found.bare, found.best) == (2, "length", None, None)
+    found = drafted(fake, by(1), around(1), ["f1", "not a fact"], search=how, progress=told.append)
+    assert (len(found.facts), found.stopped, found.stop_score, found.best) == (2, "length", None, None)
     assert [(one.done, one.total) for one in told] == [(0, 2), (1, 2)]
     assert 1 not in found.facts
-    assert len(drafted(fake, by(1), around(1), [f"f{i}" for i in range(9)], how=how).facts) == 1
+    assert len(drafted(fake, by(1), around(1), [f"f{i}" for i in range(9)], search=how).facts) == 1
 
 
 def test_what_must_not_be_proposed_is_not_and_all_may_be_gone(fake: Any) -> None:
     near, how = around(2), Search(length=3, least=3)
-    best = drafted(fake, by(2), near, how=how).facts[0]
-    assert best not in drafted(fake, by(2), near, how=how, never=[best]).facts
-    gone = drafted(fake, by(2), near, how=how, never=range(40))
-    assert (gone.facts, gone.stopped, gone.bare, gone.best) == ((), "nothing visible", None, None)
+    best = drafted(fake, by(2), near, search=how).facts[0]
+    assert best not in drafted(fake, by(2), near, search=how, never=[best]).facts
+    gone = drafted(fake, by(2), near, search=how, never=range(40))
+    assert (gone.facts, gone.stopped, gone.stop_score, gone.best) == ((), "nothing visible", None, None)
 
 
 def test_a_statement_of_an_author_s_own_brings_its_neighbours_into_view(fake: Any) -> None:
@@ -129,14 +129,14 @@ def test_a_statement_of_an_author_s_own_brings_its_neighbours_into_view(fake: An
         seen.append({candidate for _, candidate in pairs if candidate})
         return steps.scorer.pairs.score(pairs)
 
-    draft_chain(SENTENCE, ["f5", "own words"], steps, near, how=Search(length=3), score=score)
+    draft_chain(SENTENCE, ["f5", "own words"], steps, near, search=Search(length=3), score=score)
     found = [near.of_text(SENTENCE), near.of_fact(5), near.of_text("own words")]
     assert seen[0] == {steps.inputs.candidates[fact] for some in found for fact in some if fact != 5}
 
 
 def test_a_scorer_that_never_learnt_to_stop_goes_on_to_the_end(fake: Any) -> None:
     never = Scorer("x", "x@1", ScorerForm(stop=False), fake(lambda a, b: 0.0 if b else 9.0))
-    found = draft_chain(SENTENCE, [], ScoredSteps(never, FACTS), around(0), how=Search(length=4, least=1))
+    found = draft_chain(SENTENCE, [], ScoredSteps(never, FACTS), around(0), search=Search(length=4, least=1))
     assert (len(found.facts), found.stopped) == (4, "length")
 
 
@@ -147,7 +147,7 @@ def test_lazily_most_of_what_fell_far_behind_is_not_scored_anew(fake: Any) -> No
     lazy, whole = fake(score), fake(score)
     near = around(4, k=30)
     chains = [
-        draft_chain(SENTENCE, [], ScoredSteps(Scorer("x", "x@1", ScorerForm(), one), FACTS), near, how=how)
+        draft_chain(SENTENCE, [], ScoredSteps(Scorer("x", "x@1", ScorerForm(), one), FACTS), near, search=how)
         for one, how in ((lazy, Search(margin=MARGIN)), (whole, Search()))
     ]
     assert chains[0] == chains[1]
@@ -156,4 +156,4 @@ def test_lazily_most_of_what_fell_far_behind_is_not_scored_anew(fake: Any) -> No
 
 def test_a_draft_whose_scores_are_no_numbers_fails(fake: Any) -> None:
     with pytest.raises(EvaluationError, match="no numbers"):
-        drafted(fake, lambda a, b: float("nan") if len(a) > 3 else 1.0, around(0), how=Search(least=9))
+        drafted(fake, lambda a, b: float("nan") if len(a) > 3 else 1.0, around(0), search=Search(least=9))

@@ -8,7 +8,7 @@ import pytest
 
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.config import ArcfConfig
-from entail.arcf.sampling import BARE, Learnable, Sampler, learnable
+from entail.arcf.sampling import STOP, PreparedQuestion, Sampler, prepare_questions
 from entail.arcf.scoring.inputs import Inputs
 from entail.data.worldtree.questions import Question, gold_positions
 from entail.errors import SamplingError, TrainingError
@@ -20,7 +20,9 @@ def sampler(world: Any, fake: Any, config: ArcfConfig = CONFIG, **told: Any) -> 
     scorer = fake(lambda a, b: 0.0)
     inputs = Inputs(scorer.tokenize, scorer.frame, max_length=200, facts=world.facts.texts)
     near = Neighbourhoods(world.facts, k=config.k)
-    return Sampler(config, learnable(told.get("questions", world.questions), inputs, near), inputs, near)
+    return Sampler(
+        config, prepare_questions(told.get("questions", world.questions), inputs, near), inputs, near
+    )
 
 
 def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: Any) -> None:
@@ -42,14 +44,14 @@ def test_samples_are_what_can_be_seen_after_some_gold_facts(world: Any, fake: An
         left = gold & set(visible)
         if left:
             assert set(positives) == left
-            assert BARE in others
+            assert STOP in others
         else:
-            assert positives == (BARE,)
-        assert set(others) - {BARE} == set(visible) - gold
+            assert positives == (STOP,)
+        assert set(others) - {STOP} == set(visible) - gold
         assert len(set(sample.candidates)) == len(sample.candidates)
         pairs = made.pairs(sample)
         assert len({ids for ids, _ in pairs}) == 1
-        assert [candidate == () for _, candidate in pairs] == [fact == BARE for fact in sample.candidates]
+        assert [candidate == () for _, candidate in pairs] == [fact == STOP for fact in sample.candidates]
         assert sample.tokens == sum(len(a) + len(b) + 3 for a, b in pairs)
         sizes.add(len(sample.prefix))
     assert sizes == {0, 1, 2, 3}
@@ -73,7 +75,7 @@ def test_further_negatives_are_left_out_when_a_batch_is_full(world: Any, fake: A
 def test_the_bare_prefix_can_be_left_out(world: Any, fake: Any) -> None:
     samples = sampler(world, fake, replace(CONFIG, stop=False)).epoch(0)
     assert samples
-    assert all(BARE not in sample.candidates for sample in samples)
+    assert all(STOP not in sample.candidates for sample in samples)
 
 
 def test_single_facts_have_no_prefix_and_negatives_from_anywhere(world: Any, fake: Any) -> None:
@@ -87,7 +89,7 @@ def test_single_facts_have_no_prefix_and_negatives_from_anywhere(world: Any, fak
             assert set(sample.candidates[: sample.positives]) == gold
             others = set(sample.candidates[sample.positives :])
             assert not others & gold
-            assert BARE not in others
+            assert STOP not in others
             assert len(others) > 20 if kind != "visible" else len(others) <= 2
 
 
@@ -111,7 +113,7 @@ def test_nothing_to_learn_from(world: Any, fake: Any) -> None:
     with pytest.raises(SamplingError, match="found none of 1"):
         sampler(world, fake, questions=[strange])
     made = sampler(world, fake, replace(CONFIG, stop=False))
-    far = Learnable((1, 2), (5,), np.array([7]))
+    far = PreparedQuestion((1, 2), (5,), np.array([7]))
     with pytest.raises(SamplingError, match="take a larger k"):
         Sampler(
             replace(CONFIG, stop=False), [replace(far, gold=())], made._inputs, made._neighbourhoods

@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.chains.chain import Search, grow, grow_all
+from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.ranking import ChainRanker
-from entail.arcf.chains.stepwise import NearestSteps, ScoredSteps, Step, corpus_facts, follow, step
+from entail.arcf.chains.stepwise import NearestSteps, ScoredSteps, Step, corpus_facts, follow, score_step
 from entail.arcf.scoring.form import ScorerForm
-from entail.arcf.scoring.inputs import Inputs
-from entail.arcf.scoring.listing import list_scorers
-from entail.arcf.scoring.scorer import Scorer
+from entail.arcf.scoring.scorer import Scorer, list_scorers
 from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
@@ -49,19 +47,17 @@ def by(seed: int) -> Any:
 def test_left_alone_it_is_algorithm_1(fake: Any, seed: int) -> None:
     near, how = around(seed), Search(length=5, least=1)
     scorer = Scorer("fake", "fake@1", ScorerForm(), fake(by(seed)))
-    inputs = Inputs(scorer.pairs.tokenize, scorer.pairs.frame, max_length=1000, facts=FACTS.texts)
-    (ids,) = inputs.questions([("q", "a")])
-    growth = grow(ids, near.of_text("q a"), inputs, near, how, name="Q")
-    (chain,) = grow_all([growth], scorer.pairs)
+    (ranked,) = ChainRanker(scorer, near, search=how).rank([ASKED])
+    chain = ranked.chain
+    assert chain is not None
 
     steps = ScoredSteps(scorer, FACTS)
-    walk = follow(lambda facts: step(ASKED, near.of_text("q a"), facts, steps, near), how)
+    walk = follow(lambda facts: score_step(ASKED, near.of_text("q a"), facts, steps, near), how)
     assert walk.facts == chain.facts
     assert walk.stopped == chain.stopped
-    assert [one.bare for one in walk.steps] == [one.bare for one in chain.steps]
+    assert [one.stop_score for one in walk.steps] == [one.stop_score for one in chain.steps]
     assert [one.joined for one in walk.steps] == [frozenset(one.joined) for one in chain.steps]
     assert walk.scored == chain.scored
-    (ranked,) = ChainRanker(scorer, near, search=how).rank([ASKED])
     assert walk.ranking(ASKED, near).tolist() == ranked.ranking.tolist()
 
 
@@ -86,7 +82,7 @@ def test_what_a_person_chose_comes_first() -> None:
 
 def test_it_waits_for_a_person_and_for_a_step() -> None:
     how = Search(length=4, least=2)
-    walk = follow(lines, how, given=(4,), alone=False)
+    walk = follow(lines, how, given=(4,), automatic=False)
     assert (walk.facts, walk.stopped, len(walk.steps)) == ((4,), None, 2)
     walk = follow(lambda facts: lines(facts) if len(facts) < 2 else None, how)
     assert (walk.facts, walk.stopped, len(walk.steps)) == ((0, 1), None, 2)
@@ -101,10 +97,10 @@ def test_words_shared_with_what_was_chosen_lead_on() -> None:
     near = Neighbourhoods(facts, k=2)
     asked = Question("Q", "what is snow", "ice", {})
     first = near.of_text(asked.text)
-    walk = follow(lambda chosen: step(asked, first, chosen, NearestSteps(near), near), Search(length=3))
+    walk = follow(lambda chosen: score_step(asked, first, chosen, NearestSteps(near), near), Search(length=3))
     assert walk.facts == (0, 1, 2)
     assert walk.stopped == "length"
-    assert [one.bare for one in walk.steps] == [None] * 3
+    assert [one.stop_score for one in walk.steps] == [None] * 3
     assert walk.steps[0].joined == {0, 1}
     assert 2 in walk.steps[1].joined | walk.steps[2].joined
     assert walk.ranking(asked, near).tolist() == [0, 1, 2, 3]
@@ -118,21 +114,23 @@ def test_a_scorer_of_single_facts_sees_no_chosen_fact(fake: Any) -> None:
         return 0.0
 
     alone = ScoredSteps(Scorer("s", "s@1", ScorerForm(scheme="single-fact"), fake(score)), FACTS)
-    assert alone.told(ASKED, (1, 2), (3, 4)).bare is None
+    assert alone.score(ASKED, (1, 2), (3, 4)).stop_score is None
     assert seen == [(4, ("f3",)), (4, ("f4",))]
     chains = ScoredSteps(Scorer("c", "c@1", ScorerForm(), fake(score)), FACTS)
-    assert chains.told(ASKED, (1, 2), (3,)).bare == 0.0
+    assert chains.score(ASKED, (1, 2), (3,)).stop_score == 0.0
     assert seen[2:] == [(6, ()), (6, ("f3",))]
     never = ScoredSteps(Scorer("n", "n@1", ScorerForm(stop=False), fake(score)), FACTS)
-    assert never.told(ASKED, (), (3,)).bare is None
+    assert never.score(ASKED, (), (3,)).stop_score is None
     short = ScoredSteps(Scorer("s", "s@1", ScorerForm(), fake(score, max_length=11)), LONG)
-    assert [short.told(ASKED, (), some).cut for some in ((0,), (0, 1))] == [frozenset(), {1}]
+    assert [short.score(ASKED, (), some).cut for some in ((0,), (0, 1))] == [frozenset(), {1}]
     near = Neighbourhoods(LONG, k=2, similarities=lambda texts: np.ones((len(texts), 2), dtype=np.float32))
-    walk = follow(lambda facts: step(ASKED, np.arange(2), facts, short, near), Search(length=2, least=2))
+    walk = follow(
+        lambda facts: score_step(ASKED, np.arange(2), facts, short, near), Search(length=2, least=2)
+    )
     assert walk.cut == {1}
     bad = ScoredSteps(Scorer("b", "b@1", ScorerForm(), fake(lambda a, b: float("nan"))), FACTS)
     with pytest.raises(EvaluationError, match="Q: 2 of 2 scores are no numbers"):
-        bad.told(ASKED, (), (3,))
+        bad.score(ASKED, (), (3,))
 
 
 def test_scorers_are_listed_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.chains.ranking import ChainRanker, SingleFactRanker
+from entail.arcf.chains.baselines import SingleFactRanker
+from entail.arcf.chains.ranking import ChainRanker
 from entail.arcf.config import ArcfConfig
-from entail.arcf.result import ArcfTraining
 from entail.arcf.scoring.scorer import load_scorer, scorer_folder
-from entail.arcf.training import train_arcf
+from entail.arcf.training import ArcfTraining, train_arcf
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import FactTables
 from entail.encoders.catalogue import catalogue, resolve

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from entail.arcf.config import ArcfConfig
-from entail.arcf.sampling import Sampler, learnable
+from entail.arcf.sampling import Sampler, prepare_questions
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Head, transformer_forward
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.tower import BiEncoderTower
@@ -158,7 +158,7 @@ def test_every_visible_fact_is_compared(tiny_home: Path, world: Any) -> None:
 
     near = Neighbourhoods(world.facts, k=6)
     inputs = Inputs(tower.tokenize, tower.frame, max_length=32, facts=world.facts.texts)
-    sampler = Sampler(config, learnable(world.questions, inputs, near), inputs, near)
+    sampler = Sampler(config, prepare_questions(world.questions, inputs, near), inputs, near)
     for sample in sampler.epoch(0):
         question = sampler.questions[sample.question]
         visible = set(near.visible(question.near, sample.prefix)) - set(sample.prefix)

@@ -67,11 +67,11 @@ def test_alone_it_is_a_term_and_makes_nothing_visible() -> None:
     facts = FactTables((Fact("x", "ice is cold", "T"), Fact("y", "fire is hot", "T")))
     words = WordSimilarity.of(facts.texts)
     known = PremisePriors(facts, words=words, weights=Weights(similarity=3.0))
-    evidence = known.behind("cold ice")
+    evidence = known.evidence("cold ice")
     assert evidence((), [1, 0]).tolist() == pytest.approx([0.0, 3.0], rel=1e-3)
     assert evidence.terms((0,), [0]).shape == (1, 1)
     assert evidence((), []).shape == (0,)
-    assert evidence.nearness is None
-    assert [one((), [0])[0] for one in known.behind_each(["cold ice", "hot fire"])] == pytest.approx(
+    assert evidence.neighbour_bonus is None
+    assert [one((), [0])[0] for one in known.evidence_of_each(["cold ice", "hot fire"])] == pytest.approx(
         [3.0, 0.0], rel=1e-3
     )

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entail.arcf.scoring.explanatory_power import Explanations
 from entail.arcf.scoring.form import ScorerForm
+from entail.arcf.scoring.priors import Explanations
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.scoring.terms import SharedPieces, WordSimilarity
 from entail.arcf.tower import ScorerTower
@@ -28,11 +28,11 @@ PAIR = [((7, 8), (9, 10))]
 def scorer(home: Path) -> Path:
     """One that knows of facts without reading them, never trained."""
     tower = ScorerTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32)
-    tower.know_pieces(SharedPieces(np.ones(30, dtype=np.float32)), weight=3.0)
+    tower.add_shared_pieces(SharedPieces(np.ones(30, dtype=np.float32)), weight=3.0)
     vectors, numbers = np.eye(2, 4, dtype=np.float16), np.arange(2)
     known = Explanations("tiny", vectors, numbers, numbers, ("0" * 16, "f" * 16))
-    tower.know_explanations(known, weight=2.0)
-    tower.know_words(WordSimilarity.of(["ice is cold"]), weight=4.0)
+    tower.add_explanations(known, weight=2.0)
+    tower.add_words(WordSimilarity.of(["ice is cold"]), weight=4.0)
     form = ScorerForm(max_length=32, shared_pieces=True, encoder="tiny", similarity=True)
     return _told(tower, home / "rank", {"method": "arcf", "scorer": form.to_json()})
 

@@ -9,10 +9,9 @@ import pytest
 
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.stepwise import NearestSteps, corpus_facts, follow, step
+from entail.arcf.chains.stepwise import NearestSteps, corpus_facts, follow, score_step
 from entail.arcf.scoring.form import ScorerForm
-from entail.arcf.scoring.listing import ListedScorer
-from entail.arcf.scoring.scorer import Scorer
+from entail.arcf.scoring.scorer import ListedScorer, Scorer
 from entail.data.records import Corpus
 from entail.data.worldtree.questions import Question
 from entail.errors import ServingError
@@ -29,7 +28,7 @@ def test_tfidf_chain(served: Served, grove: dict[str, Any]) -> None:
     asked = Question("question", grove["rows"][0]["hypothesis"], "ba", {})
     near = around.of_text(asked.text)
     walk = follow(
-        lambda facts: step(asked, near, facts, NearestSteps(around), around), Search(length=4, least=3)
+        lambda facts: score_step(asked, near, facts, NearestSteps(around), around), Search(length=4, least=3)
     )
     with Client(served.url) as client:
         found = client.chain(asked.stem, "ba", corpus="grove", k=7, length=4, top=9, candidates=2)
@@ -41,7 +40,7 @@ def test_tfidf_chain(served: Served, grove: dict[str, Any]) -> None:
     assert [len(one.candidates) for one in found.steps] == [2] * 4
     assert [one.visible for one in found.steps] == [len(one.candidates) for one in walk.steps]
     assert found.steps[0].joined == 7
-    assert [one.bare for one in found.steps] == [None] * 4
+    assert [one.stop_score for one in found.steps] == [None] * 4
     assert found.steps[1].candidates[0].score == pytest.approx(walk.steps[1].scores[0], abs=1e-6)
     assert (found.corpus, found.corpus_version, found.count) == ("grove", 1, 40)
     assert (here.corpus, here.corpus_version, here.chain) == (None, None, found.chain)
@@ -72,7 +71,7 @@ def test_scorer(scorer: Scorer, served: Served) -> None:
         assert (found.scorer, found.revision, found.method) == ("mine", "mine@1", "arcf")
         assert found.stopped == "bare prefix"
         assert [one.chosen for one in found.steps] == [*(fact.key for fact in found.chain), None]
-        assert [one.bare for one in found.steps] == [0.0, 0.0, 100.0]
+        assert [one.stop_score for one in found.steps] == [0.0, 0.0, 100.0]
         assert (found.dropped, found.question_cut, found.facts_cut) == (0, False, 0)
         assert client.chain("ba", "be", facts=[*facts, "bo " * 600], least=0).facts_cut == 1
         assert client.chain("ba", "be", facts=facts, scorer="tfidf").scorer == "tfidf"

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from entail.arcf.chains.next_premise import next_order
 from entail.arcf.scoring.form import ScorerForm
-from entail.arcf.scoring.listing import ListedScorer
+from entail.arcf.scoring.scorer import ListedScorer
 from entail.arcf.scoring.scorer import Scorer
 from entail.data.records import Corpus
 from entail.index.lexical import TfidfIndex
@@ -288,7 +288,7 @@ def with_scorer(shared: Workspace, monkeypatch: pytest.MonkeyPatch) -> Callable[
         monkeypatch.setattr("entail.ui.shared.active.WARM_AFTER", 0)
         monkeypatch.setattr(suggester_module, "list_scorers", lambda: list(listed))
         revisions = {one.name: f"{one.name}@1" for one in listed}
-        monkeypatch.setattr("entail.arcf.scoring.listing.scorer_revisions", lambda: revisions)
+        monkeypatch.setattr("entail.arcf.scoring.scorer.scorer_revisions", lambda: revisions)
         monkeypatch.setattr("entail.arcf.scoring.scorer.load_scorer", load)
 
     return put

@@ -1,7 +1,6 @@
 """Neighbourhoods vis_k(q, f_1 .. f_N): the k premises nearest to the question and to each f_i, united.
 
-What nearness is can be exchanged, see `entail.evaluation.chains.fact_similarities`. A fact is not its own
-neighbour. Each fact's neighbours are computed when first asked for, and remembered.
+The metric is one of `entail.evaluation.chains.fact_similarities`. A premise is not its own neighbour.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from entail.index.protocol import Floats, Ints
 from entail.index.ranking import top_k
 from entail.progress import Meter, ProgressCallback
 
-_AT_ONCE = 256
+_BATCH = 256
 
 
 class Neighbourhoods:
-    """The k nearest facts of questions and of facts.
+    """The k nearest premises of questions and of premises; those of premises are cached.
 
     Args:
-        facts: All facts.
-        k: Neighbours of each; cut to the number of other facts.
-        metric: What nearness is.
-        similarities: What computes it; default: made by `metric`.
-        progress: Told how far encoding is, where the metric needs some.
+        facts: All premises.
+        k: Neighbours of each, at most the number of premises.
+        metric: Similarity of premises.
+        similarities: Function that computes it; default: that of `metric`.
+        progress: Called with the progress of encoding.
 
     Raises:
         SettingsError: If k is below 1.
@@ -56,50 +55,35 @@ class Neighbourhoods:
         self._nearest: dict[int, Ints] = {}
 
     def of_text(self, text: str, *, evidence: Evidence | None = None) -> Ints:
-        """Return the k facts nearest to a text, nearest first.
-
-        Args:
-            text: A question.
-            evidence: What is known of facts behind it; it is added to their similarity.
-        """
+        """Return the k premises nearest to a question, nearest first; evidence adds to their similarity."""
         similarities = self.similarities([text])
-        if evidence is not None and (nearness := evidence.nearness) is not None:
-            similarities = similarities + nearness
+        if evidence is not None and (bonus := evidence.neighbour_bonus) is not None:
+            similarities = similarities + bonus
         nearest: Ints = top_k(similarities, self.k).positions[0]
         return nearest
 
     def of_fact(self, fact: int) -> Ints:
-        """Return the k facts nearest to a fact, without itself, nearest first."""
-        found = self._nearest.get(fact)
-        if found is None:
-            row = self.similarities([self.facts.texts[fact]])
-            found = self._nearest[fact] = self._neighbours(row, fact)
-        return found
+        """Return the k premises nearest to a premise, without itself, nearest first."""
+        if fact not in self._nearest:
+            self._nearest[fact] = self._neighbours(self.similarities([self.facts.texts[fact]]), fact)
+        return self._nearest[fact]
 
     def prepare(self, facts: Sequence[int], *, progress: ProgressCallback | None = None) -> None:
-        """Compute the neighbours of many facts, in the time of few."""
-        wanted = [fact for fact in dict.fromkeys(facts) if fact not in self._nearest]
-        meter = Meter(len(wanted), "neighbours", unit="facts", report=progress)
-        for at in range(0, len(wanted), _AT_ONCE):
-            some = wanted[at : at + _AT_ONCE]
+        """Compute the neighbours of many premises in batches."""
+        missing = [fact for fact in dict.fromkeys(facts) if fact not in self._nearest]
+        meter = Meter(len(missing), "neighbours", unit="facts", report=progress)
+        for at in range(0, len(missing), _BATCH):
+            some = missing[at : at + _BATCH]
             rows = self.similarities([self.facts.texts[fact] for fact in some])
             for fact, row in zip(some, rows, strict=True):
                 self._nearest[fact] = self._neighbours(row[None], fact)
             meter.add(len(some))
 
-    def visible(self, near_question: Ints, chosen: Sequence[int]) -> list[int]:
-        """Return vis_k without the chosen facts: the question's neighbours, then those that each fact adds.
-
-        Args:
-            near_question: As `of_text` returned them.
-            chosen: Positions of the chosen facts.
-        """
-        found = dict.fromkeys(int(fact) for fact in near_question)
-        for fact in chosen:
-            found |= dict.fromkeys(int(other) for other in self.of_fact(fact))
-        for fact in chosen:
-            found.pop(fact, None)
-        return list(found)
+    def visible(self, neighbours: Ints, chosen: Sequence[int]) -> list[int]:
+        """Return vis_k without the chosen premises: the question's neighbours, then those of each premise."""
+        near = np.concatenate([neighbours, *(self.of_fact(fact) for fact in chosen)])
+        excluded = set(chosen)
+        return [fact for fact in dict.fromkeys(near.tolist()) if fact not in excluded]
 
     def _neighbours(self, row: Floats, fact: int) -> Ints:
         nearest: Ints = top_k(row, min(self.k + 1, len(self.facts))).positions[0]
@@ -108,30 +92,26 @@ class Neighbourhoods:
 
 
 @dataclass(frozen=True)
-class Needed:
-    """From which k on the gold facts of a question see each other.
+class NeighbourRanks:
+    """Ranks of the gold premises of a question among each other's neighbours.
 
     Attributes:
-        direct: Rank of each gold fact near the question, shape (gold,).
-        links: Rank of gold fact j near gold fact i, shape (gold, gold).
+        direct: Rank of each gold premise near the question, shape (gold,).
+        links: Rank of gold premise j near gold premise i, shape (gold, gold).
     """
 
     direct: Ints
     links: Ints
 
     def hops(self, k: int) -> list[int | None]:
-        """Return the hops to each gold fact within neighbourhoods of k, see `gold_hops`."""
+        """Return the hops to each gold premise within neighbourhoods of k, see `gold_hops`."""
         return gold_hops(self.direct <= k, self.links <= k)
 
 
-def needed(question: Question, gold: Sequence[int], neighbourhoods: Neighbourhoods) -> Needed:
-    """Return from which k on a question's gold facts are reached.
-
-    Args:
-        question: The question.
-        gold: Positions of its gold facts.
-        neighbourhoods: Whose metric is taken; its k does not matter.
-    """
+def neighbour_ranks(
+    question: Question, gold: Sequence[int], neighbourhoods: Neighbourhoods
+) -> NeighbourRanks:
+    """Return the neighbour ranks of a question's gold premises, given by position; k does not matter."""
     texts = [question.text, *(neighbourhoods.facts.texts[fact] for fact in gold)]
     rows = neighbourhoods.similarities(texts)
     at = np.asarray(gold, dtype=np.int64)
@@ -139,24 +119,24 @@ def needed(question: Question, gold: Sequence[int], neighbourhoods: Neighbourhoo
     for number, row in enumerate(rows):
         itself = number and gold[number - 1]
         for column, fact in enumerate(at):
-            # As in `top_k`: equally near facts stand in order of position.
+            # As in `top_k`: equally near premises stand in order of position.
             ahead = int((row > row[fact]).sum()) + int((row[:fact] == row[fact]).sum())
             if number and (row[itself] > row[fact] or (row[itself] == row[fact] and itself < fact)):
                 ahead -= 1
             ranks[number, column] = ahead + 1
-    return Needed(ranks[0], ranks[1:])
+    return NeighbourRanks(ranks[0], ranks[1:])
 
 
-def reach(
+def measure_reach(
     questions: Sequence[Question],
     neighbourhoods: Neighbourhoods,
     *,
     ks: Sequence[int],
     progress: ProgressCallback | None = None,
 ) -> Mapping[int, Mapping[str, Any]]:
-    """Return for each k which share of all gold facts is reached by gold hops (Table 1), and by how many.
+    """Return for each k the share of gold premises reached by gold hops, and their hops (Table 1).
 
-    Gold facts that are in no table are left out.
+    Gold premises that are in no table are left out.
     """
     counts: dict[int, dict[str, int]] = {k: {} for k in ks}
     total = 0
@@ -164,9 +144,9 @@ def reach(
     for question in questions:
         gold = gold_positions(question, neighbourhoods.facts)
         total += len(gold)
-        found = needed(question, gold, neighbourhoods)
+        ranks = neighbour_ranks(question, gold, neighbourhoods)
         for k in ks:
-            for hop in found.hops(k):
+            for hop in ranks.hops(k):
                 label = "infinity" if hop is None else str(hop)
                 counts[k][label] = counts[k].get(label, 0) + 1
         meter.add(1)

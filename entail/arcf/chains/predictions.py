@@ -1,8 +1,8 @@
 """Rankings of many questions in one file, as the shared task's scorer reads them: question id, tab, uid.
 
-Interrupted, it is gone on with: whole blocks of lines stay, a block that was cut off is written again. Beside
-the file stands what it is of (`FILE.settings.json`), so that no two rankings are mixed, and what was asked
-under each id (`FILE.questions.json`, digests), so that no question gets the ranking of another.
+An interrupted file is resumed: whole blocks of lines stay, an incomplete block is written again.
+`FILE.settings.json` holds its settings and `FILE.questions.json` a digest of each question, so that neither
+rankings of different settings nor of different questions are mixed.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def write_predictions(
     """Rank questions into a file, and yield each when its lines are written.
 
     Args:
-        file: Where to.
-        questions: No two with the same id.
-        facts: All facts.
-        rank: Ranks those that are not in the file yet.
-        settings: What the rankings depend on: scorer, facts, search.
-        top: Facts a question that are written; default: all, which the scorer needs.
-        resume: Whether to go on with a file that is there; else it is written anew.
+        file: File to write.
+        questions: Questions with distinct ids.
+        facts: All premises.
+        rank: Ranks the questions that are not in the file yet.
+        settings: Settings that the rankings depend on: scorer, premises, search.
+        top: Premises written per question; default: all, which the shared task's scorer needs.
+        resume: Whether to resume an existing file; else it is replaced.
 
     Raises:
-        DataError: If the file cannot be written, holds something else, or nothing says what was asked.
-        SettingsError: If it is of other settings or holds the ranking of another question of the same id,
-            `top` is below 1, or two questions have the same id.
+        DataError: If the file cannot be written, or holds something else, or its questions are unknown.
+        SettingsError: If it has other settings or ranks another question of the same id, `top` is below 1,
+            or two questions have the same id.
     """
     if top is not None and top < 1:
         raise SettingsError(f"top: expected 1 or more facts, found {top}")
@@ -55,16 +55,15 @@ def write_predictions(
         again = next(one for one in ids if ids.count(one) > 1)
         raise SettingsError(f"expected questions with ids of their own, found {again!r} twice")
     lines = min(top or len(facts), len(facts))
-    told = {**settings, "facts": facts.digest, "lines a question": str(lines)}
-    asked = {question.id: _digest(question) for question in questions}
+    settings = {**settings, "facts": facts.digest, "lines a question": str(lines)}
+    digests = {question.id: _digest(question) for question in questions}
     done: set[str] = set()
     before: dict[str, str] = {}
-    if begin_file(file, told, resume=resume, what="rankings"):
-        done = _kept(file, lines)
-        before = _asked_before(file, done, asked)
-    # Told of all that will be ranked before the first is: whenever it is killed, no ranking is of nobody
-    # knows what.
-    write_text(_beside(file), json.dumps({**asked, **before}, indent=2) + "\n")
+    if begin_file(file, settings, resume=resume, what="rankings"):
+        done = _drop_incomplete(file, lines)
+        before = _read_digests(file, done, digests)
+    # Written before the first ranking: a process that is killed leaves no ranking of an unknown question.
+    write_text(_digests_file(file), json.dumps({**digests, **before}, indent=2) + "\n")
     left = [question for question in questions if question.id not in done]
     for one in rank(left) if left else ():
         block = "".join(f"{one.question.id}\t{facts.facts[at].uid}\n" for at in one.ranking[:lines])
@@ -76,7 +75,7 @@ def read_predictions(file: Path, facts: FactTables, *, skip: Container[str] = ()
     """Return question id -> ranking of a file of predictions; uids in no table are left out.
 
     Raises:
-        DataError: If it cannot be read, or a line is none of it.
+        DataError: If it cannot be read, or a line is malformed.
     """
     found: dict[str, list[int]] = {}
     try:
@@ -93,41 +92,39 @@ def read_predictions(file: Path, facts: FactTables, *, skip: Container[str] = ()
     return {id_: np.array(positions, dtype=np.int64) for id_, positions in found.items()}
 
 
-def _beside(file: Path) -> Path:
+def _digests_file(file: Path) -> Path:
     return file.with_name(f"{file.name}.questions.json")
 
 
 def _digest(question: Question) -> str:
-    """Return what identifies what is asked of the facts, 12 hexadecimal digits, no text."""
-    told = json.dumps([question.stem, question.answer])
-    return hashlib.sha256(told.encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps([question.stem, question.answer]).encode()).hexdigest()[:12]
 
 
-def _asked_before(file: Path, done: Collection[str], asked: Mapping[str, str]) -> dict[str, str]:
-    """Return what was asked under the ids that are ranked; check that nothing else is asked under one now."""
+def _read_digests(file: Path, done: Collection[str], digests: Mapping[str, str]) -> dict[str, str]:
+    """Return the digests of the ranked questions; check that the present questions have the same."""
     if not done:
         return {}
-    beside = _beside(file)
+    digests_file = _digests_file(file)
     try:
-        found = json.loads(beside.read_text(encoding="utf-8"))
+        before = json.loads(digests_file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict):
+        before = None
+    if not isinstance(before, dict):
         raise DataError(
-            f"{file.name}: expected {beside.name} beside it, which says what was asked under each id, found "
-            "none, as in files of earlier versions; give another file, or begin anew (--no-resume)"
+            f"{file.name}: expected {digests_file.name} beside it, which says what was asked under each id, "
+            "found none, as in files of earlier versions; give another file, or begin anew (--no-resume)"
         )
-    for id_, digest in asked.items():
-        if id_ in done and found.get(id_) != digest:
+    for id_, digest in digests.items():
+        if id_ in done and before.get(id_) != digest:
             raise SettingsError(
                 f"{file.name} holds the ranking of another question of the id {id_!r}, with other words or "
                 "another answer; give another file, or begin anew (--no-resume)"
             )
-    return {id_: digest for id_, digest in found.items() if id_ in done}
+    return {id_: digest for id_, digest in before.items() if id_ in done}
 
 
-def _kept(file: Path, lines: int) -> set[str]:
-    """Cut off what is not whole, and return the ids of what stays."""
+def _drop_incomplete(file: Path, lines: int) -> set[str]:
+    """Truncate a file behind its last complete ranking; return the ids of the complete ones."""
     done: set[str] = set()
     whole = at = count = 0
     current: bytes | None = None

@@ -1,36 +1,35 @@
-"""From a chain to a ranking of all facts: the chosen, the scored by last score (S2), the rest (R3)."""
+"""Rankings of all premises by a chain: the chosen, the scored by last score (S2), the rest (R3)."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
-from entail.arcf.chains.chain import Chain, Search, grow, grow_all
+from entail.arcf.chains.chain import Chain, Search, SearchProblem, grow, grow_all
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.scoring.inputs import Inputs
 from entail.arcf.scoring.priors import Evidence, PremisePriors
-from entail.arcf.scoring.scorer import Scorer, whole_scores
+from entail.arcf.scoring.scorer import Scorer
 from entail.data.worldtree.questions import Question
 from entail.encoders.cross.pairs import Ids
 from entail.errors import SettingsError
-from entail.evaluation.chains import tfidf_rankings
 from entail.index.protocol import Floats, Ints
 from entail.progress import Meter, ProgressCallback
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """One question's facts, ranked.
+    """Ranking of the premises for one question.
 
     Attributes:
         question: The question.
-        ranking: Positions of facts, best first.
-        chain: The explanation that was built; None where facts were scored alone.
-        dropped: As in `Prefix`, of the prefix that was least read.
+        ranking: Positions of premises, best first.
+        chain: The explanation; None where premises were scored one by one.
+        dropped: As in `Prefix`, of the prefix that was truncated most.
     """
 
     question: Question
@@ -40,36 +39,31 @@ class Ranked:
 
 
 class Ranker(ABC):
-    """Ranks all facts for questions by a scorer.
-
-    Args:
-        scorer: What scores.
-        neighbourhoods: Its metric and all facts.
-    """
+    """Ranker of all premises for questions, by a scorer."""
 
     def __init__(self, scorer: Scorer, neighbourhoods: Neighbourhoods) -> None:
         self.scorer, self.neighbourhoods = scorer, neighbourhoods
 
     @cached_property
     def inputs(self) -> Inputs:
-        """The facts' tokens, made once."""
+        """Token ids of the premises."""
         return self.scorer.inputs(self.neighbourhoods.facts.texts)
 
     @cached_property
-    def _known(self) -> PremisePriors | None:
-        return self.scorer.known_of(self.neighbourhoods.facts)
+    def _priors(self) -> PremisePriors | None:
+        return self.scorer.priors(self.neighbourhoods.facts)
 
     def evidence(self, question: Question) -> Evidence | None:
-        """Return what the scorer knows of facts behind a question without reading them."""
-        return self._known.behind(question.text) if self._known is not None else None
+        """Return the prior terms of premises given a question; None for a scorer without any."""
+        return self._priors.evidence(question.text) if self._priors is not None else None
 
     def rank(
         self, questions: Sequence[Question], *, progress: ProgressCallback | None = None
     ) -> Iterator[Ranked]:
-        """Yield the questions' rankings, in order.
+        """Yield the rankings of questions, in order.
 
         Raises:
-            EvaluationError: If a score is not a number.
+            EvaluationError: If a score is not finite.
         """
         meter = Meter(len(questions), "ranking facts", unit="questions", report=progress)
         ids = self.inputs.questions([(question.stem, question.answer) for question in questions])
@@ -79,19 +73,22 @@ class Ranker(ABC):
 
     @abstractmethod
     def _ranked(self, questions: Sequence[Question], ids: Sequence[Ids]) -> Iterator[Ranked]:
-        """Yield the rankings of questions, whose tokens are given, in order."""
+        """Yield the rankings of questions with the given token ids, in order."""
 
 
 class ChainRanker(Ranker):
-    """Ranks all facts by the chain that is built first.
+    """Ranker by chains.
 
     Args:
-        scorer: What scores.
-        neighbourhoods: What is visible, and all facts.
-        search: How chains are grown; by a scorer that never learnt when to stop always to their full length.
-        together: Questions whose pairs are scored in the same batches: 1 on a processor, more on a GPU.
-        unchosen: Whether facts that were scored and not chosen are ranked by their last score (S2).
-        rest: Whether all others follow by nearness to the finished explanation (R3).
+        scorer: Scorer of chains.
+        neighbourhoods: Visible premises.
+        search: Search for chains; a scorer that was not trained to stop grows them to the full length.
+        together: Questions whose pairs share batches: 1 on a processor, more on a GPU.
+        unchosen: Whether scored premises that were not chosen follow by their last score (S2).
+        rest: Whether all others follow by similarity to the finished explanation (R3).
+
+    Raises:
+        SettingsError: If `together` is below 1.
     """
 
     def __init__(
@@ -112,29 +109,26 @@ class ChainRanker(Ranker):
         self.together, self.unchosen, self.rest = together, unchosen, rest
 
     def _ranked(self, questions: Sequence[Question], ids: Sequence[Ids]) -> Iterator[Ranked]:
-        growths = [
-            grow(
-                one,
-                self.neighbourhoods.of_text(question.text, evidence=(known := self.evidence(question))),
-                self.inputs,
-                self.neighbourhoods,
-                self.search,
-                name=question.id,
-                evidence=known,
-            )
-            for one, question in zip(ids, questions, strict=True)
-        ]
+        growths = [grow(self._problem(*pair), self.search) for pair in zip(questions, ids, strict=True)]
         chains = grow_all(growths, self.scorer.pairs, together=self.together)
         for question, chain in zip(questions, chains, strict=True):
-            yield Ranked(question, self.ranking(question, chain), chain, chain.dropped)
+            scored = chain.scored if self.unchosen else {}
+            ranking = rank_by_chain(question, chain.facts, scored, self.neighbourhoods, rest=self.rest)
+            yield Ranked(question, ranking, chain, chain.dropped)
 
-    def ranking(self, question: Question, chain: Chain) -> Ints:
-        """Return the ranking that a chain makes."""
-        scored = chain.scored if self.unchosen else {}
-        return ranking_of(question, chain.facts, scored, self.neighbourhoods, rest=self.rest)
+    def _problem(self, question: Question, ids: Ids) -> SearchProblem:
+        evidence = self.evidence(question)
+        neighbours = self.neighbourhoods.of_text(question.text, evidence=evidence)
+        return SearchProblem(
+            question.id,
+            self.inputs.candidates,
+            partial(self.inputs.prefix, ids),
+            partial(self.neighbourhoods.visible, neighbours),
+            evidence,
+        )
 
 
-def ranking_of(
+def rank_by_chain(
     question: Question,
     chosen: Sequence[int],
     scored: Mapping[int, float],
@@ -142,13 +136,13 @@ def ranking_of(
     *,
     rest: bool = True,
 ) -> Ints:
-    """Return a ranking: chosen facts, those that were scored, all others by nearness to the explanation.
+    """Return a ranking of chosen premises, scored ones, and all others by similarity to the explanation.
 
     Args:
         question: The question.
-        chosen: Positions of the chosen facts, in order.
-        scored: Other facts -> their last scores (S2).
-        neighbourhoods: What nearness is, and all facts.
+        chosen: Positions of the chosen premises, in order.
+        scored: Other premises -> their last scores (S2).
+        neighbourhoods: Similarities of all premises.
         rest: Whether the others follow at all (R3).
     """
     order = sorted(scored, key=lambda fact: (-scored[fact], fact))
@@ -156,46 +150,58 @@ def ranking_of(
     if not rest:
         return first
     texts = neighbourhoods.facts.texts
-    told = " ".join([question.text, *(texts[fact] for fact in chosen)])
-    return completed(first, neighbourhoods.similarities([told])[0])
+    explanation = " ".join([question.text, *(texts[fact] for fact in chosen)])
+    return complete_ranking(first, neighbourhoods.similarities([explanation])[0])
 
 
-def completed(first: Ints, similarities: Floats) -> Ints:
-    """Return a ranking with all facts that it lacks behind it, by similarity.
+def complete_ranking(first: Ints, similarities: Floats) -> Ints:
+    """Return a ranking followed by all missing premises, by similarity.
 
-    >>> completed(np.array([2]), np.array([0.1, 0.5, 0.9], dtype=np.float32)).tolist()
+    >>> complete_ranking(np.array([2]), np.array([0.1, 0.5, 0.9], dtype=np.float32)).tolist()
     [2, 1, 0]
     """
     order = np.argsort(-similarities, kind="stable")
-    there = np.zeros(len(similarities), dtype=bool)
-    there[first] = True
-    found: Ints = np.concatenate([first, order[~there[order]]])
-    return found
+    return np.concatenate([first, order[~np.isin(order, first)]])
 
 
-class SingleFactRanker(Ranker):
-    """Ranks facts each alone behind the question: the single-fact baseline, and *w SF inf* of Table 2b.
+@dataclass(frozen=True, kw_only=True)
+class Truncation:
+    """Counts of texts that exceed a scorer's maximum length.
 
-    Args:
-        scorer: What scores.
-        neighbourhoods: Its metric and all facts.
-        first: Facts nearest to the question that are scored; the others follow by nearness. None scores all.
+    Attributes:
+        questions_cut: Questions without their beginning.
+        explanations_cut: Explanations without their oldest premises at the end.
+        facts_cut: Premises without their end.
     """
 
-    def __init__(self, scorer: Scorer, neighbourhoods: Neighbourhoods, *, first: int | None = None) -> None:
-        if first is not None and first < 1:
-            raise SettingsError(f"first: expected 1 or more facts, found {first}")
-        super().__init__(scorer, neighbourhoods)
-        self.first = first
+    questions_cut: int = 0
+    explanations_cut: int = 0
+    facts_cut: int = 0
 
-    def _ranked(self, questions: Sequence[Question], ids: Sequence[Ids]) -> Iterator[Ranked]:
-        nearest = tfidf_rankings(questions, self.neighbourhoods.similarities)
-        for question, one, order in zip(questions, ids, nearest, strict=True):
-            some = order[: self.first]
-            prefix = self.inputs.prefix(one, ())
-            told = self.scorer.pairs.score([(prefix.ids, self.inputs.candidates[int(fact)]) for fact in some])
-            evidence = self.evidence(question)
-            known = evidence((), some.tolist()) if evidence is not None else None
-            scores = whole_scores(told, known, of=question.id)
-            ranking = np.concatenate([some[np.argsort(-scores, kind="stable")], order[len(some) :]])
-            yield Ranked(question, ranking, dropped=prefix.dropped)
+    @classmethod
+    def of(cls, ranked: Iterable[Ranked], *, facts_cut: int) -> Truncation:
+        """Count the truncations of rankings."""
+        dropped = [one.dropped for one in ranked]
+        return cls(
+            questions_cut=sum(count < 0 for count in dropped),
+            explanations_cut=sum(count > 0 for count in dropped),
+            facts_cut=facts_cut,
+        )
+
+    def to_json(self) -> dict[str, int]:
+        """Return a JSON-serialisable dict."""
+        return asdict(self)
+
+    def messages(self) -> list[str]:
+        """Return one sentence for each kind of truncation that occurred.
+
+        >>> Truncation(explanations_cut=2).messages()
+        ['2 explanations grew longer than is read: their oldest facts were dropped']
+        """
+        counts = {
+            "explanations grew longer than is read: their oldest facts were dropped": self.explanations_cut,
+            "questions are longer than is read: their beginning was dropped": self.questions_cut,
+            "facts are longer than half of what is read: their ends were cut, and beside them every question "
+            "and explanation has the other half": self.facts_cut,
+        }
+        return [f"{count:,} {words}" for words, count in counts.items() if count]

@@ -1,7 +1,7 @@
 """Scores of pairs by two vectors: the adapter encodes the prefix, the unchanged base the candidate.
 
 The score of a candidate is w m + b + g cos(m, p). m is the mean of its states under the base, p the mean of
-the prefix's states under the adapted base. Neither text attends to the other, so that each is encoded once.
+the prefix's states under the adapted base. Neither text attends to the other, so each is encoded once.
 """
 
 from __future__ import annotations
@@ -32,13 +32,7 @@ _CACHED_PREFIXES = 16
 
 
 class Head(NamedTuple):
-    """Parameters that turn two vectors into a score.
-
-    Attributes:
-        weight: w, (1, d).
-        bias: b, (1,).
-        scale: g, (1,).
-    """
+    """Parameters that turn two vectors into a score: w (1, d), b (1,) and g (1,)."""
 
     weight: Tensor
     bias: Tensor
@@ -63,37 +57,25 @@ def transformer_forward(transformer: Any) -> Forward:  # noqa: ANN401 - any mode
 
 
 class RowEncoder:
-    """Mean vectors of texts given as token ids.
-
-    Args:
-        forward: The forward pass.
-        frame: The special tokens around a text.
-        device: Device of the weights.
-        budget: Tokens of a forward pass.
-        spent: Counter of passes and tokens.
-    """
+    """Mean vectors of texts given as token ids, `budget` tokens per forward pass."""
 
     def __init__(self, forward: Forward, *, frame: Frame, device: str, budget: int, spent: Spent) -> None:
         self._forward, self._frame, self._device = forward, frame, device
         self._budget, self._spent = budget, spent
 
-    def tokens(self, ids: Ids) -> int:
-        """Return the length of a text's row, special tokens included."""
-        return len(self._frame.head) + len(ids) + len(self._frame.tail)
-
     def batches(self, texts: Sequence[Ids]) -> list[tuple[Ints, Tensor]]:
         """Return positions and fp32 vectors (rows, d) of texts, batch by batch, with their gradient."""
-        lengths = [self.tokens(ids) for ids in texts]
-        batches = token_batches(lengths, budget=self._budget)
-        return [(some, self._encode([texts[i] for i in some])) for some in batches]
+        rows = [(*self._frame.head, *ids, *self._frame.tail) for ids in texts]
+        batches = token_batches([len(row) for row in rows], budget=self._budget)
+        return [(some, self._encode([rows[i] for i in some])) for some in batches]
 
     def _encode(self, texts: Sequence[Ids]) -> Tensor:
         import torch
 
-        lengths = np.array([self.tokens(ids) for ids in texts])
+        lengths = np.array([len(ids) for ids in texts])
         rows = np.full((len(texts), lengths.max()), self._frame.padding, dtype=np.int64)
-        for row, ids, length in zip(rows, texts, lengths, strict=True):
-            row[:length] = [*self._frame.head, *ids, *self._frame.tail]
+        for row, ids in zip(rows, texts, strict=True):
+            row[: len(ids)] = ids
         mask = np.arange(rows.shape[1]) < lengths[:, None]
         known = None if mask.all() else torch.from_numpy(mask).to(self._device)
         self._spent.add(len(rows), int(lengths.sum()), rows.size)
@@ -101,12 +83,7 @@ class RowEncoder:
 
 
 class VectorCache:
-    """Least-recently-used cache of the vectors of texts, without gradient; safe for any number of threads.
-
-    Args:
-        encoder: Encodes the texts that are missing.
-        size: Largest number of vectors kept.
-    """
+    """Least-recently-used cache of at most `size` vectors of texts, without gradient; safe for threads."""
 
     def __init__(self, encoder: RowEncoder, *, size: int = CACHED_CANDIDATES) -> None:
         self._encoder, self._size = encoder, size
@@ -114,7 +91,6 @@ class VectorCache:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Return the number of vectors kept."""
         return len(self._vectors)
 
     def vectors(self, texts: Sequence[Ids]) -> Tensor:
@@ -148,10 +124,10 @@ class BiEncoderScorer:
         candidates: Forward pass of the base.
         head: w, b and g, fp32.
         tokenize: Tokenizer of the base.
-        frame: The special tokens around a text.
-        max_length: Tokens of a prefix and a candidate.
+        frame: Special tokens around a text.
+        max_length: Maximum number of tokens of a prefix and a candidate.
         device: Device of the weights.
-        budget: Tokens of a forward pass; default: by device.
+        budget: Tokens per forward pass; default: by device.
         cached: Candidates whose vectors are cached.
     """
 

@@ -11,13 +11,10 @@ from entail.errors import EncoderError
 from entail.training.fields import current_names
 
 METHOD = "arcf"
-"""As `entail.json` names the method."""
+"""Name of the method in `entail.json`."""
 
 SHARED_PIECES, POWER, SIMILARITY = "log_shared_pieces", "log_power", "log_similarity"
-"""The logarithms of the weights of what is known without reading, among the head's tensors.
-
-A step of an optimiser then changes them by a share of what they are, whatever their size.
-"""
+"""Tensors of the head: logarithms of the weights of the terms, so that a step changes them by a share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,16 +22,15 @@ class ScorerForm:
     """Settings that a scorer was trained with and is to be used with.
 
     Attributes:
-        scheme: `arcf`: facts in the light of those before; `single-fact`: each alone.
-        max_length: Tokens of a row.
-        k: Neighbours that were visible while it was trained.
-        metric: What nearness was.
-        stop: Whether it learnt when to stop.
+        scheme: `arcf`: premises given those before; `single-fact`: each by itself.
+        max_length: Maximum number of tokens of a row.
+        k: Neighbours that were visible in training.
+        metric: Similarity of premises.
+        stop: Whether it was trained to stop.
         reading: `joint`: a cross-encoder reads prefix and candidate; `apart`: a bi-encoder.
         shared_pieces: Whether the overlap of prefix and candidate is a term of its scores.
-        encoder: What made the vectors of explained questions, where the explanatory power of facts is a term
-            of its scores; empty where it is none.
-        similarity: Whether the similarity of question and fact by their words is a term of its scores.
+        encoder: Encoder of explained questions, where explanatory power is a term; else empty.
+        similarity: Whether the word similarity of question and premise is a term.
     """
 
     scheme: str = "arcf"
@@ -48,25 +44,26 @@ class ScorerForm:
     similarity: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return what `entail.json` says."""
+        """Return the entry of `entail.json`."""
         return asdict(self)
 
     @classmethod
-    def read(cls, told: Mapping[str, Any], *, name: str) -> ScorerForm:
-        """Read the result of `to_json`, of earlier versions too; unknown fields are ignored.
+    def read(cls, entry: Mapping[str, Any], *, name: str) -> ScorerForm:
+        """Read an entry of `entail.json`, of earlier versions too; unknown fields are ignored.
 
         Raises:
-            EncoderError: If a value is of another type, or the reading is one that no longer exists.
+            EncoderError: If a value has another type, or the reading no longer exists.
         """
-        default, names = cls(), [field.name for field in fields(cls)]
-        known = {key: told for key, told in current_names(told, known=names).items() if key in names}
-        for key, value in known.items():
-            kind = type(getattr(default, key))
-            if type(value) is not kind:
+        types = {field.name: type(field.default) for field in fields(cls)}
+        entry = current_names(entry, known=list(types))
+        values = {key: value for key, value in entry.items() if key in types}
+        for key, value in values.items():
+            if type(value) is not types[key]:
                 raise EncoderError(
-                    f"{name}: expected {kind.__name__} as {key!r} in 'scorer' of entail.json, found {value!r}"
+                    f"{name}: expected {types[key].__name__} as {key!r} in 'scorer' of entail.json, "
+                    f"found {value!r}"
                 )
-        form = cls(**known)
+        form = cls(**values)
         if form.reading not in get_args(Reading):
             raise EncoderError(
                 f"{name}: expected 'reading' in entail.json to be {' or '.join(get_args(Reading))}, found "

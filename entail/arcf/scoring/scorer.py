@@ -1,27 +1,30 @@
-"""A trained scorer: what says how well a fact goes on an explanation."""
+"""Trained scorers of premises: loaded, listed, looked up by name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from entail.arcf.config import Precision
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Forward, Head, transformer_forward
-from entail.arcf.scoring.explanatory_power import Explanations
 from entail.arcf.scoring.form import METHOD, POWER, SHARED_PIECES, SIMILARITY, ScorerForm
 from entail.arcf.scoring.inputs import Inputs
-from entail.arcf.scoring.priors import PremisePriors, Weights
+from entail.arcf.scoring.priors import Explanations, PremisePriors, Weights
 from entail.arcf.scoring.terms import SharedPieces, SharingScorer, WordSimilarity
 from entail.data.worldtree.tables import FactTables
 from entail.encoders.bert.lora import merged
 from entail.encoders.card import read_card
+from entail.encoders.catalogue import resolve
 from entail.encoders.cross.encoder import (
+    ADAPTER,
     HEAD,
+    WHOLE,
     CrossParts,
     PairScorer,
     cross_folder,
@@ -36,32 +39,31 @@ from entail.encoders.device import device_name
 from entail.encoders.weights import TensorFile, check_safe, open_tensors, require_finite
 from entail.errors import EncoderError, EvaluationError
 from entail.index.protocol import Floats
-from entail.statistics.ranking import Values
 
 if TYPE_CHECKING:
     import torch
 
-Scores = TypeVar("Scores", Floats, Values)
+Scores = TypeVar("Scores", bound=NDArray[Any])
 
 SHIPPED = "arcf-minilm"
-"""Name of the scorer that commands take where none is named."""
+"""Packaged scorer of chains, the default."""
 
-SHIPPED_ALONE = "single-fact-minilm"
-"""The same for what ranks single facts: the baseline."""
+SHIPPED_SINGLE_FACT = "single-fact-minilm"
+"""Packaged scorer of single facts, the baseline."""
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """A scorer with all that is known of it.
+    """A scorer in memory.
 
     Attributes:
-        name: How a person calls it.
-        revision: Identity of its weights and of its base's.
-        form: How it was trained.
-        pairs: What scores.
-        explanations: What its facts' explanatory power is known by; None where that is no term of its scores.
-        weights: What that, and the similarity of words, count.
-        words: What similarity is made by; None where it is no term of its scores.
+        name: Display name.
+        revision: Revision of its weights and of its base's.
+        form: Settings of its training.
+        pairs: Scorer of prefix and candidate.
+        explanations: Explanations for explanatory power; None where that is no term of its scores.
+        weights: Weights of explanatory power and word similarity.
+        words: Weights of words; None where word similarity is no term.
     """
 
     name: str
@@ -73,14 +75,31 @@ class Scorer:
     words: WordSimilarity | None = None
 
     def inputs(self, facts: Sequence[str]) -> Inputs:
-        """Tokenise facts, once."""
+        """Return premises as token ids."""
         return Inputs(self.pairs.tokenize, self.pairs.frame, max_length=self.pairs.max_length, facts=facts)
 
-    def known_of(self, facts: FactTables) -> PremisePriors | None:
-        """Return what it knows of facts without reading them; None where that is nothing."""
+    def priors(self, facts: FactTables) -> PremisePriors | None:
+        """Return the priors of premises; None where they are no term of its scores."""
         if self.explanations is None and self.words is None:
             return None
         return PremisePriors(facts, explanations=self.explanations, words=self.words, weights=self.weights)
+
+
+@dataclass(frozen=True)
+class ListedScorer:
+    """A scorer under `models/`, not loaded.
+
+    Attributes:
+        name: Name of its folder.
+        form: Settings of its training.
+        stamp: Version of the folder; changes when it is replaced.
+        problem: Reason why it cannot be used.
+    """
+
+    name: str
+    form: ScorerForm
+    stamp: str
+    problem: str | None = None
 
 
 def load_scorer(
@@ -91,75 +110,64 @@ def load_scorer(
     budget: int | None = None,
     stock: bool = False,
 ) -> Scorer:
-    """Bring a trained scorer into memory.
+    """Load a trained scorer.
 
     Args:
         name: A folder under `models/`, or another folder.
         device: `auto`, `cpu`, `cuda` ...; default: `ENTAIL_DEVICE`.
-        precision: `fp32`, `bf16`, or `auto`: bf16 where it is the faster one; but fp32 for a scorer that
-            reads apart. It reads little anew, and facts lie too close for bf16 to tell them.
-        budget: Tokens of a forward pass; default: by device.
+        precision: `fp32`, `bf16`, or `auto`: bf16 where it is faster, but fp32 for a bi-encoder, whose
+            scores lie too close for bf16.
+        budget: Tokens per forward pass; default: by device.
         stock: Whether to run it by transformers in any case.
 
     Raises:
-        EncoderError: If the name leads nowhere, to no scorer, or to weights that are damaged, no numbers or
-            of another base.
-        SettingsError: If the device is not there.
+        EncoderError: If the name leads to no scorer, or to weights that are damaged, not finite or of
+            another base.
+        SettingsError: If the device is not available.
     """
     import torch
 
     from entail.training.adapters.tower import cast_precision
 
     folder = scorer_folder(name)
-    called = folder.name
-    card = read_card(folder, called)
+    name = folder.name
+    card = read_card(folder, name)
     if card is None or card.method != METHOD or not card.scorer:
         raise EncoderError(
-            f"{called}: expected a scorer of facts, found an encoder or something else; take one that "
+            f"{name}: expected a scorer of facts, found an encoder or something else; take one that "
             "`entail train arcf` made"
         )
-    check_safe(folder, called)
-    form = ScorerForm.read(card.scorer, name=called)
-    place = device_name(device)
+    check_safe(folder, name)
+    form, place = ScorerForm.read(card.scorer, name=name), device_name(device)
     exact = precision == "auto" and form.reading == "apart"
     fast = not exact and cast_precision(precision, place) == "bf16"
-    dtype = torch.bfloat16 if fast else torch.float32
     parts = cross_parts(folder, card)
-    d = parts.dimension
     for file in sorted(folder.rglob("*.safetensors")):
-        require_finite(file, name=called)
-    with open_tensors(folder / HEAD, name=called, device=place, dtype=torch.float32) as tensors:
-        head = tensors.get("weight", 1, d), tensors.get("bias", 1)
+        require_finite(file, name=name)
+    with open_tensors(folder / HEAD, name=name, device=place, dtype=torch.float32) as tensors:
+        head = tensors.get("weight", 1, parts.dimension), tensors.get("bias", 1)
         scale = None if form.reading == "joint" else tensors.get("scale", 1)
-        shared = _weight(tensors, SHARED_PIECES, called) if form.shared_pieces else 0.0
+        shared = _weight(tensors, SHARED_PIECES, name) if form.shared_pieces else 0.0
         weights = Weights(
-            _weight(tensors, POWER, called) if form.encoder else 0.0,
-            _weight(tensors, SIMILARITY, called) if form.similarity else 0.0,
+            _weight(tensors, POWER, name) if form.encoder else 0.0,
+            _weight(tensors, SIMILARITY, name) if form.similarity else 0.0,
         )
-    pairs: PairScorer
-    if scale is None:
-        pairs = load_cross(
-            parts, head, max_length=form.max_length, device=place, dtype=dtype, budget=budget, stock=stock
-        )
-    else:
-        pairs = _bi_encoder(
-            parts,
-            Head(*head, scale),
-            max_length=form.max_length,
-            device=place,
-            dtype=dtype,
-            budget=budget,
-            stock=stock,
-        )
+    options: dict[str, Any] = {"max_length": form.max_length, "device": place, "budget": budget}
+    options |= {"dtype": torch.bfloat16 if fast else torch.float32, "stock": stock}
+    pairs: PairScorer = (
+        load_cross(parts, head, **options)
+        if scale is None
+        else _load_bi_encoder(parts, Head(*head, scale), **options)
+    )
     if form.shared_pieces:
         pairs = SharingScorer(pairs, SharedPieces.read(folder), shared)
     explanations = Explanations.read(folder, encoder=form.encoder) if form.encoder else None
     words = WordSimilarity.read(folder) if form.similarity else None
-    return Scorer(called, parts.revision, form, pairs, explanations, weights, words)
+    return Scorer(name, parts.revision, form, pairs, explanations, weights, words)
 
 
 def _weight(tensors: TensorFile, logarithm: str, name: str) -> float:
-    """Return the weight whose logarithm is stored; a number may still be too large for its exponential."""
+    """Return the weight whose logarithm is stored; a finite one may still be too large."""
     weight = float(tensors.get(logarithm, 1).exp())
     if not np.isfinite(weight):
         raise EncoderError(
@@ -169,31 +177,7 @@ def _weight(tensors: TensorFile, logarithm: str, name: str) -> float:
     return weight
 
 
-def scorer_folder(name: str | Path) -> Path:
-    """Return where a scorer of this name is.
-
-    Raises:
-        EncoderError: If there is none; names those there are.
-    """
-    found = cross_folder(name)
-    if found is not None:
-        return found
-    here = ", ".join(folder.name for folder in cross_folders() if _is_scorer(folder))
-    raise EncoderError(
-        f"no scorer of facts is called {str(name)!r}; here are: {here or 'none'}. Train one: "
-        "entail train arcf"
-    )
-
-
-def _is_scorer(folder: Path) -> bool:
-    try:
-        card = read_card(folder, folder.name)
-    except EncoderError:
-        return True  # whoever names it is told what is wrong
-    return card is not None and card.method == METHOD
-
-
-def _bi_encoder(
+def _load_bi_encoder(
     parts: CrossParts,
     head: Head,
     *,
@@ -233,25 +217,87 @@ def _bi_encoder(
     )
 
 
-def whole_scores(told: Scores, known: Floats | None = None, *, of: str) -> Scores:
-    """Return what was read and what was known of candidates as their scores; every score is made here.
+def total_scores(scores: Scores, priors: Floats | None = None, *, name: str) -> Scores:
+    """Return the scores of candidates with their prior terms added; every score is checked here.
 
     Args:
-        told: By the cross-encoder; a bare prefix may stand before the candidates, of which nothing is known.
-        known: What is known of the candidates without reading them.
-        of: What messages call the question.
+        scores: Scores by the encoder; that of the bare prefix may stand before those of the candidates.
+        priors: Prior terms of the candidates.
+        name: Name of the question in messages.
 
     Raises:
-        EvaluationError: If one is not a number.
+        EvaluationError: If a score is not finite.
     """
-    scores = told
-    if known is not None and len(known):
-        scores = told.copy()
-        scores[-len(known) :] += known
+    if priors is not None and len(priors):
+        scores = scores.copy()
+        scores[-len(priors) :] += priors
     if not np.isfinite(scores).all():
         count = int((~np.isfinite(scores)).sum())
         raise EvaluationError(
-            f"{of}: {count} of {len(scores)} scores are no numbers (NaN or infinite); the weights are "
+            f"{name}: {count} of {len(scores)} scores are no numbers (NaN or infinite); the weights are "
             "damaged, or the precision too low: load the scorer in fp32"
         )
     return scores
+
+
+def scorer_folder(name: str | Path) -> Path:
+    """Return the folder of a scorer.
+
+    Raises:
+        EncoderError: If there is none; names the available ones.
+    """
+    folder = cross_folder(name)
+    if folder is not None:
+        return folder
+    names = ", ".join(one.name for one in sorted(_read_scorers(), key=lambda one: one.name))
+    raise EncoderError(
+        f"no scorer of facts is called {str(name)!r}; here are: {names or 'none'}. Train one: "
+        "entail train arcf"
+    )
+
+
+def list_scorers() -> list[ListedScorer]:
+    """Return the scorers under `models/`: the packaged one first, then those of chains, by name."""
+    return sorted(_read_scorers(), key=lambda one: (one.name != SHIPPED, one.form.scheme != "arcf", one.name))
+
+
+def _read_scorers() -> Iterator[ListedScorer]:
+    for folder in cross_folders():
+        form, problem, stamp = ScorerForm(), None, ""
+        try:
+            card = read_card(folder, folder.name)
+            if card is None or card.method != METHOD or not card.scorer:
+                continue  # another method's head, such as that of Gaussians
+            form = ScorerForm.read(card.scorer, name=folder.name)
+            stamp = str((folder / HEAD).stat().st_mtime_ns)
+        except EncoderError as error:
+            problem = str(error)
+        except OSError:
+            continue  # it is being replaced
+        yield ListedScorer(folder.name, form, stamp, problem)
+
+
+def default_single_fact_scorer() -> str | None:
+    """Return the scorer of single facts used by default: the packaged one, else the first."""
+    names = [one.name for one in list_scorers() if one.problem is None and one.form.scheme == "single-fact"]
+    return min(names, key=lambda name: (name != SHIPPED_SINGLE_FACT, name), default=None)
+
+
+def scorer_revisions() -> dict[str, str | None]:
+    """Return usable scorer -> revision, without loading any; None where the base has to be fetched first."""
+    usable = {one.name for one in _read_scorers() if one.problem is None}
+    revisions: dict[str, str | None] = {}
+    for folder in cross_folders():
+        if folder.name not in usable:
+            continue
+        try:
+            adapter, card = folder / ADAPTER, read_card(folder, folder.name)
+            if not adapter.is_dir():
+                revisions[folder.name] = CrossParts(folder, resolve(folder / WHOLE), None).revision
+            elif card is not None and card.base:
+                base = resolve(card.base)
+                revision = CrossParts(folder, base, adapter).revision if base.revision else None
+                revisions[folder.name] = revision
+        except (EncoderError, OSError):
+            continue  # it is being replaced, or its base is gone
+    return revisions

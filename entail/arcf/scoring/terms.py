@@ -10,25 +10,45 @@ from scipy.sparse import csr_matrix
 
 from entail.arcf.scoring.inputs import by_prefix
 from entail.encoders.cross.encoder import PairScorer
-from entail.encoders.cross.pairs import Frame, Ids, Pair, Tokenize
-from entail.encoders.row_batches import Spent
-from entail.encoders.weights import open_tensors
+from entail.encoders.cross.pairs import Ids, Pair
+from entail.encoders.tensors import open_tensors
 from entail.index.lexical import stemmed_words
 from entail.index.protocol import Floats
 
 IDF = "idf.safetensors"
-"""The weights of word pieces in a scorer's folder: `idf`, (pieces,)."""
+"""Weights of word pieces in a scorer's folder: `idf`, (pieces,)."""
+
+WORDS = "words.safetensors"
+"""Weights of stems in a scorer's folder: `idf`, (buckets,), fp16."""
+
+BUCKETS = 1 << 15
+
+
+def _save_idf(idf: Floats, file: Path) -> None:
+    from safetensors.numpy import save_file
+
+    save_file({"idf": idf}, str(file))
+
+
+def _read_idf(file: Path, size: int | None) -> Floats:
+    import torch
+
+    with open_tensors(file, name=file.parent.name, device="cpu", dtype=torch.float32) as tensors:
+        idf: Floats = tensors.get("idf", size).numpy()
+        return idf
 
 
 class SharedPieces:
-    """The overlap o of two texts as token ids.
+    r"""Overlap o of two texts as sets of token ids a and b, with weights idf_t.
+
+    .. math:: o = \sum_{t \in a \cap b} idf_t^2 / \sqrt{\sum_{t \in a} idf_t^2 \sum_{t \in b} idf_t^2}
 
     >>> pieces = SharedPieces.of([(1, 2), (2, 3)])
     >>> pieces([((1, 2), (1, 2)), ((1, 2), (3,)), ((1, 2), ())]).round(3).tolist()
     [1.0, 0.0, 0.0]
 
     Args:
-        idf: The weight of each token; tokens beyond weigh nothing.
+        idf: Weight of each token; tokens beyond weigh nothing.
     """
 
     def __init__(self, idf: Floats) -> None:
@@ -37,7 +57,7 @@ class SharedPieces:
 
     @classmethod
     def of(cls, facts: Sequence[Ids]) -> SharedPieces:
-        """Weigh tokens by how few facts have them, idf_t = ln((1 + facts) / (1 + facts with t))."""
+        """Weigh tokens by their rarity in premises, idf_t = ln((1 + facts) / (1 + facts with t))."""
         counts = np.zeros(1 + max((max(ids, default=0) for ids in facts), default=0), dtype=np.int64)
         for ids in facts:
             counts[list(set(ids))] += 1
@@ -46,35 +66,30 @@ class SharedPieces:
 
     def __call__(self, pairs: Sequence[Pair]) -> Floats:
         """Return o of each pair, shape (pairs,)."""
-        found = np.zeros(len(pairs), dtype=np.float32)
-        for prefix, places in by_prefix(pairs).items():
-            own = self._known(prefix)
+        overlap = np.zeros(len(pairs), dtype=np.float32)
+        for prefix, positions in by_prefix(pairs).items():
+            own = self._weighted(prefix)
             length = self._length(own)
-            for place in places:
-                other = self._known(pairs[place][1])
+            for at in positions:
+                other = self._weighted(pairs[at][1])
                 if shared := self._sum(own & other):
-                    found[place] = shared / (length * self._length(other))
-        return found
+                    overlap[at] = shared / (length * self._length(other))
+        return overlap
 
     def save(self, folder: Path) -> None:
         """Write the weights into a scorer's folder."""
-        from safetensors.numpy import save_file
-
-        save_file({"idf": self.idf}, str(folder / IDF))
+        _save_idf(self.idf, folder / IDF)
 
     @classmethod
     def read(cls, folder: Path) -> SharedPieces:
-        """Take back what `save` wrote.
+        """Read the weights of a scorer's folder.
 
         Raises:
-            EncoderError: If it is not there, or damaged.
+            EncoderError: If they are missing or damaged.
         """
-        import torch
+        return cls(_read_idf(folder / IDF, None))
 
-        with open_tensors(folder / IDF, name=folder.name, device="cpu", dtype=torch.float32) as tensors:
-            return cls(tensors.get("idf", None).numpy())
-
-    def _known(self, ids: Ids) -> frozenset[int]:
+    def _weighted(self, ids: Ids) -> frozenset[int]:
         return frozenset(token for token in ids if token < len(self._squares))
 
     def _sum(self, tokens: Collection[int]) -> float:
@@ -85,61 +100,28 @@ class SharedPieces:
 
 
 class SharingScorer:
-    """A scorer to whose scores the overlap is added.
-
-    Args:
-        scorer: What reads the texts.
-        pieces: The overlap.
-        weight: What it counts.
-    """
+    """A scorer of pairs plus their weighted overlap."""
 
     def __init__(self, scorer: PairScorer, pieces: SharedPieces, weight: float) -> None:
         self._scorer, self._pieces, self._weight = scorer, pieces, weight
-
-    @property
-    def tokenize(self) -> Tokenize:
-        """Texts to token ids."""
-        return self._scorer.tokenize
-
-    @property
-    def frame(self) -> Frame:
-        """The tokens around a pair."""
-        return self._scorer.frame
-
-    @property
-    def max_length(self) -> int:
-        """Tokens of a row that are read."""
-        return self._scorer.max_length
-
-    @property
-    def spent(self) -> Spent:
-        """Passes and tokens so far."""
-        return self._scorer.spent
+        self.tokenize, self.frame, self.max_length = scorer.tokenize, scorer.frame, scorer.max_length
+        self.spent = scorer.spent
 
     def score(self, pairs: Sequence[Pair]) -> Floats:
-        """Return a score a pair, shape (pairs,)."""
-        found: Floats = self._scorer.score(pairs) + np.float32(self._weight) * self._pieces(pairs)
-        return found
-
-
-WORDS = "words.safetensors"
-"""The weights of stems in a scorer's folder: `idf`, (buckets,), fp16."""
-
-BUCKETS = 1 << 15
-
-Similar = Callable[[Sequence[str]], Floats]
-"""Texts -> how like each all facts are, shape (texts, facts)."""
+        """Return the score of each pair, shape (pairs,)."""
+        scores: Floats = self._scorer.score(pairs) + np.float32(self._weight) * self._pieces(pairs)
+        return scores
 
 
 class WordSimilarity:
-    """The similarity of texts by their stems.
+    """Cosine of the TF-IDF vectors of texts over hashed stems.
 
     >>> words = WordSimilarity.of(["ice is cold", "fire is hot"])
     >>> words.to(["cold ice", "a hot fire"])(["how cold is ice"]).round(3).tolist()
     [[1.0, 0.0]]
 
     Args:
-        idf: The weight of each bucket of stems.
+        idf: Weight of each bucket of stems.
     """
 
     def __init__(self, idf: Floats) -> None:
@@ -147,50 +129,45 @@ class WordSimilarity:
 
     @classmethod
     def of(cls, facts: Sequence[str]) -> WordSimilarity:
-        """Weigh stems by how few facts have them."""
+        """Weigh stems by their rarity in premises."""
         from sklearn.feature_extraction.text import TfidfTransformer
 
         idf = TfidfTransformer().fit(_counts(facts)).idf_
-        # As it is kept: what is trained and what is read again are one.
+        # Rounded as in the file, so that training and use are the same.
         return cls(idf.astype(np.float16).astype(np.float32))
 
-    def to(self, facts: Sequence[str]) -> Similar:
-        """Return what says how like these facts a text is."""
+    def to(self, facts: Sequence[str]) -> Callable[[Sequence[str]], Floats]:
+        """Return the function texts -> similarity to each premise, shape (texts, facts)."""
         own = self._vectors(facts).T.tocsr()
 
-        def similar(texts: Sequence[str]) -> Floats:
-            found: Floats = (self._vectors(texts) @ own).toarray().astype(np.float32)
-            return found
+        def similarity(texts: Sequence[str]) -> Floats:
+            values: Floats = (self._vectors(texts) @ own).toarray().astype(np.float32)
+            return values
 
-        return similar
+        return similarity
 
     def save(self, folder: Path) -> None:
         """Write the weights into a scorer's folder."""
-        from safetensors.numpy import save_file
-
-        save_file({"idf": self.idf.astype(np.float16)}, str(folder / WORDS))
+        _save_idf(self.idf.astype(np.float16), folder / WORDS)
 
     @classmethod
     def read(cls, folder: Path) -> WordSimilarity:
-        """Take back what `save` wrote.
+        """Read the weights of a scorer's folder.
 
         Raises:
-            EncoderError: If it is not there, or damaged.
+            EncoderError: If they are missing or damaged.
         """
-        import torch
-
-        with open_tensors(folder / WORDS, name=folder.name, device="cpu", dtype=torch.float32) as tensors:
-            return cls(tensors.get("idf", BUCKETS).numpy())
+        return cls(_read_idf(folder / WORDS, BUCKETS))
 
     def _vectors(self, texts: Sequence[str]) -> csr_matrix:
-        """Return unit vectors of texts, sparse, (texts, buckets); of a text without stems zeros."""
+        """Return sparse unit vectors of texts, (texts, buckets); zeros for a text without stems."""
         from sklearn.preprocessing import normalize
 
         return csr_matrix(normalize(_counts(texts).multiply(self.idf)), dtype=np.float32)
 
 
 def _counts(texts: Sequence[str]) -> csr_matrix:
-    """Return how often each bucket's stems stand in texts, (texts, buckets)."""
+    """Return the counts of stems by bucket, (texts, buckets)."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
     hashed = HashingVectorizer(analyzer=stemmed_words, n_features=BUCKETS, alternate_sign=False, norm=None)

@@ -11,8 +11,7 @@ from entail.ui.shared.tasks import Task, TaskGroup
 if TYPE_CHECKING:
     from entail.arcf.chains.neighbourhoods import Neighbourhoods
     from entail.arcf.chains.stepwise import Step, StepScorer
-    from entail.arcf.scoring.listing import ListedScorer
-    from entail.arcf.scoring.scorer import Scorer
+    from entail.arcf.scoring.scorer import ListedScorer, Scorer
     from entail.data.worldtree.questions import Question
     from entail.data.worldtree.tables import FactTables
     from entail.evaluation.chains import Similarities
@@ -116,11 +115,11 @@ def take_step(builder: Builder, question: Question, chosen: tuple[int, ...], *, 
     """Return the task that scores the next step after the chosen premises."""
 
     def make(report: ProgressCallback) -> Step:
-        from entail.arcf.chains.stepwise import step
+        from entail.arcf.chains.stepwise import score_step
 
         with SCORING:
-            near = builder.steps.near(question, builder.around)
-            return step(question, near, chosen, builder.steps, builder.around)
+            neighbours = builder.steps.neighbours(question, builder.around)
+            return score_step(question, neighbours, chosen, builder.steps, builder.around)
 
     premises = (builder.around.facts.digest, builder.around.k)
     key = (builder.by, builder.revision, premises, question.stem, question.answer, chosen)

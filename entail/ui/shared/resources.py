@@ -254,7 +254,7 @@ def retriever_name(name: str) -> str:
 
 def revisions() -> dict[str, str | None]:
     """Return the revisions of the available retrievers and scorers, None for lexical ones."""
-    from entail.arcf.scoring.listing import scorer_revisions
+    from entail.arcf.scoring.scorer import scorer_revisions
     from entail.encoders.catalogue import catalogue
     from entail.registry import list_pointers
 

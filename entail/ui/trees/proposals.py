@@ -17,7 +17,7 @@ from entail.ui.trees.suggester import BY_KEY, Offer, Suggester
 
 if TYPE_CHECKING:
     from entail.arcf.chains.next_premise import Draft
-    from entail.arcf.chains.stepwise import Told
+    from entail.arcf.chains.stepwise import StepScores
     from entail.ui.trees.authoring import TreeContext
 
 _ENDS = {
@@ -97,14 +97,14 @@ def _draw_button(session: AuthoringSession, text: str) -> None:
     )
 
 
-def _draw_next(offer: Offer, scores: Told, scorer: str, retriever: str) -> None:
+def _draw_next(offer: Offer, scores: StepScores, scorer: str, retriever: str) -> None:
     accepted = " by what you accepted" if offer.proposal is not None and offer.proposal.after else ""
     st.caption(
         f"Top {len(offer.candidates)} of {label(retriever_name(retriever))}, re-ranked by "
         f"{label(retriever_name(scorer))}{accepted}."
     )
     best = max((candidate.score for candidate in offer.candidates), default=None)
-    if scores.bare is not None and best is not None and scores.bare >= best:
+    if scores.stop_score is not None and best is not None and scores.stop_score >= best:
         st.info("Looks complete: no candidate improves it.", icon=":material/flag:")
     _draw_truncation(scores.dropped, cut=len(scores.cut))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from entail.arcf.scoring.listing import ListedScorer, list_scorers
+from entail.arcf.scoring.scorer import ListedScorer, list_scorers
 from entail.trees.log.acts import Proposal
 from entail.trees.review.suggestions import (
     Basis,
@@ -23,7 +23,7 @@ from entail.ui.shared.tasks import Task, TaskGroup, finish
 
 if TYPE_CHECKING:
     from entail.arcf.chains.next_premise import Draft
-    from entail.arcf.chains.stepwise import ScoredSteps, Told
+    from entail.arcf.chains.stepwise import ScoredSteps, StepScores
     from entail.arcf.scoring.scorer import Scorer
     from entail.data.records import Corpus
     from entail.encoders.cross.pairs import Pair
@@ -60,11 +60,11 @@ class Offer:
     """
 
     means: Means
-    task: Task[Told] | Task[Draft] | None = None
-    retry: Callable[[], Task[Told] | Task[Draft]] | None = field(default=None, repr=False)
+    task: Task[StepScores] | Task[Draft] | None = None
+    retry: Callable[[], Task[StepScores] | Task[Draft]] | None = field(default=None, repr=False)
     candidates: tuple[Candidate, ...] = ()
     proposal: Proposal | None = None
-    scores: Told | None = None
+    scores: StepScores | None = None
     draft: Draft | None = None
     changes: tuple[str, ...] = ()
     undecided: int = 0
@@ -108,10 +108,10 @@ class Suggester(LazyModel["Scorer"]):
         for group in (self.models, self.results, SCORERS, GROUNDS):
             group.drop_failed()
 
-    def next(self, basis: Basis, candidates: Sequence[str], *, wait: float = 0) -> Task[Told]:
+    def next(self, basis: Basis, candidates: Sequence[str], *, wait: float = 0) -> Task[StepScores]:
         """Return the task that scores each candidate as the next premise."""
 
-        def make(scorer: Scorer, report: ProgressCallback) -> Told:
+        def make(scorer: Scorer, report: ProgressCallback) -> StepScores:
             from entail.arcf.chains.next_premise import score_next
 
             with SCORING:

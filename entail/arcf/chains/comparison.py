@@ -1,4 +1,4 @@
-"""A chain against a known explanation, and several methods on one question."""
+"""Comparison of a chain with a known explanation, and of several methods on one question."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entail.arcf.chains.baselines import SingleFactRanker
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.ranking import ChainRanker, SingleFactRanker
-from entail.arcf.chains.stepwise import NearestSteps, Step, Walk, follow, step
-from entail.arcf.scoring.listing import ListedScorer
-from entail.arcf.scoring.scorer import Scorer
+from entail.arcf.chains.ranking import ChainRanker
+from entail.arcf.chains.stepwise import NearestSteps, Step, Walk, follow, score_step
+from entail.arcf.scoring.scorer import ListedScorer, Scorer
 from entail.data.text import premise_key
 from entail.data.worldtree.questions import CENTRAL, GROUNDING, Question
 from entail.data.worldtree.tables import FactTables
@@ -20,8 +20,8 @@ from entail.evaluation.chains import Similarities, ap, tfidf_rankings
 from entail.index.protocol import Ints
 from entail.progress import ProgressCallback
 
-SCORED_ALONE = 200
-"""Premises nearest to the question that a scorer of single premises scores; `entail rank` scores all."""
+SINGLE_FACTS = 200
+"""Premises nearest to the question that a scorer of single facts scores; `entail rank` scores all."""
 
 WORDS, GREEDY = "TF-IDF", "TF-IDF, chain"
 """Names of the two baselines."""
@@ -48,7 +48,7 @@ EXAMPLE = Question(
 
 @dataclass(frozen=True)
 class GoldPremise:
-    """A gold premise and where a chain has it.
+    """A gold premise and its place in a chain.
 
     Attributes:
         position: Position in the tables.
@@ -105,12 +105,9 @@ class MethodComparison:
 
         They are the first ones of each ranking and the gold ones, by best rank, then by position.
         """
-        ranks = {
-            name: {int(fact): rank for rank, fact in enumerate(ranking, start=1)}
-            for name, ranking in self.rankings.items()
-        }
+        ranks = {name: _ranks(ranking) for name, ranking in self.rankings.items()}
         chosen = [*gold, *(int(fact) for ranking in self.rankings.values() for fact in ranking[:first])]
-        rows = [(fact, {name: of[fact] for name, of in ranks.items()}) for fact in dict.fromkeys(chosen)]
+        rows = [(fact, {name: int(of[fact]) for name, of in ranks.items()}) for fact in dict.fromkeys(chosen)]
         return sorted(rows, key=lambda row: (min(row[1].values()), row[0]))
 
 
@@ -120,12 +117,11 @@ def gold_roles(question: Question, facts: FactTables) -> dict[int, str]:
 
 
 def locate_gold(question: Question, facts: FactTables, walk: Walk, ranking: Ints) -> GoldCoverage | None:
-    """Return where the gold premises are in a chain and its ranking; None if none is known."""
+    """Return the places of the gold premises in a chain and its ranking; None if none is known."""
     roles = gold_roles(question, facts)
     if not roles:
         return None
-    ranks = np.empty(len(facts), dtype=np.int64)
-    ranks[ranking] = np.arange(1, len(ranking) + 1)
+    ranks = _ranks(ranking)
     visible: dict[int, int] = {}
     for number, one in enumerate(walk.steps, start=1):
         for fact in one.candidates:
@@ -144,12 +140,17 @@ def locate_gold(question: Question, facts: FactTables, walk: Walk, ranking: Ints
 
 def precision_of(question: Question, facts: FactTables, ranking: Ints) -> float:
     """Return the average precision of a ranking of all premises, as the shared task scores it."""
-    positions = [facts.positions.get(uid) for uid in question.gold]
-    if not positions or None in positions:
+    positions = [facts.positions[uid] for uid in question.gold if uid in facts.positions]
+    if not positions or len(positions) < len(question.gold):
         return 0.0
-    ranks = np.empty(len(facts))
+    return ap(_ranks(ranking)[positions].astype(np.float64))
+
+
+def _ranks(ranking: Ints) -> Ints:
+    """Return the rank of each premise in a ranking of all, from 1."""
+    ranks = np.empty_like(ranking)
     ranks[ranking] = np.arange(1, len(ranking) + 1)
-    return ap(np.array([ranks[position] for position in positions]))
+    return ranks
 
 
 def select_candidates(step: Step, roles: Mapping[int, str], which: str) -> list[tuple[int, int]]:
@@ -169,7 +170,7 @@ def compare_methods(
     question: Question,
     facts: FactTables,
     scorers: Sequence[ListedScorer],
-    near: Similarities,
+    similarities: Similarities,
     *,
     load: Callable[[ListedScorer], Scorer],
     k: int,
@@ -182,7 +183,7 @@ def compare_methods(
         question: The question.
         facts: All premises.
         scorers: Scorers to compare.
-        near: Similarities by TF-IDF.
+        similarities: Similarities by TF-IDF.
         load: Loads a scorer.
         k: Neighbours of each premise.
         length: Most premises of a chain.
@@ -191,22 +192,24 @@ def compare_methods(
     Raises:
         EntailError: If a scorer cannot be loaded, or a score is not finite.
     """
-    search, around = Search(length=length), Neighbourhoods(facts, k=k, similarities=near)
-    first, words = around.of_text(question.text), NearestSteps(around)
-    walk = follow(lambda chosen: step(question, first, chosen, words, around), search)
-    (by_words,) = tfidf_rankings([question], near)
-    rankings: dict[str, Ints] = {WORDS: by_words, GREEDY: walk.ranking(question, around)}
+    search, near = Search(length=length), Neighbourhoods(facts, k=k, similarities=similarities)
+    first, words = near.of_text(question.text), NearestSteps(near)
+    walk = follow(lambda chosen: score_step(question, first, chosen, words, near), search)
+    (by_words,) = tfidf_rankings([question], similarities)
+    rankings: dict[str, Ints] = {WORDS: by_words, GREEDY: walk.ranking(question, near)}
     chains = {GREEDY: walk.facts}
     for listed in scorers:
         scorer = load(listed)
-        own = around
-        if scorer.form.metric != around.metric:
+        own = near
+        if scorer.form.metric != near.metric:
             own = Neighbourhoods(facts, k=k, metric=scorer.form.metric, progress=progress)
-        if listed.form.scheme == "single-fact":
-            (one,) = SingleFactRanker(scorer, own, first=SCORED_ALONE).rank([question], progress=progress)
-        else:
-            (one,) = ChainRanker(scorer, own, search=search).rank([question], progress=progress)
-        rankings[listed.name] = one.ranking
-        if one.chain is not None:
-            chains[listed.name] = one.chain.facts
+        ranker = (
+            SingleFactRanker(scorer, own, first=SINGLE_FACTS)
+            if listed.form.scheme == "single-fact"
+            else ChainRanker(scorer, own, search=search)
+        )
+        (ranked,) = ranker.rank([question], progress=progress)
+        rankings[listed.name] = ranked.ranking
+        if ranked.chain is not None:
+            chains[listed.name] = ranked.chain.facts
     return MethodComparison(rankings, chains)
