@@ -30,7 +30,7 @@ import numpy as np
 
 from entail.arcf.chains.chain import Chain, Search
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.ranking import ChainRanker
+from entail.arcf.chains.ranking import ChainRanker, rank_by_chain
 from entail.arcf.scoring.form import SHARED_PIECES, ScorerForm
 from entail.arcf.scoring.inputs import Inputs, as_sentence, question_text
 from entail.arcf.scoring.priors import PremisePriors
@@ -342,7 +342,7 @@ def _run(given: argparse.Namespace) -> None:
     for question in asked:
         chosen, steps = told[question.id]
         left = {fact: score for fact, score in steps[-1].items() if fact >= 0 and fact not in chosen}
-        last[question.id] = ranker.ranking(question, Chain(tuple(chosen), (), "length", left))
+        last[question.id] = rank_by_chain(question, chosen, left, near)
     ruler_map = evaluate_chains(asked, facts, [last[q.id] for q in asked]).map
     figures: dict[str, Any] = {
         "questions": len(asked),

@@ -1,4 +1,4 @@
-"""The mean of scorers: what it scores, what its card says, and what cannot be averaged."""
+"""The mean of scorers: weights, card, command, and what cannot be averaged."""
 
 import json
 from collections.abc import Callable
@@ -25,9 +25,8 @@ SETTINGS = ArcfConfig(
     rank=4,
     k=6,
     batch_tokens=400,
-    prefixes=3,
     prefixes_a_step=4,
-    epochs=3,
+    epochs=1,
     learning_rate=0.01,
     max_length=32,
     dropout=0.0,
@@ -39,21 +38,19 @@ SETTINGS = ArcfConfig(
 
 
 @pytest.fixture
-def scorers(tiny_home: Path, world: Any) -> Callable[..., Path]:
-    """Train one under a name."""
+def train(tiny_home: Path, world: Any) -> Callable[..., Path]:
+    """Return what trains a scorer under a name."""
 
-    def train(name: str, **changed: Any) -> Path:
-        questions = changed.pop("questions", world.questions)
-        train_arcf(
-            questions, world.facts, replace(SETTINGS, **changed), data=["worldtree"], out=tiny_home / name
-        )
+    def train(name: str, *, questions: Any = world.questions, **changed: Any) -> Path:
+        config = replace(SETTINGS, **changed)
+        train_arcf(questions, world.facts, config, data=["worldtree"], out=tiny_home / name)
         return tiny_home / name
 
     return train
 
 
 def added(folder: Path) -> dict[str, torch.Tensor]:
-    """What an adapter adds to each linear layer."""
+    """Return what an adapter adds to each linear layer."""
     tensors = load_file(folder / ADAPTER / "adapter_model.safetensors")
     config = json.loads((folder / ADAPTER / "adapter_config.json").read_text(encoding="utf-8"))
     return {
@@ -63,23 +60,38 @@ def added(folder: Path) -> dict[str, torch.Tensor]:
     }
 
 
-def test_the_mean_is_of_adapters_and_heads(tiny_home: Path, scorers: Callable[..., Path]) -> None:
-    one, two = scorers("one"), scorers("two", seed=1, loss="nce")
-    lost = average_scorers([one, "two"], tiny_home / "mean", weights=[0.25, 0.75])
-    assert lost == pytest.approx(0, abs=1e-6)
-    first, second, mean = added(one), added(two), added(tiny_home / "mean")
-    for name, found in mean.items():
+def test_the_mean_is_of_adapters_and_heads(
+    tiny_home: Path, train: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, two, mean = train("one"), train("two", seed=1, loss="nce"), tiny_home / "mean"
+    assert average_scorers([one, "two"], mean, weights=[0.25, 0.75]) == pytest.approx(0, abs=1e-6)
+    first, second = added(one), added(two)
+    for name, found in added(mean).items():
         torch.testing.assert_close(found, 0.25 * first[name] + 0.75 * second[name], atol=2e-3, rtol=1e-2)
-    heads = [load_file(folder / HEAD) for folder in (one, two, tiny_home / "mean")]
+    heads = [load_file(folder / HEAD) for folder in (one, two, mean)]
     for name, found in heads[2].items():
         torch.testing.assert_close(found, 0.25 * heads[0][name] + 0.75 * heads[1][name])
     assert load_scorer("mean").form == load_scorer("one").form
 
+    average_scorers([one, two], mean, rank=2)
+    card = (mean / "README.md").read_text(encoding="utf-8")
+    assert "`one` (0.5), `two` (0.5)" in card
+    assert "| seed |" not in card
+    record = json.loads((mean / "entail.json").read_text(encoding="utf-8"))
+    assert record["trained_on"]["data"] == ["worldtree"]
+    assert [one["config"]["seed"] for one in record["averaged"]["encoders"]] == [0, 1]
+
+    command = ["average", str(one), str(two), "--out", str(tiny_home / "third")]
+    assert main([*command, "--scale", "0.5"]) == 1
+    assert "--scale" in capsys.readouterr().err
+    assert main(command) == 0
+    assert (tiny_home / "third" / HEAD).is_file()
+
 
 def test_the_mean_of_one_with_itself_ranks_as_it(
-    tiny_home: Path, world: Any, scorers: Callable[..., Path]
+    tiny_home: Path, world: Any, train: Callable[..., Path]
 ) -> None:
-    average_scorers([scorers("one"), "one"], tiny_home / "mean", rank=SETTINGS.rank)
+    average_scorers([train("one"), "one"], tiny_home / "mean", rank=SETTINGS.rank)
     near = Neighbourhoods(world.facts, k=6)
     alone, mean = (
         [one.ranking.tolist()[:5] for one in ChainRanker(load_scorer(name), near).rank(world.dev)]
@@ -89,44 +101,20 @@ def test_the_mean_of_one_with_itself_ranks_as_it(
     assert load_scorer("mean").revision != load_scorer("one").revision
 
 
-def test_the_card_says_of_what_it_is_the_mean(tiny_home: Path, scorers: Callable[..., Path]) -> None:
-    average_scorers([scorers("one"), scorers("two", seed=1)], tiny_home / "mean", rank=2)
-    card = (tiny_home / "mean" / "README.md").read_text(encoding="utf-8")
-    assert "`one` (0.5), `two` (0.5)" in card
-    assert "| rank | 4 |" in card
-    assert "| seed |" not in card
-    assert "not been evaluated" in card
-    told = json.loads((tiny_home / "mean" / "entail.json").read_text(encoding="utf-8"))
-    assert told["trained_on"]["data"] == ["worldtree"]
-    assert [one["config"]["seed"] for one in told["averaged"]["encoders"]] == [0, 1]
-
-
-def test_what_cannot_be_one_is_refused(tiny_home: Path, world: Any, scorers: Callable[..., Path]) -> None:
-    one, out = scorers("one"), tiny_home / "out"
-    with pytest.raises(TrainingError, match="expected scorers of one form"):
-        average_scorers([one, scorers("alone", scheme="single-fact", loss="bxent")], out)
-    with pytest.raises(
-        TrainingError, match=r"same questions and facts, but explanations\.safetensors of fewer"
+def test_what_cannot_be_averaged_is_refused(tiny_home: Path, world: Any, train: Callable[..., Path]) -> None:
+    one, out = train("one"), tiny_home / "out"
+    single = train("alone", scheme="single-fact", loss="bxent")
+    fewer, whole = train("fewer", questions=world.questions[:9]), train("whole", tuning="full")
+    for names, options, message in (
+        ([one, single], {}, "of one form"),
+        ([one, fewer], {}, r"explanations\.safetensors of fewer"),
+        ([one, whole], {}, "with an adapter"),
+        ([one], {"weights": [0.5]}, "1 in sum"),
+        ([one], {"rank": 0}, "rank"),
+        ([], {}, "found none"),
     ):
-        average_scorers([one, scorers("fewer", questions=world.questions[:9])], out)
-    with pytest.raises(TrainingError, match="whole: expected a scorer of facts with an adapter"):
-        average_scorers([one, scorers("whole", tuning="full")], out)
-    with pytest.raises(TrainingError, match=r"expected 1 weights, 1 in sum, found 1 with 0\.5"):
-        average_scorers([one], out, weights=[0.5])
-    with pytest.raises(TrainingError, match="rank of at least 1"):
-        average_scorers([one], out, rank=0)
-    with pytest.raises(EncoderError, match="no scorer of facts is called 'nobody'"):
+        with pytest.raises(TrainingError, match=message):
+            average_scorers(names, out, **options)  # type: ignore[arg-type]  # of a tuple
+    with pytest.raises(EncoderError, match="nobody"):
         average_scorers([one, "nobody"], out)
-    with pytest.raises(TrainingError, match="expected adapters to average"):
-        average_scorers([], out)
     assert not out.exists()
-
-
-def test_from_a_terminal(
-    tiny_home: Path, scorers: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    told = ["average", str(scorers("one")), str(scorers("two", seed=1)), "--out", str(tiny_home / "mean")]
-    assert main([*told, "--scale", "0.5"]) == 1
-    assert "--scale" in capsys.readouterr().err
-    assert main(told) == 0
-    assert "the mean of 2 scorers" in capsys.readouterr().out

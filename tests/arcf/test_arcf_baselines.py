@@ -71,10 +71,10 @@ def test_facts_without_a_word_are_ranked_too(fake: Any) -> None:
     assert one.ranking.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("told", [{"top": 0}, {"linked": 0}])
-def test_paths_that_cannot_be(fake: Any, told: dict[str, int]) -> None:
-    with pytest.raises(SettingsError, match="1 or more facts, found"):
-        paths(fake, lambda a, b: 0.0, **told)
+def test_paths_that_cannot_be(fake: Any) -> None:
+    for told in ({"top": 0}, {"linked": 0}):
+        with pytest.raises(SettingsError, match="1 or more"):
+            paths(fake, lambda a, b: 0.0, **told)
 
 
 def test_ranks_are_fused_and_the_first_decides_what_is_even() -> None:

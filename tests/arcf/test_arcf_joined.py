@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,25 +12,14 @@ import pytest
 from entail.arcf.method import evaluate, preview
 from entail.arcf.source import WorldtreeSource
 from entail.cli import main
-from entail.data.worldtree.tables import read_fact_tables
-from entail.errors import FormatError, SettingsError
+from entail.errors import SettingsError
 from entail.jobs.candidates import Candidate
 from entail.jobs.inputs import absolute
 from entail.training.method import method
 
 SMALL = [
-    "--base",
-    "tiny",
-    "--rank",
-    "2",
-    "--epochs",
-    "1",
-    "--k",
-    "6",
-    "--batch-tokens",
-    "300",
-    "--longest",
-    "32",
+    *("--base", "tiny", "--rank", "2", "--epochs", "1", "--k", "6"),
+    *("--batch-tokens", "300", "--longest", "32"),
 ]
 
 
@@ -48,9 +36,7 @@ def test_trained_measured_and_ranked_from_the_command_line(
     assert (
         main(["train", "arcf", *given, *SMALL, "--out", str(tiny_home / "mine"), "--data", "worldtree"]) == 0
     )
-    said = capsys.readouterr().out
-    assert "18 questions, 54 gold facts" in said
-    assert "step MAP" in said
+    assert "18 questions, 54 gold facts" in capsys.readouterr().out
     assert (tiny_home / "mine" / "README.md").is_file()
 
     lexical = told(capsys, "evaluate", "chains", *tables, *dev, "--method", "tfidf")
@@ -197,8 +183,6 @@ def test_what_does_not_fit_is_told(
     for how in ("arcf", "single-fact", "path-rerank"):
         long = ["rank", *ours, "--question", "ba " * 60, "--answer", "bo", "--method", how]
         assert told(capsys, *long)["unread"] == unread(questions_cut=1)
-        assert main(long) == 0
-        assert "1 questions are longer than is read" in capsys.readouterr().out
 
     table = release["tables"] / "T.tsv"
     table.write_text(table.read_text(encoding="utf-8") + "ba " * 60 + "\tx\tlong\n", encoding="utf-8")
@@ -207,45 +191,26 @@ def test_what_does_not_fit_is_told(
     for command in (["rank", *ours, *dev, *both, *file], ["evaluate", "chains", *ours, *dev, *both]):
         assert told(capsys, *command)["unread"] == unread(explanations_cut=2, facts_cut=1)
     assert main(["evaluate", "chains", *ours, *dev, *both]) == 0
-    said = capsys.readouterr().out
-    assert "2 explanations grew longer than is read" in said
-    assert "1 facts are longer than half of what is read" in said
-    lexical = told(capsys, "evaluate", "chains", *tables, *dev, "--method", "tfidf")
-    assert lexical["unread"] == unread()
+    assert "2 explanations" in capsys.readouterr().out
 
 
 def unread(**counts: int) -> dict[str, int]:
     return {"questions_cut": 0, "explanations_cut": 0, "facts_cut": 0, **counts}
 
 
-def test_what_was_read_in_part_is_told_as_what_was_not_read_is(
+def test_rows_that_cannot_be_read_are_reported(
     tiny_home: Path, tmp_path: Path, release: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = release["dev"].read_text(encoding="utf-8")
     partly = tmp_path / "partly.tsv"
     partly.write_text(text.replace("|CENTRAL", "", 1) + "no row\n", encoding="utf-8")
     given = ["--tables", str(release["tables"]), "--questions", str(partly), "--method", "tfidf"]
-    out = ["--out", str(tmp_path / "ranked.tsv")]
-    for command in (["evaluate", "chains", *given], ["rank", *given, *out]):
+    for command in (["evaluate", "chains", *given], ["rank", *given, "--out", str(tmp_path / "ranked.tsv")]):
         found = told(capsys, *command)
-        (warning,) = found["warnings"]
-        assert "partly.tsv, line 2 (Q9-0): expected uid|ROLE in the explanation, found '0009-0000'" in warning
-        (problem,) = found["problems"]
-        assert "partly.tsv, line 8: expected 6 cells, found 1" in problem
-    assert main(["rank", *given, *out]) == 0
-    assert "read in part: partly.tsv, line 2" in capsys.readouterr().out
-
-
-def test_tables_come_as_a_zip_too(release: dict[str, Path], tmp_path: Path) -> None:
-    packed = tmp_path / "release.zip"
-    with zipfile.ZipFile(packed, "w") as file:
-        file.write(release["tables"] / "T.tsv", "release/tables/T.tsv")
-        file.writestr("release/questions.tsv", "no table")
-        file.writestr("__MACOSX/release/tables/._T.tsv", b"\x00\x05")
-    assert read_fact_tables(packed) == read_fact_tables(release["tables"])
-    packed.write_bytes(packed.read_bytes()[:200])
-    with pytest.raises(FormatError, match="or a ZIP of one, found neither"):
-        read_fact_tables(packed)
+        assert [text[:20] for text in found["warnings"] + found["problems"]] == [
+            "partly.tsv, line 2 (",
+            "partly.tsv, line 8: ",
+        ]
 
 
 def test_what_would_be_trained_on_is_shown_first(release: dict[str, Path]) -> None:
@@ -262,29 +227,23 @@ def test_what_would_be_trained_on_is_shown_first(release: dict[str, Path]) -> No
     assert absolute(source)["tables"] == str(release["tables"])
     assert evaluate("tiny", source.read(), None) is None
     assert how.changed({"k": 60}) == {"k": 60}
-
-
-def test_explanations_that_are_not_scored_can_be_learnt_from(release: dict[str, Path]) -> None:
-    flagged = release["train"].read_text().replace("\tSUCCESS\t", "\tSUCCESS DUPMERGE\t", 2)
-    release["train"].write_text(flagged)
-    how = method("arcf")
-    source = WorldtreeSource(tables=release["tables"], questions=release["train"], dev=release["dev"])
+    release["train"].write_text(
+        release["train"].read_text().replace("\tSUCCESS\t", "\tSUCCESS DUPMERGE\t", 2)
+    )
+    source = replace(source, limit=None)
     shown = preview(source.read(), how.configured({}))
     assert (shown.counts["questions"], shown.left_out) == (16, {"questions without a usable explanation": 2})
     shown = preview(replace(source, unscored=True).read(), how.configured({}))
     assert (shown.counts["questions"], shown.left_out) == (18, {})
-    assert shown.counts["dev questions"] == 6
 
 
 def test_both_files_have_to_be_given(release: dict[str, Path]) -> None:
-    with pytest.raises(SettingsError, match="expected --tables DIR and --questions FILE"):
+    with pytest.raises(SettingsError, match="--questions"):
         WorldtreeSource(tables=release["tables"])
-    with pytest.raises(SettingsError, match="limit: expected at least 1"):
+    with pytest.raises(SettingsError, match="limit"):
         WorldtreeSource(tables=release["tables"], questions=release["train"], limit=0)
 
 
 def test_a_scorer_ranks_for_no_corpus() -> None:
     job: Any = SimpleNamespace(name="mine", spec=SimpleNamespace(method="arcf"))
-    assert Candidate(job, None, None).problem == (
-        "it is a scorer of facts and no encoder: it ranks for no corpus"
-    )
+    assert "scorer of facts" in str(Candidate(job, None, None).problem)

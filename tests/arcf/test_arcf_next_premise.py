@@ -75,7 +75,7 @@ def test_scores_that_are_no_numbers_and_prefixes_that_are_too_long(fake: Any) ->
     assert score_next(short, "s " * 9, ["f g"], ["c"]).dropped == -1
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_draft_goes_on_as_the_whole_chain_does(fake: Any, seed: int) -> None:
     near, how = around(seed), Search(length=6, least=2)
     whole = drafted(fake, by(seed), near, search=how)
@@ -152,8 +152,3 @@ def test_lazily_most_of_what_fell_far_behind_is_not_scored_anew(fake: Any) -> No
     ]
     assert chains[0] == chains[1]
     assert sum(lazy.calls) < 0.7 * sum(whole.calls)
-
-
-def test_a_draft_whose_scores_are_no_numbers_fails(fake: Any) -> None:
-    with pytest.raises(EvaluationError, match="no numbers"):
-        drafted(fake, lambda a, b: float("nan") if len(a) > 3 else 1.0, around(0), search=Search(least=9))

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import torch
 
+from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.config import ArcfConfig
 from entail.arcf.sampling import Sampler, prepare_questions
 from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Head, transformer_forward
+from entail.arcf.scoring.inputs import Inputs
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.tower import BiEncoderTower
 from entail.arcf.training import train_arcf
@@ -93,7 +95,7 @@ def test_what_is_compared_is_read_exactly_unless_it_is_asked_otherwise(
     assert load_scorer("mine", precision="bf16").pairs.score(PAIRS).tolist() != exact.tolist()
 
 
-@pytest.mark.parametrize("cached", [0, 2, 1000])
+@pytest.mark.parametrize("cached", [0, 1000])
 def test_scores_depend_neither_on_batches_nor_on_the_cache(tower: BiEncoderTower, cached: int) -> None:
     scorer = _scorer(tower, cached=cached)
     whole = scorer.score(PAIRS)
@@ -153,15 +155,12 @@ def test_every_visible_fact_is_compared(tiny_home: Path, world: Any) -> None:
     """However few tokens a batch may have: candidates cost none."""
     config = ArcfConfig(base="tiny", reading="apart", k=6, batch_tokens=64, max_length=32)
     tower = BiEncoderTower(resolve("tiny"), lora=Lora(rank=2), device="cpu", max_length=32)
-    from entail.arcf.chains.neighbourhoods import Neighbourhoods
-    from entail.arcf.scoring.inputs import Inputs
-
     near = Neighbourhoods(world.facts, k=6)
     inputs = Inputs(tower.tokenize, tower.frame, max_length=32, facts=world.facts.texts)
     sampler = Sampler(config, prepare_questions(world.questions, inputs, near), inputs, near)
     for sample in sampler.epoch(0):
         question = sampler.questions[sample.question]
-        visible = set(near.visible(question.near, sample.prefix)) - set(sample.prefix)
+        visible = set(near.visible(question.neighbours, sample.prefix)) - set(sample.prefix)
         assert set(sample.candidates) - {-1} == visible
         ids = inputs.prefix(question.ids, sample.prefix).ids
         assert sample.tokens == len(ids) + tower.frame.size
@@ -175,7 +174,7 @@ def test_it_learns_which_facts_explain(tiny_home: Path, world: Any) -> None:
         k=6,
         prefixes=3,
         prefixes_a_step=4,
-        epochs=8,
+        epochs=5,
         learning_rate=0.02,
         max_length=32,
         dropout=0.0,

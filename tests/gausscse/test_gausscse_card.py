@@ -83,9 +83,7 @@ def test_figures_of_other_weights_and_broken_ones_are_refused(
     results: list[Path], tiny_home: Path, triplets: NliTriplets
 ) -> None:
     train_gausscse(triplets, replace(CONFIG, seed=1), out=tiny_home / "another")
-    with pytest.raises(
-        EncoderError, match=r"expected figures of another@.*, found those of mine@.*evaluate nli"
-    ):
+    with pytest.raises(EncoderError, match="another@"):
         update_facts(tiny_home / "another", results=results)
     update_facts(tiny_home / "mine", results=results)
     file = tiny_home / "mine" / "entail.json"

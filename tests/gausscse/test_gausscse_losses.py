@@ -43,20 +43,14 @@ def test_one_dimension_by_hand() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_pair_is_as_similar_as_the_record_says(kind: SimilarityKind) -> None:
-    first, second = drawn(5, 7, 0), drawn(4, 7, 1)
+def test_similarities_are_those_of_the_record(kind: SimilarityKind) -> None:
+    first, second = drawn(5, 7, 0), drawn(5, 7, 1)
     found = similarities(first, second, kind=kind)
     for row in range(5):
-        one = Gaussians(as_record(first).mean[[row] * 4], as_record(first).log_variance[[row] * 4])
-        expected = similarity(one, as_record(second), kind=kind)
+        expected = similarity(as_record(first)[[row] * 5], as_record(second), kind=kind)
         assert found[row].numpy() == pytest.approx(expected, rel=1e-4)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_pairs_in_order_are_the_diagonal_of_all_pairs(kind: SimilarityKind) -> None:
-    first, second = drawn(5, 7, 0), drawn(5, 7, 1)
-    found = paired_similarities(first, second, kind=kind)
-    assert found.numpy() == pytest.approx(similarities(first, second, kind=kind).diagonal().numpy(), rel=1e-4)
+    paired = paired_similarities(first, second, kind=kind)
+    assert paired.numpy() == pytest.approx(found.diagonal().numpy(), rel=1e-4)
 
 
 def test_directed_by_hand_and_the_way_it_pulls() -> None:
@@ -96,11 +90,10 @@ def test_divergences_of_near_and_of_far_away_means(far: float) -> None:
     assert bool((found >= 0).all())
 
 
-@pytest.mark.parametrize("apart", [1.0, 1e-1, 1e-2, 1e-3, 1e-4])
-@pytest.mark.parametrize("wide", [1.0, 5.0])
-def test_divergences_of_gaussians_however_near_keep_their_digits(apart: float, wide: float) -> None:
+@pytest.mark.parametrize("apart", [1.0, 1e-2, 1e-4])
+def test_divergences_of_gaussians_however_near_keep_their_digits(apart: float) -> None:
     mean, log_variance = drawn(6, 384, 3)
-    limited = (wide * log_variance).clamp(-LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT)
+    limited = (5 * log_variance).clamp(-LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT)
     moved, other = drawn(6, 384, 4, spread=apart)
     near = (mean + moved, (limited + other).clamp(-LOG_VARIANCE_LIMIT, LOG_VARIANCE_LIMIT))
     found = divergences((mean, limited), near)

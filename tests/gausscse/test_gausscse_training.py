@@ -96,19 +96,7 @@ def test_what_was_saved_is_an_encoder_among_the_others(tiny_home: Path, trained:
 
 def test_any_text_has_a_gaussian(tiny_home: Path, trained: GausscseTraining) -> None:
     encoder = GaussianEncoder("mine")
-    texts = [
-        "",
-        " ",
-        "ba",
-        "ba be",
-        "x" * 500,
-        "ba " * 10_000,
-        "\x00",
-        "\u202eba",
-        "🦕",
-        "\ud800",
-        "ba\udc00",
-    ]
+    texts = ["", " ", "ba", "x" * 500, "ba " * 10_000, "\x00", "\u202eba", "🦕", "\ud800", "ba\udc00"]
     found = encoder.encode(texts)
     assert len(found) == len(texts)
     assert found.revision == encoder.revision
@@ -122,14 +110,12 @@ def test_any_text_has_a_gaussian(tiny_home: Path, trained: GausscseTraining) -> 
         encoder.similarities(["ba"], [])
 
 
-@pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_the_stock_model_makes_the_same_numbers(
-    tiny_home: Path, tmp_path: Path, triplets: NliTriplets, pooling: Any
+    tiny_home: Path, tmp_path: Path, triplets: NliTriplets
 ) -> None:
     from sentence_transformers import SentenceTransformer
 
-    config = replace(SETTINGS, epochs=1, pooling=pooling)
-    train_gausscse(triplets, config, out=tiny_home / "mine")
+    train_gausscse(triplets, replace(SETTINGS, epochs=1, pooling="cls"), out=tiny_home / "mine")
     exported = export_encoder("mine", tmp_path / "whole")
     plain = SentenceTransformer(str(exported.folder), device="cpu")
     texts = ["ba be bi", "fo fu"]
@@ -151,7 +137,7 @@ def test_tanh_is_part_of_the_encoder(tiny_home: Path, triplets: NliTriplets) -> 
     assert encoder.revision.count("-mean-tanh") == 1
 
 
-@pytest.mark.parametrize("sets", ["ent", "ent+con", "ent+rev"])
+@pytest.mark.parametrize("sets", ["ent", "ent+rev"])
 def test_every_setting_trains(tiny_home: Path, triplets: NliTriplets, sets: Any) -> None:
     done = train_gausscse(triplets, replace(SETTINGS, sets=sets, epochs=1, rate="rising"))
     assert done.fitted.steps == 6
@@ -160,24 +146,13 @@ def test_every_setting_trains(tiny_home: Path, triplets: NliTriplets, sets: Any)
     assert done.folder is None
 
 
-def test_pairs_are_asked_for_their_own_direction_where_that_has_a_weight(
-    tiny_home: Path, triplets: NliTriplets
-) -> None:
-    events: list[Any] = []
-    train_gausscse(triplets, replace(SETTINGS, epochs=1), watch=events.append)
-    assert not any("directed" in event.terms for event in events)
-    train_gausscse(triplets, replace(SETTINGS, epochs=3, direction=4.0), watch=events.append)
-    terms = [event.terms["directed"] for event in events if "directed" in event.terms]
-    assert np.mean(terms[-3:]) < np.mean(terms[:3])
-
-
-def test_the_ranking_term_takes_part_where_it_has_a_weight(tiny_home: Path, triplets: NliTriplets) -> None:
+@pytest.mark.parametrize(("option", "term"), [("direction", "directed"), ("ranking", "ranking")])
+def test_a_weighted_term_falls(tiny_home: Path, triplets: NliTriplets, option: str, term: str) -> None:
     events: list[Event] = []
-    train_gausscse(triplets, replace(SETTINGS, epochs=1), watch=events.append)
-    assert not any("ranking" in event.terms for event in events)
-    train_gausscse(triplets, replace(SETTINGS, epochs=3, ranking=4.0), watch=events.append)
-    terms = [event.terms["ranking"] for event in events if "ranking" in event.terms]
-    assert np.mean(terms[-6:]) < 0.9 * np.mean(terms[:6])
+    config = replace(SETTINGS, epochs=3, **{option: 4.0})
+    assert train_gausscse(triplets, config, watch=events.append).counts["triplets"] == 48
+    values = [event.terms[term] for event in events if term in event.terms]
+    assert np.mean(values[-4:]) < np.mean(values[:4])
 
 
 def test_a_stopped_training_goes_on_to_the_same_weights(
@@ -215,14 +190,11 @@ def test_bad_data_is_refused(tiny_home: Path, nli_pairs: Pairs) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"temperature": 0.0}, "temperature: expected more than 0"),
-        ({"batch_size": 1}, "batch_size: expected at least 2"),
-        ({"sets": "con"}, "sets: expected one of ent, ent"),
-        ({"dropout": 1.0}, "dropout: expected"),
-        ({"weight_decay": -1.0}, "weight_decay: expected"),
-        ({"ranking": -1.0}, "ranking: expected"),
-        ({"direction": -1.0}, "direction: expected"),
-        ({"longer": 0.0}, "longer: expected more than 0"),
+        ({"temperature": 0.0}, "temperature"),
+        ({"batch_size": 1}, "batch_size"),
+        ({"sets": "con"}, "sets"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"ranking": -1.0}, "ranking"),
     ],
 )
 def test_settings_that_cannot_be(values: dict[str, Any], message: str) -> None:
@@ -230,28 +202,21 @@ def test_settings_that_cannot_be(values: dict[str, Any], message: str) -> None:
         GausscseConfig(**values)
 
 
-@pytest.mark.parametrize(
-    ("told", "message"),
-    [
-        ({"similarity": "cosine"}, "expected similarity to be one of"),
+def test_a_damaged_encoder_is_refused(tiny_home: Path, trained: GausscseTraining) -> None:
+    file = tiny_home / "mine" / "entail.json"
+    record = json.loads(file.read_text(encoding="utf-8"))
+    for values, message in (
+        ({"similarity": "cosine"}, "similarity"),
         ({"threshold": "high"}, "expected numbers in 'gaussian'"),
         ({"direction": {"slope": 1}}, "expected numbers in 'gaussian'"),
-    ],
-)
-def test_a_damaged_entail_json_is_refused(
-    tiny_home: Path, trained: GausscseTraining, told: dict[str, Any], message: str
-) -> None:
-    file = tiny_home / "mine" / "entail.json"
-    about = json.loads(file.read_text(encoding="utf-8"))
-    about["gaussian"] |= told
-    file.write_text(json.dumps(about), encoding="utf-8")
-    with pytest.raises(EncoderError, match=message):
-        resolve("mine")
-
-
-def test_a_head_that_is_gone_is_named(tiny_home: Path, trained: GausscseTraining) -> None:
+    ):
+        changed = {**record, "gaussian": {**record["gaussian"], **values}}
+        file.write_text(json.dumps(changed), encoding="utf-8")
+        with pytest.raises(EncoderError, match=message):
+            resolve("mine")
+    file.write_text(json.dumps(record), encoding="utf-8")
     (tiny_home / "mine" / HEAD / "model.safetensors").unlink()
-    with pytest.raises(EncoderError, match=r"expected one tower .* with head/model.safetensors"):
+    with pytest.raises(EncoderError, match=r"with head/model.safetensors"):
         resolve("mine")
 
 

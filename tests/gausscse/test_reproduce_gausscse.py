@@ -78,28 +78,22 @@ def test_what_is_asked_otherwise_is_measured_anew(
         run("--seeds", "0", "--dropout", "0.3")
 
 
-@pytest.mark.parametrize("what", ["data", "sets", "names", "read"])
-def test_figures_of_other_data_are_left_alone(
-    run: Callable[..., dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str], what: str
-) -> None:
+def test_figures_of_other_data_are_left_alone(run: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     run("--seeds", "0")
     file = tmp_path / "results" / "gausscse.json"
     before = file.read_bytes()
     half, turned = tmp_path / "half.jsonl", tmp_path / "turned.jsonl"
-    lines = (tmp_path / "train.jsonl").read_text().splitlines()
-    half.write_text("\n".join(lines[:30]), encoding="utf-8")
-    turned.write_text(
-        "\n".join(reversed((tmp_path / "dev.jsonl").read_text().splitlines())), encoding="utf-8"
-    )
-    other = {
-        "data": ["--train", str(half)],
-        "sets": ["--on", f"mine={turned}"],  # as many
-        "names": ["--on", f"another={tmp_path / 'dev.jsonl'}"],
-    }.get(what, ["--dev", str(turned)])
-    with pytest.raises(SystemExit, match="give --name"):
-        run("--seeds", "0", *other)
-    assert file.read_bytes() == before
-    run("--seeds", "0", *other, "--name", "mine", "--work", str(tmp_path / "other"))
+    half.write_text("\n".join((tmp_path / "train.jsonl").read_text().splitlines()[:30]), encoding="utf-8")
+    turned.write_text("\n".join((tmp_path / "dev.jsonl").read_text().splitlines()[::-1]), encoding="utf-8")
+    for other in (
+        ["--train", str(half)],
+        ["--on", f"mine={turned}"],
+        ["--on", f"another={tmp_path / 'dev.jsonl'}"],
+        ["--dev", str(turned)],
+    ):
+        with pytest.raises(SystemExit, match="give --name"):
+            run("--seeds", "0", *other)
+    run("--seeds", "0", "--train", str(half), "--name", "mine", "--work", str(tmp_path / "other"))
     assert file.read_bytes() == before
     assert (tmp_path / "results" / "mine.md").read_text().startswith("<!-- Made from mine.json")
 
@@ -125,21 +119,6 @@ def test_rows_are_compared_by_what_one_alone_decides_rightly(
         "direction,": (1, 2),
         "NLI,": (0, 1),
     }
-
-
-def test_a_data_set_of_the_hub_is_taken_by_its_name(
-    run: Callable[..., dict[str, Any]], script: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = []
-
-    def load(source: str, *, split: str | None = None) -> Any:
-        asked.append((source, split))
-        raise SystemExit("asked")
-
-    monkeypatch.setattr(script, "load_nli", load)
-    with pytest.raises(SystemExit, match="asked"):
-        run("--train", "snli")
-    assert asked == [("snli", None)]
 
 
 def test_the_grid_may_be_asked_for_alone_and_on_some_of_the_triplets(

@@ -1,33 +1,22 @@
 """What is said of two sentences, and how two Gaussians are drawn."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from entail.data.nli.pairs import NliPair
-from entail.data.nli.triplets import NliTriplets
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.encoders.gaussian.form import Calibration, GaussianForm
 from entail.errors import EncoderError
 from entail.gausscse.calibration import logits
-from entail.gausscse.config import GausscseConfig
 from entail.gausscse.projection import ellipse, project
-from entail.gausscse.training import train_gausscse
 from entail.gausscse.verdict import Verdict, judge, judge_gaussians, threshold_of
 
 
 @pytest.fixture
-def encoder(
-    tiny_home: Path, triplets: NliTriplets, nli_pairs: Callable[..., list[NliPair]]
-) -> GaussianEncoder:
-    config = GausscseConfig(base="tiny", rank=4, epochs=2, batch_size=8, learning_rate=0.01, precision="fp32")
-    train_gausscse(triplets, config, dev=nli_pairs(40, seed=1), out=tiny_home / "mine")
-    return GaussianEncoder("mine")
+def encoder(gaussian: str) -> GaussianEncoder:
+    return GaussianEncoder(gaussian)
 
 
 def between(encoder: GaussianEncoder, low: float, high: float) -> float:
@@ -104,7 +93,7 @@ def test_the_confidence_is_that_of_the_verdict_by_hand(
     assert (found.says, found.sure) == (says, pytest.approx(sure, abs=2e-3))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_confidence_is_against_its_verdict(seed: int) -> None:
     draw = np.random.default_rng(seed)
     rows = [(float(mean), float(width)) for mean, width in draw.normal(size=(300, 2)) * 1.5]
@@ -146,8 +135,8 @@ def test_equal_sentences_entail_each_other(encoder: GaussianEncoder) -> None:
 
 def test_what_is_too_long_to_be_read_whole_is_said(encoder: GaussianEncoder) -> None:
     long = "ba " * 10_000
-    found = judge(encoder, ["ba", long, "ba", long], ["be", "be", long, long + "be"])
-    assert [verdict.truncated for verdict in found] == [(), ("first",), ("second",), ("first", "second")]
+    found = judge(encoder, ["ba", long, long], ["be", "be", long + "be"])
+    assert [verdict.truncated for verdict in found] == [(), ("first",), ("first", "second")]
     assert found[1].to_json()["truncated"] == ("first",)
 
 
@@ -166,18 +155,11 @@ def test_two_gaussians_on_a_plane_by_hand() -> None:
     assert line[0] == pytest.approx(line[-1])
 
 
-@pytest.mark.parametrize("what", ["same", "same variance"])
-def test_gaussians_that_hardly_differ_can_be_drawn(what: str) -> None:
-    mean = np.random.default_rng(0).normal(size=(2, 8)).astype(np.float32)
-    if what == "same":
-        mean[1] = mean[0]
-    found = project(Gaussians(mean, np.zeros((2, 8), dtype=np.float32)))
+def test_equal_gaussians_can_be_drawn_and_one_alone_cannot() -> None:
+    zeros = np.zeros((2, 8), dtype=np.float32)
+    found = project(Gaussians(zeros + 1, zeros))
     assert np.isfinite(found.means).all()
     assert found.covariances[0] == pytest.approx(np.eye(2), abs=1e-6)
     assert 0 < found.kept <= 1
-
-
-def test_only_two_are_drawn() -> None:
-    one: Any = np.zeros((1, 4), dtype=np.float32)
-    with pytest.raises(EncoderError, match="expected two Gaussians"):
-        project(Gaussians(one, one))
+    with pytest.raises(EncoderError, match="two Gaussians"):
+        project(Gaussians(zeros[:1], zeros[:1]))

@@ -138,19 +138,13 @@ def test_labels_stand_in_the_order_that_the_folder_tells(mine: Path) -> None:
     assert after == pytest.approx([before[1], before[2], before[0]])
 
 
-@pytest.mark.parametrize("after", [3, 9])
-def test_a_killed_training_goes_on_bit_for_bit(tiny_home: Path, after: int) -> None:
+def test_a_killed_training_goes_on_bit_for_bit(tiny_home: Path) -> None:
     config = replace(SETTINGS, epochs=2, dropout=0.1)
     train_judge(pairs(96), config, dev=pairs(24, seed=1), out=tiny_home / "whole")
-    steps: list[int] = []
-
-    def stop() -> bool:
-        steps.append(1)
-        return len(steps) == after
-
+    steps = iter(range(100))
     given: dict[str, Any] = {"dev": pairs(24, seed=1), "out": tiny_home / "halved"}
     with pytest.raises(TrainingError, match="stopped on request"):
-        train_judge(pairs(96), config, stop=stop, **given)
+        train_judge(pairs(96), config, stop=lambda: next(steps) == 8, **given)
     done = train_judge(pairs(96), config, **given)
     assert done.fitted.resumed == 1
     for file in (HEAD, f"{ADAPTER}/adapter_model.safetensors"):
@@ -229,11 +223,8 @@ def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
     with pytest.raises(TrainingError, match="found 4 of neutral"):
         train_judge([NliPair(f"a{i}", "b", "neutral") for i in range(4)], SETTINGS)
     given = pairs(6)
-    left_out = (
-        r"found 0 of no label. Of 8 that were given 6 stand in dev, too, 1 were there before and 1 have two"
-    )
     torn = [NliPair("a", "b", "neutral"), NliPair("a", "b", "entailment")]
-    with pytest.raises(TrainingError, match=left_out):
+    with pytest.raises(TrainingError, match="found 0 of no label"):
         train_judge([*given, *torn], SETTINGS, dev=given)
     with pytest.raises(TrainingError, match="found something else in 'tiny'"):
         train_judge(pairs(6), SETTINGS, out=tiny_home / "tiny")
@@ -242,7 +233,7 @@ def test_what_cannot_be_trained_is_told(tiny_home: Path) -> None:
     one = train_judge(
         [pair for pair in pairs(24) if pair.label != "neutral"], replace(SETTINGS, epochs=1), out=None
     )
-    assert one.warnings == ("no pair to learn from is neutral: the judge will not know what that is",)
+    assert "neutral" in one.warnings[0]
     assert one.measured is None
 
 
@@ -253,10 +244,8 @@ def written(file: Path, rows: Sequence[NliPair]) -> Path:
 
 
 def test_from_the_command_line(tiny_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    learnt, dev = (
-        written(tmp_path / "train.jsonl", pairs(48)),
-        written(tmp_path / "dev.jsonl", pairs(12, seed=1)),
-    )
+    learnt = written(tmp_path / "train.jsonl", pairs(48))
+    dev = written(tmp_path / "dev.jsonl", pairs(12, seed=1))
     small = ["--base", "tiny", "--rank", "2", "--epochs", "1", "--longest", "24", "--data", "snli"]
     given = ["--pairs", str(learnt), "--dev", str(dev), "--out", str(tiny_home / "mine")]
     assert main(["train", "judge", *given, *small]) == 0
@@ -283,20 +272,12 @@ def test_as_a_job(tiny_home: Path, tmp_path: Path) -> None:
     assert str(source) == "train.jsonl"
     assert len(JudgeSource(pairs=learnt, limit=10).read().pairs) == 10
     data = source.read()
-    run = Run(
-        out=tiny_home / "mine",
-        work=tmp_path / "work",
-        progress=lambda progress: None,
-        watch=lambda event: None,
-        stop=lambda: False,
-    )
+    run = Run(out=tiny_home / "mine", work=tmp_path / "work")
     assert json.dumps(how.train(data, config, run))
     assert evaluate("mine", data, None) is None
     job: Any = SimpleNamespace(name="mine", spec=SimpleNamespace(method="judge"))
-    assert Candidate(job, None, None).problem == (
-        "it is a judge of entailment and no encoder: it ranks for no corpus"
-    )
-    with pytest.raises(SettingsError, match="expected --pairs FILE"):
+    assert "judge of entailment" in str(Candidate(job, None, None).problem)
+    with pytest.raises(SettingsError, match="--pairs"):
         JudgeSource()
-    with pytest.raises(SettingsError, match="limit: expected at least 2"):
+    with pytest.raises(SettingsError, match="limit"):
         JudgeSource(pairs=learnt, limit=1)

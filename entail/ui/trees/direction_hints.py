@@ -17,7 +17,7 @@ from entail.ui.trees.screen import AuthoringSession, Screen
 
 if TYPE_CHECKING:
     from entail.gausscse.directions import Directions, Only, Order, StepVerdict
-    from entail.gausscse.verdict import Verdict, Side
+    from entail.gausscse.verdict import Side, Verdict
     from entail.trees.log.tree import Tree
 
 ONLY: Mapping[Only, str] = {
