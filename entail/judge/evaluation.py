@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from entail.data.nli.pairs import LABELS, NliPair
 from entail.errors import EvaluationError
+from entail.index.protocol import Floats
+from entail.judge.judges import NliJudge
 from entail.progress import ProgressCallback
 from entail.statistics.classification import Values, auprc, wilson_interval
-
-if TYPE_CHECKING:
-    from entail.judge.judges import NliJudge
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +63,13 @@ class JudgeEvaluation:
         }
 
 
+def evaluate_outputs(outputs: Floats, pairs: Sequence[NliPair]) -> JudgeEvaluation:
+    """Return the evaluation of a head's outputs on labelled pairs, shape (pairs, 3)."""
+    from scipy.special import softmax
+
+    return JudgeEvaluation(softmax(outputs.astype(np.float64), axis=1), gold_labels(pairs))
+
+
 def gold_labels(pairs: Sequence[NliPair]) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return the position of each pair's label in `LABELS`, shape (pairs,)."""
     return np.array([LABELS.index(pair.label) for pair in pairs], dtype=np.int64)
@@ -84,14 +90,3 @@ def evaluate_judge(
         [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs], progress=progress
     )
     return JudgeEvaluation(found, gold_labels(pairs))
-
-
-def softmax(outputs: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the softmax of each row, shape (pairs, outputs).
-
-    >>> softmax(np.zeros((1, 2))).tolist()
-    [[0.5, 0.5]]
-    """
-    powers = np.exp(outputs.astype(np.float64) - outputs.max(axis=1, keepdims=True))
-    found: np.ndarray[Any, np.dtype[np.float64]] = powers / powers.sum(axis=1, keepdims=True)
-    return found

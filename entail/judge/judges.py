@@ -19,7 +19,6 @@ from entail.encoders.device import device_name
 from entail.encoders.weights import check_safe, open_tensors
 from entail.errors import EncoderError, UnknownEncoderError
 from entail.evaluation.nli.judge import Values
-from entail.judge.evaluation import softmax
 from entail.progress import Meter, ProgressCallback
 from entail.training.fields import current_names
 
@@ -93,13 +92,16 @@ class _TrainedJudge:
         self._cross = load_cross(parts, head, max_length=form.max_length, device=place, dtype=torch.float32)
 
     def probabilities(self, premises: Sequence[str], hypotheses: Sequence[str], meter: Meter) -> Values:
+        from scipy.special import softmax
+
         cross = self._cross
         pairs, _ = cut_pairs(cross.tokenize, cross.frame, premises, hypotheses, max_length=cross.max_length)
         order = np.argsort([len(first) + len(second) for first, second in pairs], kind="stable")
         values: Values = np.empty((len(pairs), len(self.labels)), dtype=np.float64)
         for at in range(0, len(order), _CHUNK):
             some = order[at : at + _CHUNK]
-            values[some] = softmax(cross.values([pairs[i] for i in some]))
+            outputs = cross.values([pairs[i] for i in some]).astype(np.float64)
+            values[some] = softmax(outputs, axis=1)
             meter.add(len(some))
         return values
 

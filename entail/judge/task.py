@@ -9,7 +9,7 @@ from entail.data.nli.pairs import NliPair
 from entail.encoders.cross.pairs import Pair, cut_pairs
 from entail.index.protocol import Ints
 from entail.judge.config import JudgeConfig
-from entail.judge.evaluation import JudgeEvaluation, gold_labels, softmax
+from entail.judge.evaluation import evaluate_outputs, gold_labels
 from entail.training.adapters.cross_tower import CrossTower
 from entail.training.loop.batches import batches
 
@@ -39,7 +39,7 @@ class JudgeTask:
         self._rows, self.cut = tokenize_pairs(tower, pairs)
         self._gold = gold_labels(pairs)
         self._lengths = [len(first) + len(second) for first, second in self._rows]
-        self._dev = (tokenize_pairs(tower, dev)[0], gold_labels(dev)) if dev else None
+        self._dev = (tokenize_pairs(tower, dev)[0], dev) if dev else None
 
     def begin_epoch(self, epoch: int) -> None:
         """Do nothing: no batch depends on the weights."""
@@ -72,8 +72,8 @@ class JudgeTask:
         """Evaluate the current weights by the accuracy on dev."""
         if self._dev is None:
             return None
-        rows, gold = self._dev
-        result = JudgeEvaluation(softmax(self.tower.values(rows)), gold)
+        rows, pairs = self._dev
+        result = evaluate_outputs(self.tower.values(rows), pairs)
         figures = {"accuracy": result.accuracy, "entailment or not": result.entailment_accuracy}
         return result.accuracy, figures
 

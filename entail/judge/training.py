@@ -13,7 +13,7 @@ from entail.data.text import fold
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
 from entail.judge.config import JudgeConfig
-from entail.judge.evaluation import JudgeEvaluation, gold_labels, softmax
+from entail.judge.evaluation import evaluate_outputs
 from entail.judge.judges import METHOD, JudgeForm
 from entail.judge.task import JudgeTask, tokenize_pairs
 from entail.training.adapters.cross_tower import CrossTower
@@ -202,7 +202,7 @@ def _record(training: JudgeTraining, base: EncoderEntry) -> dict[str, Any]:
 
 def _measured(tower: CrossTower, dev: Sequence[NliPair]) -> dict[str, Any]:
     rows, _ = tokenize_pairs(tower, dev)
-    return JudgeEvaluation(softmax(tower.values(rows)), gold_labels(dev)).to_json()
+    return evaluate_outputs(tower.values(rows), dev).to_json()
 
 
 def _warnings(fitted: Fitted, labels: Sequence[str]) -> tuple[str, ...]:

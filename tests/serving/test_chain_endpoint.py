@@ -40,7 +40,7 @@ def test_tfidf_chain(served: Served, grove: dict[str, Any]) -> None:
     assert [len(one.candidates) for one in found.steps] == [2] * 4
     assert [one.visible for one in found.steps] == [len(one.candidates) for one in walk.steps]
     assert found.steps[0].joined == 7
-    assert [one.stop_score for one in found.steps] == [None] * 4
+    assert [one.bare for one in found.steps] == [None] * 4
     assert found.steps[1].candidates[0].score == pytest.approx(walk.steps[1].scores[0], abs=1e-6)
     assert (found.corpus, found.corpus_version, found.count) == ("grove", 1, 40)
     assert (here.corpus, here.corpus_version, here.chain) == (None, None, found.chain)
@@ -71,7 +71,7 @@ def test_scorer(scorer: Scorer, served: Served) -> None:
         assert (found.scorer, found.revision, found.method) == ("mine", "mine@1", "arcf")
         assert found.stopped == "bare prefix"
         assert [one.chosen for one in found.steps] == [*(fact.key for fact in found.chain), None]
-        assert [one.stop_score for one in found.steps] == [0.0, 0.0, 100.0]
+        assert [one.bare for one in found.steps] == [0.0, 0.0, 100.0]
         assert (found.dropped, found.question_cut, found.facts_cut) == (0, False, 0)
         assert client.chain("ba", "be", facts=[*facts, "bo " * 600], least=0).facts_cut == 1
         assert client.chain("ba", "be", facts=facts, scorer="tfidf").scorer == "tfidf"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from entail.cli import main
 from entail.data.nli.pairs import LABELS, NliPair
@@ -18,7 +19,7 @@ from entail.encoders.cross.pairs import Frame, cut_pairs
 from entail.errors import EncoderError, EvaluationError, SettingsError, TrainingError, UnknownEncoderError
 from entail.jobs.candidates import Candidate
 from entail.judge.config import JudgeConfig
-from entail.judge.evaluation import JudgeEvaluation, evaluate_judge, softmax
+from entail.judge.evaluation import JudgeEvaluation, evaluate_judge
 from entail.judge.judges import NliJudge, list_judges
 from entail.judge.method import JudgeSource, evaluate, preview
 from entail.judge.training import clean_pairs, train_judge
@@ -124,7 +125,7 @@ def test_one_pair_is_judged_as_among_others_and_as_transformers_does(mine: Path)
         head = tensors.get("weight", 3, 16), tensors.get("bias", 3)
     stock = load_cross(parts, head, max_length=32, device="cpu", dtype=torch.float32, stock=True)
     rows, _ = cut_pairs(stock.tokenize, stock.frame, premises, hypotheses, max_length=32)
-    assert np.abs(softmax(stock.values(rows)) - together).max() < 1e-4
+    assert np.abs(softmax(stock.values(rows), axis=1) - together).max() < 1e-4
     assert stock.score(rows) == pytest.approx(stock.values(rows)[:, 0])
 
 
