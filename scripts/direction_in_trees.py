@@ -42,7 +42,7 @@ from entail.gausscse.verdict import judge
 from entail.index.factory import retriever
 from entail.index.gaussian import GaussianRows
 from entail.index.protocol import PremiseIndex
-from entail.index.queries import QueryVectors
+from entail.index.vectors import QueryVectors
 from entail.progress import ProgressCallback
 from entail.results import write_page, write_result
 from entail.statistics.classification import Booleans, Values, auprc, mcnemar

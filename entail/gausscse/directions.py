@@ -12,7 +12,7 @@ from entail.encoders.gaussian.distributions import Gaussians
 from entail.encoders.gaussian.encoder import GaussianEncoder
 from entail.gausscse.verdict import Verdict, find_truncated, judge_gaussians
 from entail.index.gaussian import GaussianRows
-from entail.index.queries import QueryVectors
+from entail.index.vectors import QueryVectors
 from entail.progress import ProgressCallback
 
 Only = Literal["all", "entails", "is entailed by", "neither"]

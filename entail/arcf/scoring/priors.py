@@ -27,7 +27,7 @@ from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question, gold_positions
 from entail.data.worldtree.tables import FactTables
 from entail.encoders.encoder import BiEncoder, load
-from entail.encoders.tensors import open_tensors
+from entail.encoders.weights import open_tensors
 from entail.errors import EncoderError
 from entail.index.protocol import Floats
 from entail.statistics.ranking import Values

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from entail.arcf.scoring.inputs import by_prefix
 from entail.encoders.cross.encoder import PairScorer
 from entail.encoders.cross.pairs import Ids, Pair
-from entail.encoders.tensors import open_tensors
+from entail.encoders.weights import open_tensors
 from entail.index.lexical import stemmed_words
 from entail.index.protocol import Floats
 
