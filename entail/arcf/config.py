@@ -93,14 +93,6 @@ class ArcfConfig:
                 *("weight_decay", "noise_share", "noise_from", "warmup"),
                 *("shared_pieces", "power", "similarity"),
             ),
-            choices={
-                "scheme": Scheme,
-                "loss": Loss,
-                "reading": Reading,
-                "tuning": Tuning,
-                "precision": Precision,
-                **({"negatives": Negatives} if self.negatives is not None else {}),
-            },
         )
         shares = {name: getattr(self, name) for name in ("noise_share", "noise_from", "warmup")}
         if self.reading == "apart" and self.tuning != "lora":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -21,14 +21,12 @@ from entail.arcf.task import ArcfTask
 from entail.arcf.tower import BiEncoderTower, ScorerTower
 from entail.data.worldtree.questions import Question, missing_gold
 from entail.data.worldtree.tables import FactTables
-from entail.encoders.catalogue import EncoderEntry, fetch, resolve
+from entail.encoders.catalogue import EncoderEntry
 from entail.errors import TrainingError
-from entail.training.adapters.saving import name_of, require_place, save_encoder
-from entail.training.adapters.tower import cast_precision, require_base, training_device
-from entail.training.loop.distributed import from_first, world
-from entail.training.loop.fit import Fitted
+from entail.training.adapters.saving import name_of
+from entail.training.loop.distributed import world
 from entail.training.method import Run, RunOptions
-from entail.training.run import Training, fit_method, lora_of, sample_indices
+from entail.training.run import Training, fit_method, prepare, sample_indices, save_training
 
 _BALANCED = 20
 """Prefixes that determine the initial bias."""
@@ -77,21 +75,21 @@ def train_arcf(
         CheckpointError: If a checkpoint has another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    import torch
-
     run = replace(run or Run(), **options)
-    out = run.out
-    if out is not None:
-        require_place(out, method=METHOD)
     rank, _ = world()
-    base = fetch(resolve(config.base))
-    require_base(base)
-    device = training_device(run.device)
-    torch.manual_seed(config.seed)
-    tower = _tower(config, base, device)
+    setup = prepare(config, run, method=METHOD)
+    tower = (BiEncoderTower if config.reading == "apart" else ScorerTower)(
+        setup.base,
+        lora=setup.lora,
+        device=setup.device,
+        max_length=config.max_length,
+        precision=setup.precision,
+        dropout=config.dropout,
+        seed=config.seed,
+    )
     near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=None if rank else run.progress)
     inputs = Inputs(tower.tokenize, tower.frame, max_length=tower.max_length, facts=facts.texts)
-    priors = _add_terms(tower, config, questions, inputs, facts, base)
+    priors = _add_terms(tower, config, questions, inputs, facts, setup.base)
     prepared = prepare_questions(questions, inputs, near, priors=priors)
     chosen = _dev_questions(dev, config)
     sampler = Sampler(config, prepared, inputs, near)
@@ -106,12 +104,15 @@ def train_arcf(
         ),
         tower.parameters,
         config,
-        base=base,
+        base=setup.base,
         bound_to={"facts": facts.digest, "questions": _digest(questions), "dev": _digest(chosen)},
         evaluate_steps=config.evaluate_every,
         warmup=config.warmup,
         run=run,
     )
+    warnings = list(fitted.warnings("step MAP"))
+    if near.k == len(facts):
+        warnings.append(f"k is not below the number of facts, {near.k}: every fact is always visible")
     training = ArcfTraining(
         config=config,
         fitted=fitted,
@@ -133,48 +134,13 @@ def train_arcf(
             encoder=tower.explanations.encoder if tower.explanations else "",
             similarity=tower.words is not None,
         ),
-        warnings=_warnings(fitted, near),
-        folder=out,
+        warnings=tuple(warnings),
+        folder=run.out,
         data=tuple(run.data),
     )
-    if out is not None:
-        from_first(
-            lambda: save_encoder(out, method=METHOD, write=tower.save, about=lambda: _record(training, base))
-        )
+    entries = {"scorer": training.form.to_json()}
+    save_training(training, tower.save, setup.base, method=METHOD, entries=entries)
     return training
-
-
-def _record(training: ArcfTraining, base: EncoderEntry) -> dict[str, Any]:
-    """Return the content of `entail.json`; see `entail.encoders.card.Card`."""
-    best = training.fitted.best
-    started: dict[str, Any] = {"trained_from": base.name}
-    if training.config.tuning == "lora":
-        started = {"base": name_of(base), "base_revision": base.revision}
-    return {
-        "method": METHOD,
-        **started,
-        "scorer": training.form.to_json(),
-        "figures": {"dev": dict(best.figures), "epoch": best.epoch, "step": best.step} if best else {},
-        "config": asdict(training.config),
-        "trained_on": {
-            **training.counts,
-            **({"data": list(training.data)} if training.data else {}),
-        },
-        "base_licence": base.licence,
-    }
-
-
-def _tower(config: ArcfConfig, base: EncoderEntry, device: str) -> ScorerTower:
-    tower = BiEncoderTower if config.reading == "apart" else ScorerTower
-    return tower(
-        base,
-        lora=lora_of(config),
-        device=device,
-        max_length=config.max_length,
-        precision=cast_precision(config.precision, device),
-        dropout=config.dropout,
-        seed=config.seed,
-    )
 
 
 def _add_terms(
@@ -235,18 +201,6 @@ def _dev_samples(
     plain = replace(config, seed=0, noise=False, negatives="visible", prefixes=1)
     sampler = Sampler(plain, prepare_questions(dev, inputs, near, priors=priors), inputs, near)
     return sampler, sampler.epoch(0)
-
-
-def _warnings(fitted: Fitted, near: Neighbourhoods) -> tuple[str, ...]:
-    warnings = []
-    if fitted.best is not None and fitted.evaluations and fitted.best.score <= fitted.evaluations[0].score:
-        warnings.append(
-            f"no weights did better on dev than the untrained ones (step MAP {fitted.best.score:.4f} against "
-            f"{fitted.evaluations[0].score:.4f}); look at the learning rate and at the data"
-        )
-    if near.k == len(near.facts):
-        warnings.append(f"k is not below the number of facts, {near.k}: every fact is always visible")
-    return tuple(warnings)
 
 
 def _digest(questions: Sequence[Question]) -> str:

@@ -86,15 +86,6 @@ class GausscseConfig:
                 "longer": self.longer,
             },
             not_negative=("weight_decay", "ranking", "direction"),
-            choices={
-                "tuning": Tuning,
-                "pooling": Pooling,
-                "similarity": SimilarityKind,
-                "sets": Sets,
-                "reversal": Reversal,
-                "rate": Rate,
-                "precision": Precision,
-            },
         )
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from entail.gausscse.losses import (
 )
 from entail.gausscse.tower import GaussianTower
 from entail.index.protocol import Ints
-from entail.training.loop.batches import batches, of_like_length
+from entail.training.loop.batches import BatchTask, of_like_length
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-class GausscseTask:
+class GausscseTask(BatchTask):
     """Task of GaussCSE.
 
     Args:
@@ -44,27 +44,21 @@ class GausscseTask:
     ) -> None:
         self.config, self.triplets, self.tower = config, triplets, tower
         self._evaluate = evaluate
-        self._epoch = 0
         self._rows: list[tuple[str, str, str | None]] = []
         self._unentailed: list[int] = []
         premises = tower.lengths([triplet.premise for triplet in triplets.triplets])
         entailed = tower.lengths([triplet.entailed for triplet in triplets.triplets])
-        self._lengths = [max(pair) for pair in zip(premises, entailed, strict=True)]
+        super().__init__(config, [max(pair) for pair in zip(premises, entailed, strict=True)])
         others = triplets.unentailed if config.ranking else ()
         lengths = [tower.lengths([pair[side] for pair in others]) for side in (0, 1)]
         self._other_lengths = [max(pair) for pair in zip(*lengths, strict=True)]
-
-    def begin_epoch(self, epoch: int) -> None:
-        """Do nothing: no batch depends on the weights."""
 
     def batches(self, epoch: int) -> list[Ints]:
         """Return batches of similar length; a batch of a single triplet joins the first one."""
         if not self._rows or epoch != self._epoch:
             self._rows = list(self.triplets.drawn(seed=self.config.seed, epoch=epoch))
             self._unentailed = self._draw_unentailed(epoch)
-        self._epoch = epoch
-        size, seed = self.config.batch_size, self.config.seed
-        dealt = batches(self._lengths, batch_size=size, seed=seed, epoch=epoch)
+        dealt = super().batches(epoch)
         whole = [batch for batch in dealt if len(batch) > 1]
         single = [batch for batch in dealt if len(batch) == 1]
         if not single or not whole:
@@ -82,10 +76,6 @@ class GausscseTask:
     def steps(self, epochs: int) -> int:
         """Return the number of batches in all."""
         return epochs * len(self.batches(self._epoch))
-
-    def share(self, batch: Ints, *, rank: int, size: int) -> Ints:
-        """Return the triplets of one process; its negatives are those of its own triplets."""
-        return batch[rank::size] if size > 1 else batch
 
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
         """Return the loss of triplets (eq. 3), and diagnostics."""
@@ -148,10 +138,3 @@ class GausscseTask:
     def evaluate(self) -> tuple[float, Mapping[str, float]] | None:
         """Evaluate the current weights."""
         return self._evaluate()
-
-    def state(self) -> Mapping[str, Any]:
-        """Return no state: batches depend on seed and epoch alone."""
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore nothing."""

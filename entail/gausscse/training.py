@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from entail.data.nli.pairs import NliPair
 from entail.data.nli.triplets import NliTriplets
-from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.encoders.gaussian.distributions import Floats64, Gaussians, encode_pairs, similarity
 from entail.encoders.gaussian.encoder import squashed
 from entail.encoders.gaussian.form import GaussianForm
@@ -22,12 +21,9 @@ from entail.gausscse.config import GausscseConfig
 from entail.gausscse.task import GausscseTask
 from entail.gausscse.tower import GaussianTower
 from entail.statistics.classification import auprc, best_threshold
-from entail.training.adapters.saving import name_of, require_place, save_encoder
-from entail.training.adapters.tower import cast_precision, require_base, training_device
 from entail.training.loop.distributed import from_first
-from entail.training.loop.fit import Fitted
 from entail.training.method import Run, RunOptions
-from entail.training.run import Training, fit_method, lora_of, sample_indices
+from entail.training.run import Training, fit_method, prepare, sample_indices, save_training
 
 METHOD = "gausscse"
 
@@ -75,19 +71,21 @@ def train_gausscse(
         CheckpointError: If a checkpoint has another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    import torch
-
     run = replace(run or Run(), **options)
-    out = run.out
     _require_enough(triplets, config)
-    if out is not None:
-        require_place(out, method=METHOD)
-    base = fetch(resolve(config.base))
-    require_base(base)
-    device = training_device(run.device)
-    torch.manual_seed(config.seed)
-    tower = _tower(config, base, device)
-    chosen = _dev_pairs(dev, config)
+    setup = prepare(config, run, method=METHOD)
+    tower = GaussianTower(
+        setup.base,
+        lora=setup.lora,
+        device=setup.device,
+        pooling=config.pooling,
+        spread=config.spread,
+        max_length=config.max_length,
+        precision=setup.precision,
+        dropout=config.dropout,
+        seed=config.seed,
+    )
+    chosen = [dev[i] for i in sample_indices(len(dev), config.dev_pairs)]
 
     def evaluate() -> tuple[float, dict[str, float]] | None:
         if not chosen:
@@ -98,7 +96,7 @@ def train_gausscse(
         GausscseTask(config, triplets, tower, evaluate=evaluate),
         tower.parameters,
         config,
-        base=base,
+        base=setup.base,
         bound_to={
             "data": triplets.digest,
             "dev": _digest([(p.premise, p.hypothesis, p.label) for p in chosen]),
@@ -111,44 +109,21 @@ def train_gausscse(
     if dev:
         fitted_form = from_first(lambda: fit_form(form, _similarities(tower, config, dev), dev).to_json())
         form = GaussianForm.read(fitted_form, name="dev")
+    counts = dict(triplets.to_json())
+    if not config.ranking:
+        del counts["unentailed"]  # they were not used
     training = GausscseTraining(
         config=config,
         fitted=fitted,
-        counts=triplets.to_json(),
+        counts=counts,
         form=form,
-        warnings=_warnings(fitted),
-        folder=out,
+        warnings=fitted.warnings("AUPRC"),
+        folder=run.out,
         data=tuple(run.data),
     )
-    if out is not None:
-        from_first(
-            lambda: save_encoder(out, method=METHOD, write=tower.save, about=lambda: _record(training, base))
-        )
+    entries = {"towers": "siamese", "gaussian": form.to_json()}
+    save_training(training, tower.save, setup.base, method=METHOD, entries=entries, licence="licence")
     return training
-
-
-def _record(training: GausscseTraining, base: EncoderEntry) -> dict[str, Any]:
-    """Return the content of `entail.json`; see `entail.encoders.card.Card`."""
-    best = training.fitted.best
-    started: dict[str, Any] = {"trained_from": base.name}
-    if training.config.tuning == "lora":
-        started = {"base": name_of(base), "base_revision": base.revision}
-    counts = dict(training.counts)
-    if not training.config.ranking:
-        del counts["unentailed"]  # they were not used
-    return {
-        "method": METHOD,
-        **started,
-        "towers": "siamese",
-        "gaussian": training.form.to_json(),
-        "figures": {"dev": dict(best.figures), "epoch": best.epoch, "step": best.step} if best else {},
-        "config": asdict(training.config),
-        "trained_on": {
-            **counts,
-            **({"data": list(training.data)} if training.data else {}),
-        },
-        "licence": base.licence,
-    }
 
 
 def dev_figures(
@@ -175,20 +150,6 @@ def dev_figures(
     return score, figures
 
 
-def _tower(config: GausscseConfig, base: EncoderEntry, device: str) -> GaussianTower:
-    return GaussianTower(
-        base,
-        lora=lora_of(config),
-        device=device,
-        pooling=config.pooling,
-        spread=config.spread,
-        max_length=config.max_length,
-        precision=cast_precision(config.precision, device),
-        dropout=config.dropout,
-        seed=config.seed,
-    )
-
-
 def _require_enough(triplets: NliTriplets, config: GausscseConfig) -> None:
     if len(triplets) < 2:
         raise TrainingError(
@@ -199,11 +160,6 @@ def _require_enough(triplets: NliTriplets, config: GausscseConfig) -> None:
             f"expected contradictions of some premises, for sets={config.sets}, found none; take sets=ent or "
             "sets=ent+rev"
         )
-
-
-def _dev_pairs(dev: Sequence[NliPair], config: GausscseConfig) -> list[NliPair]:
-    """Return the pairs that choose the weights, the same for every seed."""
-    return [dev[i] for i in sample_indices(len(dev), config.dev_pairs)]
 
 
 def _similarities(
@@ -220,18 +176,6 @@ def _similarities(
     )
     kind = config.similarity
     return similarity(hypotheses, premises, kind=kind), similarity(premises, hypotheses, kind=kind)
-
-
-def _warnings(fitted: Fitted) -> tuple[str, ...]:
-    if fitted.best is None or not fitted.evaluations:
-        return ()
-    untrained = fitted.evaluations[0]
-    if fitted.best.score <= untrained.score:
-        return (
-            f"no weights did better on dev than the untrained ones (AUPRC {fitted.best.score:.4f} against "
-            f"{untrained.score:.4f}); look at the learning rate and at the data",
-        )
-    return ()
 
 
 def _digest(rows: Sequence[object]) -> str:

@@ -55,7 +55,6 @@ class JudgeConfig:
                 "max_gradient_norm": self.max_gradient_norm,
             },
             not_negative=("weight_decay", "smoothing", "warmup"),
-            choices={"tuning": Tuning, "precision": Precision},
         )
         if self.smoothing >= 1 or self.warmup > 1:
             raise TrainingError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from entail.data.nli.pairs import NliPair
 from entail.encoders.cross.pairs import Pair, cut_pairs
@@ -11,13 +11,13 @@ from entail.index.protocol import Ints
 from entail.judge.config import JudgeConfig
 from entail.judge.evaluation import evaluate_outputs, gold_labels
 from entail.training.adapters.cross_tower import CrossTower
-from entail.training.loop.batches import batches
+from entail.training.loop.batches import BatchTask
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-class JudgeTask:
+class JudgeTask(BatchTask):
     """Task of a judge.
 
     Args:
@@ -38,24 +38,8 @@ class JudgeTask:
         self.config, self.tower = config, tower
         self._rows, self.cut = tokenize_pairs(tower, pairs)
         self._gold = gold_labels(pairs)
-        self._lengths = [len(first) + len(second) for first, second in self._rows]
+        super().__init__(config, [len(first) + len(second) for first, second in self._rows])
         self._dev = (tokenize_pairs(tower, dev)[0], dev) if dev else None
-
-    def begin_epoch(self, epoch: int) -> None:
-        """Do nothing: no batch depends on the weights."""
-
-    def batches(self, epoch: int) -> list[Ints]:
-        """Return batches of pairs of similar length."""
-        size = self.config.batch_size
-        return batches(self._lengths, batch_size=size, seed=self.config.seed, epoch=epoch)
-
-    def steps(self, epochs: int) -> int:
-        """Return the number of batches in all."""
-        return epochs * -(-len(self._rows) // self.config.batch_size)
-
-    def share(self, batch: Ints, *, rank: int, size: int) -> Ints:
-        """Return the pairs of one process; with fewer pairs than processes some are shared."""
-        return (batch[rank::size] if len(batch) > rank else batch[:1]) if size > 1 else batch
 
     def loss(self, batch: Ints) -> tuple[Tensor, Mapping[str, float]]:
         """Return the mean cross-entropy of pairs, and their accuracy."""
@@ -76,13 +60,6 @@ class JudgeTask:
         result = evaluate_outputs(self.tower.values(rows), pairs)
         figures = {"accuracy": result.accuracy, "entailment or not": result.entailment_accuracy}
         return result.accuracy, figures
-
-    def state(self) -> Mapping[str, Any]:
-        """Return no state: batches depend on seed and epoch alone."""
-        return {}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore nothing."""
 
 
 def tokenize_pairs(tower: CrossTower, pairs: Sequence[NliPair]) -> tuple[list[Pair], int]:

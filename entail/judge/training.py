@@ -5,24 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from entail.data.nli.pairs import LABELS, NliPair
 from entail.data.text import fold
-from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
 from entail.judge.config import JudgeConfig
 from entail.judge.evaluation import evaluate_outputs
 from entail.judge.judges import METHOD, JudgeForm
 from entail.judge.task import JudgeTask, tokenize_pairs
 from entail.training.adapters.cross_tower import CrossTower
-from entail.training.adapters.saving import name_of, require_place, save_encoder
-from entail.training.adapters.tower import cast_precision, require_base, training_device
 from entail.training.loop.distributed import from_first
-from entail.training.loop.fit import Fitted
 from entail.training.method import Run, RunOptions
-from entail.training.run import Training, fit_method, lora_of, sample_indices
+from entail.training.run import Training, fit_method, prepare, sample_indices, save_training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,10 +103,7 @@ def train_judge(
         CheckpointError: If a checkpoint has another base, data or configuration.
         EncoderError: If the base cannot be loaded.
     """
-    import torch
-
     run = replace(run or Run(), **options)
-    out = run.out
     clean = clean_pairs(pairs, dev)
     labels = [label for label in LABELS if clean.counts[label]]
     if len(labels) < 2:
@@ -121,19 +114,14 @@ def train_judge(
             f"before and {clean.counts['with two labels']:,} have two labels: those are left out; give "
             "other pairs, or another dev"
         )
-    if out is not None:
-        require_place(out, method=METHOD)
-    base = fetch(resolve(config.base))
-    require_base(base)
-    device = training_device(run.device)
-    torch.manual_seed(config.seed)
+    setup = prepare(config, run, method=METHOD)
     tower = CrossTower(
-        base,
-        lora=lora_of(config),
-        device=device,
+        setup.base,
+        lora=setup.lora,
+        device=setup.device,
         max_length=config.max_length,
         outputs=len(LABELS),
-        precision=cast_precision(config.precision, device),
+        precision=setup.precision,
         dropout=config.dropout,
         seed=config.seed,
     )
@@ -143,79 +131,54 @@ def train_judge(
         task,
         tower.parameters,
         config,
-        base=base,
+        base=setup.base,
         evaluate_steps=config.evaluate_every,
         max_gradient_norm=config.max_gradient_norm,
         warmup=config.warmup,
         bound_to={"data": _digest(clean.pairs), "dev": _digest(chosen)},
         run=run,
     )
+    missing = [
+        f"no pair to learn from is {label}: the judge will not know what that is"
+        for label in LABELS
+        if label not in labels
+    ]
     training = JudgeTraining(
         config=config,
         fitted=fitted,
         counts={**clean.counts, "pairs cut": task.cut, "steps": fitted.steps},
-        warnings=_warnings(fitted, labels),
-        folder=out,
+        warnings=(*missing, *fitted.warnings("accuracy")),
+        folder=run.out,
         data=tuple(run.data),
         # Passages to judge are longer than training texts.
         form=JudgeForm(max_length=tower.model.max_seq_length or tower.max_length),
         measured=from_first(lambda: _measured(tower, dev)) if dev else None,
     )
-    if out is not None:
-        from_first(
-            lambda: save_encoder(out, method=METHOD, write=tower.save, about=lambda: _record(training, base))
-        )
+    entries = {"judge": training.form.to_json(), "figures": _figures(training)}
+    save_training(training, tower.save, setup.base, method=METHOD, entries=entries)
     return training
 
 
-def _record(training: JudgeTraining, base: EncoderEntry) -> dict[str, Any]:
-    """Return the content of `entail.json`; see `entail.encoders.card.Card`."""
-    config, best, measured = training.config, training.fitted.best, training.measured
-    started: dict[str, Any] = {"trained_from": base.name}
-    if config.tuning == "lora":
-        started = {"base": name_of(base), "base_revision": base.revision}
-    figures: dict[str, Any] = {}
-    if measured is not None:
-        low, high = measured["interval"]
-        accuracies = {
-            "accuracy": measured["accuracy"],
-            "95 % interval, from": low,
-            "95 % interval, to": high,
-            "calling all the same": measured["majority"],
-            "entailment or not": measured["entailment_accuracy"],
-        }
-        figures = {"dev": accuracies, "pairs": measured["n"]}
-        figures |= {"epoch": best.epoch, "step": best.step} if best else {}
-    return {
-        "method": METHOD,
-        **started,
-        "judge": training.form.to_json(),
-        "figures": figures,
-        "config": asdict(config),
-        "trained_on": {
-            **training.counts,
-            **({"data": list(training.data)} if training.data else {}),
-        },
-        "base_licence": base.licence,
+def _figures(training: JudgeTraining) -> dict[str, Any]:
+    """Return the figures for `entail.json`."""
+    best, measured = training.fitted.best, training.measured
+    if measured is None:
+        return {}
+    low, high = measured["interval"]
+    accuracies = {
+        "accuracy": measured["accuracy"],
+        "95 % interval, from": low,
+        "95 % interval, to": high,
+        "calling all the same": measured["majority"],
+        "entailment or not": measured["entailment_accuracy"],
     }
+    checkpoint = {"epoch": best.epoch, "step": best.step} if best else {}
+    return {"dev": accuracies, "pairs": measured["n"], **checkpoint}
 
 
 def _measured(tower: CrossTower, dev: Sequence[NliPair]) -> dict[str, Any]:
     rows, _ = tokenize_pairs(tower, dev)
     return evaluate_outputs(tower.values(rows), dev).to_json()
-
-
-def _warnings(fitted: Fitted, labels: Sequence[str]) -> tuple[str, ...]:
-    warnings = []
-    missing = [label for label in LABELS if label not in labels]
-    if missing:
-        warnings.append(f"no pair to learn from is {missing[0]}: the judge will not know what that is")
-    if fitted.best is not None and fitted.best.score <= fitted.evaluations[0].score:
-        warnings.append(
-            f"no weights did better on dev than the untrained ones (accuracy {fitted.best.score:.4f} against "
-            f"{fitted.evaluations[0].score:.4f}); look at the learning rate and at the data"
-        )
-    return tuple(warnings)
 
 
 def _digest(pairs: Sequence[NliPair]) -> str:
