@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from entail.arcf.scoring.inputs import Inputs, as_sentence, question_text
+from entail.arcf.scoring.inputs import Inputs, question_text
 from entail.encoders.cross.pairs import read_tokenizer
-from entail.encoders.row_batches import Spent, token_batches
+from entail.encoders.row_batches import token_batches
 from entail.errors import EncoderError
 
 
@@ -18,11 +18,6 @@ from entail.errors import EncoderError
 def inputs(fake: Any) -> Inputs:
     scorer = fake(lambda a, b: 0.0)
     return Inputs(scorer.tokenize, scorer.frame, max_length=16, facts=["a b", "c d e", "f"])
-
-
-def test_the_paper_s_input_is_put_together() -> None:
-    assert question_text("What melts?", "ice.") == "What melts? (answer) ice. (explanation)"
-    assert as_sentence("ice is cold!") == "ice is cold!"
 
 
 def test_a_row_is_what_the_tokenizer_itself_makes(tiny_models: Path) -> None:
@@ -83,13 +78,3 @@ def test_every_row_is_in_one_batch_within_the_budget(lengths: list[int], budget:
     for some in dealt:
         assert len(some) * max(lengths[i] for i in some) <= budget
         assert [lengths[i] for i in some] == sorted(lengths[i] for i in some)
-
-
-def test_hardly_anything_is_padding() -> None:
-    lengths = np.random.default_rng(0).integers(40, 100, size=2000).tolist()
-    padded = sum(len(some) * max(lengths[i] for i in some) for some in token_batches(lengths, budget=4096))
-    assert padded / sum(lengths) < 1.05
-    assert [some.tolist() for some in token_batches([500, 3], budget=100)] == [[1], [0]]
-    spent = Spent()
-    spent.add(2, 10, 12)
-    assert (spent.passes, spent.rows, spent.tokens, spent.padded) == (1, 2, 10, 12)

@@ -207,9 +207,7 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
     assert scorer.weights.similarity == pytest.approx(4.0, rel=0.5)
     assert scorer.words is not None
     card = (out / "README.md").read_text(encoding="utf-8")
-    assert "word pieces" in card
-    assert "no text of a question" in card
-    assert "tf-idf of stems" in card
+    assert "explanatory power" in card
 
     near = Neighbourhoods(world.facts, k=6)
     question = world.dev[0]
@@ -240,13 +238,10 @@ def test_a_scorer_ranks_as_it_was_trained(tiny_home: Path, world: Any, reading: 
     assert beam.chain.facts == ranked.chain.facts[:1]
 
     (alone,) = SingleFactRanker(scorer, near).rank([question])
-    prefix = inputs.prefix(asked, ()).ids
-    everything = list(range(len(world.facts)))
+    prefix, everything = inputs.prefix(asked, ()).ids, list(range(len(world.facts)))
     told = scorer.pairs.score([(prefix, inputs.candidates[fact]) for fact in everything])
     told = told + evidence((), everything)
     assert told[alone.ranking[0]] == pytest.approx(told.max(), abs=1e-4)
-    (paths,) = PathRanker(scorer, near, top=1, linked=1).rank([question])
-    assert sorted(paths.ranking.tolist()) == everything
 
     # A sentence to be explained, with what was accepted below it.
     sentence, accepted = "ba bi", (world.facts.texts[0],)

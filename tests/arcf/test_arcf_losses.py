@@ -22,20 +22,15 @@ SCORES = torch.tensor([2.0, 0.5, 1.0, -1.0])
 POSITIVE = torch.tensor([True, True, False, False])
 
 
-def test_ranknet_by_hand() -> None:
-    expected = -sum(math.log(sigmoid(p - n)) for p in (2.0, 0.5) for n in (1.0, -1.0)) / 4
-    assert float(prefix_loss(SCORES, POSITIVE, kind="ranknet")) == pytest.approx(expected, abs=1e-6)
-
-
-def test_bxent_by_hand() -> None:
-    expected = -sum(map(math.log, (sigmoid(2), sigmoid(0.5), sigmoid(-1), sigmoid(1)))) / 4
-    assert float(prefix_loss(SCORES, POSITIVE, kind="bxent")) == pytest.approx(expected, abs=1e-6)
-
-
-def test_nce_has_one_positive_among_the_negatives() -> None:
+def test_losses_by_hand() -> None:
     bad = math.exp(1) + math.exp(-1)
-    expected = -sum(math.log(math.exp(p) / (math.exp(p) + bad)) for p in (2.0, 0.5)) / 2
-    assert float(prefix_loss(SCORES, POSITIVE, kind="nce")) == pytest.approx(expected, abs=1e-6)
+    expected = {
+        "ranknet": -sum(math.log(sigmoid(p - n)) for p in (2.0, 0.5) for n in (1.0, -1.0)) / 4,
+        "bxent": -sum(map(math.log, (sigmoid(2), sigmoid(0.5), sigmoid(-1), sigmoid(1)))) / 4,
+        "nce": -sum(math.log(math.exp(p) / (math.exp(p) + bad)) for p in (2.0, 0.5)) / 2,
+    }
+    found = {kind: float(prefix_loss(SCORES, POSITIVE, kind=kind)) for kind in KINDS}
+    assert found == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)

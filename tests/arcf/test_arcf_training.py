@@ -135,14 +135,10 @@ def test_every_setting_trains(tiny_home: Path, world: Any, told: dict[str, Any])
 
 
 def test_a_token_budget_ends_a_training(tiny_home: Path, world: Any) -> None:
-    tokens = []
+    events: list[Event] = []
     config = replace(SETTINGS, epochs=2, prefixes_a_step=1, token_budget=2000)
-    done = train_arcf(
-        world.questions, world.facts, config, watch=lambda event: tokens.append(event.terms.get("tokens", 0))
-    )
-    assert 0 < sum(tokens) <= 2000
-    assert sum(tokens) > 1000
-    assert done.fitted.steps == len(tokens)
+    train_arcf(world.questions, world.facts, config, watch=events.append)
+    assert 1000 < sum(event.terms.get("tokens", 0) for event in events) <= 2000
 
 
 def test_a_stopped_training_goes_on_to_the_same_weights(tiny_home: Path, world: Any) -> None:

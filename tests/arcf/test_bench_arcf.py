@@ -73,15 +73,8 @@ def test_the_program_measures_and_draws_growth(
     monkeypatch.setattr(script, "GROW_K", (2, 4))
     monkeypatch.setattr(script, "GROW_L", (1, 2))
     out = tmp_path / "speed.json"
-    told = [
-        "bench",
-        "--tables",
-        str(release["tables"]),
-        "--questions",
-        str(release["dev"]),
-        "--out",
-        str(out),
-    ]
+    told = ["bench", "--tables", str(release["tables"]), "--questions", str(release["dev"])]
+    told += ["--out", str(out)]
     told += ["--scorer", scorer, "--k", "6", "--sample", "3", "--length", "3", "--margins", "1", "--grow"]
     monkeypatch.setattr("sys.argv", told)
     alone: list[list[str]] = []
@@ -103,9 +96,5 @@ def test_the_program_measures_and_draws_growth(
     assert tokens[1] > 1.5 * tokens[0]  # a second step reads all that is visible once more, and a prefix
     assert figures["memory_mb"]["peak of the process"] > 0
     page = "\n".join(load_script("write_speed")._arcf(result))
-    assert "| plain loop | " in page
     assert "| default | " in page
-    assert "Reading all facts once took" in page
     assert page.count("xychart-beta") == 2
-    assert "Measured once over 3 questions each" in page
-    assert "in a process of its own" in page

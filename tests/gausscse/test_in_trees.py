@@ -14,9 +14,7 @@ from entail.data.nli.pairs import NliPair
 from entail.data.records import Corpus, ExplanationTree, Step
 from entail.encoders.gaussian.distributions import Gaussians
 from entail.errors import EvaluationError
-from entail.index.gaussian import GaussianRows
 from entail.index.lexical import TfidfIndex
-from entail.index.vectors import QueryVectors
 from entail.statistics.classification import auprc
 from entail.statistics.ranking import resamples
 
@@ -106,28 +104,6 @@ def test_scores_are_those_of_each_pair(script: ModuleType) -> None:
     assert found.auprc["tfidf"] == auprc(found.scores["tfidf"], pairs.gold)
 
 
-def test_several_sets_of_pairs_are_encoded_once(script: ModuleType) -> None:
-    encoder: Any = Lengths()
-    known, index = QueryVectors(GaussianRows(encoder)), TfidfIndex(CORPUS)
-    for k in (1, 3, 2):
-        pairs = script.hardest_pairs(CORPUS, [TREE], index, k=k)
-        script.separation(CORPUS, pairs, encoder, {"tfidf": index}, known=known)
-    assert len(encoder.asked) == len(set(encoder.asked)) >= 5
-
-
-def test_a_difference_comes_with_its_interval(script: ModuleType) -> None:
-    pairs = script.hardest_pairs(CORPUS, [TREE], TfidfIndex(CORPUS), k=3)
-    perfect = pairs.gold.astype(np.float64)
-    found = script.Separation(pairs, {"blind": np.zeros(len(pairs)), "perfect": perfect, "same": perfect + 1})
-    assert found.auprc == {"blind": pairs.gold.mean(), "perfect": 1.0, "same": 1.0}
-    low, high = found.differences("blind", samples=50)["perfect"]
-    assert low == pytest.approx(high) == pytest.approx(1 - pairs.gold.mean())
-    assert found.differences("perfect", samples=50)["same"] == (0, 0)
-    told = found.to_json(first="blind")
-    assert (told["sentences"], told["gold"], told["pairs"]) == (2, 2, 8)
-    assert set(told["difference"]) == {"perfect", "same"}
-
-
 def test_the_bootstrap_is_that_of_the_areas_of_its_samples(script: ModuleType) -> None:
     draw = np.random.default_rng(0)
     queries = np.repeat(np.arange(12), 5)
@@ -186,49 +162,3 @@ def test_the_script_measures_and_says_so(
     assert (out / "gausscse_trees.md").read_text(encoding="utf-8") == page
     with pytest.raises(SystemExit, match="expected an encoder of Gaussians"):
         script.main([*given, "--encoder", "tiny"])
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "words"),
-    [
-        (0.01, 0.2, "**better** than cosine"),
-        (-0.2, -0.01, "**worse** than cosine"),
-        (-0.1, 0.1, "not better"),
-    ],
-)
-def test_the_page_says_what_came_out(script: ModuleType, low: float, high: float, words: str) -> None:
-    found = {
-        "auprc": {"cosine": 0.4, script.GAUSSIAN: 0.5},
-        "difference": {script.GAUSSIAN: [low, high]},
-        **{"pairs": 4, "sentences": 2, "gold": 1, "chance": 0.25},
-    }
-    page = "\n".join(script.separation_lines(found, chooser="bm25", k="10", first="cosine"))
-    assert words in page.replace("\n", " ")
-
-
-@pytest.mark.parametrize(
-    ("accuracy", "p", "words"),
-    [
-        (0.9, 0.01, "**better** than by"),
-        (0.5, 0.01, "**worse** than by"),
-        (0.9, 0.3, "no differently than by"),
-    ],
-)
-def test_the_page_says_whether_length_does_as_well(
-    script: ModuleType, accuracy: float, p: float, words: str
-) -> None:
-    share = {"accuracy": accuracy, "n": 10, "interval": [0.1, 0.9]}
-    found = {
-        "direction": {
-            **share,
-            "length_baseline": 0.8,
-            "longer_entailed": {**share, "n": 0},
-            "by_variance": None,
-        },
-        "against_length": {"p": p},
-        "right_way": {"entails": 4, "neither": 6},
-        "reversed": {"is entailed by": 4, "neither": 6},
-    }
-    page = "\n".join(script.step_lines(found)).replace("\n", " ")
-    assert words in page
-    assert "40.0% of reversed steps reversed, and 0.0%" in page
