@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entail.arcf.scoring.listing import list_scorers, scorer_revisions
 from entail.arcf.scoring.scorer import SHIPPED as PACKAGED_SCORER
+from entail.arcf.scoring.scorer import list_scorers, scorer_revisions
 from entail.data.records import Corpus
 from entail.encoders.card import read_card
 from entail.encoders.catalogue import PACKAGED, catalogue, fetch, model_folder, resolve

@@ -10,14 +10,14 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from entail.arcf.chains.chain import Search
-from entail.arcf.chains.stepwise import Step, follow, step
+from entail.arcf.chains.stepwise import Step, follow, score_step
 from entail.claims import existence_claim, state_answer
 from entail.data.records import Corpus
 from entail.data.text import premise_key
 from entail.data.worldtree.questions import Question
 from entail.encoders.device import device_name
 from entail.errors import ServingError
-from entail.gausscse.verdict import judged, longer_than_read
+from entail.gausscse.verdict import find_truncated, judge_gaussians
 from entail.index.gaussian import GaussianIndex
 from entail.index.lifted import Direction
 from entail.index.protocol import Hits
@@ -188,8 +188,8 @@ async def direction(request: DirectionRequest, service: ServiceDep, call: CallDe
     row = {text: number for number, text in enumerate(distinct)}
     encoded = await encoder.encode_async(distinct)
     first, second = (encoded[[row[text] for text in texts]] for texts in (request.first, request.second))
-    longer = await service.in_thread(call, lambda: longer_than_read(encoder.cut, distinct))
-    verdicts = judged(encoder.form, request.first, request.second, first, second, longer=longer)
+    longer = await service.in_thread(call, lambda: find_truncated(encoder.cut, distinct))
+    verdicts = judge_gaussians(encoder.form, request.first, request.second, first, second, truncated=longer)
     return DirectionAnswer(
         encoder=encoder.name,
         revision=encoder.revision,
@@ -266,11 +266,11 @@ def _build_chain(service: Service, request: ChainRequest, call: Call) -> ChainAn
             request.scorer or scorers.default(), corpus, k=request.k, cache=info is not None
         )
         question = Question("question", request.question, request.answer, {})
-        near = builder.steps.near(question, builder.neighbourhoods)
+        neighbours = builder.steps.neighbours(question, builder.neighbourhoods)
 
         def make_step(chosen: tuple[int, ...]) -> Step:
             call.check()
-            return step(question, near, chosen, builder.steps, builder.neighbourhoods)
+            return score_step(question, neighbours, chosen, builder.steps, builder.neighbourhoods)
 
         walk = follow(make_step, Search(length=request.length, least=request.least))
         ranking = walk.ranking(question, builder.neighbourhoods)[: request.top].tolist()
@@ -291,7 +291,7 @@ def _build_chain(service: Service, request: ChainRequest, call: Call) -> ChainAn
         steps=[
             ChainStep(
                 chosen=corpus.keys[walk.facts[number]] if number < len(walk.facts) else None,
-                bare=one.bare,
+                bare=one.stop_score,
                 visible=len(one.candidates),
                 joined=len(one.joined),
                 candidates=_candidates(corpus, one, request.candidates),
