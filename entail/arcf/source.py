@@ -15,16 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorldtreeData:
-    """Training data of ARCF.
-
-    Attributes:
-        facts: All premises.
-        questions: Training questions with explanations.
-        dev: Questions that choose the best weights.
-        reading: Rows of the file of questions.
-        split: Name of the dev file.
-        unscored: Whether explanations that the shared task does not score are included.
-    """
+    """Training data of ARCF; `unscored` includes explanations that the shared task does not score."""
 
     facts: FactTables
     questions: tuple[Question, ...]

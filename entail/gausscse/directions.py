@@ -40,12 +40,7 @@ class StepVerdict:
 
 
 class Directions:
-    """Directions between premises and a sentence by one encoder, with a cache of Gaussians; safe for threads.
-
-    Args:
-        encoder: Encoder of Gaussians.
-        capacity: Gaussians in the cache (4,096 of MiniLM are 13 MB).
-    """
+    """Directions between premises and a sentence by one encoder, with a cache; safe for threads."""
 
     def __init__(self, encoder: GaussianEncoder, *, capacity: int = 4096) -> None:
         self.encoder = encoder

@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 
 
 class GausscseTask(BatchTask):
-    """Task of GaussCSE.
-
-    Args:
-        config: Settings.
-        triplets: Training data.
-        tower: Encoder in training.
-        evaluate: Evaluates the current weights, see `Task.evaluate`.
-    """
+    """Task of GaussCSE."""
 
     def __init__(
         self,

@@ -24,16 +24,8 @@ class GaussianTower(Tower):
     Initial means are the scaled hidden vectors, initial variances are near 1: training starts from the
     geometry of the base.
 
-    Args:
-        base: Whole model to start from.
-        lora: Form of the adapter to train with the head; None trains every weight.
-        device: Torch device.
-        pooling: Pooling of the hidden vectors.
-        spread: Typical length of an initial mean, as a share of sqrt(d).
-        max_length: Maximum number of tokens in training, at most that of the base.
-        precision: bf16 computes hidden vectors under autocast; the head and the loss stay fp32.
-        dropout: Dropout of hidden states and attention; None keeps the base's.
-        seed: Random seed of the head.
+    The arguments are those of `CrossTower`, the pooling of hidden vectors, and `spread`: the typical length
+    of an initial mean as a share of sqrt(d).
 
     Raises:
         EncoderError: If the base cannot be loaded, or has no transformer first.

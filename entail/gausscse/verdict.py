@@ -105,16 +105,7 @@ def judge_gaussians(
     *,
     truncated: Collection[str],
 ) -> list[Verdict]:
-    """Judge pairs of encoded sentences; see `judge`.
-
-    Args:
-        form: Form of the encoder.
-        first: First sentences.
-        second: Second sentences.
-        one: Gaussians of the first.
-        two: Gaussians of the second.
-        truncated: Sentences that were truncated, see `find_truncated`.
-    """
+    """Judge pairs of sentences and their Gaussians; `truncated` are those of `find_truncated`."""
     threshold = threshold_of(form)
     forward = similarity(two, one, kind=form.similarity)
     backward = similarity(one, two, kind=form.similarity)

@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 
 
 class JudgeTask(BatchTask):
-    """Task of a judge.
-
-    Args:
-        config: Settings.
-        pairs: Training pairs.
-        tower: Cross-encoder in training, with three outputs.
-        dev: Pairs that choose the best weights; without them the last are kept.
-    """
+    """Task of a judge."""
 
     def __init__(
         self,

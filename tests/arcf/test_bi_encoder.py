@@ -16,7 +16,6 @@ from entail.arcf.scoring.bi_encoder import BiEncoderScorer, Head, transformer_fo
 from entail.arcf.scoring.inputs import Inputs
 from entail.arcf.scoring.scorer import load_scorer
 from entail.arcf.tower import BiEncoderTower
-from entail.arcf.training import train_arcf
 from entail.encoders.catalogue import resolve
 from entail.encoders.cross.pairs import Ids, Pair
 from entail.encoders.stock import sentence_transformer
@@ -164,28 +163,6 @@ def test_every_visible_fact_is_compared(tiny_home: Path, world: Any) -> None:
         assert set(sample.candidates) - {-1} == visible
         ids = inputs.prefix(question.ids, sample.prefix).ids
         assert sample.tokens == len(ids) + tower.frame.size
-
-
-def test_it_learns_which_facts_explain(tiny_home: Path, world: Any) -> None:
-    config = ArcfConfig(
-        base="tiny",
-        reading="apart",
-        rank=4,
-        k=6,
-        prefixes=3,
-        prefixes_a_step=4,
-        epochs=5,
-        learning_rate=0.02,
-        max_length=32,
-        dropout=0.0,
-        dev_questions=4,
-        precision="fp32",
-    )
-    out = tiny_home / "mine"
-    training = train_arcf(world.questions, world.facts, config, dev=world.dev, data=["worldtree"], out=out)
-    assert training.fitted.best is not None
-    assert training.fitted.best.score > training.fitted.evaluations[0].score + 0.1
-    assert training.form.reading == "apart"
 
 
 def test_every_weight_cannot_be_tuned() -> None:

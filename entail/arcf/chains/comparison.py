@@ -154,13 +154,7 @@ def _ranks(ranking: Ints) -> Ints:
 
 
 def select_candidates(step: Step, roles: Mapping[int, str], which: str) -> list[tuple[int, int]]:
-    """Return (rank, position) of a step's candidates, best first, rank from 1.
-
-    Args:
-        step: The step.
-        roles: Roles of the gold premises.
-        which: `all`, `joined` (made visible by the last chosen premise) or `gold`.
-    """
+    """Return (rank, position) of all, newly joined or gold candidates of a step, best first, rank from 1."""
     allowed = {"joined": step.joined, "gold": frozenset(roles)}.get(which)
     rows = enumerate(step.candidates, start=1)
     return [(rank, fact) for rank, fact in rows if allowed is None or fact in allowed]
@@ -178,16 +172,6 @@ def compare_methods(
     progress: ProgressCallback | None = None,
 ) -> MethodComparison:
     """Rank the premises of one question by TF-IDF, by the baseline's chain and by each scorer.
-
-    Args:
-        question: The question.
-        facts: All premises.
-        scorers: Scorers to compare.
-        similarities: Similarities by TF-IDF.
-        load: Loads a scorer.
-        k: Neighbours of each premise.
-        length: Most premises of a chain.
-        progress: Called with the progress.
 
     Raises:
         EntailError: If a scorer cannot be loaded, or a score is not finite.

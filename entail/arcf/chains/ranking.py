@@ -136,15 +136,7 @@ def rank_by_chain(
     *,
     rest: bool = True,
 ) -> Ints:
-    """Return a ranking of chosen premises, scored ones, and all others by similarity to the explanation.
-
-    Args:
-        question: The question.
-        chosen: Positions of the chosen premises, in order.
-        scored: Other premises -> their last scores (S2).
-        neighbourhoods: Similarities of all premises.
-        rest: Whether the others follow at all (R3).
-    """
+    """Return a ranking: chosen premises, those scored (S2), the rest by similarity to both (R3)."""
     order = sorted(scored, key=lambda fact: (-scored[fact], fact))
     first = np.array([*chosen, *order], dtype=np.int64)
     if not rest:

@@ -160,13 +160,6 @@ def score_step(
 ) -> Step:
     """Return the candidates that can follow the chosen premises.
 
-    Args:
-        question: The question.
-        neighbours: Premises visible from it.
-        chosen: Positions of the chosen premises.
-        scorer: Scorer of steps.
-        neighbourhoods: Visible premises.
-
     Raises:
         EvaluationError: If a score is not finite.
     """

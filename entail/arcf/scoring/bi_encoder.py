@@ -117,18 +117,8 @@ class VectorCache:
 class BiEncoderScorer:
     """Scorer of prefix and candidate by their vectors.
 
+    It has forward passes of the adapted and of the unchanged base, and caches `cached` vectors of candidates.
     Any number of threads may score with it; the counts of `spent` are then approximate.
-
-    Args:
-        prefixes: Forward pass of the adapted base.
-        candidates: Forward pass of the base.
-        head: w, b and g, fp32.
-        tokenize: Tokenizer of the base.
-        frame: Special tokens around a text.
-        max_length: Maximum number of tokens of a prefix and a candidate.
-        device: Device of the weights.
-        budget: Tokens per forward pass; default: by device.
-        cached: Candidates whose vectors are cached.
     """
 
     def __init__(
