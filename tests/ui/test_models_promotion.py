@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from entail.arcf.scoring.listing import list_scorers
+from entail.arcf.scoring.scorer import list_scorers
 from entail.data.entailment_bank.trees import read_trees
 from entail.data.records import Corpus, gold_children
 from entail.data.text import premise_key
