@@ -142,7 +142,7 @@ class Reader(Answerer):
     def _spans(self, windows: Sequence[_Window]) -> list[Span | None]:
         import torch
 
-        found: list[Span | None] = [None] * len(windows)
+        spans: list[Span | None] = [None] * len(windows)
         order = np.argsort([len(window.features["input_ids"]) for window in windows], kind="stable")
         for at in range(0, len(order), self._batch_size):
             some = order[at : at + self._batch_size].tolist()
@@ -164,5 +164,5 @@ class Reader(Answerer):
                 window = windows[i]
                 shift = begins.shape[1] - len(window.features["input_ids"]) if left else 0
                 inside = slice(shift + window.first, shift + window.first + len(window.offsets))
-                found[i] = best_span(begins[row, inside], ends[row, inside], max_length=self._answer_tokens)
-        return found
+                spans[i] = best_span(begins[row, inside], ends[row, inside], max_length=self._answer_tokens)
+        return spans

@@ -45,8 +45,8 @@ def similarities(
         x = log_variance[:, None] - other_log[None]  # (n, m, d)
         apart = (mean[:, None] - other_mean[None]).square() * (-other_log[None]).exp()
         return (1 / (1 + (x.exp() - x - 1 + apart) / 2)).mean(dim=2)
-    found = divergences(first, second)
-    return 1 / (1 + (found / first[0].shape[1] if kind == "kl_mean" else found))
+    values = divergences(first, second)
+    return 1 / (1 + (values / first[0].shape[1] if kind == "kl_mean" else values))
 
 
 def divergences(first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]) -> Tensor:
@@ -66,10 +66,10 @@ def divergences(first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]) -> 
     precision = (-other_log).exp()
     of_first = torch.cat([log_variance.exp() + mean.square(), -2 * mean], dim=1)  # (n, 2 d)
     of_second = torch.cat([precision, other_mean * precision], dim=1)  # (m, 2 d)
-    alone = (other_mean.square() * precision + other_log).sum(dim=1)  # (m,)
+    of_second_only = (other_mean.square() * precision + other_log).sum(dim=1)  # (m,)
     constant = (log_variance + 1).sum(dim=1)  # (n,)
-    found = (of_first @ of_second.T + alone[None] - constant[:, None]) / 2
-    return found.clamp_min(0).to(first[0].dtype)
+    values = (of_first @ of_second.T + of_second_only[None] - constant[:, None]) / 2
+    return values.clamp_min(0).to(first[0].dtype)
 
 
 def _doubles(gaussians: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
@@ -179,8 +179,8 @@ def paired_similarities(
     x = log_variance - other_log
     each = (x.expm1() - x + (mean - other_mean).square() * (-other_log).exp()) / 2
     if kind == "kl_per_dim":
-        found = (1 / (1 + each)).mean(dim=1)
+        values = (1 / (1 + each)).mean(dim=1)
     else:
         total = each.sum(dim=1)
-        found = 1 / (1 + (total / mean.shape[1] if kind == "kl_mean" else total))
-    return found.to(first[0].dtype)
+        values = 1 / (1 + (total / mean.shape[1] if kind == "kl_mean" else total))
+    return values.to(first[0].dtype)

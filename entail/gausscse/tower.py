@@ -110,8 +110,8 @@ class GaussianTower(Tower):
             for name, value in self.model.preprocess(list(texts)).items()
         }
         with self._autocast():
-            found: Tensor = self.model(features)["sentence_embedding"]
-        return found.float()
+            vectors: Tensor = self.model(features)["sentence_embedding"]
+        return vectors.float()
 
 
 _PROBES = ("a man is playing a guitar on a stage", "the company did not say why it had changed its plans")

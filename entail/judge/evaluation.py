@@ -86,7 +86,7 @@ def evaluate_judge(
     """
     if not pairs:
         raise EvaluationError("expected at least one pair to measure on, found none; give another file")
-    found = judge.probabilities(
+    probabilities = judge.probabilities(
         [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs], progress=progress
     )
-    return JudgeEvaluation(found, gold_labels(pairs))
+    return JudgeEvaluation(probabilities, gold_labels(pairs))

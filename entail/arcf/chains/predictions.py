@@ -77,7 +77,7 @@ def read_predictions(file: Path, facts: FactTables, *, skip: Container[str] = ()
     Raises:
         DataError: If it cannot be read, or a line is malformed.
     """
-    found: dict[str, list[int]] = {}
+    rankings: dict[str, list[int]] = {}
     try:
         with file.open(encoding="utf-8") as opened:
             for number, line in enumerate(opened, 1):
@@ -86,10 +86,10 @@ def read_predictions(file: Path, facts: FactTables, *, skip: Container[str] = ()
                     raise DataError(f"{file.name}, line {number}: expected a question's id, a tab and a uid")
                 at = facts.positions.get(uid.lower())
                 if id_ not in skip and at is not None:
-                    found.setdefault(id_, []).append(at)
+                    rankings.setdefault(id_, []).append(at)
     except (OSError, UnicodeError) as error:
         raise DataError(f"{file.name}: expected a file of rankings, found: {error}") from error
-    return {id_: np.array(positions, dtype=np.int64) for id_, positions in found.items()}
+    return {id_: np.array(positions, dtype=np.int64) for id_, positions in rankings.items()}
 
 
 def _digests_file(file: Path) -> Path:

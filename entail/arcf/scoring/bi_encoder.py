@@ -98,20 +98,20 @@ class VectorCache:
         import torch
 
         with self._lock:
-            found = {ids: vector for ids in texts if (vector := self._vectors.get(ids)) is not None}
-            for ids in found:
+            vectors = {ids: vector for ids in texts if (vector := self._vectors.get(ids)) is not None}
+            for ids in vectors:
                 self._vectors.move_to_end(ids)
-        new = [ids for ids in dict.fromkeys(texts) if ids not in found]
+        new = [ids for ids in dict.fromkeys(texts) if ids not in vectors]
         # Tensors made in inference mode could not take part in a gradient later.
         with torch.inference_mode(mode=False), torch.no_grad():
             for some, rows in self._encoder.batches(new):
                 # A clone each: a view would keep its whole batch in memory.
-                found |= {new[i]: row.clone() for i, row in zip(some, rows, strict=True)}
+                vectors |= {new[i]: row.clone() for i, row in zip(some, rows, strict=True)}
         with self._lock:
-            self._vectors |= {ids: found[ids] for ids in new}
+            self._vectors |= {ids: vectors[ids] for ids in new}
             while len(self._vectors) > self._size:
                 self._vectors.popitem(last=False)
-        return torch.stack([found[ids] for ids in texts])
+        return torch.stack([vectors[ids] for ids in texts])
 
 
 class BiEncoderScorer:
