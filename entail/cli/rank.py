@@ -17,9 +17,8 @@ from entail.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from entail.arcf.chains.neighbourhoods import Neighbourhoods
-    from entail.arcf.chains.ranking import Ranked, Ranker
+    from entail.arcf.chains.ranking import Ranked, Ranker, Truncation
     from entail.arcf.scoring.scorer import Scorer
-    from entail.arcf.scoring.truncation import Truncation
     from entail.data.worldtree.questions import Question
     from entail.data.worldtree.tables import FactTables
 
@@ -84,11 +83,11 @@ class RankingOptions:
         return found
 
     def _scorer_of(self, part: Part) -> str:
-        from entail.arcf.scoring.listing import first_of_single_facts
+        from entail.arcf.scoring.scorer import default_single_fact_scorer
 
         if part == "tfidf":
             return ""
-        default = first_of_single_facts() if part in ("single-fact", "path-rerank") else None
+        default = default_single_fact_scorer() if part in ("single-fact", "path-rerank") else None
         return self.scorer or default or active_or_packaged("chains")
 
     def load(self, facts: FactTables, *, progress: ProgressCallback | None) -> Loaded:
@@ -127,7 +126,7 @@ class Loaded:
         """Yield the rankings of questions, in order."""
         from functools import partial
 
-        from entail.arcf.chains.ensemble import EnsembleRanker
+        from entail.arcf.chains.baselines import EnsembleRanker
 
         if self.options.method != "ensemble":
             return self._rank(self._rankers[0], questions, progress)
@@ -150,9 +149,9 @@ class Loaded:
         return tuple(self._ranker(part, scorer) for part, scorer in self.parts)
 
     def _ranker(self, part: Part, scorer: Scorer | None) -> Ranker | None:
+        from entail.arcf.chains.baselines import PathRanker, SingleFactRanker
         from entail.arcf.chains.chain import Search
-        from entail.arcf.chains.paths import PathRanker
-        from entail.arcf.chains.ranking import ChainRanker, SingleFactRanker
+        from entail.arcf.chains.ranking import ChainRanker
 
         given, near = self.options, self.neighbourhoods
         if scorer is None:
@@ -200,7 +199,7 @@ class Loaded:
 
     def truncation(self, ranked: Sequence[Ranked]) -> Truncation:
         """Return the truncation; of several scorers the one with the shortest input counts."""
-        from entail.arcf.scoring.truncation import Truncation
+        from entail.arcf.chains.ranking import Truncation
 
         cut = [len(ranker.inputs.cut) for ranker in self._rankers if ranker is not None]
         return Truncation.of(ranked, facts_cut=max(cut, default=0))
@@ -293,7 +292,7 @@ def _one(ranked: Ranked, facts: FactTables, truncation: Truncation, *, top: int)
         data["steps"] = [
             {
                 "chosen": facts.facts[step.chosen].uid if step.chosen is not None else None,
-                "bare": step.bare,
+                "bare": step.stop_score,
                 "best": max(step.scores, default=None),
                 "scored": len(step.candidates),
                 "joined": len(step.joined),
@@ -306,7 +305,7 @@ def _one(ranked: Ranked, facts: FactTables, truncation: Truncation, *, top: int)
             "nothing visible": "no other fact was visible",
         }[chain.stopped]
         parts.append(f"a chain of {len(chain.facts)} facts (*), which stopped because {why}")
-    parts += truncation.in_words()
+    parts += truncation.messages()
     return Report(data=data, text="\n\n".join(parts))
 
 
@@ -341,6 +340,6 @@ def _file(
         str(facts),
         *(f"cannot be read: {problem}" for problem in reading.problems),
         *(f"read in part: {warning}" for warning in reading.warnings),
-        *truncation.in_words(),
+        *truncation.messages(),
     ]
     return Report(data=data, text="\n\n".join(parts))

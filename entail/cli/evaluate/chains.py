@@ -53,7 +53,7 @@ def chains(
 
     import numpy as np
 
-    from entail.arcf.chains.neighbourhoods import needed
+    from entail.arcf.chains.neighbourhoods import neighbour_ranks
     from entail.arcf.chains.predictions import read_predictions
     from entail.data.worldtree.questions import read_questions
     from entail.data.worldtree.tables import read_fact_tables
@@ -79,7 +79,7 @@ def chains(
             asked,
             facts,
             [rankings[question.id] if question.gold else none for question in asked],
-            hops={"hops_visible": lambda question, gold: needed(question, gold, near).hops(near.k)},
+            hops={"hops_visible": lambda question, gold: neighbour_ranks(question, gold, near).hops(near.k)},
         )
     compared = {str(file): _compared(file, found, measured, facts) for file in beside or ()}
     truncation = loaded.truncation(ranked)
@@ -146,7 +146,7 @@ def chains(
             f"{len(found.missing):,} gold facts are in no table and count as not found; first: "
             f"{first[1]} of {first[0]}"
         )
-    parts += truncation.in_words()
+    parts += truncation.messages()
     if ranked:
         parts.append(f"{seconds / len(ranked):.2f} s per question")
     return Report(data=figures, text="\n\n".join(parts))

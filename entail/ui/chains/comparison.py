@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from entail.arcf.chains.explained import (
+from entail.arcf.chains.comparison import (
     GREEDY,
-    SCORED_ALONE,
+    SINGLE_FACTS,
     WORDS,
     GoldCoverage,
     MethodComparison,
@@ -25,7 +25,7 @@ from entail.ui.shared.text import label
 from entail.ui.shared.waiting import draw_progress
 
 if TYPE_CHECKING:
-    from entail.arcf.scoring.listing import ListedScorer
+    from entail.arcf.scoring.scorer import ListedScorer
     from entail.data.worldtree.tables import FactTables
     from entail.progress import ProgressCallback
 
@@ -127,4 +127,4 @@ def _draw_compared(scene: Scene, compared: MethodComparison) -> None:
     }
     st.dataframe(pd.DataFrame(columns), hide_index=True, column_config=config)
     if any(name not in (WORDS, GREEDY) and name not in compared.chains for name in compared.rankings):
-        st.caption(f"Single-premise scorers rank the {SCORED_ALONE} nearest; `entail rank` scores all.")
+        st.caption(f"Single-premise scorers rank the {SINGLE_FACTS} nearest; `entail rank` scores all.")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, cast
 
 import streamlit as st
 
-from entail.arcf.chains.explained import EXAMPLE
+from entail.arcf.chains.comparison import EXAMPLE
 from entail.arcf.chains.stepwise import corpus_facts
-from entail.arcf.scoring.listing import ListedScorer, list_scorers
+from entail.arcf.scoring.scorer import ListedScorer, list_scorers
 from entail.data.records import Corpus
 from entail.data.worldtree.questions import Question
 from entail.trees.store.corpus_versions import CorpusInfo

@@ -12,9 +12,9 @@ from itertools import takewhile
 import streamlit as st
 
 from entail.arcf.chains.chain import Search
-from entail.arcf.chains.explained import gold_roles, select_candidates
+from entail.arcf.chains.comparison import gold_roles, select_candidates
 from entail.arcf.chains.stepwise import Step, Walk, follow
-from entail.arcf.scoring.inputs import most_dropped
+from entail.arcf.scoring.inputs import worst_dropped
 from entail.data.worldtree.questions import CENTRAL, GROUNDING, LEXICAL_GLUE
 from entail.trees.log.wording import count_of
 from entail.ui.chains.fields import Picks, Source, store_picks
@@ -75,7 +75,7 @@ def end_message(walk: Walk, *, length: int, is_baseline: bool) -> str:
     """
     if walk.stopped == "length":
         message = f"Stopped: limit of {count_of(length, 'premise')} reached."
-        if is_baseline or (walk.steps and walk.steps[-1].bare is None):
+        if is_baseline or (walk.steps and walk.steps[-1].stop_score is None):
             scorer = "TF-IDF" if is_baseline else "This scorer"
             return f"{message} {scorer} cannot tell when an explanation is complete."
         return message
@@ -83,7 +83,7 @@ def end_message(walk: Walk, *, length: int, is_baseline: bool) -> str:
         return "Stopped: no other premise is visible. Increase k to see more."
     if walk.stopped == "bare prefix":
         last = walk.steps[-1]
-        return f"Complete: no candidate improves it ({last.bare:.3f} against {last.scores[0]:.3f})."
+        return f"Complete: no candidate improves it ({last.stop_score:.3f} against {last.scores[0]:.3f})."
     return ""
 
 
@@ -99,7 +99,7 @@ def count_candidates(step: Step) -> str:
 
 def truncation_message(walk: Walk) -> str:
     """Return what the scorer truncated of question and chain; empty where it read everything."""
-    dropped = most_dropped(step.dropped for step in walk.steps)
+    dropped = worst_dropped(step.dropped for step in walk.steps)
     messages = []
     if dropped < 0:
         messages.append("The question exceeds the scorer's input: its beginning was truncated.")
@@ -167,7 +167,7 @@ def build(source: Source, builder: Builder, *, length: int, picks: Picks) -> Sce
     positions = [source.facts.positions.get(uid.lower()) for uid in picks.uids]
     # After an unknown or retired premise the picks no longer apply.
     given = [at for at in takewhile(lambda at: at is not None, positions) if at is not None]
-    walk = follow(step_of, Search(length=length), given=given, alone=picks.alone)
+    walk = follow(step_of, Search(length=length), given=given, automatic=picks.alone)
     return Scene(source, builder, length, picks, walk, making[0] if making else None)
 
 
@@ -271,7 +271,7 @@ def _draw_step(scene: Scene, number: int) -> None:
     most = int(st.session_state.get("chains_more", PAGE))
     words = words_of(" ".join([scene.source.question.text, *(texts[fact] for fact in step.chosen)]))
     # The score of the explanation as it is stands above the first candidate that does not improve it.
-    line = sum(step.bare is None or step.scores[rank - 1] > step.bare for rank, _ in rows)
+    line = sum(step.stop_score is None or step.scores[rank - 1] > step.stop_score for rank, _ in rows)
     for at, (rank, fact) in enumerate(rows[:most]):
         if at == line:
             _draw_bare(step)
@@ -291,10 +291,10 @@ def _draw_step(scene: Scene, number: int) -> None:
 
 
 def _draw_bare(step: Step) -> None:
-    if step.bare is not None:
+    if step.stop_score is not None:
         st.html(
             '<div class="entail-quiet" style="border-top: 1px dashed; padding-top: .3rem">'
-            f"{step.bare:.3f} without another premise</div>"
+            f"{step.stop_score:.3f} without another premise</div>"
         )
 
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from entail.arcf.scoring.listing import ListedScorer
 
 from entail.arcf.chains.chain import Search
-from entail.arcf.chains.explained import (
+from entail.arcf.chains.comparison import (
     EXAMPLE,
     GREEDY,
     WORDS,
@@ -17,9 +18,8 @@ from entail.arcf.chains.explained import (
     select_candidates,
 )
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
-from entail.arcf.chains.stepwise import ScoredSteps, Step, Walk, corpus_facts, follow, step
+from entail.arcf.chains.stepwise import ScoredSteps, Step, Walk, corpus_facts, follow, score_step
 from entail.arcf.scoring.form import ScorerForm
-from entail.arcf.scoring.listing import ListedScorer
 from entail.arcf.scoring.scorer import Scorer, load_scorer
 from entail.data.bundled import sample_corpus
 from entail.data.worldtree.questions import Question
@@ -39,8 +39,8 @@ def test_the_packaged_scorer_finds_most_of_the_example() -> None:
     )
     assert set(EXAMPLE.gold) <= set(facts.positions)
     around, steps = Neighbourhoods(facts, k=60), ScoredSteps(scorer, facts)
-    near = steps.near(EXAMPLE, around)
-    walk = follow(lambda chosen: step(EXAMPLE, near, chosen, steps, around), Search(length=9))
+    near = steps.neighbours(EXAMPLE, around)
+    walk = follow(lambda chosen: score_step(EXAMPLE, near, chosen, steps, around), Search(length=9))
     found = locate_gold(EXAMPLE, facts, walk, walk.ranking(EXAMPLE, around))
     assert str(found).startswith("4 of 5 gold premises in the chain")
     assert walk.stopped == "bare prefix"
