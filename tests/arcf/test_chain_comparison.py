@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from entail.arcf.scoring.listing import ListedScorer
 
 from entail.arcf.chains.chain import Search
 from entail.arcf.chains.comparison import (
@@ -20,7 +19,7 @@ from entail.arcf.chains.comparison import (
 from entail.arcf.chains.neighbourhoods import Neighbourhoods
 from entail.arcf.chains.stepwise import ScoredSteps, Step, Walk, corpus_facts, follow, score_step
 from entail.arcf.scoring.form import ScorerForm
-from entail.arcf.scoring.scorer import Scorer, load_scorer
+from entail.arcf.scoring.scorer import ListedScorer, Scorer, load_scorer
 from entail.data.bundled import sample_corpus
 from entail.data.worldtree.questions import Question
 from entail.data.worldtree.tables import Fact, FactTables
