@@ -80,12 +80,9 @@ def train_arcf(
     setup = prepare(config, run, method=METHOD)
     tower = (BiEncoderTower if config.reading == "apart" else ScorerTower)(
         setup.base,
-        lora=setup.lora,
-        device=setup.device,
         max_length=config.max_length,
-        precision=setup.precision,
-        dropout=config.dropout,
         seed=config.seed,
+        **setup.tower,
     )
     near = Neighbourhoods(facts, k=config.k, metric=config.metric, progress=None if rank else run.progress)
     inputs = Inputs(tower.tokenize, tower.frame, max_length=tower.max_length, facts=facts.texts)

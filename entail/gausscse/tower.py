@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from entail.encoders.catalogue import EncoderEntry
 from entail.encoders.gaussian.form import HEAD, Pooling
 from entail.encoders.stock import without_head
-from entail.training.adapters.tower import Lora, Precision, Tower, save_whole
+from entail.training.adapters.tower import Tower, TowerOptions, save_whole
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,19 +36,16 @@ class GaussianTower(Tower):
         self,
         base: EncoderEntry,
         *,
-        lora: Lora | None,
-        device: str,
         pooling: Pooling = "mean",
         spread: float = 1.0,
         max_length: int | None = None,
-        precision: Precision = "fp32",
-        dropout: float | None = None,
         seed: int = 0,
+        **options: Unpack[TowerOptions],
     ) -> None:
         import torch
         from sentence_transformers.sentence_transformer.modules import Dense
 
-        super().__init__(base, lora=lora, device=device, precision=precision, dropout=dropout)
+        super().__init__(base, **options)
         self.model = without_head(self.model, pooling=pooling)
         self._reads = self.model.max_seq_length
         if max_length is not None:
@@ -64,7 +61,7 @@ class GaussianTower(Tower):
             noise = torch.randn(d, d, generator=draw) / d**0.5
             self.head.linear.weight[d:] = noise * (_LOG_VARIANCE_SCALE / max(length / d**0.5, 1e-6))
             self.head.linear.bias.zero_()
-        self.head.to(device)
+        self.head.to(self.device)
         self.model.train()
         self.parameters |= {f"{HEAD}.{name}": p for name, p in self.head.named_parameters()}
 

@@ -76,14 +76,11 @@ def train_gausscse(
     setup = prepare(config, run, method=METHOD)
     tower = GaussianTower(
         setup.base,
-        lora=setup.lora,
-        device=setup.device,
         pooling=config.pooling,
         spread=config.spread,
         max_length=config.max_length,
-        precision=setup.precision,
-        dropout=config.dropout,
         seed=config.seed,
+        **setup.tower,
     )
     chosen = [dev[i] for i in sample_indices(len(dev), config.dev_pairs)]
 

@@ -18,8 +18,8 @@ from entail.encoders.cross.pairs import cut_pairs
 from entail.encoders.device import device_name
 from entail.encoders.weights import check_safe, open_tensors
 from entail.errors import EncoderError, UnknownEncoderError
-from entail.evaluation.nli.judge import Values
 from entail.progress import Meter, ProgressCallback
+from entail.statistics.classification import Values
 from entail.training.fields import current_names
 
 METHOD = "judge"

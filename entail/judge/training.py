@@ -117,13 +117,10 @@ def train_judge(
     setup = prepare(config, run, method=METHOD)
     tower = CrossTower(
         setup.base,
-        lora=setup.lora,
-        device=setup.device,
         max_length=config.max_length,
         outputs=len(LABELS),
-        precision=setup.precision,
-        dropout=config.dropout,
         seed=config.seed,
+        **setup.tower,
     )
     chosen = [dev[i] for i in sample_indices(len(dev), config.dev_pairs)]
     task = JudgeTask(config, clean.pairs, tower, dev=chosen)

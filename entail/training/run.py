@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
@@ -12,7 +12,7 @@ import numpy as np
 from entail.encoders.catalogue import EncoderEntry, fetch, resolve
 from entail.errors import TrainingError
 from entail.index.protocol import Ints
-from entail.training.adapters.saving import require_place
+from entail.training.adapters.saving import name_of, require_place, save_encoder
 from entail.training.adapters.tower import (
     Lora,
     TowerOptions,
@@ -20,7 +20,7 @@ from entail.training.adapters.tower import (
     require_base,
     training_device,
 )
-from entail.training.loop.distributed import world
+from entail.training.loop.distributed import from_first, world
 from entail.training.loop.fit import Fitted, Schedule, fit
 from entail.training.loop.task import Task
 from entail.training.method import Run
@@ -145,6 +145,48 @@ class Training(Generic[C]):
             "warnings": list(self.warnings),
             "name": self.folder.name if self.folder else None,
         }
+
+
+def save_training(
+    training: Training[Any],
+    write: Callable[[Path], None],
+    base: EncoderEntry,
+    *,
+    method: str,
+    entries: Mapping[str, Any],
+    licence: str = "base_licence",
+) -> None:
+    """Write the model of a training and its `entail.json` by the first process; nothing without a folder.
+
+    Args:
+        training: Result of the training.
+        write: Writes the weights into a new folder.
+        base: Start of the weights.
+        method: Name of the method.
+        entries: Entries of `entail.json` of the method; they replace those of all methods.
+        licence: Key of the licence of the base.
+
+    Raises:
+        TrainingError: If the folder holds something else, or cannot be written; the old one stays.
+    """
+    if (folder := training.folder) is None:
+        return
+    config, best = training.config, training.fitted.best
+    started = (
+        {"base": name_of(base), "base_revision": base.revision}
+        if config.tuning == "lora"
+        else {"trained_from": base.name}
+    )
+    record = {
+        "method": method,
+        **started,
+        "figures": {"dev": dict(best.figures), "epoch": best.epoch, "step": best.step} if best else {},
+        "config": asdict(config),
+        "trained_on": {**training.counts, **({"data": list(training.data)} if training.data else {})},
+        licence: base.licence,
+        **entries,
+    }
+    from_first(lambda: save_encoder(folder, method=method, write=write, about=lambda: record))
 
 
 def lora_of(config: Settings) -> Lora | None:
